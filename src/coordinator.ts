@@ -1,0 +1,118 @@
+/**
+ * THE PORT: what a coordinator does, in the words of the contract. `grpc/` and `http/` know only this; `local/`
+ * implements it.
+ *
+ * Calls that workers make answer through a {@link Reply}, exactly once, possibly before the method returns: the hot
+ * path pays for no promise. Calls that people make are promises. Requests must be well-formed (sizes, ranges,
+ * required fields): who takes them off a wire checks that first, with the `limits` of the configuration.
+ */
+import type {
+  AckAnswer,
+  AckRequest,
+  AcquireAnswer,
+  AcquireRequest,
+  AwaitAnswer,
+  AwaitRequest,
+  DeQueueAnswer,
+  DeQueueRequest,
+  EnQueueAnswer,
+  EnQueueRequest,
+  NackAnswer,
+  NackRequest,
+  RenewAnswer,
+  RenewRequest,
+  Reply,
+  Result,
+  SubmitAnswer,
+  SubmitRequest,
+} from './core/model.js';
+import type {
+  CoordinatorEvent,
+  CoordinatorStats,
+  DeadLetterPage,
+  EvictionView,
+  ItemChoice,
+  KeyExplanation,
+  KeyPage,
+  LimitsChange,
+  LimitsView,
+  ListDeadLettersRequest,
+  ListKeysRequest,
+  QueueView,
+} from './core/views.js';
+import type { LaneState } from './core/model.js';
+
+export type * from './core/limits.js';
+export type * from './core/model.js';
+export type * from './core/policy.js';
+export type * from './core/settings.js';
+export type * from './core/views.js';
+
+/** A call that waits. */
+export interface Pending {
+  /**
+   * The one who asked is gone: no answer follows. Without a ticket its place is given up at once, with one it is kept
+   * for `ticket_ttl`, unless `leave`.
+   */
+  cancel(leave?: boolean): void;
+}
+
+/** `undefined`: the call was answered already. */
+export type Waiting = Pending | undefined;
+
+export interface Coordinator {
+  enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting;
+  deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void;
+  submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting;
+  acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting;
+  ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting;
+  nack(request: NackRequest, reply: Reply<NackAnswer>): void;
+  renew(request: RenewRequest, reply: Reply<RenewAnswer>): void;
+  awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting;
+  readonly admin: Administration;
+  /** Every number behind the metrics, as it stands now. */
+  stats(): CoordinatorStats;
+  /**
+   * Refuses new work, answers those who wait (DRAINING), lets live turns end. Resolves when no turn lives or after
+   * `timeout` ms. A second call changes nothing.
+   */
+  drain(timeout: number): Promise<DrainReport>;
+  /** Ends everything now. Calls that still wait are refused (DRAINING). */
+  close(): void;
+}
+
+export interface DrainReport {
+  /** Turns that were still live. */
+  readonly liveTurns: number;
+  /** Items that were kept only in memory and are lost with the process. */
+  readonly lostItems: number;
+}
+
+export interface Administration {
+  listQueues(): Promise<readonly QueueView[]>;
+  listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
+  explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;
+  evictHolder(queue: string, key: string): Promise<Result<EvictionView>>;
+  resumeKey(queue: string, key: string): Promise<Result<{ readonly resumed: boolean; readonly state: LaneState }>>;
+  pauseQueue(queue: string): Promise<Result<void>>;
+  resumeQueue(queue: string): Promise<Result<void>>;
+  setLimits(queue: string, change: LimitsChange): Promise<Result<LimitsView>>;
+  listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>>;
+  redrive(choice: ItemChoice): Promise<Result<number>>;
+  discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>>;
+  watch(queue: string, key: string | undefined, watcher: Watcher): Result<Watch>;
+}
+
+/** One who watches events. */
+export interface Watcher {
+  /** There is something to {@link Watch.take}. Called once, until it was taken. */
+  wake(): void;
+  /** The coordinator ends; nothing follows. */
+  end(): void;
+}
+
+/** A bounded buffer of events: what a slow reader misses is counted, not kept. */
+export interface Watch {
+  take(): { readonly events: readonly CoordinatorEvent[]; readonly missed: number };
+  stop(): void;
+}

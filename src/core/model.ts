@@ -1,0 +1,238 @@
+/**
+ * The words of the contract as types: what is asked of a coordinator and what it answers.
+ *
+ * Durations are milliseconds. Instants in answers are milliseconds since the Unix epoch by the coordinator's wall
+ * clock, for people and logs; nothing is ever compared with them. Tokens are integers below 2^53.
+ */
+
+export type Decision = 'accept' | 'block' | 'decline';
+export type Reason = 'waiter_exists' | 'superseded' | 'already_done' | 'too_soon';
+export type LossCause = 'lease_expired' | 'evicted' | 'taken_over' | 'settled' | 'unknown';
+export type ItemState = 'waiting' | 'in_flight' | 'done' | 'dead' | 'superseded' | 'discarded' | 'unknown';
+export type NackKind = 'retry' | 'release' | 'dead_letter';
+export type DeathCause = 'max_attempts' | 'refused';
+export type Bytes = Uint8Array;
+
+export const LANE_STATES = ['INIT', 'PROCESS', 'BLOCK', 'READY', 'DELAY', 'PARK'] as const;
+export type LaneState = (typeof LANE_STATES)[number];
+
+/** The right to process a key now. */
+export interface Turn {
+  readonly queue: string;
+  readonly key: string;
+  readonly token: number;
+  /** Life without renewal, ms. */
+  readonly lease: number;
+  readonly leaseExpiresAt: number;
+  /** Which try of its first item; 0 for a turn without items. */
+  readonly attempt: number;
+}
+
+export interface TurnRef {
+  readonly queue: string;
+  readonly key: string;
+  readonly token: number;
+}
+
+export interface EnQueueRequest {
+  readonly queue: string;
+  readonly key: string;
+  readonly consumerId: string;
+  readonly ticket: string | undefined;
+  /** Unset: the queue's `wait`. */
+  readonly wait: number | undefined;
+  /** Unset: the queue's `lease`. */
+  readonly lease: number | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+export type EnQueueAnswer =
+  | { readonly decision: 'accept'; readonly turn: Turn; readonly ticket: string | undefined }
+  | {
+      readonly decision: 'block';
+      /** How many stand before the caller, the holder included; 0 behind a gate. */
+      readonly ahead: number;
+      readonly retryAfter: number | undefined;
+      readonly ticket: string | undefined;
+    }
+  | {
+      readonly decision: 'decline';
+      readonly reason: Reason;
+      readonly survivorId: string | undefined;
+      readonly retryAfter: number | undefined;
+      readonly result: Bytes | undefined;
+    };
+
+export interface DeQueueRequest {
+  readonly queue: string;
+  readonly key: string;
+  /** A token outside 1 … 2^53-1 is one that is not live. */
+  readonly holder: { readonly token: number } | { readonly ticket: string };
+  readonly abandoned: boolean;
+  readonly result: Bytes | undefined;
+}
+
+export interface DeQueueAnswer {
+  readonly promoted: boolean;
+  readonly waiting: number;
+}
+
+export interface NewItem {
+  /** Empty: no order, no exclusion. */
+  readonly key: string;
+  readonly payload: Bytes;
+  readonly headers: ReadonlyMap<string, string> | undefined;
+  /** Unset: the coordinator makes one. */
+  readonly itemId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly delay: number;
+}
+
+export interface SubmitRequest {
+  readonly queue: string;
+  readonly items: readonly NewItem[];
+  readonly waitForRoom: number;
+}
+
+export type SubmitResult =
+  | { readonly decision: 'accept'; readonly itemId: string; readonly supersededId: string | undefined }
+  | {
+      readonly decision: 'decline';
+      readonly itemId: string;
+      readonly reason: Reason;
+      readonly survivorId: string | undefined;
+      readonly retryAfter: number | undefined;
+    };
+
+export interface SubmitAnswer {
+  readonly results: readonly SubmitResult[];
+}
+
+export interface AcquireRequest {
+  /** Without repetition; exactly one when there is a key. */
+  readonly queues: readonly string[];
+  /** Unset: dispatch. */
+  readonly key: string | undefined;
+  readonly consumerId: string;
+  readonly ticket: string | undefined;
+  readonly maxTurns: number;
+  readonly maxItemsPerTurn: number;
+  readonly wait: number;
+  readonly lease: number | undefined;
+}
+
+export interface DeliveredItem {
+  readonly itemId: string;
+  readonly payload: Bytes;
+  readonly headers: ReadonlyMap<string, string> | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly submittedAt: number;
+  readonly attempt: number;
+}
+
+export interface Delivery {
+  readonly turn: Turn;
+  readonly items: readonly DeliveredItem[];
+}
+
+export interface AcquireAnswer {
+  readonly deliveries: readonly Delivery[];
+}
+
+export interface FollowUp {
+  readonly queue: string;
+  readonly item: NewItem;
+}
+
+export interface AckRequest {
+  readonly queue: string;
+  readonly key: string;
+  readonly token: number;
+  readonly result: Bytes | undefined;
+  readonly followUps: readonly FollowUp[];
+  readonly next: AcquireRequest | undefined;
+}
+
+export interface AckAnswer {
+  readonly followUps: readonly SubmitResult[];
+  /** Present when `next` was asked for. */
+  readonly next: AcquireAnswer | undefined;
+}
+
+export interface NackRequest {
+  readonly queue: string;
+  readonly key: string;
+  readonly token: number;
+  readonly kind: NackKind;
+  /** Retry only: instead of the queue's back-off. */
+  readonly delay: number | undefined;
+  readonly error: string;
+  /** How many items from the first are finished nevertheless. */
+  readonly done: number;
+}
+
+export interface NackAnswer {
+  readonly retryAt: number | undefined;
+  readonly deadLettered: number;
+}
+
+export interface RenewRequest {
+  readonly turns: readonly TurnRef[];
+  /** Unset: each turn's own lease. */
+  readonly lease: number | undefined;
+}
+
+export type RenewResult =
+  | { readonly alive: true; readonly leaseExpiresAt: number }
+  | { readonly alive: false; readonly cause: LossCause };
+
+export interface RenewAnswer {
+  readonly results: readonly RenewResult[];
+}
+
+export interface AwaitRequest {
+  readonly queue: string;
+  readonly itemId: string;
+  readonly wait: number;
+}
+
+export interface AwaitAnswer {
+  readonly state: ItemState;
+  readonly result: Bytes | undefined;
+  readonly error: string | undefined;
+  readonly attempt: number;
+}
+
+/** Why a call was refused. Every refusal leaves everything as it was. `grpc/status.ts` maps them to statuses. */
+export type Refusal =
+  | { readonly kind: 'bad_request'; readonly violations: readonly FieldViolation[] }
+  | { readonly kind: 'turn_lost'; readonly queue: string; readonly key: string; readonly cause: LossCause }
+  | { readonly kind: 'use_ack'; readonly queue: string; readonly key: string }
+  | { readonly kind: 'at_most_once'; readonly queue: string; readonly key: string }
+  /** `retryAfter` is ms. `subject` names what is full, `limit` is its bound. */
+  | {
+      readonly kind: 'queue_full' | 'limit' | 'memory_full';
+      readonly subject: string;
+      readonly limit: number;
+      readonly description: string;
+      readonly retryAfter: number;
+    }
+  | { readonly kind: 'no_such_queue'; readonly queue: string }
+  | { readonly kind: 'draining'; readonly retryAfter: number }
+  | { readonly kind: 'cancelled' };
+
+export interface FieldViolation {
+  /** The field by its name in the proto, with indexes: `items[3].key`. */
+  readonly field: string;
+  /** The value that was given, and what is allowed. */
+  readonly description: string;
+}
+
+export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal };
+
+/** One who asked and gets exactly one answer. The core only carries it; the loop calls it. */
+export interface Reply<T> {
+  /** False: it is known that the answer cannot reach the one who asked. */
+  answer(value: T): boolean;
+  refuse(refusal: Refusal): void;
+}

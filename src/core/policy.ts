@@ -1,0 +1,63 @@
+/** The policy of a queue (contract, section 2): durations in ms, counts as numbers. */
+
+export interface RatePolicy {
+  /** Turns per second, above 0. */
+  readonly perSecond: number;
+  /** Turns that may start at once after a pause, at least 1. */
+  readonly burst: number;
+}
+
+export interface RetryPolicy {
+  readonly maxAttempts: number;
+  readonly initial: number;
+  readonly factor: number;
+  readonly max: number;
+  readonly jitter: 'full' | 'none';
+}
+
+export interface Policy {
+  /** Unset: a caller finds room only in an empty line, an item always. */
+  readonly waitingPerKey: number | 'unlimited' | undefined;
+  readonly whenFull: 'decline' | 'replace';
+  readonly lease: number;
+  readonly maxHold: number | undefined;
+  readonly wait: number;
+  readonly onWaitTimeout: 'block' | 'take_over';
+  readonly ticketTtl: number;
+  readonly minInterval: number;
+  readonly whenTooSoon: 'wait' | 'decline';
+  readonly rate: RatePolicy | undefined;
+  readonly maxInFlight: number | undefined;
+  readonly retry: RetryPolicy;
+  readonly onDeadLetter: 'skip' | 'park';
+  readonly delivery: 'at_least_once' | 'at_most_once';
+  /** 0: off. */
+  readonly idempotencyTtl: number;
+  readonly resultTtl: number;
+  readonly maxWaiting: number;
+  readonly maxDeadLetters: number;
+  readonly maxRemembered: number;
+}
+
+/** The built-in values. */
+export const BUILT_IN_POLICY: Policy = Object.freeze({
+  waitingPerKey: undefined,
+  whenFull: 'decline',
+  lease: 20_000,
+  maxHold: undefined,
+  wait: 3_000,
+  onWaitTimeout: 'block',
+  ticketTtl: 10_000,
+  minInterval: 0,
+  whenTooSoon: 'wait',
+  rate: undefined,
+  maxInFlight: undefined,
+  retry: Object.freeze({ maxAttempts: 10, initial: 1_000, factor: 2, max: 300_000, jitter: 'full' }),
+  onDeadLetter: 'skip',
+  delivery: 'at_least_once',
+  idempotencyTtl: 0,
+  resultTtl: 600_000,
+  maxWaiting: 1_000_000,
+  maxDeadLetters: 10_000,
+  maxRemembered: 100_000,
+});

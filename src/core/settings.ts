@@ -1,0 +1,15 @@
+import type { Limits } from './limits.js';
+import type { Policy } from './policy.js';
+
+/** What a coordinator is told at its start. */
+export interface CoordinatorSettings {
+  /** The policy of queues that are not named. */
+  readonly defaultPolicy: Policy;
+  /** The named queues, each with its whole policy. */
+  readonly queues: ReadonlyMap<string, Policy>;
+  /** Make a queue that is not named on first use; else NOT_FOUND. */
+  readonly autoCreate: boolean;
+  /** New turns are kept back for this long after the start, ms. */
+  readonly startupHold: number;
+  readonly limits: Limits;
+}

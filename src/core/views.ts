@@ -1,0 +1,179 @@
+/** What people get to see: the answers of administration, and the plain numbers behind the metrics. */
+import type { DeathCause, DeliveredItem, LaneState } from './model.js';
+import type { Policy, RatePolicy } from './policy.js';
+
+export interface QueueView {
+  readonly name: string;
+  readonly policy: Policy;
+  /** Lanes by state. INIT counts the idle lanes that are still remembered. */
+  readonly states: Readonly<Record<LaneState, number>>;
+  readonly waitingCallers: number;
+  readonly waitingItems: number;
+  readonly liveTurns: number;
+  /** ms; unset: nobody waits. */
+  readonly oldestWaiting: number | undefined;
+  /** ms; unset: no turn lives. */
+  readonly longestHold: number | undefined;
+  readonly deadLetters: number;
+  readonly paused: boolean;
+}
+
+export interface ListKeysRequest {
+  readonly queue: string;
+  /** Unset: any but INIT. */
+  readonly state: LaneState | undefined;
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+export interface KeyView {
+  readonly key: string;
+  readonly state: LaneState;
+  readonly since: number;
+  readonly waiting: number;
+  readonly consumerId: string | undefined;
+}
+
+export interface KeyPage {
+  readonly keys: readonly KeyView[];
+  readonly nextPageToken: string;
+}
+
+export interface HolderView {
+  readonly consumerId: string;
+  readonly token: number;
+  readonly since: number;
+  /** ms */
+  readonly leaseLeft: number;
+  readonly renewals: number;
+  readonly items: number;
+  readonly heldForTicket: string | undefined;
+}
+
+export interface LineEntryView {
+  readonly kind: 'caller' | 'item';
+  readonly id: string;
+  readonly since: number;
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+}
+
+export interface KeyExplanation {
+  readonly state: LaneState;
+  readonly since: number | undefined;
+  readonly holder: HolderView | undefined;
+  readonly waitingCallers: number;
+  readonly waitingItems: number;
+  /** The first 100. */
+  readonly line: readonly LineEntryView[];
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  /** One sentence; empty when nothing holds the key. */
+  readonly why: string;
+  readonly until: number | undefined;
+  readonly deadLetters: number;
+}
+
+export interface EvictionView {
+  readonly evicted: boolean;
+  readonly token: number;
+  readonly consumerId: string;
+  readonly itemsReturned: number;
+  readonly state: LaneState;
+}
+
+export interface LimitsChange {
+  /** Unset: stays. `none`: taken away. */
+  readonly rate: RatePolicy | 'none' | undefined;
+  readonly maxInFlight: number | 'none' | undefined;
+}
+
+export interface LimitsView {
+  readonly rate: RatePolicy | undefined;
+  readonly maxInFlight: number | undefined;
+}
+
+export interface ListDeadLettersRequest {
+  readonly queue: string;
+  readonly key: string | undefined;
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+export interface DeadLetterView {
+  readonly item: DeliveredItem;
+  readonly key: string;
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  readonly diedAt: number;
+  readonly cause: DeathCause;
+}
+
+export interface DeadLetterPage {
+  readonly deadLetters: readonly DeadLetterView[];
+  readonly nextPageToken: string;
+}
+
+/** Which dead letters (and items): all that fit every condition that is set. */
+export interface ItemChoice {
+  readonly queue: string;
+  readonly key: string | undefined;
+  /** Empty: all. */
+  readonly itemIds: readonly string[];
+}
+
+export type EventKind = 'arrival' | 'turn' | 'settlement' | 'expiry' | 'eviction' | 'dead_letter';
+
+export interface CoordinatorEvent {
+  readonly kind: EventKind;
+  readonly at: number;
+  readonly queue: string;
+  readonly key: string;
+  readonly token: number | undefined;
+  readonly itemId: string | undefined;
+  readonly consumerId: string | undefined;
+  readonly detail: string | undefined;
+}
+
+/** Counts per bucket: `counts[i]` fell at or below `bounds[i]` and above the bound before; the last is beyond all. */
+export interface HistogramView {
+  readonly bounds: readonly number[];
+  readonly counts: readonly number[];
+  readonly sum: number;
+  readonly count: number;
+}
+
+export const SETTLEMENT_WAYS = ['dequeue', 'ack', 'nack', 'release', 'expired', 'evicted', 'taken_over'] as const;
+export type SettlementWay = (typeof SETTLEMENT_WAYS)[number];
+
+/** Everything that was counted for one queue since the start, and how it stands. Durations are seconds here. */
+export interface QueueStats {
+  readonly view: QueueView;
+  /** By `decision` and `reason` (empty unless declined). */
+  readonly decisions: readonly { readonly decision: string; readonly reason: string; readonly count: number }[];
+  readonly settlements: Readonly<Record<SettlementWay, number>>;
+  readonly wait: HistogramView;
+  readonly hold: HistogramView;
+  readonly backoff: HistogramView;
+  readonly repeatDistance: HistogramView;
+  /** By cause: `nack`, `lease_expired`. */
+  readonly retries: Readonly<Record<string, number>>;
+  /** By cause: `max_attempts`, `refused`. */
+  readonly deadLetters: Readonly<Record<string, number>>;
+  /** By cause: `redrive`. */
+  readonly redriven: Readonly<Record<string, number>>;
+  /** By call. */
+  readonly staleTokens: Readonly<Record<string, number>>;
+  readonly leasesRenewed: number;
+  readonly idleLanesEvicted: number;
+  /** By reason: `queue_full`, `memory_full`, `limit`, `draining`, … */
+  readonly rejected: Readonly<Record<string, number>>;
+}
+
+export interface CoordinatorStats {
+  readonly queues: readonly QueueStats[];
+  /** Calls that wait for something, of all kinds. */
+  readonly parkedCalls: number;
+  /** Payload memory in use, bytes. */
+  readonly payloadBytes: number;
+}

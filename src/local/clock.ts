@@ -1,0 +1,24 @@
+/** Time as the loop sees it. The only source of time in the embedded coordinator; tests put their own in its place. */
+export interface Clock {
+  /** Monotonic, ms since an arbitrary origin, with fractions. */
+  now(): number;
+  /** The wall clock, ms since the Unix epoch. It may step; nothing is decided by it but the first token. */
+  wall(): number;
+  /** Runs `task` once, not before `ms` have passed. Returns what calls it off. */
+  after(ms: number, task: () => void): () => void;
+  /** Runs `task` in the next turn of the event loop. */
+  soon(task: () => void): void;
+}
+
+/** setTimeout overflows to "at once" above this. */
+const LONGEST_TIMEOUT = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wall: () => Date.now(),
+  after(ms, task) {
+    const timer = setTimeout(task, Math.min(Math.ceil(ms), LONGEST_TIMEOUT));
+    return () => clearTimeout(timer);
+  },
+  soon: (task) => void setImmediate(task),
+};
