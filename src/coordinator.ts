@@ -17,6 +17,7 @@ import type {
   DeQueueRequest,
   EnQueueAnswer,
   EnQueueRequest,
+  LaneState,
   NackAnswer,
   NackRequest,
   RenewAnswer,
@@ -40,7 +41,6 @@ import type {
   ListKeysRequest,
   QueueView,
 } from './core/views.js';
-import type { LaneState } from './core/model.js';
 
 export type * from './core/limits.js';
 export type * from './core/model.js';

@@ -41,6 +41,8 @@ export interface EnQueueRequest {
   readonly ticket: string | undefined;
   /** Unset: the queue's `wait`. */
   readonly wait: number | undefined;
+  /** Answer no later than after this many ms, whatever `wait` and the queue's `wait` say: the call itself ends then. */
+  readonly maxWait: number | undefined;
   /** Unset: the queue's `lease`. */
   readonly lease: number | undefined;
   readonly idempotencyKey: string | undefined;

@@ -1,0 +1,134 @@
+import { acquire, openQueues } from './acquire.js';
+import type { AcquireWaiter } from './acquire-waiter.js';
+import { markKeyDone } from './idempotency.js';
+import { finishAll, weightOfItem } from './items.js';
+import type { SettledBy, Turn } from './lane.js';
+import type { Caller } from './line.js';
+import { openQueue } from './lookup.js';
+import type { AckAnswer, AckRequest, Bytes, Refusal, Reply, SubmitResult } from './model.js';
+import { Queue } from './queue.js';
+import { DRAINING } from './refusals.js';
+import { resolve } from './resolve.js';
+import { countRejected, lacks, type Need, RoomPlan } from './room.js';
+import { findSettling, stale } from './settle.js';
+import type { CoreState } from './state.js';
+import { submitItem } from './submit.js';
+import { endTurn, ticketOf } from './turns.js';
+
+/** @returns what waits, if `next` has to */
+export function ack(
+  state: CoreState,
+  request: AckRequest,
+  reply: Reply<AckAnswer>,
+  now: number,
+): Caller | AcquireWaiter | undefined {
+  const settled = settle(state, request, now);
+  if (!Array.isArray(settled)) {
+    state.effects.push({ kind: 'refuse', to: reply, refusal: settled });
+    return undefined;
+  }
+  if (request.next !== undefined && !state.draining)
+    return acquire(state, request.next, { kind: 'ack', reply, followUps: settled }, now);
+  const next = request.next === undefined ? undefined : { deliveries: [] };
+  state.effects.push({ kind: 'ack', to: reply, answer: { followUps: settled, next } });
+  return undefined;
+}
+
+/** Everything that could refuse the call is looked at before anything changes. */
+function settle(state: CoreState, request: AckRequest, now: number): SubmitResult[] | Refusal {
+  const { queue, key, token } = request;
+  const found = findSettling(state, 'ack', queue, key, token, now);
+  if (found.is === 'refused') return found.refusal;
+  const next = request.next === undefined || state.draining ? [] : openQueues(state, request.next, now);
+  if (!Array.isArray(next)) return next;
+  if (found.is === 'repeat') return repeated(found.settled) ?? stale(state, 'ack', queue, key, 'settled');
+  const refusal = checkFollowUps(state, found.turn, request, now);
+  if (refusal === undefined) return apply(state, found.turn, request, now);
+  countRejected(found.turn.lane.queue, refusal);
+  return refusal;
+}
+
+function repeated(settled: SettledBy): SubmitResult[] | undefined {
+  return settled.call === 'ack' && settled.followUps !== undefined ? [...settled.followUps] : undefined;
+}
+
+interface QueuePlan {
+  readonly plan: RoomPlan;
+  readonly need: Need;
+}
+
+/** Both or neither: room for all follow-ups, in every queue, counting the payload that this very Ack frees. */
+function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
+  if (request.followUps.length === 0) return undefined;
+  if (state.draining) return DRAINING;
+  const plans = new Map<Queue, QueuePlan>();
+  for (const [index, { queue: name, item }] of request.followUps.entries()) {
+    const queue = openQueue(state, name, now);
+    if (!(queue instanceof Queue)) return queue;
+    const planned = plans.get(queue) ?? { plan: new RoomPlan(queue, now), need: { entries: 0, bytes: 0 } };
+    plans.set(queue, planned);
+    const refusal = planned.plan.add(item, `follow_ups[${index}].item`, planned.need);
+    if (refusal !== undefined) return refusal;
+  }
+  let bytes = -freedBy(turn);
+  for (const [queue, { need }] of plans) {
+    bytes += need.bytes;
+    const refusal = lacks(state, queue, { entries: need.entries, bytes });
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+function freedBy(turn: Turn): number {
+  if (turn.cargo.kind !== 'items' || turn.cargo.done) return 0;
+  return turn.cargo.items.reduce((sum, item) => sum + weightOfItem(item), 0);
+}
+
+function apply(state: CoreState, turn: Turn, request: AckRequest, now: number): SubmitResult[] {
+  const { lane, token } = turn;
+  const followUps: SubmitResult[] = [];
+  const settlement: SettledBy = {
+    ended: 'settled',
+    call: 'ack',
+    token,
+    ticket: ticketOf(turn),
+    older: undefined,
+    followUps,
+  };
+  endTurn(state, turn, 'ack', settlement, now);
+  finishCargo(state, turn, request.result, now);
+  // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
+  resolve(state, lane, now);
+  for (const { queue: name, item } of request.followUps) {
+    const queue = openQueue(state, name, now);
+    if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now));
+  }
+  return followUps;
+}
+
+function finishCargo(state: CoreState, turn: Turn, result: Bytes | undefined, now: number): void {
+  const { lane, cargo } = turn;
+  switch (cargo.kind) {
+    case 'items':
+      if (cargo.done) return amend(turn, result, now);
+      return finishAll(state, cargo.items, result, now);
+    case 'caller':
+      if (cargo.idempotencyKey !== undefined) markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, result, now);
+      return;
+    case 'adopted':
+      return;
+  }
+}
+
+/** at_most_once: they were done already; what they came to is remembered now. */
+function amend(turn: Turn, result: Bytes | undefined, now: number): void {
+  const { lane, cargo } = turn;
+  if (cargo.kind !== 'items' || result === undefined) return;
+  const { queue } = lane;
+  for (const item of cargo.items) {
+    const finished = queue.finished.get(item.id, now);
+    if (finished !== undefined)
+      queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
+    if (item.idempotencyKey !== undefined) markKeyDone(queue, lane.key, item.idempotencyKey, result, now);
+  }
+}

@@ -1,0 +1,70 @@
+import type { AcquireWaiter } from './acquire-waiter.js';
+import { refuse } from './answers.js';
+import { arrive } from './arrivals.js';
+import { dispatch } from './dispatch.js';
+import type { DeliveryAsker } from './effects.js';
+import type { Caller } from './line.js';
+import { isRefusal, openLane, openQueue } from './lookup.js';
+import type { AcquireRequest, EnQueueAnswer, EnQueueRequest, Refusal, Reply } from './model.js';
+import { Queue } from './queue.js';
+import { DRAINING } from './refusals.js';
+import { countRejected } from './room.js';
+import type { CoreState } from './state.js';
+
+/** @returns the entry that waits, if the call has to */
+export function enQueue(
+  state: CoreState,
+  request: EnQueueRequest,
+  reply: Reply<EnQueueAnswer>,
+  now: number,
+): Caller | undefined {
+  const queue = state.draining ? DRAINING : openQueue(state, request.queue, now);
+  if (isRefusal(queue)) {
+    const known = state.queues.get(request.queue);
+    if (known !== undefined) countRejected(known, queue);
+    state.effects.push({ kind: 'refuse', to: reply, refusal: queue });
+    return undefined;
+  }
+  const { consumerId, ticket, lease, idempotencyKey, maxWait } = request;
+  const wanted = request.wait ?? queue.policy.wait;
+  const wait = maxWait === undefined ? wanted : Math.min(wanted, maxWait);
+  const lane = openLane(state, queue, request.key, now);
+  const asker = { kind: 'enqueue', reply } as const;
+  return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey, wait }, now);
+}
+
+/** @returns what waits, if the call has to */
+export function acquire(
+  state: CoreState,
+  request: AcquireRequest,
+  asker: DeliveryAsker,
+  now: number,
+): Caller | AcquireWaiter | undefined {
+  const queues = openQueues(state, request, now);
+  if (!Array.isArray(queues)) {
+    for (const name of request.queues) {
+      const known = state.queues.get(name);
+      if (known !== undefined) countRejected(known, queues);
+    }
+    refuse(state, asker, queues);
+    return undefined;
+  }
+  const [queue] = queues;
+  if (request.key === undefined || queue === undefined) return dispatch(state, queues, request, asker, now);
+  const { consumerId, ticket, lease, wait } = request;
+  const lane = openLane(state, queue, request.key, now);
+  return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey: undefined, wait }, now);
+}
+
+/** The queues of the request, or why it is refused. */
+export function openQueues(state: CoreState, request: AcquireRequest, now: number): Queue[] | Refusal {
+  if (state.draining) return DRAINING;
+  const queues: Queue[] = [];
+  for (const name of request.queues) {
+    const queue = openQueue(state, name, now);
+    if (!(queue instanceof Queue)) return queue;
+    queue.usedAt = now;
+    queues.push(queue);
+  }
+  return queues;
+}

@@ -1,0 +1,100 @@
+/** The forms that answers take. Each pushes one effect. */
+import type { Asker, DeliveryAsker } from './effects.js';
+import type { Lane, Turn } from './lane.js';
+import type { Caller, Entry, Item } from './line.js';
+import { Caller as CallerEntry } from './line.js';
+import type { Bytes, DeliveredItem, Delivery, Reason, Refusal, Turn as TurnView } from './model.js';
+import type { CoreState } from './state.js';
+
+export function turnView(state: CoreState, turn: Turn): TurnView {
+  const lane = turn.lane;
+  const cargo = turn.cargo;
+  return {
+    queue: lane.queue.name,
+    key: lane.key,
+    token: turn.token,
+    lease: turn.lease,
+    leaseExpiresAt: lane.due + state.wallOffset,
+    attempt: cargo.kind === 'items' ? (cargo.items[0]?.attempts ?? 0) + 1 : 0,
+  };
+}
+
+export function itemView(state: CoreState, item: Item): DeliveredItem {
+  return {
+    itemId: item.id,
+    payload: item.payload,
+    headers: item.headers,
+    idempotencyKey: item.idempotencyKey,
+    submittedAt: item.submittedAt + state.wallOffset,
+    attempt: item.attempts + 1,
+  };
+}
+
+export function deliveryView(state: CoreState, turn: Turn): Delivery {
+  const items = turn.cargo.kind === 'items' ? turn.cargo.items.map((item) => itemView(state, item)) : [];
+  return { turn: turnView(state, turn), items };
+}
+
+export function answerDeliveries(state: CoreState, asker: DeliveryAsker, deliveries: readonly Delivery[]): void {
+  if (asker.kind === 'acquire') {
+    state.effects.push({ kind: 'acquire', to: asker.reply, answer: { deliveries } });
+  } else {
+    const answer = { followUps: asker.followUps, next: { deliveries } };
+    state.effects.push({ kind: 'ack', to: asker.reply, answer });
+  }
+}
+
+/** It is the caller's turn. */
+export function answerTurn(state: CoreState, asker: Asker, turn: Turn): void {
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [deliveryView(state, turn)]);
+  const ticket = typeof turn.ticket === 'string' ? turn.ticket : undefined;
+  const answer = { decision: 'accept', turn: turnView(state, turn), ticket } as const;
+  turn.lane.queue.counters.accepted += 1;
+  state.effects.push({ kind: 'enqueue', to: asker.reply, answer });
+}
+
+/** Not yet. */
+export function answerBlock(
+  state: CoreState,
+  lane: Lane,
+  asker: Asker,
+  ahead: number,
+  retryAfter: number | undefined,
+  ticket: string | undefined,
+): void {
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, []);
+  lane.queue.counters.blocked += 1;
+  state.effects.push({ kind: 'enqueue', to: asker.reply, answer: { decision: 'block', ahead, retryAfter, ticket } });
+}
+
+export interface Decline {
+  readonly reason: Reason;
+  readonly survivorId?: string | undefined;
+  readonly retryAfter?: number | undefined;
+  readonly result?: Bytes | undefined;
+}
+
+/** Acquire is never declined: to it, nothing is there. */
+export function answerDecline(state: CoreState, lane: Lane, asker: Asker, decline: Decline): void {
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, []);
+  const { reason, survivorId, retryAfter, result } = decline;
+  lane.queue.counters.declined[reason] += 1;
+  state.effects.push({
+    kind: 'enqueue',
+    to: asker.reply,
+    answer: { decision: 'decline', reason, survivorId, retryAfter, result },
+  });
+}
+
+export function refuse(state: CoreState, asker: Asker, refusal: Refusal): void {
+  state.effects.push({ kind: 'refuse', to: asker.reply, refusal });
+}
+
+/** How an entry is named to others: an item by its id, a caller by its ticket, else by its consumer. */
+export function nameOf(entry: Entry): string {
+  return entry instanceof CallerEntry ? callerName(entry) : entry.id;
+}
+
+function callerName(caller: Pick<Caller, 'ticket' | 'consumerId'>): string {
+  return caller.ticket ?? caller.consumerId;
+}

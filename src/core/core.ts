@@ -1,0 +1,242 @@
+import { ack } from './ack.js';
+import { acquire, enQueue } from './acquire.js';
+import { awaitItem } from './await.js';
+import { discardDead, discardWaiting, listDeadLetters, redrive } from './dead-letters.js';
+import { deQueue } from './dequeue.js';
+import { cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
+import type { Effect } from './effects.js';
+import { explainKey } from './explain.js';
+import { listKeys } from './listing.js';
+import { findQueue, isRefusal, openQueue } from './lookup.js';
+import type * as model from './model.js';
+import { nack } from './nack.js';
+import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
+import { finishStep } from './pump.js';
+import type { Queue } from './queue.js';
+import { renew } from './renew.js';
+import type { CoordinatorSettings } from './settings.js';
+import { CoreState, type Start } from './state.js';
+import { coordinatorStats, queueView } from './stats.js';
+import { submit } from './submit.js';
+import { fire, HOUSEKEEPING } from './time.js';
+import { undeliverable } from './undeliverable.js';
+import type * as views from './views.js';
+
+export type { WaitingCall } from './drain.js';
+export type { Effect } from './effects.js';
+export type { Start } from './state.js';
+
+/**
+ * The core: all lanes, their lines, leases and waits, as a function of commands and time. Every method is one step:
+ * it takes `now` (monotonic, ms, never smaller than before), changes the state, and leaves effects to be taken with
+ * {@link Core.takeEffects} and carried out in order. It has no clock, timer, promise or I/O of its own.
+ */
+export class Core {
+  readonly #state: CoreState;
+
+  constructor(settings: CoordinatorSettings, start: Start) {
+    this.#state = new CoreState(settings, start);
+    this.#state.wheel.schedule(this.#state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
+  }
+
+  /** Nothing happens by itself before this moment. */
+  get wakeAt(): number {
+    return this.#state.wheel.wakeAt;
+  }
+
+  get liveTurns(): number {
+    let live = 0;
+    for (const queue of this.#state.queues.values()) live += queue.inFlight;
+    return live;
+  }
+
+  /** Items that wait or are in flight, and dead letters. */
+  get keptItems(): number {
+    let kept = 0;
+    for (const queue of this.#state.queues.values()) kept += queue.items.size + queue.deadLetters.size;
+    return kept;
+  }
+
+  get hasEffects(): boolean {
+    return this.#state.effects.length > 0;
+  }
+
+  /** The effects of the steps since the last call, in order. */
+  takeEffects(): readonly Effect[] {
+    const { effects } = this.#state;
+    this.#state.effects = [];
+    return effects;
+  }
+
+  /** Adding this to `now` gives the wall clock; only for instants in answers. */
+  setWallOffset(offset: number): void {
+    this.#state.wallOffset = offset;
+  }
+
+  set watching(watching: boolean) {
+    this.#state.watching = watching;
+  }
+
+  /**
+   * Lets time pass: what is due happens, `budget` timers at most.
+   * @returns whether something due may be left
+   */
+  tick(now: number, budget: number): boolean {
+    const more = this.#state.wheel.advance(now, budget, (timer) => fire(this.#state, timer, now));
+    finishStep(this.#state, now);
+    return more || this.#state.wheel.wakeAt <= now;
+  }
+
+  enQueue(request: model.EnQueueRequest, reply: model.Reply<model.EnQueueAnswer>, now: number) {
+    return this.#finish(enQueue(this.#state, request, reply, now), now);
+  }
+
+  deQueue(request: model.DeQueueRequest, reply: model.Reply<model.DeQueueAnswer>, now: number): void {
+    deQueue(this.#state, request, reply, now);
+    this.#finish(undefined, now);
+  }
+
+  submit(request: model.SubmitRequest, reply: model.Reply<model.SubmitAnswer>, now: number) {
+    return this.#finish(submit(this.#state, request, reply, now), now);
+  }
+
+  acquire(request: model.AcquireRequest, reply: model.Reply<model.AcquireAnswer>, now: number) {
+    return this.#finish(acquire(this.#state, request, { kind: 'acquire', reply }, now), now);
+  }
+
+  ack(request: model.AckRequest, reply: model.Reply<model.AckAnswer>, now: number) {
+    return this.#finish(ack(this.#state, request, reply, now), now);
+  }
+
+  nack(request: model.NackRequest, reply: model.Reply<model.NackAnswer>, now: number): void {
+    nack(this.#state, request, reply, now);
+    this.#finish(undefined, now);
+  }
+
+  renew(request: model.RenewRequest, reply: model.Reply<model.RenewAnswer>, now: number): void {
+    renew(this.#state, request, reply, now);
+    this.#finish(undefined, now);
+  }
+
+  awaitItem(request: model.AwaitRequest, reply: model.Reply<model.AwaitAnswer>, now: number) {
+    const queue = findQueue(this.#state, request.queue);
+    if (!isRefusal(queue)) return awaitItem(this.#state, queue, request, reply, now);
+    this.#state.effects.push({ kind: 'refuse', to: reply, refusal: queue });
+    return undefined;
+  }
+
+  /** The one who asked is gone: no answer follows. With a ticket its place is kept, unless `leave`. */
+  cancel(call: WaitingCall, leave: boolean, now: number): void {
+    cancel(this.#state, call, leave, now);
+    this.#finish(undefined, now);
+  }
+
+  /** It is known that nobody learnt of these turns. */
+  undeliverable(turns: readonly model.TurnRef[], now: number): void {
+    undeliverable(this.#state, turns, now);
+    this.#finish(undefined, now);
+  }
+
+  /** From now on only what ends turns is let in; who waits is refused. */
+  drain(now: number): void {
+    startDraining(this.#state, now);
+    this.#finish(undefined, now);
+  }
+
+  /** Calls that wait for an item are refused too. */
+  close(): void {
+    refuseAwaits(this.#state);
+  }
+
+  stats(now: number): views.CoordinatorStats {
+    return coordinatorStats(this.#state, now);
+  }
+
+  listQueues(now: number): readonly views.QueueView[] {
+    const queues = [...this.#state.queues.values()].map((queue) => queueView(queue, now));
+    return queues.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** In slices: see `listing.ts`. Unset: there is no such queue yet. */
+  listKeys(
+    request: views.ListKeysRequest,
+    slice: number,
+  ): model.Result<Generator<undefined, views.KeyPage> | undefined> {
+    return this.#with(request.queue, (queue) => queue && listKeys(this.#state, queue, request, slice));
+  }
+
+  explainKey(queue: string, key: string, now: number): model.Result<views.KeyExplanation> {
+    return this.#with(queue, (found) => explainKey(this.#state, found, key, now));
+  }
+
+  evictHolder(queue: string, key: string, now: number): model.Result<views.EvictionView> {
+    return this.#with(queue, (found) => evictHolder(this.#state, found, key, now), now);
+  }
+
+  resumeKey(queue: string, key: string, now: number): model.Result<Resumed> {
+    return this.#with(queue, (found) => resumeKey(this.#state, found, key, now), now);
+  }
+
+  pauseQueue(queue: string, now: number): model.Result<void> {
+    return this.#withOpen(queue, now, pauseQueue);
+  }
+
+  resumeQueue(queue: string, now: number): model.Result<void> {
+    return this.#withOpen(queue, now, (found) => resumeQueue(this.#state, found));
+  }
+
+  setLimits(queue: string, change: views.LimitsChange, now: number): model.Result<views.LimitsView> {
+    return this.#withOpen(queue, now, (found) => setLimits(this.#state, found, change, now));
+  }
+
+  listDeadLetters(request: views.ListDeadLettersRequest): model.Result<views.DeadLetterPage> {
+    const none = { deadLetters: [], nextPageToken: '' };
+    return this.#with(request.queue, (found) => (found ? listDeadLetters(this.#state, found, request) : none));
+  }
+
+  redrive(choice: views.ItemChoice, now: number): model.Result<number> {
+    return this.#with(choice.queue, (found) => (found ? redrive(this.#state, found, choice, now) : 0), now);
+  }
+
+  discardDead(choice: views.ItemChoice, now: number): model.Result<number> {
+    return this.#with(choice.queue, (found) => (found ? discardDead(this.#state, found, choice, now) : 0), now);
+  }
+
+  /** In slices: see `dead-letters.ts`. End each slice with {@link Core.finishSlice}. */
+  discardWaiting(
+    choice: views.ItemChoice,
+    slice: number,
+    clock: () => number,
+  ): model.Result<Generator<undefined, number> | undefined> {
+    return this.#with(choice.queue, (found) => found && discardWaiting(this.#state, found, choice, slice, clock));
+  }
+
+  finishSlice(now: number): void {
+    this.#finish(undefined, now);
+  }
+
+  /** Whether there is, or may be, a queue of this name. */
+  mayUse(queue: string): model.Refusal | undefined {
+    const found = findQueue(this.#state, queue);
+    return isRefusal(found) ? found : undefined;
+  }
+
+  #finish<T>(outcome: T, now: number): T {
+    if (this.#state.dirty.length > 0) finishStep(this.#state, now);
+    return outcome;
+  }
+
+  #with<T>(name: string, run: (queue: Queue | undefined) => T, now?: number): model.Result<T> {
+    const queue = findQueue(this.#state, name);
+    if (isRefusal(queue)) return { ok: false, refusal: queue };
+    const value = run(queue);
+    if (now !== undefined) this.#finish(undefined, now);
+    return { ok: true, value };
+  }
+
+  #withOpen<T>(name: string, now: number, run: (queue: Queue) => T): model.Result<T> {
+    const queue = openQueue(this.#state, name, now);
+    if (isRefusal(queue)) return { ok: false, refusal: queue };
+    return this.#with(name, () => run(queue), now);
+  }
+}

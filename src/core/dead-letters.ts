@@ -1,0 +1,126 @@
+/** Dead letters: listing, redrive, discard. */
+
+import { itemView } from './answers.js';
+import { finish, putBack } from './items.js';
+import type { Lane } from './lane.js';
+import type { Item } from './line.js';
+import { openLane } from './lookup.js';
+import type { DeathCause } from './model.js';
+import type { Queue } from './queue.js';
+import { resolve } from './resolve.js';
+import { takeOut } from './show.js';
+import type { CoreState } from './state.js';
+import { LANE_TABLE } from './table.js';
+import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from './views.js';
+
+/** An item that ran out of attempts or was refused for good. It still counts as payload memory. */
+export interface DeadLetter {
+  readonly item: Item;
+  readonly key: string;
+  readonly cause: DeathCause;
+  readonly diedAt: number;
+}
+
+function inOrderOfSubmission(letters: Iterable<DeadLetter>): DeadLetter[] {
+  return [...letters].sort((a, b) => a.item.seq - b.item.seq);
+}
+
+function chosen(queue: Queue, choice: Pick<ItemChoice, 'key' | 'itemIds'>): DeadLetter[] {
+  const ids = new Set(choice.itemIds);
+  const fits = (letter: DeadLetter) =>
+    (choice.key === undefined || letter.key === choice.key) && (ids.size === 0 || ids.has(letter.item.id));
+  return inOrderOfSubmission([...queue.deadLetters.values()].filter(fits));
+}
+
+/** @param pageToken the order of submission of the last one seen */
+export function listDeadLetters(state: CoreState, queue: Queue, request: ListDeadLettersRequest): DeadLetterPage {
+  const seen = request.pageToken === '' ? 0 : Number(request.pageToken);
+  const letters = chosen(queue, { key: request.key, itemIds: [] }).filter((letter) => letter.item.seq > seen);
+  const page: DeadLetterView[] = [];
+  let bytes = 0;
+  let last = seen;
+  for (const letter of letters) {
+    bytes += letter.item.payload.length + (letter.item.lastError?.length ?? 0) + 2_048;
+    if (page.length >= request.pageSize || (page.length > 0 && bytes > state.settings.limits.answerBytes)) break;
+    page.push(letterView(state, letter));
+    last = letter.item.seq;
+  }
+  return { deadLetters: page, nextPageToken: page.length < letters.length ? String(last) : '' };
+}
+
+function letterView(state: CoreState, letter: DeadLetter): DeadLetterView {
+  const { item, key, cause, diedAt } = letter;
+  return {
+    item: itemView(state, item),
+    key,
+    attempts: item.attempts,
+    lastError: item.lastError,
+    diedAt: diedAt + state.wallOffset,
+    cause,
+  };
+}
+
+/** Puts dead letters back before what waits, in the order of their submission. @returns how many */
+export function redrive(state: CoreState, queue: Queue, choice: ItemChoice, now: number): number {
+  const letters = chosen(queue, choice);
+  const byLane = new Map<Lane, Item[]>();
+  for (const { item, key } of letters) {
+    const lane = openLane(state, queue, key, now);
+    if (LANE_TABLE[lane.shown].redrive !== 'put_back') continue;
+    item.lane = lane;
+    item.attempts = 0;
+    item.notBefore = 0;
+    queue.deadLetters.delete(item.id);
+    queue.items.set(item.id, item);
+    byLane.set(lane, [...(byLane.get(lane) ?? []), item]);
+  }
+  for (const [lane, items] of byLane) {
+    putBack(state, lane, items);
+    resolve(state, lane, now);
+  }
+  queue.counters.redriven += letters.length;
+  return letters.length;
+}
+
+/** @returns how many dead letters are gone */
+export function discardDead(state: CoreState, queue: Queue, choice: ItemChoice, now: number): number {
+  const letters = chosen(queue, choice);
+  for (const { item } of letters) {
+    queue.deadLetters.delete(item.id);
+    finish(state, item, 'discarded', undefined, now);
+  }
+  return letters.length;
+}
+
+/**
+ * Removes waiting items. There may be millions: it stops after every `slice` and goes on when it is asked to.
+ * @returns how many are gone
+ */
+export function* discardWaiting(
+  state: CoreState,
+  queue: Queue,
+  choice: ItemChoice,
+  slice: number,
+  clock: () => number,
+): Generator<undefined, number> {
+  const ids = new Set(choice.itemIds);
+  const candidates = ids.size > 0 ? itemsById(queue, ids) : queue.items.values();
+  let gone = 0;
+  let seen = 0;
+  for (const item of candidates) {
+    if (++seen % slice === 0) yield;
+    const { lane } = item;
+    if (item.inFlight || (choice.key !== undefined && lane.key !== choice.key)) continue;
+    if (LANE_TABLE[lane.shown].discard !== 'leave') continue;
+    const now = clock();
+    takeOut(state, item);
+    finish(state, item, 'discarded', undefined, now);
+    resolve(state, lane, now);
+    gone += 1;
+  }
+  return gone;
+}
+
+function itemsById(queue: Queue, ids: ReadonlySet<string>): Item[] {
+  return [...ids].flatMap((id) => queue.items.get(id) ?? []);
+}

@@ -1,0 +1,92 @@
+import { giveUp, refuseCancelled } from './arrivals.js';
+import { markKeyDone } from './idempotency.js';
+import { type Lane, type SettledBy, settlementByTicket, Turn } from './lane.js';
+import { findLane, findQueue, isRefusal } from './lookup.js';
+import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from './model.js';
+import { resolve } from './resolve.js';
+import { findSettling, stale } from './settle.js';
+import type { CoreState } from './state.js';
+import { endTurn, ticketOf } from './turns.js';
+
+export function deQueue(state: CoreState, request: DeQueueRequest, reply: Reply<DeQueueAnswer>, now: number): void {
+  const { holder } = request;
+  const outcome =
+    'token' in holder ? byToken(state, request, holder.token, now) : byTicket(state, request, holder.ticket, now);
+  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
+  else state.effects.push({ kind: 'dequeue', to: reply, answer: outcome });
+}
+
+function byToken(state: CoreState, request: DeQueueRequest, token: number, now: number): DeQueueAnswer | Refusal {
+  const { queue, key } = request;
+  const found = findSettling(state, 'dequeue', queue, key, token, now);
+  if (found.is === 'refused') return found.refusal;
+  if (found.is === 'live') return endCallersTurn(state, found.turn, request, now);
+  const again = repeated(found.settled, request.abandoned);
+  return again ?? stale(state, 'dequeue', queue, key, 'settled');
+}
+
+function repeated(settled: SettledBy, abandoned: boolean): DeQueueAnswer | undefined {
+  return settled.call === 'dequeue' && settled.abandoned === abandoned ? settled.answer : undefined;
+}
+
+function byTicket(state: CoreState, request: DeQueueRequest, ticket: string, now: number): DeQueueAnswer | Refusal {
+  const queue = findQueue(state, request.queue);
+  if (isRefusal(queue)) return queue;
+  const lane = queue === undefined ? undefined : findLane(state, queue, request.key, now);
+  const known = lane?.tickets?.get(ticket);
+  if (known instanceof Turn) return endCallersTurn(state, known, request, now);
+  if (known !== undefined) {
+    refuseCancelled(state, known);
+    giveUp(state, known, now);
+    return { promoted: false, waiting: known.lane.line?.length ?? 0 };
+  }
+  return lane === undefined ? NOBODY_WAITS : afterTicket(state, lane, request, ticket);
+}
+
+/** S10: nothing is known of the ticket, or how its turn ended. */
+function afterTicket(state: CoreState, lane: Lane, request: DeQueueRequest, ticket: string): DeQueueAnswer | Refusal {
+  const settlement = settlementByTicket(lane, ticket);
+  if (settlement !== undefined && settlement.ended !== 'settled')
+    return stale(state, 'dequeue', request.queue, request.key, settlement.ended);
+  const again = settlement === undefined ? undefined : repeated(settlement, request.abandoned);
+  return again ?? { promoted: false, waiting: lane.line?.length ?? 0 };
+}
+
+const NOBODY_WAITS: DeQueueAnswer = Object.freeze({ promoted: false, waiting: 0 });
+
+function endCallersTurn(state: CoreState, turn: Turn, request: DeQueueRequest, now: number): DeQueueAnswer | Refusal {
+  const { lane, cargo } = turn;
+  if (cargo.kind === 'items') {
+    lane.queue.counters.rejected.use_ack += 1;
+    return { kind: 'use_ack', queue: lane.queue.name, key: lane.key };
+  }
+  const { abandoned, result } = request;
+  // Known before the turn ends, because the settlement is read only: an empty line has one outcome.
+  if (lane.line === undefined) {
+    end(state, turn, abandoned, result, NOBODY_WAITS, now);
+    resolve(state, lane, now);
+    return NOBODY_WAITS;
+  }
+  const answer = { promoted: false, waiting: 0 };
+  end(state, turn, abandoned, result, answer, now);
+  resolve(state, lane, now);
+  answer.promoted = lane.phase instanceof Turn;
+  answer.waiting = lane.line?.length ?? 0;
+  return answer;
+}
+
+function end(
+  state: CoreState,
+  turn: Turn,
+  abandoned: boolean,
+  result: DeQueueRequest['result'],
+  answer: DeQueueAnswer,
+  now: number,
+): void {
+  const { lane, cargo, token } = turn;
+  if (!abandoned && cargo.kind === 'caller' && cargo.idempotencyKey !== undefined)
+    markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, result, now);
+  const way = abandoned ? 'release' : 'dequeue';
+  const settlement = { ended: 'settled', call: 'dequeue', token, ticket: ticketOf(turn), older: undefined } as const;
+  endTurn(state, turn, way, { ...settlement, abandoned, answer }, now);
+}

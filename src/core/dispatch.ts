@@ -1,0 +1,195 @@
+/** Dispatch: who asks for the next turns of any keys gets them, first ready first served. */
+import { AcquireWaiter } from './acquire-waiter.js';
+import { answerDeliveries, deliveryView, refuse } from './answers.js';
+import type { DispatchTicket } from './dispatch-tickets.js';
+import type { DeliveryAsker } from './effects.js';
+import { closedGate } from './gates.js';
+import { finish, finishIfKeyDone, weightOfItem } from './items.js';
+import { type Lane, Lane as LaneClass, turnOf } from './lane.js';
+import { Caller, Item } from './line.js';
+import { isLinked } from './link.js';
+import { catchUp } from './lookup.js';
+import type { AcquireRequest, Delivery } from './model.js';
+import type { Queue } from './queue.js';
+import { limitRefusal } from './refusals.js';
+import { resolve } from './resolve.js';
+import { takeOut } from './show.js';
+import { after, type CoreState } from './state.js';
+import { LANE_TABLE } from './table.js';
+import { handOver, startTurn } from './turns.js';
+
+/** @returns the waiter, if the call has to wait */
+export function dispatch(
+  state: CoreState,
+  queues: readonly Queue[],
+  request: AcquireRequest,
+  asker: DeliveryAsker,
+  now: number,
+): AcquireWaiter | undefined {
+  const { consumerId } = request;
+  const ticket = request.ticket === undefined ? undefined : state.dispatchTickets.open(consumerId, request.ticket);
+  const again = ticket === undefined ? [] : comeBack(state, ticket, request, now);
+  const deliveries = again.length > 0 ? again : gather(state, queues, request, ticket, now, false);
+  if (deliveries.length > 0 || request.wait <= 0) {
+    answerDeliveries(state, asker, deliveries);
+    if (ticket !== undefined) state.dispatchTickets.release(ticket);
+    return undefined;
+  }
+  return wait(state, queues, request, asker, ticket, now);
+}
+
+function wait(
+  state: CoreState,
+  queues: readonly Queue[],
+  request: AcquireRequest,
+  asker: DeliveryAsker,
+  ticket: DispatchTicket | undefined,
+  now: number,
+): AcquireWaiter | undefined {
+  const { waitingAcquires } = state.settings.limits;
+  if (state.waitingAcquires >= waitingAcquires) {
+    for (const queue of queues) queue.counters.rejected.limit += 1;
+    if (ticket !== undefined) state.dispatchTickets.release(ticket);
+    refuse(state, asker, limitRefusal('waiting_acquires', waitingAcquires));
+    return undefined;
+  }
+  const waiter = new AcquireWaiter(asker, request, queues, ticket);
+  if (ticket !== undefined) ticket.waiter = waiter;
+  for (const queue of queues) queue.waiters.add(waiter);
+  state.waitingAcquires += 1;
+  state.wheel.schedule(waiter, after(now, request.wait));
+  return waiter;
+}
+
+/** It waits no longer; its call is still to be answered. @returns whether it waited */
+export function dropWaiter(state: CoreState, waiter: AcquireWaiter): boolean {
+  let waited = false;
+  for (const queue of waiter.queues) waited = queue.waiters.delete(waiter) || waited;
+  if (!waited) return false;
+  state.waitingAcquires -= 1;
+  state.wheel.cancel(waiter);
+  if (waiter.ticket !== undefined) {
+    waiter.ticket.waiter = undefined;
+    state.dispatchTickets.release(waiter.ticket);
+  }
+  return true;
+}
+
+/** Its wait is over: nothing came. */
+export function endWaiter(state: CoreState, waiter: AcquireWaiter): void {
+  if (dropWaiter(state, waiter)) answerDeliveries(state, waiter.asker, []);
+}
+
+/** A ticket comes back: an older call that waits gets nothing; turns that still live are returned (S15). */
+function comeBack(state: CoreState, ticket: DispatchTicket, request: AcquireRequest, now: number): Delivery[] {
+  if (ticket.waiter !== undefined) {
+    const { waiter } = ticket;
+    endWaiter(state, waiter);
+    // It may have been forgotten with its waiter: it is in use again.
+    state.dispatchTickets.keep(ticket);
+  }
+  const deliveries: Delivery[] = [];
+  for (const [token, lane] of [...ticket.lanes]) {
+    catchUp(state, lane, now);
+    const turn = turnOf(lane);
+    if (turn?.token !== token) continue;
+    if (!turn.handedOver) handOver(state, turn, request.lease, now);
+    deliveries.push(deliveryView(state, turn));
+  }
+  return deliveries;
+}
+
+/**
+ * Takes turns from the ready lanes of these queues, first ready first, as many as the request allows.
+ *
+ * @param served these queues' own waiters are being served; else a queue where others wait is passed over
+ */
+export function gather(
+  state: CoreState,
+  queues: readonly Queue[],
+  request: AcquireRequest,
+  ticket: DispatchTicket | undefined,
+  now: number,
+  served: boolean,
+): Delivery[] {
+  const deliveries: Delivery[] = [];
+  let bytesLeft = state.settings.limits.answerBytes;
+  while (deliveries.length < request.maxTurns) {
+    const lane = nextReady(state, queues, served, now);
+    if (lane === undefined) break;
+    const first = lane.line?.head;
+    if (deliveries.length > 0 && first instanceof Item && weightOfItem(first) > bytesLeft) break;
+    const items = takeItems(state, lane, request.maxItemsPerTurn, bytesLeft, now);
+    if (items.length === 0) {
+      resolve(state, lane, now);
+      continue;
+    }
+    for (const item of items) bytesLeft -= weightOfItem(item);
+    deliveries.push(deliver(state, lane, items, request, ticket, now));
+  }
+  return deliveries;
+}
+
+/** The lane that has been ready longest, over all queues whose gates are open. O(queues of the request). */
+function nextReady(state: CoreState, queues: readonly Queue[], served: boolean, now: number): Lane | undefined {
+  let first: Lane | undefined;
+  let order = Number.POSITIVE_INFINITY;
+  for (const queue of queues) {
+    const lane = queue.readyLanes.next;
+    if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
+    if ((!served && queue.waiters.size > 0) || closedGate(state, queue, now) !== undefined) continue;
+    if (LANE_TABLE[lane.shown].dispatch !== 'start') continue;
+    first = lane;
+    order = lane.phase.order;
+  }
+  return first;
+}
+
+/** Consecutive due items from the head. One whose idempotency key is done, or is in hand already, is not among them. */
+function takeItems(state: CoreState, lane: Lane, most: number, bytes: number, now: number): Item[] {
+  const items: Item[] = [];
+  const keys = new Set<string>();
+  let bytesLeft = bytes;
+  for (;;) {
+    const head = lane.line?.head;
+    if (head === undefined || head instanceof Caller || head.notBefore > now || items.length >= most) return items;
+    const { idempotencyKey } = head;
+    if (idempotencyKey !== undefined && keys.has(idempotencyKey)) return items;
+    const weight = weightOfItem(head);
+    if (items.length > 0 && weight > bytesLeft) return items;
+    takeOut(state, head);
+    if (finishIfKeyDone(state, head, now)) continue;
+    if (idempotencyKey !== undefined) keys.add(idempotencyKey);
+    bytesLeft -= weight;
+    head.inFlight = true;
+    items.push(head);
+  }
+}
+
+function deliver(
+  state: CoreState,
+  lane: Lane,
+  items: readonly Item[],
+  request: AcquireRequest,
+  ticket: DispatchTicket | undefined,
+  now: number,
+): Delivery {
+  const done = lane.queue.policy.delivery === 'at_most_once';
+  const { consumerId, lease } = request;
+  const arrivedAt = waitedSince(items[0], now);
+  const turn = startTurn(state, lane, { kind: 'items', items, done }, { consumerId, ticket, lease, arrivedAt }, now);
+  const delivery = deliveryView(state, turn);
+  if (done) for (const item of items) finish(state, item, 'done', undefined, now);
+  return delivery;
+}
+
+/** A retry waits from the moment it was due. */
+function waitedSince(item: Item | undefined, now: number): number {
+  if (item === undefined) return now;
+  return item.attempts === 0 ? item.submittedAt : Math.max(item.submittedAt, item.notBefore);
+}
+
+/** Whether any of these queues has something for those who wait. */
+export function hasReady(queue: Queue): boolean {
+  return queue.waiters.size > 0 && isLinked(queue.readyLanes);
+}

@@ -1,0 +1,147 @@
+/** Why a key does not move, and the other questions of people. */
+import { nameOf } from './answers.js';
+import { closedGate } from './gates.js';
+import { type Lane, stateOf, type Turn, turnOf } from './lane.js';
+import { Caller, type Entry, Item } from './line.js';
+import type { Queue } from './queue.js';
+import { delayOf } from './resolve.js';
+import type { CoreState } from './state.js';
+import { isDispatchTicket } from './turns.js';
+import type { HolderView, KeyExplanation, LineEntryView } from './views.js';
+
+/** Entries of a line that are told. */
+const TOLD = 100;
+
+const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({
+  state: 'INIT',
+  since: undefined,
+  holder: undefined,
+  waitingCallers: 0,
+  waitingItems: 0,
+  line: [],
+  attempts: 0,
+  lastError: undefined,
+  why: '',
+  until: undefined,
+});
+
+export function explainKey(state: CoreState, queue: Queue | undefined, key: string, now: number): KeyExplanation {
+  const lane = queue?.lanes.get(key);
+  const deadLetters = queue === undefined ? 0 : countDead(queue, key);
+  if (queue === undefined || lane === undefined) return { ...NOTHING, deadLetters };
+  const { line } = lane;
+  const turn = turnOf(lane);
+  const subject = turn?.cargo.kind === 'items' ? turn.cargo.items[0] : line?.head;
+  const item = subject instanceof Item ? subject : undefined;
+  const { why, until } = reason(state, lane, now);
+  return {
+    state: stateOf(lane),
+    since: wall(state, sinceOf(lane)),
+    holder: turn === undefined ? undefined : holderView(state, turn, now),
+    waitingCallers: line?.callers ?? 0,
+    waitingItems: (line?.length ?? 0) - (line?.callers ?? 0),
+    line: lineView(state, line?.head),
+    attempts: item === undefined ? 0 : item.attempts + (item.inFlight ? 1 : 0),
+    lastError: item?.lastError,
+    why,
+    until: wall(state, until),
+    deadLetters,
+  };
+}
+
+/** Since when a lane is in its state; a held one since its turn began. */
+export function sinceOf(lane: Lane): number | undefined {
+  return lane.phase.at === 'INIT' ? undefined : lane.phase.since;
+}
+
+export function wall(state: CoreState, moment: number | undefined): number | undefined {
+  return moment === undefined ? undefined : moment + state.wallOffset;
+}
+
+/** Looks at all of them: they are bounded, and nobody asks often. */
+function countDead(queue: Queue, key: string): number {
+  let count = 0;
+  for (const letter of queue.deadLetters.values()) if (letter.key === key) count += 1;
+  return count;
+}
+
+function holderView(state: CoreState, turn: Turn, now: number): HolderView {
+  const { ticket, cargo } = turn;
+  const ticketId = isDispatchTicket(ticket) ? ticket.id : ticket;
+  return {
+    consumerId: turn.consumerId,
+    token: turn.token,
+    since: turn.since + state.wallOffset,
+    leaseLeft: Math.max(0, turn.lane.due - now),
+    renewals: turn.renewals,
+    items: cargo.kind === 'items' ? cargo.items.length : 0,
+    heldForTicket: turn.handedOver ? undefined : ticketId,
+  };
+}
+
+function lineView(state: CoreState, head: Entry | undefined): LineEntryView[] {
+  const told: LineEntryView[] = [];
+  for (let entry = head; entry !== undefined && told.length < TOLD; entry = entry.behind) {
+    const common = { id: nameOf(entry) };
+    if (entry instanceof Caller) {
+      const since = entry.arrivedAt + state.wallOffset;
+      told.push({ ...common, kind: 'caller', since, attempts: 0, lastError: undefined });
+    } else {
+      const { submittedAt, attempts, lastError } = entry;
+      told.push({ ...common, kind: 'item', since: submittedAt + state.wallOffset, attempts, lastError });
+    }
+  }
+  return told;
+}
+
+interface Why {
+  readonly why: string;
+  readonly until: number | undefined;
+}
+
+function reason(state: CoreState, lane: Lane, now: number): Why {
+  const { phase } = lane;
+  switch (phase.at) {
+    case 'INIT':
+      return { why: '', until: undefined };
+    case 'HELD':
+      return { why: heldBy(phase), until: lane.due };
+    case 'PARK':
+      return { why: parkedBecause(phase.because, phase.itemId), until: undefined };
+    case 'DELAY':
+      return { why: DELAYED[phase.because], until: delayOf(lane, lane.line?.head, now)?.until ?? lane.due };
+    case 'READY':
+      return gateOrWorker(state, lane, phase.waitsFor, now);
+  }
+}
+
+function heldBy(turn: Turn): string {
+  if (!turn.handedOver) return `the turn is held for an absent caller until its ticket ends`;
+  const since = turn.renewals === 0 ? 'has not renewed its lease' : `has renewed its lease ${turn.renewals} times`;
+  return `${turn.consumerId} holds it and ${since}`;
+}
+
+function parkedBecause(because: 'dead_letter' | 'no_room', itemId: string): string {
+  if (because === 'dead_letter') return `parked: item ${itemId} became a dead letter; ResumeKey lets the key go on`;
+  return `parked: item ${itemId} is out of attempts and there is no room for dead letters (max_dead_letters)`;
+}
+
+const DELAYED = {
+  delay: 'the item at the head is delayed',
+  retry: 'the item at the head failed and waits for its next try',
+  min_interval: 'min_interval has not passed since the last turn started',
+} as const;
+
+const GATES = {
+  paused: 'the queue is paused',
+  startup_hold: 'startup_hold keeps turns back after the start',
+  max_in_flight: 'as many turns live as max_in_flight allows',
+  rate: 'the rate of the queue allows no turn yet',
+} as const;
+
+function gateOrWorker(state: CoreState, lane: Lane, waitsFor: 'gate' | 'worker', now: number): Why {
+  const gate = closedGate(state, lane.queue, now);
+  if (gate !== undefined) return { why: GATES[gate.why], until: gate.until };
+  const why = waitsFor === 'gate' ? 'other keys are before it at the gate' : 'no worker has acquired it yet';
+  return { why, until: undefined };
+}

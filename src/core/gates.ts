@@ -1,0 +1,26 @@
+import type { Queue } from './queue.js';
+import type { CoreState } from './state.js';
+
+/** A gate that holds turns back. `until`: when it opens, if that is known. */
+export interface ClosedGate {
+  readonly why: 'paused' | 'startup_hold' | 'max_in_flight' | 'rate';
+  readonly until: number | undefined;
+}
+
+/** What keeps a turn of this queue from starting now; `undefined`: nothing. */
+export function closedGate(state: CoreState, queue: Queue, now: number): ClosedGate | undefined {
+  if (queue.paused) return { why: 'paused', until: undefined };
+  if (now < state.holdUntil) return { why: 'startup_hold', until: state.holdUntil };
+  if (queue.maxInFlight !== undefined && queue.inFlight >= queue.maxInFlight)
+    return { why: 'max_in_flight', until: undefined };
+  if (queue.rate === undefined) return undefined;
+  const opensAt = queue.rate.opensAt(now);
+  return opensAt > now ? { why: 'rate', until: opensAt } : undefined;
+}
+
+/** The queue is looked at once more at the end of this step: something may start, or find room. */
+export function markDirty(state: CoreState, queue: Queue): void {
+  if (queue.dirty) return;
+  queue.dirty = true;
+  state.dirty.push(queue);
+}

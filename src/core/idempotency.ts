@@ -1,0 +1,36 @@
+import type { Bytes } from './model.js';
+import type { Queue } from './queue.js';
+import type { DoneKey } from './remembered.js';
+
+/** What is remembered of an idempotency key of (queue, key), if it is done. */
+export function isKeyDone(
+  queue: Queue,
+  key: string,
+  idempotencyKey: string | undefined,
+  now: number,
+): DoneKey | undefined {
+  if (idempotencyKey === undefined || queue.policy.idempotencyTtl === 0) return undefined;
+  return queue.doneKeys.get(name(key, idempotencyKey), now);
+}
+
+export function markKeyDone(
+  queue: Queue,
+  key: string,
+  idempotencyKey: string,
+  result: Bytes | undefined,
+  now: number,
+): void {
+  const { idempotencyTtl } = queue.policy;
+  if (idempotencyTtl === 0) return;
+  queue.doneKeys.set(name(key, idempotencyKey), { result }, now + idempotencyTtl, result?.length ?? 0);
+}
+
+/** It turned out not to be done after all: the worker never got it. */
+export function unmarkKeyDone(queue: Queue, key: string, idempotencyKey: string): void {
+  queue.doneKeys.delete(name(key, idempotencyKey));
+}
+
+/** The length keeps pairs apart that read the same when joined. */
+function name(key: string, idempotencyKey: string): string {
+  return `${key.length}:${key}${idempotencyKey}`;
+}

@@ -1,0 +1,189 @@
+/** What becomes of items when their turn ends. */
+import { answerAwaits } from './await.js';
+import { backOff } from './back-off.js';
+import type { DeadLetter } from './dead-letters.js';
+import { markDirty } from './gates.js';
+import { isKeyDone, markKeyDone } from './idempotency.js';
+import type { Lane, Park } from './lane.js';
+import type { Item } from './line.js';
+import type { Bytes, DeathCause } from './model.js';
+import type { Queue } from './queue.js';
+import { type FinishedItem, fingerprint } from './remembered.js';
+import { countIn, lineOf, tell } from './show.js';
+import { after, type CoreState } from './state.js';
+
+/** What an item costs beside its payload, headers and ids (S33). */
+const ITEM_OVERHEAD = 256;
+/** Ids that are made here begin with this; what begins so cannot be chosen by a client. */
+export const OWN_ID = '~';
+
+export interface Content {
+  readonly key: string;
+  readonly payload: Bytes;
+  readonly headers: ReadonlyMap<string, string> | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** Bytes charged against payload memory. Strings by their length: keys and ids are mostly ASCII. */
+export function weightOf(content: Content, id: string): number {
+  let bytes = ITEM_OVERHEAD + content.payload.length + id.length + (content.idempotencyKey?.length ?? 0);
+  if (content.headers !== undefined) for (const [name, value] of content.headers) bytes += name.length + value.length;
+  return bytes;
+}
+
+export function weightOfItem(item: Item): number {
+  return weightOf(contentOf(item), item.id);
+}
+
+export function contentOf(item: Item): Content {
+  const { payload, headers, idempotencyKey } = item;
+  return { key: item.lane.key, payload, headers, idempotencyKey };
+}
+
+export function fingerprintOf(content: Content): number {
+  const headers = [...(content.headers ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).flat();
+  return fingerprint([content.key, content.idempotencyKey ?? '', ...headers], content.payload);
+}
+
+/** The item leaves for good and is remembered as finished. Precondition: it is in no line. */
+export function finish(
+  state: CoreState,
+  item: Item,
+  as: FinishedItem['state'],
+  result: Bytes | undefined,
+  now: number,
+): void {
+  const queue = item.lane.queue;
+  free(state, queue, item);
+  const own = item.id.startsWith(OWN_ID);
+  const finished: FinishedItem = {
+    state: as,
+    result,
+    error: item.lastError,
+    attempt: item.attempts + (as === 'done' ? 1 : 0),
+    fingerprint: own ? undefined : fingerprintOf(contentOf(item)),
+  };
+  queue.finished.set(item.id, finished, now + queue.policy.resultTtl, result?.length ?? 0);
+  if (as === 'done' && item.idempotencyKey !== undefined)
+    markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
+  answerAwaits(state, queue, item.id, now);
+}
+
+/** Items done in a turn. */
+export function finishAll(state: CoreState, items: readonly Item[], result: Bytes | undefined, now: number): void {
+  for (const item of items) {
+    item.inFlight = false;
+    finish(state, item, 'done', result, now);
+  }
+}
+
+/** Another with its idempotency key is done: so is this one, with that result (S17). */
+export function finishIfKeyDone(state: CoreState, item: Item, now: number): boolean {
+  const done = isKeyDone(item.lane.queue, item.lane.key, item.idempotencyKey, now);
+  if (done === undefined) return false;
+  finish(state, item, 'done', done.result, now);
+  return true;
+}
+
+/** The item's payload is no longer kept. */
+export function free(state: CoreState, queue: Queue, item: Item): void {
+  queue.items.delete(item.id);
+  state.payloadBytes -= weightOfItem(item);
+  for (const waiting of state.memoryWaiters) markDirty(state, waiting);
+}
+
+/** Items go back to the head of their line, in order. They take no room from now on. */
+export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): void {
+  if (items.length === 0) return;
+  const line = lineOf(lane);
+  for (const item of items.toReversed()) {
+    item.inFlight = false;
+    item.takesRoom = false;
+    line.prepend(item);
+    countIn(state, item);
+  }
+}
+
+export interface Failure {
+  readonly cause: 'nack' | 'lease_expired' | 'refused';
+  readonly error: string;
+  /** Instead of the queue's back-off, ms. */
+  readonly delay: number | undefined;
+}
+
+export interface AfterFailure {
+  readonly retryAt: number | undefined;
+  readonly deadLettered: number;
+  /** Set: the key has to stop. */
+  readonly park: Park | undefined;
+}
+
+/**
+ * The attempt of these items failed: those that have attempts left go back, the others become dead letters, each for
+ * itself. The back-off is the head's.
+ */
+export function failAll(
+  state: CoreState,
+  lane: Lane,
+  items: readonly Item[],
+  failure: Failure,
+  now: number,
+): AfterFailure {
+  const back: Item[] = [];
+  let park: Park | undefined;
+  let deadLettered = 0;
+  for (const item of items) {
+    item.inFlight = false;
+    item.attempts += 1;
+    item.lastError = failure.error;
+    if (failure.cause !== 'refused' && item.attempts < lane.queue.policy.retry.maxAttempts) {
+      back.push(item);
+      continue;
+    }
+    const buried = bury(state, item, failure.cause === 'refused' ? 'refused' : 'max_attempts', now);
+    if (buried) deadLettered += 1;
+    else back.push(item);
+    park ??= parkAfter(lane, item, buried, now);
+  }
+  const retryAt =
+    failure.cause === 'refused' || park !== undefined ? undefined : delayHead(state, lane, back, failure, now);
+  putBack(state, lane, back);
+  return { retryAt, deadLettered, park };
+}
+
+function delayHead(
+  state: CoreState,
+  lane: Lane,
+  back: readonly Item[],
+  failure: Failure,
+  now: number,
+): number | undefined {
+  const head = back[0];
+  if (head === undefined) return undefined;
+  const { policy, counters } = lane.queue;
+  const delay = failure.delay ?? backOff(policy.retry, head.attempts, state.random.next());
+  head.notBefore = after(now, delay);
+  if (failure.cause !== 'refused') counters.retries[failure.cause] += back.length;
+  counters.backoff.add(delay / 1_000);
+  return head.notBefore;
+}
+
+function parkAfter(lane: Lane, item: Item, buried: boolean, now: number): Park | undefined {
+  if (!buried) return { at: 'PARK', since: now, because: 'no_room', itemId: item.id };
+  if (lane.queue.policy.onDeadLetter === 'skip' || lane.key === '') return undefined;
+  return { at: 'PARK', since: now, because: 'dead_letter', itemId: item.id };
+}
+
+/** Makes a dead letter, if there is room for one. */
+function bury(state: CoreState, item: Item, cause: DeathCause, now: number): boolean {
+  const { lane } = item;
+  const { queue } = lane;
+  if (queue.deadLetters.size >= queue.policy.maxDeadLetters) return false;
+  const letter: DeadLetter = { item, key: lane.key, cause, diedAt: now };
+  queue.items.delete(item.id);
+  queue.deadLetters.set(item.id, letter);
+  queue.counters.deadLetters[cause] += 1;
+  if (state.watching) tell(state, 'dead_letter', lane, now, { itemId: item.id, detail: cause });
+  answerAwaits(state, queue, item.id, now);
+  return true;
+}

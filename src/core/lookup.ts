@@ -1,0 +1,107 @@
+/** Queues and lanes by their names. */
+import { expire } from './expiry.js';
+import { Lane } from './lane.js';
+import type { Refusal } from './model.js';
+import { Queue } from './queue.js';
+import { limitRefusal } from './refusals.js';
+import { countNew } from './show.js';
+import { type CoreState, dropLane } from './state.js';
+
+/** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
+const FORGET_AFTER = 60_000;
+const PURGE_BUDGET = 1_000;
+
+/** The queue if there is one; a refusal if there may be none of that name. */
+export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
+  const queue = state.queues.get(name);
+  if (queue !== undefined || state.settings.autoCreate || state.settings.queues.has(name)) return queue;
+  return { kind: 'no_such_queue', queue: name };
+}
+
+/** The queue, made if need be. */
+export function openQueue(state: CoreState, name: string, now: number): Queue | Refusal {
+  const known = findQueue(state, name);
+  if (known !== undefined) return known;
+  const { limits, queues, defaultPolicy } = state.settings;
+  const policy = queues.get(name);
+  if (state.queues.size >= limits.queues && policy === undefined) {
+    forgetQueues(state, now, 0);
+    if (state.queues.size >= limits.queues) return limitRefusal('queues', limits.queues);
+  }
+  const queue = new Queue(name, policy ?? defaultPolicy, policy !== undefined, state.results, now);
+  state.queues.set(name, queue);
+  return queue;
+}
+
+export function isRefusal(value: Queue | Refusal | undefined): value is Refusal {
+  return value !== undefined && !(value instanceof Queue);
+}
+
+/** The lane of a key, up to date (S1). */
+export function findLane(state: CoreState, queue: Queue, key: string, now: number): Lane | undefined {
+  const lane = queue.lanes.get(key);
+  if (lane !== undefined) catchUp(state, lane, now);
+  return lane;
+}
+
+/** The lane in which a token may be live; keyless items are found by it alone. */
+export function findHeldLane(
+  state: CoreState,
+  queue: Queue,
+  key: string,
+  token: number,
+  now: number,
+): Lane | undefined {
+  if (key !== '') return findLane(state, queue, key, now);
+  const lane = queue.keyless.get(token);
+  if (lane !== undefined) catchUp(state, lane, now);
+  return lane;
+}
+
+export function openLane(state: CoreState, queue: Queue, key: string, now: number): Lane {
+  if (key !== '') {
+    const known = findLane(state, queue, key, now);
+    if (known !== undefined) return known;
+  }
+  const lane = new Lane(queue, key);
+  if (key !== '') queue.lanes.set(key, lane);
+  countNew(lane);
+  return lane;
+}
+
+/** What is over by the clock is over, even if the wheel is late. */
+export function catchUp(state: CoreState, lane: Lane, now: number): void {
+  const { at } = lane.phase;
+  if ((at === 'HELD' || at === 'DELAY') && now >= lane.due) expire(state, lane, now);
+}
+
+/** Forgets what is over its time, and queues that nobody uses. */
+export function keepHouse(state: CoreState, now: number): void {
+  for (const queue of state.queues.values()) {
+    queue.finished.purge(now, PURGE_BUDGET);
+    queue.doneKeys.purge(now, PURGE_BUDGET);
+  }
+  forgetQueues(state, now, FORGET_AFTER);
+}
+
+function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
+  for (const queue of state.queues.values()) {
+    if (now - queue.usedAt < unusedFor || !isForgettable(queue, now)) continue;
+    for (const lane of queue.lanes.values()) forgetIdle(state, lane);
+    for (const lane of queue.keyless.values()) forgetIdle(state, lane);
+    state.queues.delete(queue.name);
+  }
+}
+
+function forgetIdle(state: CoreState, lane: Lane): void {
+  state.idle.delete(lane);
+  dropLane(lane);
+}
+
+function isForgettable(queue: Queue, now: number): boolean {
+  if (queue.named || queue.paused || queue.limitsChanged || queue.rate?.isFull(now) === false) return false;
+  const busy = queue.states.DELAY + queue.states.PARK + queue.inFlight + queue.waiting + queue.items.size;
+  const waits = queue.waiters.size + queue.roomWaiters.size + queue.awaits.size;
+  const kept = queue.deadLetters.size + queue.finished.size + queue.doneKeys.size;
+  return busy + waits + kept === 0;
+}

@@ -1,0 +1,84 @@
+import { failAll, finishAll, putBack } from './items.js';
+import type { Cargo, SettledBy, Turn } from './lane.js';
+import type { Item } from './line.js';
+import type { NackAnswer, NackKind, NackRequest, Refusal, Reply } from './model.js';
+import { park } from './park.js';
+import { badRequest } from './refusals.js';
+import { resolve } from './resolve.js';
+import { findSettling, stale } from './settle.js';
+import type { CoreState } from './state.js';
+import { endTurn, ticketOf } from './turns.js';
+import type { SettlementWay } from './views.js';
+
+const WAY: Readonly<Record<NackKind, SettlementWay>> = { retry: 'nack', release: 'release', dead_letter: 'nack' };
+
+export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAnswer>, now: number): void {
+  const outcome = settle(state, request, now);
+  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
+  else state.effects.push({ kind: 'nack', to: reply, answer: outcome });
+}
+
+function settle(state: CoreState, request: NackRequest, now: number): NackAnswer | Refusal {
+  const { queue, key, token, kind } = request;
+  const found = findSettling(state, 'nack', queue, key, token, now);
+  if (found.is === 'refused') return found.refusal;
+  if (found.is === 'live') return check(found.turn, request) ?? apply(state, found.turn, request, now);
+  const { settled } = found;
+  if (settled.call === 'nack' && settled.kind === kind) return settled.answer;
+  return stale(state, 'nack', queue, key, 'settled');
+}
+
+function check(turn: Turn, request: NackRequest): Refusal | undefined {
+  const { lane, cargo } = turn;
+  const { rejected } = lane.queue.counters;
+  if (cargo.kind !== 'items') return undefined;
+  if (cargo.done && request.kind === 'retry') {
+    rejected.at_most_once += 1;
+    return { kind: 'at_most_once', queue: lane.queue.name, key: lane.key };
+  }
+  if (request.done <= cargo.items.length) return undefined;
+  rejected.bad_request += 1;
+  return badRequest('done', `${request.done} of the turn's ${cargo.items.length} items: at most that many`);
+}
+
+/** What the answer will be is filled in after the turn ended; the settlement keeps the same object. */
+interface Filling {
+  retryAt: number | undefined;
+  deadLettered: number;
+}
+
+function apply(state: CoreState, turn: Turn, request: NackRequest, now: number): NackAnswer {
+  const { lane, token } = turn;
+  const answer: Filling = { retryAt: undefined, deadLettered: 0 };
+  const base = { ended: 'settled', call: 'nack', token, ticket: ticketOf(turn), older: undefined } as const;
+  const settlement: SettledBy = { ...base, kind: request.kind, answer };
+  endTurn(state, turn, WAY[request.kind], settlement, now);
+  const items = keptItems(turn.cargo);
+  finishAll(state, items.slice(0, request.done), undefined, now);
+  giveBack(state, turn, items.slice(request.done), request, answer, now);
+  resolve(state, lane, now);
+  return answer;
+}
+
+/** at_most_once items are done: nothing of them comes back. */
+function keptItems(cargo: Cargo): readonly Item[] {
+  return cargo.kind === 'items' && !cargo.done ? cargo.items : [];
+}
+
+function giveBack(
+  state: CoreState,
+  turn: Turn,
+  items: readonly Item[],
+  request: NackRequest,
+  answer: Filling,
+  now: number,
+): void {
+  const { lane } = turn;
+  const { kind, error, delay } = request;
+  if (kind === 'release') return putBack(state, lane, items);
+  const cause = kind === 'retry' ? 'nack' : 'refused';
+  const after = failAll(state, lane, items, { cause, error, delay }, now);
+  if (after.retryAt !== undefined) answer.retryAt = after.retryAt + state.wallOffset;
+  answer.deadLettered = after.deadLettered;
+  park(lane, after.park);
+}

@@ -1,0 +1,77 @@
+/** What operators do. */
+
+import { lost } from './expiry.js';
+import { markDirty } from './gates.js';
+import { putBack } from './items.js';
+import { type Lane, stateOf, turnOf } from './lane.js';
+import { findLane } from './lookup.js';
+import type { LaneState } from './model.js';
+import { unpark } from './park.js';
+import type { Queue } from './queue.js';
+import { resolve } from './resolve.js';
+import type { CoreState } from './state.js';
+import { LANE_TABLE } from './table.js';
+import { TokenBucket } from './token-bucket.js';
+import { endTurn } from './turns.js';
+import type { EvictionView, LimitsChange, LimitsView } from './views.js';
+
+const NOBODY: Omit<EvictionView, 'state'> = Object.freeze({
+  evicted: false,
+  token: 0,
+  consumerId: '',
+  itemsReturned: 0,
+});
+
+export function evictHolder(state: CoreState, queue: Queue | undefined, key: string, now: number): EvictionView {
+  const lane = queue === undefined ? undefined : findLane(state, queue, key, now);
+  const turn = lane === undefined ? undefined : turnOf(lane);
+  if (lane === undefined) return { ...NOBODY, state: 'INIT' };
+  if (turn === undefined || LANE_TABLE[lane.shown].evict !== 'end_turn') return { ...NOBODY, state: stateOf(lane) };
+  const { token, consumerId, cargo } = turn;
+  const items = cargo.kind === 'items' && !cargo.done ? cargo.items : [];
+  endTurn(state, turn, 'evicted', lost(turn, 'evicted'), now);
+  putBack(state, lane, items);
+  resolve(state, lane, now);
+  return { evicted: true, token, consumerId, itemsReturned: items.length, state: stateOf(lane) };
+}
+
+export interface Resumed {
+  readonly resumed: boolean;
+  readonly state: LaneState;
+}
+
+/** An empty key: all keyless items that are parked (S23). */
+export function resumeKey(state: CoreState, queue: Queue | undefined, key: string, now: number): Resumed {
+  if (queue === undefined) return { resumed: false, state: 'INIT' };
+  if (key !== '') {
+    const lane = findLane(state, queue, key, now);
+    return lane === undefined ? { resumed: false, state: 'INIT' } : resumeLane(state, lane, now);
+  }
+  const parked = [...queue.keylessParked];
+  for (const lane of parked) resumeLane(state, lane, now);
+  return { resumed: parked.length > 0, state: parked.length > 0 ? 'READY' : 'INIT' };
+}
+
+function resumeLane(state: CoreState, lane: Lane, now: number): Resumed {
+  const resumed = LANE_TABLE[lane.shown].resume === 'unpark' && unpark(lane);
+  if (resumed) resolve(state, lane, now);
+  return { resumed, state: stateOf(lane) };
+}
+
+export function pauseQueue(queue: Queue): void {
+  queue.paused = true;
+}
+
+export function resumeQueue(state: CoreState, queue: Queue): void {
+  queue.paused = false;
+  markDirty(state, queue);
+}
+
+export function setLimits(state: CoreState, queue: Queue, change: LimitsChange, now: number): LimitsView {
+  const { rate, maxInFlight } = change;
+  if (rate !== undefined) queue.rate = rate === 'none' ? undefined : new TokenBucket(rate, now);
+  if (maxInFlight !== undefined) queue.maxInFlight = maxInFlight === 'none' ? undefined : maxInFlight;
+  if (rate !== undefined || maxInFlight !== undefined) queue.limitsChanged = true;
+  markDirty(state, queue);
+  return { rate: queue.rate?.rate, maxInFlight: queue.maxInFlight };
+}

@@ -1,0 +1,18 @@
+import { INIT, type Lane, type Park } from './lane.js';
+import { isLinked, unlink } from './link.js';
+
+/** Stops the lane, if there is a reason. Precondition: it has no holder. The caller resolves it afterwards. */
+export function park(lane: Lane, reason: Park | undefined): void {
+  if (reason === undefined) return;
+  if (isLinked(lane)) unlink(lane);
+  lane.phase = reason;
+  if (lane.key === '') lane.queue.keylessParked.add(lane);
+}
+
+/** Lets it go on. The caller resolves it afterwards. @returns whether it was parked */
+export function unpark(lane: Lane): boolean {
+  if (lane.phase.at !== 'PARK') return false;
+  lane.phase = INIT;
+  lane.queue.keylessParked.delete(lane);
+  return true;
+}

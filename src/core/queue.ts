@@ -1,0 +1,87 @@
+import type { AcquireWaiter } from './acquire-waiter.js';
+import type { AwaitWaiter } from './await.js';
+import { Counters, countsByState } from './counters.js';
+import type { DeadLetter } from './dead-letters.js';
+import type { Lane } from './lane.js';
+import type { Caller, Item } from './line.js';
+import { Link } from './link.js';
+import type { LaneState } from './model.js';
+import type { Policy } from './policy.js';
+import { type DoneKey, type FinishedItem, Memory, type ResultLedger } from './remembered.js';
+import type { RoomWaiter } from './room.js';
+import { Timer } from './timing-wheel.js';
+import { TokenBucket } from './token-bucket.js';
+
+/** A named set of keys that share one policy. */
+export class Queue {
+  /** Lanes of keys. Those in INIT are in the idle LRU too. */
+  readonly lanes = new Map<string, Lane>();
+  /** Lanes of keyless items by the token of their live or last turn. */
+  readonly keyless = new Map<number, Lane>();
+  /** Keyless lanes that are parked: they can be found by no key. */
+  readonly keylessParked = new Set<Lane>();
+  /** Items that wait or are in flight, in order of submission. */
+  readonly items = new Map<string, Item>();
+  readonly deadLetters = new Map<string, DeadLetter>();
+  readonly finished: Memory<FinishedItem>;
+  readonly doneKeys: Memory<DoneKey>;
+
+  /** Callers in all lines, in order of arrival. */
+  readonly callers = new Set<Caller>();
+  /** Items in all lines. */
+  waitingItems = 0;
+  /** Live turns, the oldest first; how many. */
+  readonly turns = new Link();
+  inFlight = 0;
+
+  /** Lanes whose head is a caller that waits for a gate, first ready first. */
+  readonly gatedLanes = new Link();
+  /** Lanes whose head is an item, first ready first. */
+  readonly readyLanes = new Link();
+  /** Dispatch calls that wait, in order of arrival. */
+  readonly waiters = new Set<AcquireWaiter>();
+  /** Submits that wait for room, in order of arrival. */
+  readonly roomWaiters = new Set<RoomWaiter>();
+  /** Await calls by item id. */
+  readonly awaits = new Map<string, Set<AwaitWaiter>>();
+
+  paused = false;
+  rate: TokenBucket | undefined;
+  maxInFlight: number | undefined;
+  /** A person changed its limits: it must not be forgotten. */
+  limitsChanged = false;
+  /** Wakes the pump when a gate opens. */
+  readonly gateTimer = new GateTimer(this);
+  /** Waits for the pump at the end of this step. */
+  dirty = false;
+
+  readonly states: Record<LaneState, number> = countsByState();
+  readonly counters = new Counters();
+  arrivals = 0;
+  usedAt: number;
+
+  constructor(
+    readonly name: string,
+    readonly policy: Policy,
+    /** Named in the configuration. */
+    readonly named: boolean,
+    ledger: ResultLedger,
+    now: number,
+  ) {
+    this.finished = new Memory(policy.maxRemembered, ledger);
+    this.doneKeys = new Memory(policy.maxRemembered, ledger);
+    this.rate = policy.rate === undefined ? undefined : new TokenBucket(policy.rate, now);
+    this.maxInFlight = policy.maxInFlight;
+    this.usedAt = now;
+  }
+
+  get waiting(): number {
+    return this.callers.size + this.waitingItems;
+  }
+}
+
+export class GateTimer extends Timer {
+  constructor(readonly queue: Queue) {
+    super();
+  }
+}

@@ -1,0 +1,35 @@
+import type { LossCause, Refusal } from './model.js';
+
+/** When it is worth trying again, ms, where nothing better is known. */
+export const RETRY_SOON = 1_000;
+
+export function limitRefusal(subject: string, limit: number): Refusal {
+  return {
+    kind: 'limit',
+    subject,
+    limit,
+    description: `no more than ${limit} (limits.${subject})`,
+    retryAfter: RETRY_SOON,
+  };
+}
+
+export function queueFull(queue: string, limit: number): Refusal {
+  const description = `queue ${queue} holds as many waiting entries as max_waiting allows: ${limit}`;
+  return { kind: 'queue_full', subject: queue, limit, description, retryAfter: RETRY_SOON };
+}
+
+export function memoryFull(limit: number): Refusal {
+  const description = `payloads use the ${limit} bytes that limits.payload_memory_bytes allows`;
+  return { kind: 'memory_full', subject: 'payload_memory_bytes', limit, description, retryAfter: RETRY_SOON };
+}
+
+export function turnLost(queue: string, key: string, cause: LossCause): Refusal {
+  return { kind: 'turn_lost', queue, key, cause };
+}
+
+export function badRequest(field: string, description: string): Refusal {
+  return { kind: 'bad_request', violations: [{ field, description }] };
+}
+
+export const DRAINING: Refusal = Object.freeze({ kind: 'draining', retryAfter: RETRY_SOON });
+export const CANCELLED: Refusal = Object.freeze({ kind: 'cancelled' });

@@ -1,0 +1,49 @@
+import { adopt, adoptable } from './adopt.js';
+import { settlementOf, Turn, turnOf } from './lane.js';
+import { findHeldLane, findQueue, isRefusal } from './lookup.js';
+import type { LossCause, RenewAnswer, RenewRequest, RenewResult, Reply, TurnRef } from './model.js';
+import { after, type CoreState } from './state.js';
+import { LANE_TABLE } from './table.js';
+
+export function renew(state: CoreState, request: RenewRequest, reply: Reply<RenewAnswer>, now: number): void {
+  for (const { queue } of request.turns) {
+    const found = findQueue(state, queue);
+    if (isRefusal(found)) {
+      state.effects.push({ kind: 'refuse', to: reply, refusal: found });
+      return;
+    }
+  }
+  const results = request.turns.map((ref) => renewTurn(state, ref, request.lease, now));
+  state.effects.push({ kind: 'renew', to: reply, answer: { results } });
+}
+
+function renewTurn(state: CoreState, ref: TurnRef, lease: number | undefined, now: number): RenewResult {
+  const queue = state.queues.get(ref.queue);
+  const lane = queue === undefined ? undefined : findHeldLane(state, queue, ref.key, ref.token, now);
+  const turn = lane === undefined ? undefined : turnOf(lane);
+  if (lane !== undefined && turn?.token === ref.token && LANE_TABLE[lane.shown].renew === 'extend')
+    return extend(state, turn, lease, now);
+  const settlement = lane === undefined ? undefined : settlementOf(lane, ref.token);
+  if (settlement === undefined && adoptable(state, ref.key, ref.token, lane, now)) {
+    const adopted = adopt(state, ref.queue, ref.key, ref.token, lease, now);
+    if (adopted instanceof Turn) return alive(state, adopted);
+  }
+  if (queue !== undefined) queue.counters.staleTokens.renew += 1;
+  const cause: LossCause = settlement?.ended ?? 'unknown';
+  return { alive: false, cause };
+}
+
+/** From now on; the turn's own lease stays (S20). A turn that is held for a ticket has no lease yet. */
+function extend(state: CoreState, turn: Turn, lease: number | undefined, now: number): RenewResult {
+  const { lane } = turn;
+  if (turn.handedOver) {
+    turn.renewals += 1;
+    lane.queue.counters.renewed += 1;
+    state.wheel.schedule(lane, Math.min(after(now, lease ?? turn.lease), turn.latestEnd));
+  }
+  return alive(state, turn);
+}
+
+function alive(state: CoreState, turn: Turn): RenewResult {
+  return { alive: true, leaseExpiresAt: turn.lane.due + state.wallOffset };
+}

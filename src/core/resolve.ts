@@ -1,0 +1,108 @@
+/** What a lane without a holder does next. */
+import { answerDecline, answerTurn } from './answers.js';
+import { closedGate, markDirty } from './gates.js';
+import { isKeyDone } from './idempotency.js';
+import { type Delay, INIT, type Lane, PLAIN_CALLER, type Ready } from './lane.js';
+import { Caller, type Entry } from './line.js';
+import { append, isLinked, unlink } from './link.js';
+import { show, takeOut } from './show.js';
+import type { CoreState } from './state.js';
+import { startTurn } from './turns.js';
+
+/**
+ * Decides the lane's next phase from its line, its delays and the gates; gives the turn to its head if that is a
+ * caller who may start. A lane that is held or parked stays as it is. A lane that stays READY keeps its place among
+ * the ready ones.
+ *
+ * @param pass the lane's turn at the gate has come: it need not line up there
+ */
+export function resolve(state: CoreState, lane: Lane, now: number, pass = false): void {
+  while (step(state, lane, now, pass));
+  show(state, lane);
+}
+
+/** @returns whether the head left and the next one has to be looked at */
+function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean {
+  if (lane.phase.at === 'HELD' || lane.phase.at === 'PARK') return false;
+  const head = lane.line?.head;
+  const delay = delayOf(lane, head, now);
+  if (delay !== undefined) {
+    toDelay(state, lane, delay.until, delay.because, now);
+    return false;
+  }
+  if (head === undefined) {
+    toInit(lane);
+    return false;
+  }
+  if (!(head instanceof Caller)) {
+    toReady(state, lane, 'worker', now);
+    return false;
+  }
+  if (leaves(state, head, now)) return true;
+  if (closedGate(state, lane.queue, now) !== undefined || (!pass && isLinked(lane.queue.gatedLanes))) {
+    toReady(state, lane, 'gate', now);
+    return false;
+  }
+  giveTurn(state, lane, head, now);
+  return false;
+}
+
+interface DelayUntil {
+  readonly until: number;
+  readonly because: Delay['because'];
+}
+
+/** What keeps anybody from starting by time alone. `until` is a whole ms. */
+export function delayOf(lane: Lane, head: Entry | undefined, now: number): DelayUntil | undefined {
+  let found: DelayUntil | undefined;
+  if (lane.startedAt !== undefined) {
+    const until = Math.ceil(lane.startedAt + lane.queue.policy.minInterval);
+    if (now < until) found = { until, because: 'min_interval' };
+  }
+  if (head === undefined || head instanceof Caller || now >= head.notBefore) return found;
+  if (found !== undefined && found.until >= head.notBefore) return found;
+  return { until: head.notBefore, because: head.attempts > 0 ? 'retry' : 'delay' };
+}
+
+/** The head is an absent caller whose ticket is over, or one whose idempotency key was done meanwhile. */
+function leaves(state: CoreState, head: Caller, now: number): boolean {
+  const { asker, lane } = head;
+  if (asker === undefined && now >= head.due) {
+    takeOut(state, head);
+    return true;
+  }
+  const done = isKeyDone(lane.queue, lane.key, head.idempotencyKey, now);
+  if (done === undefined) return false;
+  takeOut(state, head);
+  if (asker !== undefined) answerDecline(state, lane, asker, { reason: 'already_done', result: done.result });
+  return true;
+}
+
+function giveTurn(state: CoreState, lane: Lane, head: Caller, now: number): void {
+  const { asker, idempotencyKey } = head;
+  const heldUntil = asker === undefined ? head.due : undefined;
+  takeOut(state, head);
+  const cargo = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
+  const turn = startTurn(state, lane, cargo, head, now, heldUntil);
+  if (asker !== undefined) answerTurn(state, asker, turn);
+}
+
+function toInit(lane: Lane): void {
+  if (isLinked(lane)) unlink(lane);
+  lane.phase = INIT;
+}
+
+function toDelay(state: CoreState, lane: Lane, until: number, because: Delay['because'], now: number): void {
+  if (lane.phase.at !== 'DELAY' || lane.phase.because !== because) lane.phase = { at: 'DELAY', since: now, because };
+  state.wheel.schedule(lane, until);
+}
+
+function toReady(state: CoreState, lane: Lane, waitsFor: Ready['waitsFor'], now: number): void {
+  const { queue } = lane;
+  if (waitsFor === 'gate' || queue.waiters.size > 0) markDirty(state, queue);
+  if (lane.phase.at === 'READY' && lane.phase.waitsFor === waitsFor) return;
+  if (isLinked(lane)) unlink(lane);
+  state.readyOrder += 1;
+  lane.phase = { at: 'READY', since: now, order: state.readyOrder, waitsFor };
+  append(waitsFor === 'gate' ? queue.gatedLanes : queue.readyLanes, lane);
+}

@@ -1,0 +1,197 @@
+/** Room for batches: counted before anything is accepted, and waited for in order. */
+
+import { isFull, tooSoon } from './arrivals.js';
+import { isKeyDone } from './idempotency.js';
+import { contentOf, fingerprintOf, OWN_ID, weightOf } from './items.js';
+import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from './model.js';
+import type { Queue } from './queue.js';
+import { badRequest, limitRefusal, memoryFull, queueFull } from './refusals.js';
+import { after, type CoreState } from './state.js';
+import { applySubmit } from './submit.js';
+import { Timer } from './timing-wheel.js';
+
+/** A Submit that waits for room. Its timer ends its wait. */
+export class RoomWaiter extends Timer {
+  constructor(
+    readonly queue: Queue,
+    readonly request: SubmitRequest,
+    readonly reply: Reply<SubmitAnswer>,
+  ) {
+    super();
+  }
+}
+
+/** What a batch needs. */
+export interface Need {
+  entries: number;
+  bytes: number;
+}
+
+/** Counts what these items of one queue need, beside what was counted into `need` before. */
+export class RoomPlan {
+  readonly #added = new Map<string, number>();
+  readonly #ids = new Map<string, NewItem>();
+
+  constructor(
+    private readonly queue: Queue,
+    private readonly now: number,
+  ) {}
+
+  /** @returns a refusal if this item can never be accepted */
+  add(item: NewItem, field: string, need: Need): Refusal | undefined {
+    const { itemId } = item;
+    if (itemId !== undefined) {
+      const known = this.#known(itemId, item);
+      if (known === 'other') return badRequest(`${field}.item_id`, otherContent(itemId));
+      if (known === 'same') return undefined;
+      this.#ids.set(itemId, item);
+    }
+    const { entries, kept } = this.#entries(item);
+    need.entries += entries;
+    if (kept) need.bytes += weightOf(item, itemId ?? '');
+    return undefined;
+  }
+
+  #known(id: string, item: NewItem): 'same' | 'other' | undefined {
+    const inBatch = this.#ids.get(id);
+    if (inBatch !== undefined) return fingerprintOf(inBatch) === fingerprintOf(item) ? 'same' : 'other';
+    const queue = this.queue;
+    const kept = queue.items.get(id) ?? queue.deadLetters.get(id)?.item;
+    if (kept !== undefined) return fingerprintOf(contentOf(kept)) === fingerprintOf(item) ? 'same' : 'other';
+    const finished = queue.finished.get(id, this.now);
+    if (finished === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
+    return finished.fingerprint === fingerprintOf(item) ? 'same' : 'other';
+  }
+
+  /** How many entries the lines grow by, and whether the item is kept at all. */
+  #entries(item: NewItem): { entries: 0 | 1; kept: boolean } {
+    const { policy } = this.queue;
+    const lane = item.key === '' ? undefined : this.queue.lanes.get(item.key);
+    if (isKeyDone(this.queue, item.key, item.idempotencyKey, this.now) !== undefined)
+      return { entries: 0, kept: false };
+    if (item.key === '' || typeof policy.waitingPerKey !== 'number') return { entries: 1, kept: true };
+    const added = this.#added.get(item.key) ?? 0;
+    const line = lane?.line;
+    const full = line === undefined ? added >= policy.waitingPerKey : isFull(line, policy.waitingPerKey - added);
+    if (full) return { entries: 0, kept: policy.whenFull === 'replace' };
+    if (lane !== undefined && tooSoon(lane, this.now) !== undefined) return { entries: 0, kept: false };
+    this.#added.set(item.key, added + 1);
+    return { entries: 1, kept: true };
+  }
+}
+
+function otherContent(id: string): string {
+  if (id.startsWith(OWN_ID)) return `"${id}" begins with "${OWN_ID}": such ids are made by the server`;
+  return `"${id}" is the id of another item: an id may be sent again only with the same content`;
+}
+
+/** What stands in the way of a need now. */
+export function lacks(state: CoreState, queue: Queue, need: Need): Refusal | undefined {
+  const { payloadMemoryBytes, busyLanes } = state.settings.limits;
+  if (queue.waiting + need.entries > queue.policy.maxWaiting) return queueFull(queue.name, queue.policy.maxWaiting);
+  if (state.payloadBytes + need.bytes > payloadMemoryBytes) return memoryFull(payloadMemoryBytes);
+  if (state.busyLanes + need.entries > busyLanes) return limitRefusal('busy_lanes', busyLanes);
+  return undefined;
+}
+
+/** Waiting would not help: the batch is larger than everything together. */
+export function neverFits(state: CoreState, queue: Queue, need: Need): Refusal | undefined {
+  const { maxWaiting } = queue.policy;
+  const { payloadMemoryBytes } = state.settings.limits;
+  if (need.entries > maxWaiting)
+    return badRequest('items', `${need.entries} items, but max_waiting of queue ${queue.name} is ${maxWaiting}`);
+  if (need.bytes > payloadMemoryBytes)
+    return badRequest('items', `${need.bytes} bytes, but limits.payload_memory_bytes is ${payloadMemoryBytes}`);
+  return undefined;
+}
+
+export function waitForRoom(
+  state: CoreState,
+  queue: Queue,
+  request: SubmitRequest,
+  reply: Reply<SubmitAnswer>,
+  now: number,
+): RoomWaiter | undefined {
+  const { waitingSubmits } = state.settings.limits;
+  if (state.waitingSubmits >= waitingSubmits) {
+    queue.counters.rejected.limit += 1;
+    state.effects.push({ kind: 'refuse', to: reply, refusal: limitRefusal('waiting_submits', waitingSubmits) });
+    return undefined;
+  }
+  const waiter = new RoomWaiter(queue, request, reply);
+  queue.roomWaiters.add(waiter);
+  state.memoryWaiters.add(queue);
+  state.waitingSubmits += 1;
+  state.wheel.schedule(waiter, after(now, request.waitForRoom));
+  return waiter;
+}
+
+/** @returns whether it still waited */
+export function dropRoomWaiter(state: CoreState, waiter: RoomWaiter): boolean {
+  const { queue } = waiter;
+  if (!queue.roomWaiters.delete(waiter)) return false;
+  if (queue.roomWaiters.size === 0) state.memoryWaiters.delete(queue);
+  state.waitingSubmits -= 1;
+  state.wheel.cancel(waiter);
+  return true;
+}
+
+/** First come, first served: the first that does not fit stops the others. */
+export function serveRoom(state: CoreState, queue: Queue, now: number): void {
+  for (const waiter of queue.roomWaiters) {
+    const { request, reply } = waiter;
+    const need = needOf(queue, request, now);
+    if (!('entries' in need)) refuseWaiter(state, waiter, need);
+    else if (lacks(state, queue, need) !== undefined) return;
+    else if (dropRoomWaiter(state, waiter)) applySubmit(state, queue, request, reply, now);
+  }
+}
+
+/** The wait ended, or can come to nothing. */
+export function refuseWaiter(state: CoreState, waiter: RoomWaiter, refusal?: Refusal): void {
+  const { queue, reply } = waiter;
+  if (!dropRoomWaiter(state, waiter)) return;
+  const why = refusal ?? lacksNow(state, waiter);
+  countRejected(queue, why);
+  state.effects.push({ kind: 'refuse', to: reply, refusal: why });
+}
+
+function lacksNow(state: CoreState, waiter: RoomWaiter): Refusal {
+  const { queue } = waiter;
+  const full = queueFull(queue.name, queue.policy.maxWaiting);
+  return state.payloadBytes > 0 && queue.waiting < queue.policy.maxWaiting
+    ? memoryFull(state.settings.limits.payloadMemoryBytes)
+    : full;
+}
+
+export function countRejected(queue: Queue, refusal: Refusal): void {
+  const { kind } = refusal;
+  if (kind in queue.counters.rejected) queue.counters.rejected[rejectionOf(refusal)] += 1;
+}
+
+function rejectionOf(refusal: Refusal): keyof Queue['counters']['rejected'] {
+  switch (refusal.kind) {
+    case 'queue_full':
+    case 'memory_full':
+    case 'draining':
+    case 'use_ack':
+    case 'at_most_once':
+    case 'bad_request':
+      return refusal.kind;
+    default:
+      return 'limit';
+  }
+}
+
+/** What a batch needs now, or why it can never be accepted. */
+export function needOf(queue: Queue, request: SubmitRequest, now: number): Need | Refusal {
+  const plan = new RoomPlan(queue, now);
+  const need: Need = { entries: 0, bytes: 0 };
+  let index = 0;
+  for (const item of request.items) {
+    const refusal = plan.add(item, `items[${index}]`, need);
+    if (refusal !== undefined) return refusal;
+    index += 1;
+  }
+  return need;
+}

@@ -1,0 +1,100 @@
+import { markDirty } from './gates.js';
+import { INIT, type Lane, stateOf } from './lane.js';
+import { Caller, type Entry, Line } from './line.js';
+import { type CoreState, dropLane } from './state.js';
+import type { CoordinatorEvent } from './views.js';
+
+/**
+ * Brings the counts by state and the idle LRU in line with what the lane is now. Every step that changed a lane's
+ * phase or line ends with this.
+ */
+export function show(state: CoreState, lane: Lane): void {
+  const now = stateOf(lane);
+  const was = lane.shown;
+  if (now === was) return;
+  const queue = lane.queue;
+  queue.states[was] -= 1;
+  queue.states[now] += 1;
+  lane.shown = now;
+  if (was === 'INIT') {
+    state.busyLanes += 1;
+    state.idle.delete(lane);
+  } else if (now === 'INIT') {
+    state.busyLanes -= 1;
+    rest(state, lane);
+  }
+}
+
+/** A keyless lane that never had a turn can be found by nobody: there is nothing to remember. */
+function rest(state: CoreState, lane: Lane): void {
+  if (lane.key === '' && lane.settlements === undefined) dropLane(lane);
+  else state.idle.set(lane, true);
+}
+
+/** A lane that is new counts as INIT; it joins the LRU only when it comes to rest. */
+export function countNew(lane: Lane): void {
+  lane.queue.states.INIT += 1;
+}
+
+/** Rejected or answered at once: a lane that was made for an arrival that left no trace goes to rest. */
+export function restIfNew(state: CoreState, lane: Lane): void {
+  if (lane.phase === INIT && lane.line === undefined && !state.idle.has(lane)) rest(state, lane);
+}
+
+export function lineOf(lane: Lane): Line {
+  lane.line ??= new Line();
+  return lane.line;
+}
+
+/** To be called for every entry that was put in a line. */
+export function countIn(state: CoreState, entry: Entry): void {
+  const queue = entry.lane.queue;
+  if (entry instanceof Caller) {
+    queue.callers.add(entry);
+    state.waitingCallers += 1;
+  } else {
+    queue.waitingItems += 1;
+  }
+}
+
+/** Takes an entry out of its line, and its place with it. Its call, if it has one, is still to be answered. */
+export function takeOut(state: CoreState, entry: Entry): void {
+  const lane = entry.lane;
+  lane.line?.remove(entry);
+  if (lane.line?.length === 0) lane.line = undefined;
+  countOut(state, entry);
+}
+
+export function countOut(state: CoreState, entry: Entry): void {
+  const { lane } = entry;
+  const queue = lane.queue;
+  if (entry instanceof Caller) {
+    state.wheel.cancel(entry);
+    queue.callers.delete(entry);
+    state.waitingCallers -= 1;
+    if (entry.ticket !== undefined && lane.tickets?.get(entry.ticket) === entry) forgetTicket(lane, entry.ticket);
+  } else {
+    queue.waitingItems -= 1;
+  }
+  if (queue.roomWaiters.size > 0) markDirty(state, queue);
+}
+
+export function forgetTicket(lane: Lane, ticket: string): void {
+  if (lane.tickets?.delete(ticket) && lane.tickets.size === 0) lane.tickets = undefined;
+}
+
+type EventFields = Partial<Pick<CoordinatorEvent, 'token' | 'itemId' | 'consumerId' | 'detail'>>;
+
+/** Tells those who watch. Callers check `state.watching` first: otherwise nothing may be paid for it. */
+export function tell(
+  state: CoreState,
+  kind: CoordinatorEvent['kind'],
+  lane: Lane,
+  now: number,
+  fields: EventFields,
+): void {
+  const { token, itemId, consumerId, detail } = fields;
+  const at = now + state.wallOffset;
+  const event = { kind, at, queue: lane.queue.name, key: lane.key, token, itemId, consumerId, detail };
+  state.effects.push({ kind: 'event', event });
+}

@@ -1,0 +1,92 @@
+import { LRUCache } from 'lru-cache';
+import { DispatchTickets } from './dispatch-tickets.js';
+import type { Effect } from './effects.js';
+import type { Lane } from './lane.js';
+import type { Queue } from './queue.js';
+import { Random } from './random.js';
+import { ResultLedger } from './remembered.js';
+import type { CoordinatorSettings } from './settings.js';
+import { Timer, TimingWheel } from './timing-wheel.js';
+import { Tokens } from './tokens.js';
+
+/** What the core is told about the moment of its start. */
+export interface Start {
+  /** The monotonic clock, ms. All `now` of the core are of this clock. */
+  readonly now: number;
+  /** The wall clock, ms since the Unix epoch. */
+  readonly wall: number;
+  readonly seed: number;
+}
+
+/** Everything the core knows. Written by one step at a time. */
+export class CoreState {
+  readonly wheel: TimingWheel;
+  readonly tokens: Tokens;
+  readonly random: Random;
+  readonly queues = new Map<string, Queue>();
+  /** Lanes in INIT, least recently used first. Only `show` adds and removes. */
+  readonly idle: LRUCache<Lane, true>;
+  readonly results: ResultLedger;
+  readonly dispatchTickets = new DispatchTickets();
+  readonly housekeeping = new Housekeeping();
+  /** No turn starts before this moment (startup_hold). */
+  readonly holdUntil: number;
+  /** Made by this step, to be carried out in order. */
+  effects: Effect[] = [];
+  /** Queues whose gate, ready lists or room changed in this step. */
+  dirty: Queue[] = [];
+  /** Queues with Submits that wait for payload memory. */
+  readonly memoryWaiters = new Set<Queue>();
+  draining = false;
+  /** Somebody watches events. */
+  watching = false;
+  /** Adding this to `now` gives the wall clock: for answers only, never compared. */
+  wallOffset: number;
+  payloadBytes = 0;
+  busyLanes = 0;
+  waitingCallers = 0;
+  waitingAcquires = 0;
+  waitingAwaits = 0;
+  waitingSubmits = 0;
+  readyOrder = 0;
+  itemSeq = 0;
+
+  constructor(
+    readonly settings: CoordinatorSettings,
+    start: Start,
+  ) {
+    this.wheel = new TimingWheel(start.now);
+    this.tokens = new Tokens(start.wall);
+    this.random = new Random(start.seed);
+    this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);
+    this.holdUntil = start.now + settings.startupHold;
+    this.wallOffset = start.wall - start.now;
+    this.idle = new LRUCache({
+      max: Math.max(1, settings.limits.idleLanes),
+      dispose: (_, lane, reason) => {
+        if (reason === 'evict') forgetLane(lane);
+      },
+    });
+  }
+}
+
+/** Wakes the core to forget what is over its time. */
+export class Housekeeping extends Timer {}
+
+function forgetLane(lane: Lane): void {
+  lane.queue.counters.idleEvicted += 1;
+  dropLane(lane);
+}
+
+/** Removes a lane in INIT from its queue. */
+export function dropLane(lane: Lane): void {
+  const queue = lane.queue;
+  queue.states.INIT -= 1;
+  if (lane.key !== '') queue.lanes.delete(lane.key);
+  else if (lane.settlements !== undefined) queue.keyless.delete(lane.settlements.token);
+}
+
+/** The first whole ms at which `ms` from now have passed. */
+export function after(now: number, ms: number): number {
+  return Math.ceil(now + ms);
+}

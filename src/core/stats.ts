@@ -1,0 +1,78 @@
+import { Turn } from './lane.js';
+import type { Item } from './line.js';
+import { isLinked } from './link.js';
+import type { Queue } from './queue.js';
+import type { CoreState } from './state.js';
+import type { CoordinatorStats, QueueStats, QueueView } from './views.js';
+
+export function coordinatorStats(state: CoreState, now: number): CoordinatorStats {
+  const parked = state.waitingCallers + state.waitingAcquires + state.waitingAwaits + state.waitingSubmits;
+  return {
+    queues: [...state.queues.values()].map((queue) => queueStats(queue, now)),
+    parkedCalls: parked,
+    payloadBytes: state.payloadBytes,
+  };
+}
+
+export function queueView(queue: Queue, now: number): QueueView {
+  const { name, policy, waitingItems, inFlight, paused } = queue;
+  const rate = queue.rate?.rate;
+  return {
+    name,
+    policy: { ...policy, rate, maxInFlight: queue.maxInFlight },
+    states: { ...queue.states },
+    waitingCallers: queue.callers.size,
+    waitingItems,
+    liveTurns: inFlight,
+    oldestWaiting: oldestWaiting(queue, now),
+    longestHold: longestHold(queue, now),
+    deadLetters: queue.deadLetters.size,
+    paused,
+  };
+}
+
+/** Items stand in order of submission; of those before the first that waits, each is in flight. */
+function oldestWaiting(queue: Queue, now: number): number | undefined {
+  const [caller] = queue.callers;
+  let item: Item | undefined;
+  for (const candidate of queue.items.values()) {
+    if (candidate.inFlight) continue;
+    item = candidate;
+    break;
+  }
+  if (caller === undefined && item === undefined) return undefined;
+  return now - Math.min(caller?.arrivedAt ?? Number.POSITIVE_INFINITY, item?.submittedAt ?? Number.POSITIVE_INFINITY);
+}
+
+function longestHold(queue: Queue, now: number): number | undefined {
+  const oldest = queue.turns.next;
+  return isLinked(queue.turns) && oldest instanceof Turn ? now - oldest.since : undefined;
+}
+
+function queueStats(queue: Queue, now: number): QueueStats {
+  const { counters } = queue;
+  const { declined } = counters;
+  return {
+    view: queueView(queue, now),
+    decisions: [
+      { decision: 'accept', reason: '', count: counters.accepted },
+      { decision: 'block', reason: '', count: counters.blocked },
+      { decision: 'decline', reason: 'waiter_exists', count: declined.waiter_exists },
+      { decision: 'decline', reason: 'superseded', count: declined.superseded },
+      { decision: 'decline', reason: 'already_done', count: declined.already_done },
+      { decision: 'decline', reason: 'too_soon', count: declined.too_soon },
+    ],
+    settlements: counters.settlements,
+    wait: counters.wait.view(),
+    hold: counters.hold.view(),
+    backoff: counters.backoff.view(),
+    repeatDistance: counters.repeatDistance.view(),
+    retries: counters.retries,
+    deadLetters: counters.deadLetters,
+    redriven: { redrive: counters.redriven },
+    staleTokens: counters.staleTokens,
+    leasesRenewed: counters.renewed,
+    idleLanesEvicted: counters.idleEvicted,
+    rejected: counters.rejected,
+  };
+}

@@ -1,0 +1,43 @@
+import { unmarkKeyDone } from './idempotency.js';
+import { putBack, weightOfItem } from './items.js';
+import { type Lane, type SettledBy, type Turn, turnOf } from './lane.js';
+import type { Item } from './line.js';
+import type { TurnRef } from './model.js';
+import { resolve } from './resolve.js';
+import type { CoreState } from './state.js';
+import { endTurn, holdForTicket, ticketOf } from './turns.js';
+
+/** These turns were given, but it is known that nobody learnt of them (S13). */
+export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {
+  for (const { queue: name, key, token } of refs) {
+    const queue = state.queues.get(name);
+    const lane = key === '' ? queue?.keyless.get(token) : queue?.lanes.get(key);
+    const turn = lane === undefined ? undefined : turnOf(lane);
+    if (lane === undefined || turn?.token !== token) continue;
+    if (turn.ticket !== undefined) holdForTicket(state, turn, now);
+    else takeBack(state, lane, turn, now);
+  }
+}
+
+const NOBODY = Object.freeze({ promoted: false, waiting: 0 });
+
+function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
+  const { cargo, token } = turn;
+  const base = { ended: 'settled', call: 'dequeue', token, ticket: ticketOf(turn), older: undefined } as const;
+  const settlement: SettledBy = { ...base, abandoned: true, answer: NOBODY };
+  endTurn(state, turn, 'release', settlement, now);
+  if (cargo.kind === 'items') {
+    if (cargo.done) for (const item of cargo.items) revive(state, item);
+    putBack(state, lane, cargo.items);
+  }
+  resolve(state, lane, now);
+}
+
+/** at_most_once: it was called done because it was handed out, and it was not. */
+function revive(state: CoreState, item: Item): void {
+  const { queue, key } = item.lane;
+  queue.finished.delete(item.id);
+  if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
+  queue.items.set(item.id, item);
+  state.payloadBytes += weightOfItem(item);
+}

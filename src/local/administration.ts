@@ -1,0 +1,113 @@
+import type {
+  Administration,
+  ItemChoice,
+  KeyPage,
+  LimitsChange,
+  ListDeadLettersRequest,
+  ListKeysRequest,
+  Refusal,
+  Result,
+  Watch,
+  Watcher,
+} from '../coordinator.js';
+import type { Clock } from './clock.js';
+import type { Loop } from './loop.js';
+
+/** Lanes or items looked at in one go. */
+const SLICE = 5_000;
+
+/** The calls that people make. What has to look at everything does so in slices, so that workers do not notice. */
+export class LocalAdministration implements Administration {
+  constructor(
+    private readonly loop: Loop,
+    private readonly clock: Clock,
+    private readonly maxWatchers: number,
+  ) {}
+
+  async listQueues() {
+    return this.loop.core.listQueues(this.loop.now());
+  }
+
+  async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
+    const scan = this.loop.core.listKeys(request, SLICE);
+    if (!scan.ok) return scan;
+    const value = scan.value === undefined ? { keys: [], nextPageToken: '' } : await this.#inSlices(scan.value);
+    return { ok: true, value };
+  }
+
+  async explainKey(queue: string, key: string) {
+    return this.loop.core.explainKey(queue, key, this.loop.now());
+  }
+
+  async evictHolder(queue: string, key: string) {
+    return this.#step((now) => this.loop.core.evictHolder(queue, key, now));
+  }
+
+  async resumeKey(queue: string, key: string) {
+    return this.#step((now) => this.loop.core.resumeKey(queue, key, now));
+  }
+
+  async pauseQueue(queue: string) {
+    return this.#step((now) => this.loop.core.pauseQueue(queue, now));
+  }
+
+  async resumeQueue(queue: string) {
+    return this.#step((now) => this.loop.core.resumeQueue(queue, now));
+  }
+
+  async setLimits(queue: string, change: LimitsChange) {
+    return this.#step((now) => this.loop.core.setLimits(queue, change, now));
+  }
+
+  async listDeadLetters(request: ListDeadLettersRequest) {
+    return this.loop.core.listDeadLetters(request);
+  }
+
+  async redrive(choice: ItemChoice) {
+    return this.#step((now) => this.loop.core.redrive(choice, now));
+  }
+
+  async discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
+    const dead = this.#step((now) => this.loop.core.discardDead(choice, now));
+    if (!dead.ok || !waiting) return dead;
+    const scan = this.loop.core.discardWaiting(choice, SLICE, () => this.loop.now());
+    if (!scan.ok) return scan;
+    const gone = scan.value === undefined ? 0 : await this.#inSlices(scan.value);
+    return { ok: true, value: dead.value + gone };
+  }
+
+  watch(queue: string, key: string | undefined, watcher: Watcher): Result<Watch> {
+    const refusal = this.loop.core.mayUse(queue) ?? this.#tooMany();
+    if (refusal !== undefined) return { ok: false, refusal };
+    return { ok: true, value: this.loop.watches.add(queue, key, watcher) };
+  }
+
+  #tooMany(): Refusal | undefined {
+    if (this.loop.watches.size < this.maxWatchers) return undefined;
+    const description = `no more than ${this.maxWatchers} watch at once (limits.watchers)`;
+    return { kind: 'limit', subject: 'watchers', limit: this.maxWatchers, description, retryAfter: 1_000 };
+  }
+
+  #step<T>(run: (now: number) => T): T {
+    const outcome = run(this.loop.now());
+    this.loop.settle();
+    return outcome;
+  }
+
+  #inSlices<T>(scan: Generator<undefined, T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const go = () => {
+        try {
+          const { done, value } = scan.next();
+          this.loop.core.finishSlice(this.loop.now());
+          this.loop.settle();
+          if (done === true) resolve(value);
+          else this.clock.soon(go);
+        } catch (error) {
+          reject(error);
+        }
+      };
+      go();
+    });
+  }
+}

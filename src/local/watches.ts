@@ -1,0 +1,78 @@
+import type { CoordinatorEvent, Watch, Watcher } from '../coordinator.js';
+
+/** Events kept for one reader that has not taken them yet. */
+const BUFFER = 1_000;
+
+interface Watching {
+  readonly queue: string;
+  readonly key: string | undefined;
+  readonly watcher: Watcher;
+  events: CoordinatorEvent[];
+  missed: number;
+  woken: boolean;
+}
+
+/** Those who watch events. Each has a bounded buffer: what does not fit is counted as missed. */
+export class Watches {
+  readonly #watching = new Set<Watching>();
+
+  constructor(private readonly onChange: (anybody: boolean) => void) {}
+
+  get size(): number {
+    return this.#watching.size;
+  }
+
+  add(queue: string, key: string | undefined, watcher: Watcher): Watch {
+    const watching: Watching = { queue, key, watcher, events: [], missed: 0, woken: false };
+    this.#watching.add(watching);
+    this.onChange(true);
+    return {
+      take: () => take(watching),
+      stop: () => {
+        this.#watching.delete(watching);
+        this.onChange(this.#watching.size > 0);
+      },
+    };
+  }
+
+  tell(event: CoordinatorEvent): void {
+    for (const watching of this.#watching) {
+      if (watching.queue !== event.queue || (watching.key !== undefined && watching.key !== event.key)) continue;
+      if (watching.events.length < BUFFER && watching.missed === 0) watching.events.push(event);
+      else watching.missed += 1;
+      wake(watching);
+    }
+  }
+
+  end(): void {
+    const all = [...this.#watching];
+    this.#watching.clear();
+    this.onChange(false);
+    for (const { watcher } of all) watcher.end();
+  }
+}
+
+function wake(watching: Watching): void {
+  if (watching.woken) return;
+  watching.woken = true;
+  watching.watcher.wake();
+}
+
+/**
+ * What was kept, or, once that was taken, how many were missed after it: so that what is told stays in order, and the
+ * gap stands where it was.
+ */
+function take(watching: Watching): { events: readonly CoordinatorEvent[]; missed: number } {
+  const { events } = watching;
+  watching.events = [];
+  if (events.length > 0) {
+    // The gap, if there is one, comes with the next take.
+    watching.woken = watching.missed > 0;
+    if (watching.woken) watching.watcher.wake();
+    return { events, missed: 0 };
+  }
+  const { missed } = watching;
+  watching.missed = 0;
+  watching.woken = false;
+  return { events, missed };
+}
