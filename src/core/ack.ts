@@ -13,7 +13,7 @@ import { countRejected, lacks, type Need, RoomPlan } from './room.js';
 import { findSettling, stale } from './settle.js';
 import type { CoreState } from './state.js';
 import { submitItem } from './submit.js';
-import { endTurn, ticketOf } from './turns.js';
+import { endTurn } from './turns.js';
 
 /** @returns what waits, if `next` has to */
 export function ack(
@@ -85,17 +85,14 @@ function freedBy(turn: Turn): number {
 }
 
 function apply(state: CoreState, turn: Turn, request: AckRequest, now: number): SubmitResult[] {
-  const { lane, token } = turn;
+  const { lane } = turn;
   const followUps: SubmitResult[] = [];
-  const settlement: SettledBy = {
+  const ending: SettledBy = {
     ended: 'settled',
     call: 'ack',
-    token,
-    ticket: ticketOf(turn),
-    older: undefined,
     followUps,
   };
-  endTurn(state, turn, 'ack', settlement, now);
+  endTurn(state, turn, 'ack', ending, now);
   finishCargo(state, turn, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);

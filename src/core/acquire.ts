@@ -30,7 +30,7 @@ export function enQueue(
   const wait = maxWait === undefined ? wanted : Math.min(wanted, maxWait);
   const lane = openLane(state, queue, request.key, now);
   const asker = { kind: 'enqueue', reply } as const;
-  return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey, wait }, now);
+  return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey, wait, arrivedAt: now }, now);
 }
 
 /** @returns what waits, if the call has to */
@@ -53,7 +53,12 @@ export function acquire(
   if (request.key === undefined || queue === undefined) return dispatch(state, queues, request, asker, now);
   const { consumerId, ticket, lease, wait } = request;
   const lane = openLane(state, queue, request.key, now);
-  return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey: undefined, wait }, now);
+  return arrive(
+    state,
+    lane,
+    { asker, consumerId, ticket, lease, idempotencyKey: undefined, wait, arrivedAt: now },
+    now,
+  );
 }
 
 /** The queues of the request, or why it is refused. */

@@ -11,7 +11,7 @@ import { CANCELLED, limitRefusal, queueFull, RETRY_SOON } from './refusals.js';
 import { delayOf, resolve } from './resolve.js';
 import { countIn, countOut, lineOf, restIfNew, show, takeOut, tell } from './show.js';
 import { after, type CoreState } from './state.js';
-import { LANE_TABLE } from './table.js';
+import { ROWS } from './table.js';
 import { handOver, startTurn } from './turns.js';
 
 /** One that arrives by EnQueue or by Acquire with a key. */
@@ -23,6 +23,7 @@ export interface Arrival {
   readonly idempotencyKey: string | undefined;
   /** ms; 0: answer at once. */
   readonly wait: number;
+  readonly arrivedAt: number;
 }
 
 /**
@@ -67,7 +68,7 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
     answerDecline(state, lane, asker, { reason: 'too_soon', retryAfter });
     return undefined;
   }
-  if (LANE_TABLE[lane.shown].caller_arrives === 'start_or_line_up' && isOpen(state, lane, now)) {
+  if (lane.row.moves.caller_arrives === 'start_or_line_up' && isOpen(state, lane, now)) {
     startAtOnce(state, lane, arrival, now);
     return undefined;
   }
@@ -98,11 +99,11 @@ function isOpen(state: CoreState, lane: Lane, now: number): boolean {
 }
 
 function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number): void {
-  const { asker, consumerId, ticket, lease, idempotencyKey } = arrival;
+  const { asker, consumerId, idempotencyKey } = arrival;
   if (state.busyLanes >= state.settings.limits.busyLanes) return refuseLane(state, lane, asker);
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'accept' });
   const cargo = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
-  const turn = startTurn(state, lane, cargo, { consumerId, ticket, lease, arrivedAt: now }, now);
+  const turn = startTurn(state, lane, cargo, arrival, now);
   answerTurn(state, asker, turn);
 }
 
@@ -153,7 +154,7 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker): boolean {
     refuse(state, asker, limitRefusal('waiting_callers', waitingCallers));
     return false;
   }
-  if (lane.shown !== 'INIT' || state.busyLanes < busyLanes) return true;
+  if (lane.row !== ROWS.INIT || state.busyLanes < busyLanes) return true;
   refuseLane(state, lane, asker);
   return false;
 }
@@ -240,7 +241,7 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
 
 /** The one who asked is gone. With a ticket the place is kept, unless `leave`. */
 export function cancelCaller(state: CoreState, caller: Caller, leave: boolean, now: number): void {
-  if (!isWaiting(caller) || LANE_TABLE[caller.lane.shown].cancel !== 'leave') return;
+  if (!isWaiting(caller) || caller.lane.row.moves.cancel !== 'leave') return;
   if (caller.ticket === undefined || leave) return giveUp(state, caller, now);
   caller.asker = undefined;
   state.wheel.schedule(caller, after(now, caller.lane.queue.policy.ticketTtl));

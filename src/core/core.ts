@@ -29,7 +29,7 @@ export type { Start } from './state.js';
 /**
  * The core: all lanes, their lines, leases and waits, as a function of commands and time. Every method is one step:
  * it takes `now` (monotonic, ms, never smaller than before), changes the state, and leaves effects to be taken with
- * {@link Core.takeEffects} and carried out in order. It has no clock, timer, promise or I/O of its own.
+ * {@link Core.takeEffect} and carried out in order. It has no clock, timer, promise or I/O of its own.
  */
 export class Core {
   readonly #state: CoreState;
@@ -58,14 +58,12 @@ export class Core {
   }
 
   get hasEffects(): boolean {
-    return this.#state.effects.length > 0;
+    return !this.#state.effects.isEmpty;
   }
 
-  /** The effects of the steps since the last call, in order. */
-  takeEffects(): readonly Effect[] {
-    const { effects } = this.#state;
-    this.#state.effects = [];
-    return effects;
+  /** The next effect of the steps so far, in order; taken out. */
+  takeEffect(): Effect | undefined {
+    return this.#state.effects.shift();
   }
 
   /** Adding this to `now` gives the wall clock; only for instants in answers. */

@@ -1,5 +1,6 @@
 import { DISTANCES, Histogram, SECONDS } from './histogram.js';
 import { LANE_STATES, type LaneState } from './model.js';
+import { ROWS, type StateRow } from './table.js';
 import type { SettlementWay } from './views.js';
 
 export type StaleCall = 'dequeue' | 'ack' | 'nack' | 'renew';
@@ -41,14 +42,53 @@ export class Counters {
     use_ack: 0,
     at_most_once: 0,
   };
+  /** Spelt out: a name computed at run time would cost as much as ending the turn. */
+  countSettlement(way: SettlementWay): void {
+    const { settlements } = this;
+    switch (way) {
+      case 'dequeue':
+        settlements.dequeue += 1;
+        return;
+      case 'ack':
+        settlements.ack += 1;
+        return;
+      default:
+        settlements[way] += 1;
+    }
+  }
+
   readonly wait = new Histogram(SECONDS);
   readonly hold = new Histogram(SECONDS);
   readonly backoff = new Histogram(SECONDS);
   readonly repeatDistance = new Histogram(DISTANCES);
 }
 
-export function countsByState(): Record<LaneState, number> {
-  return { INIT: 0, PROCESS: 0, BLOCK: 0, READY: 0, DELAY: 0, PARK: 0 };
-}
+/** Lanes of a queue by their state. By index, not by name: twice a turn, a name would be looked up. */
+export class LaneCounts {
+  readonly #counts = new Int32Array(LANE_STATES.length);
 
-export const STATES: readonly LaneState[] = LANE_STATES;
+  move(from: StateRow, to: StateRow): void {
+    this.add(from, -1);
+    this.add(to, 1);
+  }
+
+  add(row: StateRow, by: 1 | -1): void {
+    this.#counts[row.index] = this.of(row) + by;
+  }
+
+  of(row: StateRow): number {
+    return this.#counts[row.index] ?? 0;
+  }
+
+  view(): Record<LaneState, number> {
+    const { INIT, PROCESS, BLOCK, READY, DELAY, PARK } = ROWS;
+    return {
+      INIT: this.of(INIT),
+      PROCESS: this.of(PROCESS),
+      BLOCK: this.of(BLOCK),
+      READY: this.of(READY),
+      DELAY: this.of(DELAY),
+      PARK: this.of(PARK),
+    };
+  }
+}

@@ -10,7 +10,6 @@ import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
 import { takeOut } from './show.js';
 import type { CoreState } from './state.js';
-import { LANE_TABLE } from './table.js';
 import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from './views.js';
 
 /** An item that ran out of attempts or was refused for good. It still counts as payload memory. */
@@ -66,7 +65,7 @@ export function redrive(state: CoreState, queue: Queue, choice: ItemChoice, now:
   const byLane = new Map<Lane, Item[]>();
   for (const { item, key } of letters) {
     const lane = openLane(state, queue, key, now);
-    if (LANE_TABLE[lane.shown].redrive !== 'put_back') continue;
+    if (lane.row.moves.redrive !== 'put_back') continue;
     item.lane = lane;
     item.attempts = 0;
     item.notBefore = 0;
@@ -111,7 +110,7 @@ export function* discardWaiting(
     if (++seen % slice === 0) yield;
     const { lane } = item;
     if (item.inFlight || (choice.key !== undefined && lane.key !== choice.key)) continue;
-    if (LANE_TABLE[lane.shown].discard !== 'leave') continue;
+    if (lane.row.moves.discard !== 'leave') continue;
     const now = clock();
     takeOut(state, item);
     finish(state, item, 'discarded', undefined, now);

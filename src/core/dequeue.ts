@@ -1,12 +1,12 @@
 import { giveUp, refuseCancelled } from './arrivals.js';
 import { markKeyDone } from './idempotency.js';
-import { type Lane, type SettledBy, settlementByTicket, Turn } from './lane.js';
+import { endingByTicket, type Lane, type SettledBy, Turn } from './lane.js';
 import { findLane, findQueue, isRefusal } from './lookup.js';
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from './model.js';
 import { resolve } from './resolve.js';
 import { findSettling, stale } from './settle.js';
 import type { CoreState } from './state.js';
-import { endTurn, ticketOf } from './turns.js';
+import { endTurn } from './turns.js';
 
 export function deQueue(state: CoreState, request: DeQueueRequest, reply: Reply<DeQueueAnswer>, now: number): void {
   const { holder } = request;
@@ -45,14 +45,21 @@ function byTicket(state: CoreState, request: DeQueueRequest, ticket: string, now
 
 /** S10: nothing is known of the ticket, or how its turn ended. */
 function afterTicket(state: CoreState, lane: Lane, request: DeQueueRequest, ticket: string): DeQueueAnswer | Refusal {
-  const settlement = settlementByTicket(lane, ticket);
-  if (settlement !== undefined && settlement.ended !== 'settled')
-    return stale(state, 'dequeue', request.queue, request.key, settlement.ended);
-  const again = settlement === undefined ? undefined : repeated(settlement, request.abandoned);
+  const ending = endingByTicket(lane, ticket);
+  if (ending !== undefined && ending.ended !== 'settled')
+    return stale(state, 'dequeue', request.queue, request.key, ending.ended);
+  const again = ending === undefined ? undefined : repeated(ending, request.abandoned);
   return again ?? { promoted: false, waiting: lane.line?.length ?? 0 };
 }
 
 const NOBODY_WAITS: DeQueueAnswer = Object.freeze({ promoted: false, waiting: 0 });
+const DONE: SettledBy = Object.freeze({ ended: 'settled', call: 'dequeue', abandoned: false, answer: NOBODY_WAITS });
+const ABANDONED: SettledBy = Object.freeze({
+  ended: 'settled',
+  call: 'dequeue',
+  abandoned: true,
+  answer: NOBODY_WAITS,
+});
 
 function endCallersTurn(state: CoreState, turn: Turn, request: DeQueueRequest, now: number): DeQueueAnswer | Refusal {
   const { lane, cargo } = turn;
@@ -61,32 +68,19 @@ function endCallersTurn(state: CoreState, turn: Turn, request: DeQueueRequest, n
     return { kind: 'use_ack', queue: lane.queue.name, key: lane.key };
   }
   const { abandoned, result } = request;
-  // Known before the turn ends, because the settlement is read only: an empty line has one outcome.
+  if (!abandoned && cargo.kind === 'caller' && cargo.idempotencyKey !== undefined)
+    markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, result, now);
+  const way = abandoned ? 'release' : 'dequeue';
   if (lane.line === undefined) {
-    end(state, turn, abandoned, result, NOBODY_WAITS, now);
+    // The usual end has one outcome, known beforehand: nothing is allocated for it.
+    endTurn(state, turn, way, abandoned ? ABANDONED : DONE, now);
     resolve(state, lane, now);
     return NOBODY_WAITS;
   }
   const answer = { promoted: false, waiting: 0 };
-  end(state, turn, abandoned, result, answer, now);
+  endTurn(state, turn, way, { ended: 'settled', call: 'dequeue', abandoned, answer }, now);
   resolve(state, lane, now);
   answer.promoted = lane.phase instanceof Turn;
   answer.waiting = lane.line?.length ?? 0;
   return answer;
-}
-
-function end(
-  state: CoreState,
-  turn: Turn,
-  abandoned: boolean,
-  result: DeQueueRequest['result'],
-  answer: DeQueueAnswer,
-  now: number,
-): void {
-  const { lane, cargo, token } = turn;
-  if (!abandoned && cargo.kind === 'caller' && cargo.idempotencyKey !== undefined)
-    markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, result, now);
-  const way = abandoned ? 'release' : 'dequeue';
-  const settlement = { ended: 'settled', call: 'dequeue', token, ticket: ticketOf(turn), older: undefined } as const;
-  endTurn(state, turn, way, { ...settlement, abandoned, answer }, now);
 }

@@ -15,7 +15,6 @@ import { limitRefusal } from './refusals.js';
 import { resolve } from './resolve.js';
 import { takeOut } from './show.js';
 import { after, type CoreState } from './state.js';
-import { LANE_TABLE } from './table.js';
 import { handOver, startTurn } from './turns.js';
 
 /** @returns the waiter, if the call has to wait */
@@ -138,7 +137,7 @@ function nextReady(state: CoreState, queues: readonly Queue[], served: boolean, 
     const lane = queue.readyLanes.next;
     if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
     if ((!served && queue.waiters.size > 0) || closedGate(state, queue, now) !== undefined) continue;
-    if (LANE_TABLE[lane.shown].dispatch !== 'start') continue;
+    if (lane.row.moves.dispatch !== 'start') continue;
     first = lane;
     order = lane.phase.order;
   }

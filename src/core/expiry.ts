@@ -1,21 +1,19 @@
 /** What happens when a lane's moment has come. */
 import { failAll, putBack } from './items.js';
-import type { Lane, Lost, Turn } from './lane.js';
-import { INIT } from './lane.js';
+import { INIT, type Lane, LOST, type Turn } from './lane.js';
 import { isLinked, unlink } from './link.js';
 import { park } from './park.js';
 import { resolve } from './resolve.js';
 import type { CoreState } from './state.js';
-import { LANE_TABLE } from './table.js';
-import { endTurn, ticketOf } from './turns.js';
+import { endTurn } from './turns.js';
 
 /** The end of a lease, of `max_hold`, of the ticket a turn is held for, or of a delay. Precondition: it has come. */
 export function expire(state: CoreState, lane: Lane, now: number): void {
   const { phase } = lane;
   if (phase.at === 'HELD') {
     const event = phase.handedOver ? 'lease_ends' : 'ticket_ends';
-    if (LANE_TABLE[lane.shown][event] !== 'nothing') expireTurn(state, lane, phase, now);
-  } else if (LANE_TABLE[lane.shown].delay_ends === 'look') {
+    if (lane.row.moves[event] !== 'nothing') expireTurn(state, lane, phase, now);
+  } else if (lane.row.moves.delay_ends === 'look') {
     if (isLinked(lane)) unlink(lane);
     lane.phase = INIT;
     resolve(state, lane, now);
@@ -24,7 +22,7 @@ export function expire(state: CoreState, lane: Lane, now: number): void {
 
 function expireTurn(state: CoreState, lane: Lane, turn: Turn, now: number): void {
   const { cargo } = turn;
-  endTurn(state, turn, 'expired', lost(turn, 'lease_expired'), now);
+  endTurn(state, turn, 'expired', LOST.lease_expired, now);
   if (cargo.kind === 'items' && !cargo.done) {
     // A turn that was never handed over was no attempt.
     if (turn.handedOver) {
@@ -33,9 +31,4 @@ function expireTurn(state: CoreState, lane: Lane, turn: Turn, now: number): void
     } else putBack(state, lane, cargo.items);
   }
   resolve(state, lane, now);
-}
-
-/** How the end of a turn is remembered when its holder did not end it. */
-export function lost(turn: Turn, ended: Lost['ended']): Lost {
-  return { token: turn.token, ticket: ticketOf(turn), older: undefined, ended };
 }

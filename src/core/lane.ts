@@ -3,6 +3,7 @@ import type { Caller, Item, Line } from './line.js';
 import { Link } from './link.js';
 import type { DeQueueAnswer, LaneState, LossCause, NackAnswer, NackKind, SubmitResult } from './model.js';
 import type { Queue } from './queue.js';
+import { ROWS, type StateRow } from './table.js';
 import { Timer } from './timing-wheel.js';
 
 /** What a turn was given for. */
@@ -35,8 +36,8 @@ export class Turn extends Link {
     public handedOver: boolean,
     /** When it started, or was handed over. */
     public since: number,
-    /** Whole ms; Infinity: no `max_hold`. */
-    public latestEnd: number,
+    /** Whole ms; unset: no `max_hold`. */
+    public latestEnd: number | undefined,
   ) {
     super();
   }
@@ -80,33 +81,52 @@ export type Phase = Init | Turn | Ready | Delay | Park;
 
 export const INIT: Init = Object.freeze({ at: 'INIT' });
 
-/** How a turn ended, kept so that a repeated call gets the same answer and a late one the right cause. */
-export type Settlement = SettledBy | Lost;
+/** How a turn ended: what a repeated call is answered, or the cause that a late one is told. */
+export type Ending = SettledBy | Lost;
 
-interface Remembered {
-  readonly token: number;
-  readonly ticket: string | undefined;
-  older: Settlement | undefined;
+export type SettledBy = { readonly ended: 'settled' } & (
+  | { readonly call: 'dequeue'; readonly abandoned: boolean; readonly answer: DeQueueAnswer }
+  /** Unset follow-ups: forgotten, a newer settlement has its own. */
+  | { readonly call: 'ack'; followUps: readonly SubmitResult[] | undefined }
+  | { readonly call: 'nack'; readonly kind: NackKind; readonly answer: NackAnswer }
+);
+
+export interface Lost {
+  readonly ended: Exclude<LossCause, 'settled' | 'unknown'>;
 }
 
-export type SettledBy = Remembered & { readonly ended: 'settled' } & (
-    | { readonly call: 'dequeue'; readonly abandoned: boolean; readonly answer: DeQueueAnswer }
-    /** Unset follow-ups: forgotten, a newer settlement has its own. */
-    | { readonly call: 'ack'; followUps: readonly SubmitResult[] | undefined }
-    | { readonly call: 'nack'; readonly kind: NackKind; readonly answer: NackAnswer }
-  );
-
-export type Lost = Remembered & { readonly ended: Exclude<LossCause, 'settled' | 'unknown'> };
+/** The endings that a holder did not bring about itself. */
+export const LOST = Object.freeze({
+  lease_expired: { ended: 'lease_expired' },
+  evicted: { ended: 'evicted' },
+  taken_over: { ended: 'taken_over' },
+} satisfies Readonly<Record<Lost['ended'], Lost>>);
 
 /** How many settlements of a key are remembered. */
 const SETTLEMENTS = 8;
+
+/**
+ * The end of a turn, remembered. The records of a lane form a ring from the oldest to the newest; when it is full the
+ * oldest is written over, so that a busy key allocates none.
+ */
+export class Settlement {
+  /** The next newer one; behind the newest comes the oldest. */
+  newer: Settlement = this;
+  constructor(
+    public token: number,
+    public ticket: string | undefined,
+    public ending: Ending,
+    /** Meaningful on the newest: how many the ring has. */
+    public size: number,
+  ) {}
+}
 
 /** The state of one key. Its timer ends its turn or its delay; while READY it stands in a ready list instead. */
 export class Lane extends Timer {
   phase: Phase = INIT;
   /** Unset: empty. */
   line: Line | undefined = undefined;
-  /** The newest; up to 8 are linked. */
+  /** The newest one of the ring. */
   settlements: Settlement | undefined = undefined;
   /** Places and turns of this key by their ticket. Unset: none. */
   tickets: Map<string, Caller | Turn> | undefined = undefined;
@@ -114,8 +134,8 @@ export class Lane extends Timer {
   startedAt: number | undefined = undefined;
   /** The number of the key's last arrival in its queue, 0: none. For repeat distances. */
   lastArrival = 0;
-  /** The state it is counted under. Only `show` writes it. */
-  shown: LaneState = 'INIT';
+  /** Its state as it is counted, with the moves of that state. Only `show` writes it. */
+  row: StateRow = ROWS.INIT;
   constructor(
     readonly queue: Queue,
     /** Empty: the lane of one keyless item. */
@@ -125,34 +145,74 @@ export class Lane extends Timer {
   }
 }
 
+export function rowOf(lane: Lane): StateRow {
+  switch (lane.phase.at) {
+    case 'HELD':
+      return lane.line === undefined ? ROWS.PROCESS : ROWS.BLOCK;
+    case 'INIT':
+      return ROWS.INIT;
+    case 'READY':
+      return ROWS.READY;
+    case 'DELAY':
+      return ROWS.DELAY;
+    case 'PARK':
+      return ROWS.PARK;
+  }
+}
+
 export function stateOf(lane: Lane): LaneState {
-  const at = lane.phase.at;
-  if (at !== 'HELD') return at;
-  return lane.line === undefined ? 'PROCESS' : 'BLOCK';
+  return rowOf(lane).state;
 }
 
 export function turnOf(lane: Lane): Turn | undefined {
   return lane.phase.at === 'HELD' ? lane.phase : undefined;
 }
 
-export function remember(lane: Lane, settlement: Settlement): void {
-  const older = lane.settlements;
-  if (older?.ended === 'settled' && older.call === 'ack' && older.followUps?.length !== 0) older.followUps = undefined;
-  settlement.older = older;
-  lane.settlements = settlement;
-  let last: Settlement | undefined = settlement;
-  for (let kept = 1; kept < SETTLEMENTS && last !== undefined; kept++) last = last.older;
-  if (last !== undefined) last.older = undefined;
+export function remember(lane: Lane, token: number, ticket: string | undefined, ending: Ending): void {
+  const newest = lane.settlements;
+  if (newest === undefined) {
+    lane.settlements = new Settlement(token, ticket, ending, 1);
+    return;
+  }
+  forgetFollowUps(newest.ending);
+  if (newest.size < SETTLEMENTS) {
+    const added = new Settlement(token, ticket, ending, newest.size + 1);
+    added.newer = newest.newer;
+    newest.newer = added;
+    lane.settlements = added;
+    return;
+  }
+  const oldest = newest.newer;
+  oldest.token = token;
+  oldest.ticket = ticket;
+  oldest.ending = ending;
+  oldest.size = SETTLEMENTS;
+  lane.settlements = oldest;
 }
 
-export function settlementOf(lane: Lane, token: number): Settlement | undefined {
-  let settlement = lane.settlements;
-  while (settlement !== undefined && settlement.token !== token) settlement = settlement.older;
-  return settlement;
+/** Only the newest settlement keeps the results of its follow-ups: eight times a thousand a key would be too many. */
+function forgetFollowUps(ending: Ending): void {
+  if (ending.ended === 'settled' && ending.call === 'ack' && ending.followUps?.length !== 0)
+    ending.followUps = undefined;
 }
 
-export function settlementByTicket(lane: Lane, ticket: string): Settlement | undefined {
-  let settlement = lane.settlements;
-  while (settlement !== undefined && settlement.ticket !== ticket) settlement = settlement.older;
-  return settlement;
+export function endingOf(lane: Lane, token: number): Ending | undefined {
+  const newest = lane.settlements;
+  if (newest === undefined) return undefined;
+  let settlement = newest;
+  do {
+    if (settlement.token === token) return settlement.ending;
+    settlement = settlement.newer;
+  } while (settlement !== newest);
+  return undefined;
+}
+
+/** Of several turns of one ticket the newest counts. */
+export function endingByTicket(lane: Lane, ticket: string): Ending | undefined {
+  const newest = lane.settlements;
+  if (newest === undefined || newest.ticket === ticket) return newest?.ending;
+  let ending: Ending | undefined;
+  for (let older = newest.newer; older !== newest; older = older.newer)
+    if (older.ticket === ticket) ending = older.ending;
+  return ending;
 }

@@ -6,6 +6,7 @@ import { Queue } from './queue.js';
 import { limitRefusal } from './refusals.js';
 import { countNew } from './show.js';
 import { type CoreState, dropLane } from './state.js';
+import { ROWS } from './table.js';
 
 /** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
 const FORGET_AFTER = 60_000;
@@ -13,7 +14,10 @@ const PURGE_BUDGET = 1_000;
 
 /** The queue if there is one; a refusal if there may be none of that name. */
 export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
+  const last = state.lastQueue;
+  if (last !== undefined && last.name === name) return last;
   const queue = state.queues.get(name);
+  if (queue !== undefined) state.lastQueue = queue;
   if (queue !== undefined || state.settings.autoCreate || state.settings.queues.has(name)) return queue;
   return { kind: 'no_such_queue', queue: name };
 }
@@ -90,6 +94,7 @@ function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
     for (const lane of queue.lanes.values()) forgetIdle(state, lane);
     for (const lane of queue.keyless.values()) forgetIdle(state, lane);
     state.queues.delete(queue.name);
+    if (state.lastQueue === queue) state.lastQueue = undefined;
   }
 }
 
@@ -100,7 +105,8 @@ function forgetIdle(state: CoreState, lane: Lane): void {
 
 function isForgettable(queue: Queue, now: number): boolean {
   if (queue.named || queue.paused || queue.limitsChanged || queue.rate?.isFull(now) === false) return false;
-  const busy = queue.states.DELAY + queue.states.PARK + queue.inFlight + queue.waiting + queue.items.size;
+  const busy =
+    queue.states.of(ROWS.DELAY) + queue.states.of(ROWS.PARK) + queue.inFlight + queue.waiting + queue.items.size;
   const waits = queue.waiters.size + queue.roomWaiters.size + queue.awaits.size;
   const kept = queue.deadLetters.size + queue.finished.size + queue.doneKeys.size;
   return busy + waits + kept === 0;

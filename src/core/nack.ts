@@ -7,7 +7,7 @@ import { badRequest } from './refusals.js';
 import { resolve } from './resolve.js';
 import { findSettling, stale } from './settle.js';
 import type { CoreState } from './state.js';
-import { endTurn, ticketOf } from './turns.js';
+import { endTurn } from './turns.js';
 import type { SettlementWay } from './views.js';
 
 const WAY: Readonly<Record<NackKind, SettlementWay>> = { retry: 'nack', release: 'release', dead_letter: 'nack' };
@@ -48,11 +48,10 @@ interface Filling {
 }
 
 function apply(state: CoreState, turn: Turn, request: NackRequest, now: number): NackAnswer {
-  const { lane, token } = turn;
+  const { lane } = turn;
   const answer: Filling = { retryAt: undefined, deadLettered: 0 };
-  const base = { ended: 'settled', call: 'nack', token, ticket: ticketOf(turn), older: undefined } as const;
-  const settlement: SettledBy = { ...base, kind: request.kind, answer };
-  endTurn(state, turn, WAY[request.kind], settlement, now);
+  const ending: SettledBy = { ended: 'settled', call: 'nack', kind: request.kind, answer };
+  endTurn(state, turn, WAY[request.kind], ending, now);
   const items = keptItems(turn.cargo);
   finishAll(state, items.slice(0, request.done), undefined, now);
   giveBack(state, turn, items.slice(request.done), request, answer, now);

@@ -1,16 +1,14 @@
 /** What operators do. */
 
-import { lost } from './expiry.js';
 import { markDirty } from './gates.js';
 import { putBack } from './items.js';
-import { type Lane, stateOf, turnOf } from './lane.js';
+import { type Lane, LOST, stateOf, turnOf } from './lane.js';
 import { findLane } from './lookup.js';
 import type { LaneState } from './model.js';
 import { unpark } from './park.js';
 import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
 import type { CoreState } from './state.js';
-import { LANE_TABLE } from './table.js';
 import { TokenBucket } from './token-bucket.js';
 import { endTurn } from './turns.js';
 import type { EvictionView, LimitsChange, LimitsView } from './views.js';
@@ -26,10 +24,10 @@ export function evictHolder(state: CoreState, queue: Queue | undefined, key: str
   const lane = queue === undefined ? undefined : findLane(state, queue, key, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (lane === undefined) return { ...NOBODY, state: 'INIT' };
-  if (turn === undefined || LANE_TABLE[lane.shown].evict !== 'end_turn') return { ...NOBODY, state: stateOf(lane) };
+  if (turn === undefined || lane.row.moves.evict !== 'end_turn') return { ...NOBODY, state: stateOf(lane) };
   const { token, consumerId, cargo } = turn;
   const items = cargo.kind === 'items' && !cargo.done ? cargo.items : [];
-  endTurn(state, turn, 'evicted', lost(turn, 'evicted'), now);
+  endTurn(state, turn, 'evicted', LOST.evicted, now);
   putBack(state, lane, items);
   resolve(state, lane, now);
   return { evicted: true, token, consumerId, itemsReturned: items.length, state: stateOf(lane) };
@@ -53,7 +51,7 @@ export function resumeKey(state: CoreState, queue: Queue | undefined, key: strin
 }
 
 function resumeLane(state: CoreState, lane: Lane, now: number): Resumed {
-  const resumed = LANE_TABLE[lane.shown].resume === 'unpark' && unpark(lane);
+  const resumed = lane.row.moves.resume === 'unpark' && unpark(lane);
   if (resumed) resolve(state, lane, now);
   return { resumed, state: stateOf(lane) };
 }

@@ -8,7 +8,6 @@ import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
 import { serveRoom } from './room.js';
 import type { CoreState } from './state.js';
-import { LANE_TABLE } from './table.js';
 
 /** Turns given in one go. A million lanes behind a gate that opens must not hold up everybody else. */
 const BUDGET = 256;
@@ -42,7 +41,7 @@ function serveNext(state: CoreState, queue: Queue, now: number): void {
   const ready = hasReady(queue) ? queue.readyLanes.next : undefined;
   const gatedFirst = gated instanceof Lane && (!(ready instanceof Lane) || orderOf(gated) < orderOf(ready));
   if (gatedFirst) {
-    if (LANE_TABLE[gated.shown].gate_opens === 'start') resolve(state, gated, now, true);
+    if (gated.row.moves.gate_opens === 'start') resolve(state, gated, now, true);
     return;
   }
   const [waiter] = queue.waiters;

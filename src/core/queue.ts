@@ -1,11 +1,10 @@
 import type { AcquireWaiter } from './acquire-waiter.js';
 import type { AwaitWaiter } from './await.js';
-import { Counters, countsByState } from './counters.js';
+import { Counters, LaneCounts } from './counters.js';
 import type { DeadLetter } from './dead-letters.js';
 import type { Lane } from './lane.js';
 import type { Caller, Item } from './line.js';
 import { Link } from './link.js';
-import type { LaneState } from './model.js';
 import type { Policy } from './policy.js';
 import { type DoneKey, type FinishedItem, Memory, type ResultLedger } from './remembered.js';
 import type { RoomWaiter } from './room.js';
@@ -55,7 +54,7 @@ export class Queue {
   /** Waits for the pump at the end of this step. */
   dirty = false;
 
-  readonly states: Record<LaneState, number> = countsByState();
+  readonly states = new LaneCounts();
   readonly counters = new Counters();
   arrivals = 0;
   usedAt: number;

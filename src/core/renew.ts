@@ -1,9 +1,9 @@
 import { adopt, adoptable } from './adopt.js';
-import { settlementOf, Turn, turnOf } from './lane.js';
+import { endingOf, Turn, turnOf } from './lane.js';
 import { findHeldLane, findQueue, isRefusal } from './lookup.js';
 import type { LossCause, RenewAnswer, RenewRequest, RenewResult, Reply, TurnRef } from './model.js';
-import { after, type CoreState } from './state.js';
-import { LANE_TABLE } from './table.js';
+import type { CoreState } from './state.js';
+import { leaseEnd } from './turns.js';
 
 export function renew(state: CoreState, request: RenewRequest, reply: Reply<RenewAnswer>, now: number): void {
   for (const { queue } of request.turns) {
@@ -21,15 +21,15 @@ function renewTurn(state: CoreState, ref: TurnRef, lease: number | undefined, no
   const queue = state.queues.get(ref.queue);
   const lane = queue === undefined ? undefined : findHeldLane(state, queue, ref.key, ref.token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
-  if (lane !== undefined && turn?.token === ref.token && LANE_TABLE[lane.shown].renew === 'extend')
+  if (lane !== undefined && turn?.token === ref.token && lane.row.moves.renew === 'extend')
     return extend(state, turn, lease, now);
-  const settlement = lane === undefined ? undefined : settlementOf(lane, ref.token);
-  if (settlement === undefined && adoptable(state, ref.key, ref.token, lane, now)) {
+  const ending = lane === undefined ? undefined : endingOf(lane, ref.token);
+  if (ending === undefined && adoptable(state, ref.key, ref.token, lane, now)) {
     const adopted = adopt(state, ref.queue, ref.key, ref.token, lease, now);
     if (adopted instanceof Turn) return alive(state, adopted);
   }
   if (queue !== undefined) queue.counters.staleTokens.renew += 1;
-  const cause: LossCause = settlement?.ended ?? 'unknown';
+  const cause: LossCause = ending?.ended ?? 'unknown';
   return { alive: false, cause };
 }
 
@@ -39,7 +39,7 @@ function extend(state: CoreState, turn: Turn, lease: number | undefined, now: nu
   if (turn.handedOver) {
     turn.renewals += 1;
     lane.queue.counters.renewed += 1;
-    state.wheel.schedule(lane, Math.min(after(now, lease ?? turn.lease), turn.latestEnd));
+    state.wheel.schedule(lane, leaseEnd(lease ?? turn.lease, turn.latestEnd, now));
   }
   return alive(state, turn);
 }

@@ -2,18 +2,17 @@
 
 import { adoptable, adoptForSettling } from './adopt.js';
 import type { StaleCall } from './counters.js';
-import { type Lane, type SettledBy, settlementOf, type Turn, turnOf } from './lane.js';
+import { endingOf, type SettledBy, type Turn, turnOf } from './lane.js';
 import { findHeldLane, findQueue, isRefusal } from './lookup.js';
 import type { LossCause, Refusal } from './model.js';
 import { turnLost } from './refusals.js';
 import type { CoreState } from './state.js';
-import { LANE_TABLE } from './table.js';
 
 export type Settling =
   /** The turn is live. */
   | { readonly is: 'live'; readonly turn: Turn }
   /** A settling call ended it; the same call again gets the same answer. */
-  | { readonly is: 'repeat'; readonly lane: Lane; readonly settled: SettledBy }
+  | { readonly is: 'repeat'; readonly settled: SettledBy }
   | { readonly is: 'refused'; readonly refusal: Refusal };
 
 export function findSettling(
@@ -28,16 +27,15 @@ export function findSettling(
   if (isRefusal(queue)) return { is: 'refused', refusal: queue };
   const lane = queue === undefined ? undefined : findHeldLane(state, queue, key, token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
-  if (lane !== undefined && turn?.token === token && LANE_TABLE[lane.shown].settle_done === 'end_turn')
+  if (lane !== undefined && turn?.token === token && lane.row.moves.settle_done === 'end_turn')
     return { is: 'live', turn };
-  const settlement = lane === undefined ? undefined : settlementOf(lane, token);
-  if (lane !== undefined && settlement?.ended === 'settled') return { is: 'repeat', lane, settled: settlement };
-  if (settlement === undefined && adoptable(state, key, token, lane, now)) {
+  const ending = lane === undefined ? undefined : endingOf(lane, token);
+  if (lane !== undefined && ending?.ended === 'settled') return { is: 'repeat', settled: ending };
+  if (ending === undefined && adoptable(state, key, token, lane, now)) {
     const adopted = adoptForSettling(state, queueName, key, token, now);
     return isTurn(adopted) ? { is: 'live', turn: adopted } : { is: 'refused', refusal: adopted };
   }
-  const cause = settlement?.ended === undefined || settlement.ended === 'settled' ? 'unknown' : settlement.ended;
-  return { is: 'refused', refusal: stale(state, call, queueName, key, cause) };
+  return { is: 'refused', refusal: stale(state, call, queueName, key, ending?.ended ?? 'unknown') };
 }
 
 function isTurn(value: Turn | Refusal): value is Turn {

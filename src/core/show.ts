@@ -1,7 +1,8 @@
 import { markDirty } from './gates.js';
-import { INIT, type Lane, stateOf } from './lane.js';
+import { INIT, type Lane, rowOf } from './lane.js';
 import { Caller, type Entry, Line } from './line.js';
 import { type CoreState, dropLane } from './state.js';
+import { ROWS } from './table.js';
 import type { CoordinatorEvent } from './views.js';
 
 /**
@@ -9,17 +10,16 @@ import type { CoordinatorEvent } from './views.js';
  * phase or line ends with this.
  */
 export function show(state: CoreState, lane: Lane): void {
-  const now = stateOf(lane);
-  const was = lane.shown;
+  const now = rowOf(lane);
+  const was = lane.row;
   if (now === was) return;
-  const queue = lane.queue;
-  queue.states[was] -= 1;
-  queue.states[now] += 1;
-  lane.shown = now;
-  if (was === 'INIT') {
+  const { states } = lane.queue;
+  states.move(was, now);
+  lane.row = now;
+  if (was === ROWS.INIT) {
     state.busyLanes += 1;
     state.idle.delete(lane);
-  } else if (now === 'INIT') {
+  } else if (now === ROWS.INIT) {
     state.busyLanes -= 1;
     rest(state, lane);
   }
@@ -28,12 +28,12 @@ export function show(state: CoreState, lane: Lane): void {
 /** A keyless lane that never had a turn can be found by nobody: there is nothing to remember. */
 function rest(state: CoreState, lane: Lane): void {
   if (lane.key === '' && lane.settlements === undefined) dropLane(lane);
-  else state.idle.set(lane, true);
+  else state.idle.add(lane);
 }
 
 /** A lane that is new counts as INIT; it joins the LRU only when it comes to rest. */
 export function countNew(lane: Lane): void {
-  lane.queue.states.INIT += 1;
+  lane.queue.states.add(ROWS.INIT, 1);
 }
 
 /** Rejected or answered at once: a lane that was made for an arrival that left no trace goes to rest. */

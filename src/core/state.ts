@@ -1,11 +1,12 @@
-import { LRUCache } from 'lru-cache';
 import { DispatchTickets } from './dispatch-tickets.js';
-import type { Effect } from './effects.js';
+import { IdleLanes } from './idle-lanes.js';
 import type { Lane } from './lane.js';
+import { Outbox } from './outbox.js';
 import type { Queue } from './queue.js';
 import { Random } from './random.js';
 import { ResultLedger } from './remembered.js';
 import type { CoordinatorSettings } from './settings.js';
+import { ROWS } from './table.js';
 import { Timer, TimingWheel } from './timing-wheel.js';
 import { Tokens } from './tokens.js';
 
@@ -24,15 +25,17 @@ export class CoreState {
   readonly tokens: Tokens;
   readonly random: Random;
   readonly queues = new Map<string, Queue>();
+  /** The queue that was asked for last: most calls in a row are for one. */
+  lastQueue: Queue | undefined = undefined;
   /** Lanes in INIT, least recently used first. Only `show` adds and removes. */
-  readonly idle: LRUCache<Lane, true>;
+  readonly idle: IdleLanes;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
   readonly housekeeping = new Housekeeping();
   /** No turn starts before this moment (startup_hold). */
   readonly holdUntil: number;
   /** Made by this step, to be carried out in order. */
-  effects: Effect[] = [];
+  readonly effects = new Outbox();
   /** Queues whose gate, ready lists or room changed in this step. */
   dirty: Queue[] = [];
   /** Queues with Submits that wait for payload memory. */
@@ -61,12 +64,7 @@ export class CoreState {
     this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);
     this.holdUntil = start.now + settings.startupHold;
     this.wallOffset = start.wall - start.now;
-    this.idle = new LRUCache({
-      max: Math.max(1, settings.limits.idleLanes),
-      dispose: (_, lane, reason) => {
-        if (reason === 'evict') forgetLane(lane);
-      },
-    });
+    this.idle = new IdleLanes(settings.limits.idleLanes, forgetLane);
   }
 }
 
@@ -81,7 +79,7 @@ function forgetLane(lane: Lane): void {
 /** Removes a lane in INIT from its queue. */
 export function dropLane(lane: Lane): void {
   const queue = lane.queue;
-  queue.states.INIT -= 1;
+  queue.states.add(ROWS.INIT, -1);
   if (lane.key !== '') queue.lanes.delete(lane.key);
   else if (lane.settlements !== undefined) queue.keyless.delete(lane.settlements.token);
 }

@@ -20,7 +20,7 @@ export function queueView(queue: Queue, now: number): QueueView {
   return {
     name,
     policy: { ...policy, rate, maxInFlight: queue.maxInFlight },
-    states: { ...queue.states },
+    states: queue.states.view(),
     waitingCallers: queue.callers.size,
     waitingItems,
     liveTurns: inFlight,
@@ -62,7 +62,7 @@ function queueStats(queue: Queue, now: number): QueueStats {
       { decision: 'decline', reason: 'already_done', count: declined.already_done },
       { decision: 'decline', reason: 'too_soon', count: declined.too_soon },
     ],
-    settlements: counters.settlements,
+    settlements: { ...counters.settlements },
     wait: counters.wait.view(),
     hold: counters.hold.view(),
     backoff: counters.backoff.view(),

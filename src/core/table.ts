@@ -1,4 +1,4 @@
-import type { LaneState } from './model.js';
+import { LANE_STATES, type LaneState } from './model.js';
 
 /** Everything that can happen to a lane. */
 export const LANE_EVENTS = [
@@ -205,3 +205,23 @@ const PARK: Row = {
 
 /** The lane machine: total, a missing cell does not compile. */
 export const LANE_TABLE: Readonly<Record<LaneState, Row>> = Object.freeze({ INIT, PROCESS, BLOCK, READY, DELAY, PARK });
+
+/** A state as lanes refer to it: its moves at hand, and its place where lanes are counted by state. */
+export interface StateRow {
+  readonly state: LaneState;
+  readonly index: number;
+  readonly moves: Row;
+}
+
+function row(state: LaneState): StateRow {
+  return Object.freeze({ state, index: LANE_STATES.indexOf(state), moves: Object.freeze(LANE_TABLE[state]) });
+}
+
+export const ROWS = Object.freeze({
+  INIT: row('INIT'),
+  PROCESS: row('PROCESS'),
+  BLOCK: row('BLOCK'),
+  READY: row('READY'),
+  DELAY: row('DELAY'),
+  PARK: row('PARK'),
+}) satisfies Readonly<Record<LaneState, StateRow>>;

@@ -2,16 +2,15 @@ import { AcquireWaiter } from './acquire-waiter.js';
 import { endWait, giveUp } from './arrivals.js';
 import { AwaitWaiter, endAwait } from './await.js';
 import { endWaiter } from './dispatch.js';
-import { expire, lost } from './expiry.js';
+import { expire } from './expiry.js';
 import { closedGate, markDirty } from './gates.js';
-import { Lane, turnOf } from './lane.js';
+import { Lane, LOST, turnOf } from './lane.js';
 import { Caller } from './line.js';
 import { keepHouse } from './lookup.js';
 import { GateTimer } from './queue.js';
 import { delayOf, resolve } from './resolve.js';
 import { RoomWaiter, refuseWaiter } from './room.js';
 import { type CoreState, Housekeeping } from './state.js';
-import { LANE_TABLE } from './table.js';
 import type { Timer } from './timing-wheel.js';
 import { endTurn } from './turns.js';
 
@@ -34,7 +33,7 @@ export function fire(state: CoreState, timer: Timer, now: number): void {
 
 /** The end of a wait, or of the ticket of one who is absent. */
 function callerDue(state: CoreState, caller: Caller, now: number): void {
-  const moves = LANE_TABLE[caller.lane.shown];
+  const { moves } = caller.lane.row;
   if (caller.asker === undefined) {
     if (moves.ticket_ends !== 'nothing') giveUp(state, caller, now);
     return;
@@ -58,7 +57,7 @@ function mayTakeOver(state: CoreState, caller: Caller, now: number): boolean {
 function takeOver(state: CoreState, lane: Lane, now: number): void {
   const turn = turnOf(lane);
   if (turn === undefined) return;
-  endTurn(state, turn, 'taken_over', lost(turn, 'taken_over'), now);
+  endTurn(state, turn, 'taken_over', LOST.taken_over, now);
   // The freed place is its own: it does not line up at the gate for it.
   resolve(state, lane, now, true);
 }

@@ -2,8 +2,9 @@
 
 import { DispatchTicket } from './dispatch-tickets.js';
 import { markDirty } from './gates.js';
-import { type Cargo, INIT, type Lane, remember, type Settlement, Turn } from './lane.js';
+import { type Cargo, type Ending, INIT, type Lane, remember, Turn } from './lane.js';
 import { append, isLinked, unlink } from './link.js';
+import type { Policy } from './policy.js';
 import { forgetTicket, show, tell } from './show.js';
 import { after, type CoreState } from './state.js';
 import type { SettlementWay } from './views.js';
@@ -37,16 +38,26 @@ export function startTurn(
   const token = state.tokens.next();
   const lease = holder.lease ?? policy.lease;
   const handedOver = heldUntil === undefined;
-  const latestEnd = policy.maxHold === undefined ? Number.POSITIVE_INFINITY : after(now, policy.maxHold);
+  const latestEnd = latestEndOf(policy, now);
   const turn = new Turn(lane, token, cargo, holder.consumerId, holder.ticket, lease, handedOver, now, latestEnd);
   counters.wait.add((now - holder.arrivedAt) / 1_000);
   if (policy.minInterval > 0) lane.startedAt = now;
-  install(state, lane, turn, heldUntil ?? Math.min(after(now, lease), latestEnd));
+  install(state, lane, turn, heldUntil ?? leaseEnd(lease, latestEnd, now));
   if (state.watching) {
     const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;
     tell(state, 'turn', lane, now, { token, itemId, consumerId: holder.consumerId });
   }
   return turn;
+}
+
+/** When `max_hold` ends a turn that starts now; unset: never. */
+export function latestEndOf(policy: Policy, now: number): number | undefined {
+  return policy.maxHold === undefined ? undefined : after(now, policy.maxHold);
+}
+
+export function leaseEnd(lease: number, latestEnd: number | undefined, now: number): number {
+  const end = after(now, lease);
+  return latestEnd === undefined || end < latestEnd ? end : latestEnd;
 }
 
 /** Makes a turn the live one of its lane. */
@@ -75,15 +86,14 @@ function indexKeyless(lane: Lane, turn: Turn): void {
 /** A held turn is handed over: only now its lease and `max_hold` start (S12). */
 export function handOver(state: CoreState, turn: Turn, lease: number | undefined, now: number): void {
   const { lane } = turn;
-  const { maxHold } = lane.queue.policy;
   turn.handedOver = true;
   turn.since = now;
   turn.lease = lease ?? turn.lease;
-  turn.latestEnd = maxHold === undefined ? Number.POSITIVE_INFINITY : after(now, maxHold);
+  turn.latestEnd = latestEndOf(lane.queue.policy, now);
   // The list of live turns is ordered by `since`.
   unlink(turn);
   append(lane.queue.turns, turn);
-  state.wheel.schedule(lane, Math.min(after(now, turn.lease), turn.latestEnd));
+  state.wheel.schedule(lane, leaseEnd(turn.lease, turn.latestEnd, now));
 }
 
 /** A turn goes back to waiting for its absent holder (S13). */
@@ -96,7 +106,7 @@ export function holdForTicket(state: CoreState, turn: Turn, now: number): void {
  * Ends the live turn of a lane and leaves it without one: whoever calls this puts back what the turn carried, and then
  * resolves the lane.
  */
-export function endTurn(state: CoreState, turn: Turn, way: SettlementWay, settlement: Settlement, now: number): void {
+export function endTurn(state: CoreState, turn: Turn, way: SettlementWay, ending: Ending, now: number): void {
   const { lane } = turn;
   const queue = lane.queue;
   state.wheel.cancel(lane);
@@ -104,26 +114,26 @@ export function endTurn(state: CoreState, turn: Turn, way: SettlementWay, settle
   queue.inFlight -= 1;
   queue.usedAt = now;
   lane.phase = INIT;
-  queue.counters.settlements[way] += 1;
+  queue.counters.countSettlement(way);
   queue.counters.hold.add((now - turn.since) / 1_000);
-  remember(lane, settlement);
-  if (typeof turn.ticket === 'string') forgetTicket(lane, turn.ticket);
-  else if (turn.ticket !== undefined) {
-    turn.ticket.lanes.delete(turn.token);
-    state.dispatchTickets.release(turn.ticket);
-  }
+  releaseTicket(state, turn, ending);
   if (queue.maxInFlight !== undefined) markDirty(state, queue);
   if (state.watching) tellEnd(state, turn, way, now);
+}
+
+/** Remembers the end, under the ticket too, which is new again from now on. */
+function releaseTicket(state: CoreState, turn: Turn, ending: Ending): void {
+  const { lane, token, ticket } = turn;
+  remember(lane, token, typeof ticket === 'string' ? ticket : undefined, ending);
+  if (ticket === undefined) return;
+  if (typeof ticket === 'string') return forgetTicket(lane, ticket);
+  ticket.lanes.delete(token);
+  state.dispatchTickets.release(ticket);
 }
 
 function tellEnd(state: CoreState, turn: Turn, way: SettlementWay, now: number): void {
   const kind = way === 'expired' ? 'expiry' : way === 'evicted' || way === 'taken_over' ? 'eviction' : 'settlement';
   tell(state, kind, turn.lane, now, { token: turn.token, consumerId: turn.consumerId, detail: way });
-}
-
-/** The ticket under which the end of a turn is remembered. */
-export function ticketOf(turn: Turn): string | undefined {
-  return typeof turn.ticket === 'string' ? turn.ticket : undefined;
 }
 
 export function isDispatchTicket(ticket: Turn['ticket']): ticket is DispatchTicket {

@@ -5,7 +5,7 @@ import type { Item } from './line.js';
 import type { TurnRef } from './model.js';
 import { resolve } from './resolve.js';
 import type { CoreState } from './state.js';
-import { endTurn, holdForTicket, ticketOf } from './turns.js';
+import { endTurn, holdForTicket } from './turns.js';
 
 /** These turns were given, but it is known that nobody learnt of them (S13). */
 export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {
@@ -19,13 +19,16 @@ export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: n
   }
 }
 
-const NOBODY = Object.freeze({ promoted: false, waiting: 0 });
+const TAKEN_BACK: SettledBy = Object.freeze({
+  ended: 'settled',
+  call: 'dequeue',
+  abandoned: true,
+  answer: { promoted: false, waiting: 0 },
+});
 
 function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
-  const { cargo, token } = turn;
-  const base = { ended: 'settled', call: 'dequeue', token, ticket: ticketOf(turn), older: undefined } as const;
-  const settlement: SettledBy = { ...base, abandoned: true, answer: NOBODY };
-  endTurn(state, turn, 'release', settlement, now);
+  const { cargo } = turn;
+  endTurn(state, turn, 'release', TAKEN_BACK, now);
   if (cargo.kind === 'items') {
     if (cargo.done) for (const item of cargo.items) revive(state, item);
     putBack(state, lane, cargo.items);

@@ -56,7 +56,7 @@ export class Loop {
   #carryOut(): void {
     this.#carrying = true;
     try {
-      while (this.core.hasEffects) for (const effect of this.core.takeEffects()) this.#carry(effect);
+      for (let next = this.core.takeEffect(); next !== undefined; next = this.core.takeEffect()) this.#carry(next);
     } finally {
       this.#carrying = false;
     }
