@@ -3,17 +3,20 @@ import type { HistogramView } from './views.js';
 /** Counts in buckets, as plain numbers: the hot path can afford that. */
 export class Histogram {
   readonly #counts: Float64Array;
+  readonly #first: number;
   #sum = 0;
   #count = 0;
 
   /** @param bounds upper bounds of the buckets, growing; a value equal to a bound belongs to its bucket */
   constructor(readonly bounds: readonly number[]) {
     this.#counts = new Float64Array(bounds.length + 1);
+    this.#first = bounds[0] ?? Number.NEGATIVE_INFINITY;
   }
 
   add(value: number): void {
     let low = 0;
-    let high = this.bounds.length;
+    // Most of what is measured on the hot path is shorter than the first bound.
+    let high = value <= this.#first ? 0 : this.bounds.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (value <= (this.bounds[middle] ?? 0)) high = middle;
