@@ -3,7 +3,7 @@ import { DEFAULT_LIMITS, type Limits } from '../core/limits.js';
 import { BUILT_IN_POLICY, type Policy } from '../core/policy.js';
 import type { CoordinatorSettings } from '../core/settings.js';
 import { readConfigFile } from './file.js';
-import type { At, Kind } from './kinds.js';
+import { type At, type Kind, refuse } from './kinds.js';
 import { LIMITS_GROUP } from './limit-settings.js';
 import { POLICY_GROUP } from './policy-settings.js';
 import { Problems } from './problem.js';
@@ -131,7 +131,7 @@ function readQueues({ queues: written, default: inherited, limits }: Everything,
   const queues = new Map<string, Policy>();
   if (written === undefined || (written.kind === 'scalar' && written.value === null)) return queues;
   if (written.kind !== 'map') {
-    at.problems.add(at.path, written.place, 'must be a mapping of names to policies');
+    refuse(written, at, later.allowed);
     return queues;
   }
   for (const { key, place, value } of uniqueEntries(written.entries(), at)) {

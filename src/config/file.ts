@@ -21,32 +21,35 @@ const MOST_BYTES = 1_048_576;
 export function readConfigFile(path: string, source: string, problems: Problems): Written | undefined {
   const text = readText(path, source, problems);
   if (text === undefined) return undefined;
-  const lines = new LineCounter();
-  const document = parse(text, lines);
-  if (document === undefined) {
-    problems.add('', path, 'is not YAML that can be read');
+  if (nestsTooDeep(text)) {
+    problems.add('', path, `nests deeper than ${DEEPEST} levels; a configuration needs 4`);
     return undefined;
   }
+  const lines = new LineCounter();
+  // Duplicates are found while reading: the parser's own check compares each key with each other one.
+  const options = { prettyErrors: false, stringKeys: true, uniqueKeys: false, logLevel: 'error' } as const;
+  const document = parseDocument(text, { ...options, lineCounter: lines });
   // Warnings too: an unknown tag changes what a value means.
   const wrong = [...document.errors, ...document.warnings];
   for (const { message, pos } of wrong) problems.add('', placeAt(path, lines, pos[0]), `is not valid YAML: ${message}`);
   return wrong.length > 0 ? undefined : written(document.contents, { path, lines, document, problems });
 }
 
-function parse(text: string, lineCounter: LineCounter): Document.Parsed | undefined {
-  try {
-    // Duplicates are found while reading: the parser's own check compares each key with each other one.
-    return parseDocument(text, {
-      lineCounter,
-      prettyErrors: false,
-      stringKeys: true,
-      uniqueKeys: false,
-      logLevel: 'silent',
-    });
-  } catch {
-    // Nesting beyond the stack ends as RangeError.
-    return undefined;
+/** The parser recurses, and when the stack ends in the wrong place the process dies without a word. */
+const DEEPEST = 100;
+
+/** By sight: brackets that stay open, and lines that begin with so much indentation, dashes and question marks. */
+function nestsTooDeep(text: string): boolean {
+  let open = 0;
+  let begin = 0;
+  for (const character of text) {
+    if (character === '[' || character === '{') open += 1;
+    else if ((character === ']' || character === '}') && open > 0) open -= 1;
+    if (character === '\n') begin = 0;
+    else if (begin >= 0) begin = ' \t-?'.includes(character) ? begin + 1 : -1;
+    if (open > DEEPEST || begin > DEEPEST) return true;
   }
+  return false;
 }
 
 function readText(path: string, source: string, problems: Problems): string | undefined {

@@ -10,6 +10,8 @@ export type YamlValue = string | number | boolean | { readonly [name: string]: Y
 export interface At {
   readonly path: string;
   readonly problems: Problems;
+  /** A word that is allowed too. */
+  readonly orElse?: string;
 }
 
 export interface Kind<T> {
@@ -46,10 +48,11 @@ function scalar<T>(rules: ScalarRules<T>): Kind<T> {
 
 /** Tells that `written` is not what is allowed. */
 export function refuse(written: Written, at: At, allowed: string, hint?: string): void {
+  const all = at.orElse === undefined ? allowed : `${allowed}, or ${at.orElse}`;
   at.problems.add(
     at.path,
     written.place,
-    `is ${show(written)}, must be ${allowed}${hint === undefined ? '' : `; ${hint}`}`,
+    `is ${show(written)}, must be ${all}${hint === undefined ? '' : `; ${hint}`}`,
   );
 }
 
@@ -139,7 +142,11 @@ export function optional<T>(kind: Kind<T>, word: string, start: T): Kind<T | und
     allowed: `${kind.allowed}, or ${word}`,
     read(written, at, inherited) {
       if (written.kind === 'scalar' && written.value === word) return undefined;
-      return kind.read(written, at, inherited ?? start);
+      const both: At = { ...at, orElse: word };
+      if (written.kind !== 'scalar' || written.value !== null) return kind.read(written, both, inherited ?? start);
+      // Nothing is neither the word nor a value: a group would take it for "as inherited".
+      refuse(written, both, kind.allowed);
+      return inherited;
     },
     write: (value) => (value === undefined ? word : kind.write(value)),
   };

@@ -42,7 +42,7 @@ export function readGroup<T extends object>(group: Group<T>, written: Written, a
   const result = { ...inherited };
   if (written.kind === 'scalar' && written.value === null) return result;
   if (written.kind !== 'map') {
-    refuse(written, at, 'a mapping of settings');
+    refuse(written, at, mappingOf(group));
     return result;
   }
   const fields = new Map(fieldsOf(group.table).map((field) => [snakeCase(field), field]));
@@ -97,7 +97,7 @@ function refuseUnknown<T>(group: Group<T>, entry: Entry, at: At, known: readonly
 }
 
 export function under(at: At, name: string): At {
-  return { ...at, path: at.path === '' ? name : `${at.path}.${name}` };
+  return { problems: at.problems, path: at.path === '' ? name : `${at.path}.${name}` };
 }
 
 export function writeGroup<T extends object>(table: Table<T>, values: T): Record<string, YamlValue> {
@@ -113,8 +113,14 @@ export function writeField<T, K extends keyof T>(table: Table<T>, field: K, valu
 /** A group as the value of one setting, as `retry` and `limits`. What it does not say it takes from what it inherits. */
 export function groupKind<T extends object>(group: Group<T>): Kind<T> {
   return {
-    allowed: `a mapping of ${fieldsOf(group.table).map(snakeCase).join(', ')}`,
+    allowed: mappingOf(group),
     read: (written, at, inherited) => readGroup(group, written, at, inherited),
     write: (values) => writeGroup(group.table, values),
   };
+}
+
+/** The names, if they are few enough to be read. */
+function mappingOf<T>({ table }: Group<T>): string {
+  const names = fieldsOf(table).map(snakeCase);
+  return names.length > 6 ? 'a mapping of settings' : `a mapping of ${names.join(', ')}`;
 }

@@ -30,8 +30,8 @@ export function show(written: Written): string {
 }
 
 export function showText(text: string): string {
-  const short = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
-  return JSON.stringify(short);
+  const quoted = JSON.stringify(text.slice(0, LONGEST_SHOWN + 1));
+  return quoted.length > LONGEST_SHOWN + 2 ? `${quoted.slice(0, LONGEST_SHOWN + 1)}…"` : quoted;
 }
 
 /** The entry of a map with this key, if there is one. */
