@@ -106,7 +106,7 @@ async function listenHttp({ server }: Config, metrics: Metrics, probe: Probe, lo
   try {
     return await startHttpServer({ host, port, metrics: metrics.render, notReady: () => probe.notReady, log });
   } catch (error) {
-    throw cannotListen('http_listen', server.httpListen, error);
+    throw cannotListen('http_listen', error);
   }
 }
 
@@ -119,13 +119,14 @@ async function listenGrpc(
   try {
     return await startGrpcServer({ listen: server.listen, coordinator, limits, observe, log });
   } catch (error) {
-    throw cannotListen('listen', server.listen, error);
+    throw cannotListen('listen', error);
   }
 }
 
-function cannotListen(setting: string, value: string, error: unknown): CommandFailure {
+/** The errors of both servers name the address. */
+function cannotListen(setting: string, error: unknown): CommandFailure {
   const why = error instanceof Error ? error.message : String(error);
-  return new CommandFailure(`cannot listen on ${value} (${setting}): ${why}`, EXIT.failure);
+  return new CommandFailure(`${setting}: ${why}`, EXIT.failure);
 }
 
 function warnBeyondLoopback({ server }: Config, log: Logger): void {
