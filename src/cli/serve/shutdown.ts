@@ -31,14 +31,19 @@ export function drainOnSignals(sidecar: Sidecar, { log, timeout }: ShutdownOptio
 async function drain(sidecar: Sidecar, timeout: number, log: Logger): Promise<never> {
   try {
     const { liveTurns, lostItems } = await sidecar.drain(timeout);
-    const numbers = { live_turns: liveTurns, lost_items: lostItems };
-    if (liveTurns + lostItems > 0) log.warn(numbers, `stopped; ${lostItems} items kept only in memory are lost`);
-    else log.info(numbers, 'stopped');
+    tellEnd(log, liveTurns, lostItems);
     process.exit(EXIT.ok);
   } catch (error) {
     log.error({ err: error }, 'the drain failed');
     process.exit(EXIT.failure);
   }
+}
+
+function tellEnd(log: Logger, liveTurns: number, lostItems: number): void {
+  const numbers = { live_turns: liveTurns, lost_items: lostItems };
+  if (lostItems > 0) log.warn(numbers, `stopped; ${lostItems} items kept only in memory are lost`);
+  else if (liveTurns > 0) log.warn(numbers, `stopped; ${liveTurns} turns had not ended`);
+  else log.info(numbers, 'stopped');
 }
 
 function endNow(sidecar: Sidecar, signal: Signal, log: Logger): never {
