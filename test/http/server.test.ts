@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { type HttpOptions, type HttpServer, startHttpServer } from '../../src/http/server.js';
+
+async function listening(t: TestContext, differs: Partial<HttpOptions> = {}): Promise<HttpServer> {
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'a 1\nµ 2\n' }),
+    notReady: () => undefined,
+    log: { error: (_fields, message) => assert.fail(message) },
+    ...differs,
+  });
+  t.after(() => server.forceStop());
+  return server;
+}
+
+interface Case {
+  readonly what: string;
+  readonly path: string;
+  readonly method?: string;
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly notReady?: string;
+}
+
+const NOT_FOUND = 'not found; there are /metrics, /healthz, /readyz\n';
+
+const CASES: readonly Case[] = [
+  {
+    what: 'the metrics',
+    path: '/metrics',
+    status: 200,
+    body: 'a 1\nµ 2\n',
+    headers: { 'content-type': 'text/plain; version=0.0.4', 'content-length': '9' },
+  },
+  { what: 'the metrics, with a query', path: '/metrics?name[]=a', status: 200, body: 'a 1\nµ 2\n' },
+  {
+    what: 'the head of the metrics',
+    path: '/metrics',
+    method: 'HEAD',
+    status: 200,
+    body: '',
+    headers: { 'content-length': '9' },
+  },
+  { what: 'alive', path: '/healthz', status: 200, body: 'ok\n', headers: { 'cache-control': 'no-store' } },
+  { what: 'alive, though it drains', path: '/healthz', notReady: 'draining', status: 200, body: 'ok\n' },
+  { what: 'ready', path: '/readyz', status: 200, body: 'ready\n' },
+  {
+    what: 'not ready while it drains',
+    path: '/readyz',
+    notReady: 'draining',
+    status: 503,
+    body: 'not ready: draining\n',
+  },
+  { what: 'not ready, asked by HEAD', path: '/readyz', notReady: 'starting', method: 'HEAD', status: 503, body: '' },
+  { what: 'nothing at the root', path: '/', status: 404, body: NOT_FOUND },
+  { what: 'nothing below a path', path: '/metrics/', status: 404, body: NOT_FOUND },
+  { what: 'no names of Object', path: '/constructor', status: 404, body: NOT_FOUND },
+  {
+    what: 'no POST',
+    path: '/metrics',
+    method: 'POST',
+    status: 405,
+    body: 'only GET and HEAD\n',
+    headers: { allow: 'GET, HEAD' },
+  },
+  { what: 'no DELETE of what is not there', path: '/x', method: 'DELETE', status: 404, body: NOT_FOUND },
+];
+
+describe('answers', () => {
+  for (const { what, path, method = 'GET', status, body, headers = {}, notReady } of CASES) {
+    test(what, async (t) => {
+      const { port } = await listening(t, { notReady: () => notReady });
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
+      assert.equal(response.status, status);
+      assert.equal(await response.text(), body);
+      for (const [name, value] of Object.entries(headers)) assert.equal(response.headers.get(name), value, name);
+    });
+  }
+
+  test('a body that nobody wants is read and dropped', async (t) => {
+    const { port } = await listening(t);
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST', body: 'x'.repeat(1_000_000) });
+    assert.equal(response.status, 405);
+  });
+
+  test('a scrape that fails is 500, says nothing of the inside, and is logged', async (t) => {
+    const logged: string[] = [];
+    const metrics = () => Promise.reject(new Error('secret'));
+    const { port } = await listening(t, { metrics, log: { error: (_fields, message) => logged.push(message) } });
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+    assert.equal(response.status, 500);
+    assert.equal(await response.text(), 'internal error\n');
+    assert.deepEqual(logged, ['HTTP request failed']);
+  });
+});
+
+async function raw(port: number, text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.end(text);
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString();
+}
+
+describe('what is no request', () => {
+  test('nonsense is 400', async (t) => {
+    const { port } = await listening(t);
+    assert.match(await raw(port, 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /);
+  });
+
+  test('headers larger than 8 KiB are 431', async (t) => {
+    const { port } = await listening(t);
+    const request = `GET /healthz HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(9_000)}\r\n\r\n`;
+    assert.match(await raw(port, request), /^HTTP\/1\.1 431 /);
+  });
+});
+
+describe('the life of the server', () => {
+  test('a port in use is an error that names it', async (t) => {
+    const { port } = await listening(t);
+    await assert.rejects(listening(t, { port }), { code: 'EADDRINUSE', port });
+  });
+
+  test('an address that is not of this machine is an error', async (t) => {
+    await assert.rejects(listening(t, { host: '192.0.2.1' }), { code: 'EADDRNOTAVAIL' });
+  });
+
+  test('after stop nobody gets in', async (t) => {
+    const server = await listening(t);
+    await fetch(`http://127.0.0.1:${server.port}/healthz`).then((response) => response.text());
+    server.forceStop();
+    await assert.rejects(fetch(`http://127.0.0.1:${server.port}/healthz`));
+  });
+
+  test('stopping twice is harmless', async (t) => {
+    const server = await listening(t);
+    server.forceStop();
+    server.forceStop();
+  });
+
+  test('of 300 connections the 257th and later are turned away, the first still work', async (t) => {
+    const { port } = await listening(t);
+    const sockets: Socket[] = [];
+    t.after(() => sockets.forEach((socket) => void socket.destroy()));
+    for (let index = 0; index < 256; index += 1) {
+      const socket = connect(port, '127.0.0.1');
+      sockets.push(socket);
+      await once(socket, 'connect');
+    }
+    const last = connect(port, '127.0.0.1');
+    sockets.push(last);
+    await once(last.resume(), 'close');
+    const [first] = sockets;
+    first?.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+    const [answer] = first === undefined ? [] : await once(first, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 200 /);
+  });
+});

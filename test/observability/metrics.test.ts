@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CoordinatorStats, QueueStats } from '../../src/coordinator.js';
+import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
+import { type Family, parseExposition, sampleValue } from './exposition.js';
+import { accepted, histogram, queueStats, queueView } from './stats.js';
+
+/** The contract, section 6; the journal's metrics come with a data directory. */
+const CONTRACT: Readonly<Record<string, readonly [type: string, ...labels: string[]]>> = {
+  keyturn_decisions_total: ['counter', 'queue', 'decision', 'reason'],
+  keyturn_wait_seconds: ['histogram', 'queue'],
+  keyturn_hold_seconds: ['histogram', 'queue'],
+  keyturn_settlements_total: ['counter', 'queue', 'how'],
+  keyturn_turns_live: ['gauge', 'queue'],
+  keyturn_lanes: ['gauge', 'queue', 'state'],
+  keyturn_waiting: ['gauge', 'queue', 'kind'],
+  keyturn_oldest_waiting_seconds: ['gauge', 'queue'],
+  keyturn_longest_hold_seconds: ['gauge', 'queue'],
+  keyturn_retries_total: ['counter', 'queue', 'cause'],
+  keyturn_dead_letters_total: ['counter', 'queue', 'cause'],
+  keyturn_redriven_total: ['counter', 'queue', 'cause'],
+  keyturn_dead_letters: ['gauge', 'queue'],
+  keyturn_backoff_seconds: ['histogram', 'queue'],
+  keyturn_stale_tokens_total: ['counter', 'queue', 'call'],
+  keyturn_leases_renewed_total: ['counter', 'queue'],
+  keyturn_idle_lanes_evicted_total: ['counter', 'queue'],
+  keyturn_repeat_distance: ['histogram', 'queue'],
+  keyturn_rejected_total: ['counter', 'queue', 'reason'],
+  keyturn_grpc_server_call_duration_seconds: ['histogram', 'method', 'code'],
+  keyturn_sessions: ['gauge'],
+  keyturn_parked_calls: ['gauge'],
+  keyturn_payload_bytes: ['gauge'],
+  keyturn_build_info: ['gauge', 'version', 'node'],
+};
+
+const ORDERS: QueueStats = queueStats('orders', {
+  view: queueView('orders', {
+    states: { INIT: 1, PROCESS: 2, BLOCK: 3, READY: 4, DELAY: 5, PARK: 6 },
+    waitingCallers: 7,
+    waitingItems: 8,
+    liveTurns: 5,
+    oldestWaiting: 1_500,
+    longestHold: 250,
+    deadLetters: 9,
+  }),
+  decisions: [
+    { decision: 'accept', reason: '', count: 10 },
+    { decision: 'decline', reason: 'waiter_exists', count: 11 },
+  ],
+  settlements: { dequeue: 1, ack: 2, nack: 3, release: 4, expired: 5, evicted: 6, taken_over: 7 },
+  wait: histogram([1, 2, 3, 4], 12.5),
+  hold: histogram([0, 0, 1, 0], 0.5),
+  backoff: histogram([0, 0, 0, 2], 4),
+  repeatDistance: histogram([5, 0, 0, 0], 0),
+  retries: { nack: 12, lease_expired: 13 },
+  deadLetters: { max_attempts: 14, refused: 15 },
+  redriven: { redrive: 16 },
+  staleTokens: { ack: 17 },
+  leasesRenewed: 18,
+  idleLanesEvicted: 19,
+  rejected: { queue_full: 20 },
+});
+
+const EXPECTED: readonly (readonly [name: string, labels: Readonly<Record<string, string>>, value: number])[] = [
+  ['keyturn_decisions_total', { decision: 'accept', reason: '' }, 10],
+  ['keyturn_decisions_total', { decision: 'decline', reason: 'waiter_exists' }, 11],
+  ['keyturn_wait_seconds_bucket', { le: '0.00005' }, 1],
+  ['keyturn_wait_seconds_bucket', { le: '0.001' }, 3],
+  ['keyturn_wait_seconds_bucket', { le: '1' }, 6],
+  ['keyturn_wait_seconds_bucket', { le: '+Inf' }, 10],
+  ['keyturn_wait_seconds_sum', {}, 12.5],
+  ['keyturn_wait_seconds_count', {}, 10],
+  ['keyturn_hold_seconds_sum', {}, 0.5],
+  ['keyturn_settlements_total', { how: 'dequeue' }, 1],
+  ['keyturn_settlements_total', { how: 'taken_over' }, 7],
+  ['keyturn_turns_live', {}, 5],
+  ['keyturn_lanes', { state: 'INIT' }, 1],
+  ['keyturn_lanes', { state: 'PARK' }, 6],
+  ['keyturn_waiting', { kind: 'caller' }, 7],
+  ['keyturn_waiting', { kind: 'item' }, 8],
+  ['keyturn_oldest_waiting_seconds', {}, 1.5],
+  ['keyturn_longest_hold_seconds', {}, 0.25],
+  ['keyturn_retries_total', { cause: 'nack' }, 12],
+  ['keyturn_retries_total', { cause: 'lease_expired' }, 13],
+  ['keyturn_dead_letters_total', { cause: 'max_attempts' }, 14],
+  ['keyturn_dead_letters_total', { cause: 'refused' }, 15],
+  ['keyturn_redriven_total', { cause: 'redrive' }, 16],
+  ['keyturn_dead_letters', {}, 9],
+  ['keyturn_backoff_seconds_sum', {}, 4],
+  ['keyturn_stale_tokens_total', { call: 'ack' }, 17],
+  ['keyturn_leases_renewed_total', {}, 18],
+  ['keyturn_idle_lanes_evicted_total', {}, 19],
+  ['keyturn_repeat_distance_count', {}, 5],
+  ['keyturn_rejected_total', { reason: 'queue_full' }, 20],
+];
+
+interface Scraped {
+  readonly metrics: Metrics;
+  scrape(queues: readonly QueueStats[]): Promise<ReadonlyMap<string, Family>>;
+}
+
+function scraped(): Scraped {
+  let stats: CoordinatorStats = { queues: [], parkedCalls: 3, payloadBytes: 4_096 };
+  const metrics = createMetrics({ coordinator: { stats: () => stats }, version: '1.2.3', sessions: () => 2 });
+  return {
+    metrics,
+    async scrape(queues) {
+      stats = { ...stats, queues };
+      const { contentType, body } = await metrics.render();
+      assert.match(contentType, /^text\/plain; version=0\.0\.4/);
+      return parseExposition(body);
+    },
+  };
+}
+
+test('every metric of the contract is there, with its type and its labels, and no other of our prefix', async () => {
+  const { metrics, scrape } = scraped();
+  metrics.observe({ method: 'EnQueue', code: 'OK', seconds: 0.001 });
+  const families = await scrape([ORDERS]);
+  const ours = [...families.values()].filter(({ name }) => name.startsWith('keyturn_'));
+  const found = ours.map(({ name, type, samples }): [string, string[]] => {
+    const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels)));
+    labels.delete('le');
+    return [name, [type, ...labels]];
+  });
+  assert.deepEqual(Object.fromEntries(found), CONTRACT);
+});
+
+test('every number of a queue reaches its series', async () => {
+  const families = await scraped().scrape([ORDERS]);
+  for (const [name, labels, value] of EXPECTED) {
+    assert.equal(
+      sampleValue(families, name, { queue: 'orders', ...labels }),
+      value,
+      `${name} ${JSON.stringify(labels)}`,
+    );
+  }
+});
+
+test('nobody waits and no turn lives: the ages are 0', async () => {
+  const families = await scraped().scrape([queueStats('idle')]);
+  assert.equal(sampleValue(families, 'keyturn_oldest_waiting_seconds', { queue: 'idle' }), 0);
+  assert.equal(sampleValue(families, 'keyturn_longest_hold_seconds', { queue: 'idle' }), 0);
+});
+
+test('the numbers of the process', async () => {
+  const families = await scraped().scrape([]);
+  assert.equal(sampleValue(families, 'keyturn_sessions', {}), 2);
+  assert.equal(sampleValue(families, 'keyturn_parked_calls', {}), 3);
+  assert.equal(sampleValue(families, 'keyturn_payload_bytes', {}), 4_096);
+  assert.equal(sampleValue(families, 'keyturn_build_info', { version: '1.2.3', node: process.versions.node }), 1);
+});
+
+test("Node's own metrics are exported under their own names", async () => {
+  const families = await scraped().scrape([]);
+  for (const name of ['nodejs_eventloop_lag_seconds', 'nodejs_heap_size_total_bytes', 'process_cpu_seconds_total']) {
+    assert.ok(families.has(name), name);
+  }
+});
+
+test('a scrape shows how it stands now, and nothing of queues that are gone', async () => {
+  const { scrape } = scraped();
+  await scrape([accepted('a', 1), accepted('b', 1)]);
+  const families = await scrape([accepted('a', 5)]);
+  assert.equal(sampleValue(families, 'keyturn_decisions_total', { queue: 'a', decision: 'accept', reason: '' }), 5);
+  assert.equal(
+    sampleValue(families, 'keyturn_decisions_total', { queue: 'b', decision: 'accept', reason: '' }),
+    undefined,
+  );
+});
+
+test('two scrapes at once are both complete', async () => {
+  const { metrics, scrape } = scraped();
+  await scrape([ORDERS]);
+  const [left, right] = await Promise.all([metrics.render(), metrics.render()]);
+  for (const { body } of [left, right])
+    assert.equal(sampleValue(parseExposition(body), 'keyturn_turns_live', { queue: 'orders' }), 5);
+});
+
+test('calls are counted by method and code, from 50 µs on', async () => {
+  const { metrics, scrape } = scraped();
+  for (const seconds of [0, 0.00005, 0.00006, 0.3, 1_000]) metrics.observe({ method: 'EnQueue', code: 'OK', seconds });
+  metrics.observe({ method: 'Ack', code: 'ABORTED', seconds: 0.001 });
+  const families = await scrape([]);
+  const name = 'keyturn_grpc_server_call_duration_seconds';
+  const ok = { method: 'EnQueue', code: 'OK' };
+  assert.equal(sampleValue(families, `${name}_bucket`, { ...ok, le: '0.00005' }), 2);
+  assert.equal(sampleValue(families, `${name}_bucket`, { ...ok, le: '0.0001' }), 3);
+  assert.equal(sampleValue(families, `${name}_bucket`, { ...ok, le: '0.5' }), 4);
+  assert.equal(sampleValue(families, `${name}_bucket`, { ...ok, le: '300' }), 4);
+  assert.equal(sampleValue(families, `${name}_count`, ok), 5);
+  assert.equal(sampleValue(families, `${name}_sum`, ok), 1_000.30011);
+  assert.equal(sampleValue(families, `${name}_count`, { method: 'Ack', code: 'ABORTED' }), 1);
+});
+
+test('methods that nobody knows are bounded', async () => {
+  const { metrics, scrape } = scraped();
+  for (let index = 0; index < 1_000; index += 1)
+    metrics.observe({ method: `m${index}`, code: 'UNIMPLEMENTED', seconds: 0 });
+  const family = (await scrape([])).get('keyturn_grpc_server_call_duration_seconds');
+  const methods = new Set(family?.samples.map(({ labels: { method } }) => method));
+  assert.equal(methods.size, 101);
+  assert.equal(
+    sampleValue(new Map([['', family ?? assert.fail()]]), 'keyturn_grpc_server_call_duration_seconds_count', {
+      method: 'other',
+      code: 'UNIMPLEMENTED',
+    }),
+    900,
+  );
+});
