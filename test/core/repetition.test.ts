@@ -29,7 +29,8 @@ function renameForgotten(keys: readonly string[], limit: number): string[] {
 const keys = fc.array(fc.constantFrom(...'abcdefghij'), { maxLength: 60, size: 'max' });
 const workers = fc.integer({ min: 1, max: 12 });
 
-function feed(history: readonly string[], limit?: number): Repetition {
+/** A memory of 100 keys is more than any history here has; lru-cache allocates all of it at once. */
+function feed(history: readonly string[], limit = 100): Repetition {
   const repetition = new Repetition(limit);
   for (const key of history) repetition.arrive(key);
   return repetition;
