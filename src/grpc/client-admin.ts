@@ -1,0 +1,232 @@
+/** Calls and answers of AdminService in plain words. */
+import type {
+  CoordinatorEvent,
+  DeadLetterPage,
+  EvictionView,
+  HolderView,
+  ItemChoice,
+  KeyExplanation,
+  KeyPage,
+  LaneState,
+  LimitsChange,
+  LimitsView,
+  LineEntryView,
+  ListDeadLettersRequest,
+  ListKeysRequest,
+  RatePolicy,
+} from '../coordinator.js';
+import { deliveredItem, instantOf, known, optionalMs, unlessEmpty } from './client-answers.js';
+import { fromDuration, fromTimestamp, fromWireToken } from './convert-time.js';
+import { EVENT_KINDS, LANE_STATES, wordOf } from './convert-words.js';
+import * as wire from './gen/keyturn/v1/admin.js';
+
+/** A queue as ListQueues tells of it. */
+export interface QueueInfo {
+  readonly name: string;
+  readonly policy: PolicyInfo;
+  readonly states: Readonly<Partial<Record<LaneState, number>>>;
+  readonly waiting: number;
+  readonly liveTurns: number;
+  /** ms; unset: nobody waits. */
+  readonly oldestWaiting: number | undefined;
+  readonly deadLetters: number;
+  readonly paused: boolean;
+}
+
+/** A policy as it is shown: words as the wire has them, durations in ms. */
+export interface PolicyInfo {
+  readonly waitingPerKey: string;
+  readonly whenFull: string;
+  readonly lease: number | undefined;
+  readonly maxHold: number | undefined;
+  readonly wait: number | undefined;
+  readonly onWaitTimeout: string;
+  readonly ticketTtl: number | undefined;
+  readonly minInterval: number | undefined;
+  readonly whenTooSoon: string;
+  readonly rate: RatePolicy | undefined;
+  readonly maxInFlight: number | undefined;
+  readonly retry:
+    | {
+        readonly maxAttempts: number;
+        readonly initial: number | undefined;
+        readonly factor: number;
+        readonly max: number | undefined;
+        readonly jitter: string;
+      }
+    | undefined;
+  readonly onDeadLetter: string;
+  readonly delivery: string;
+  readonly idempotencyTtl: number | undefined;
+  readonly resultTtl: number | undefined;
+  readonly maxWaiting: number;
+  readonly maxDeadLetters: number;
+  readonly maxRemembered: number;
+}
+
+export type ListKeysCall = Pick<ListKeysRequest, 'queue'> & Optional<Omit<ListKeysRequest, 'queue'>>;
+export type ListDeadLettersCall = Pick<ListDeadLettersRequest, 'queue'> &
+  Optional<Omit<ListDeadLettersRequest, 'queue'>>;
+export type ItemChoiceCall = Pick<ItemChoice, 'queue'> & Optional<Omit<ItemChoice, 'queue'>>;
+
+/** Events of a queue since the last ones. */
+export interface EventBatch {
+  readonly events: readonly Omit<CoordinatorEvent, 'queue'>[];
+  /** How many before these the reader was too slow for. */
+  readonly missed: number;
+}
+
+type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+export function wireListKeys(call: ListKeysCall): wire.ListKeysRequest {
+  return {
+    queue: call.queue,
+    state: call.state === undefined ? wire.LaneState.LANE_STATE_UNSPECIFIED : LANE_STATES[call.state],
+    pageSize: call.pageSize ?? 0,
+    pageToken: call.pageToken ?? '',
+  };
+}
+
+export function wireListDeadLetters(call: ListDeadLettersCall): wire.ListDeadLettersRequest {
+  return { queue: call.queue, key: call.key, pageSize: call.pageSize ?? 0, pageToken: call.pageToken ?? '' };
+}
+
+export function wireChoice(call: ItemChoiceCall): wire.RedriveRequest {
+  return { queue: call.queue, key: call.key, itemIds: [...(call.itemIds ?? [])] };
+}
+
+export function wireSetLimits(queue: string, change: LimitsChange): wire.SetLimitsRequest {
+  const { rate, maxInFlight } = change;
+  return {
+    queue,
+    rate: rate === 'none' ? { perSecond: 0, burst: 0 } : rate && { ...rate },
+    maxInFlight: maxInFlight === 'none' ? 0 : maxInFlight,
+  };
+}
+
+export function queueInfo(message: wire.QueueInfo): QueueInfo {
+  const states: Partial<Record<LaneState, number>> = {};
+  for (const { state, count } of message.states) states[stateOf(state)] = count;
+  return {
+    name: message.name,
+    policy: policyInfo(known('policy', message.policy)),
+    states,
+    waiting: message.waiting,
+    liveTurns: message.liveTurns,
+    oldestWaiting: optionalMs(message.oldestWaiting),
+    deadLetters: message.deadLetters,
+    paused: message.paused,
+  };
+}
+
+function policyInfo(message: wire.Policy): PolicyInfo {
+  const { retry } = message;
+  return {
+    ...message,
+    lease: optionalMs(message.lease),
+    maxHold: optionalMs(message.maxHold),
+    wait: optionalMs(message.wait),
+    ticketTtl: optionalMs(message.ticketTtl),
+    minInterval: optionalMs(message.minInterval),
+    maxInFlight: unlessZero(message.maxInFlight),
+    retry: retry && { ...retry, initial: optionalMs(retry.initial), max: optionalMs(retry.max) },
+    idempotencyTtl: optionalMs(message.idempotencyTtl),
+    resultTtl: optionalMs(message.resultTtl),
+  };
+}
+
+export function keyPage(message: wire.ListKeysResponse): KeyPage {
+  const keys = message.keys.map((key) => ({
+    key: key.key,
+    state: stateOf(key.state),
+    since: instantOf(key.since),
+    waiting: key.waiting,
+    consumerId: unlessEmpty(key.consumerId),
+  }));
+  return { keys, nextPageToken: message.nextPageToken };
+}
+
+export function keyExplanation(message: wire.ExplainKeyResponse): KeyExplanation {
+  return {
+    state: stateOf(message.state),
+    since: message.since && fromTimestamp(message.since),
+    holder: message.holder && holderView(message.holder),
+    waitingCallers: message.waitingCallers,
+    waitingItems: message.waitingItems,
+    line: message.line.map(lineEntry),
+    attempts: message.attempts,
+    lastError: unlessEmpty(message.lastError),
+    why: message.why,
+    until: message.until && fromTimestamp(message.until),
+    deadLetters: message.deadLetters,
+  };
+}
+
+function holderView(message: wire.Holder): HolderView {
+  return {
+    consumerId: message.consumerId,
+    token: fromWireToken(message.token),
+    since: instantOf(message.since),
+    leaseLeft: message.leaseLeft === undefined ? 0 : fromDuration(message.leaseLeft),
+    renewals: message.renewals,
+    items: message.items,
+    heldForTicket: unlessEmpty(message.heldForTicket),
+  };
+}
+
+function lineEntry(message: wire.LineEntry): LineEntryView {
+  return {
+    kind: message.kind === 'caller' ? 'caller' : 'item',
+    id: message.id,
+    since: instantOf(message.since),
+    attempts: message.attempts,
+    lastError: unlessEmpty(message.lastError),
+  };
+}
+
+export function evictionView(message: wire.EvictHolderResponse): EvictionView {
+  return {
+    evicted: message.evicted,
+    token: fromWireToken(message.token),
+    consumerId: message.consumerId,
+    itemsReturned: message.itemsReturned,
+    state: stateOf(message.state),
+  };
+}
+
+export function limitsView(message: wire.SetLimitsResponse): LimitsView {
+  return { rate: message.rate, maxInFlight: unlessZero(message.maxInFlight) };
+}
+
+export function deadLetterPage(message: wire.ListDeadLettersResponse): DeadLetterPage {
+  const deadLetters = message.deadLetters.map((letter) => ({
+    item: deliveredItem(known('item', letter.item)),
+    key: letter.key,
+    attempts: letter.attempts,
+    lastError: unlessEmpty(letter.lastError),
+    diedAt: instantOf(letter.diedAt),
+    cause: letter.cause === 'refused' ? ('refused' as const) : ('max_attempts' as const),
+  }));
+  return { deadLetters, nextPageToken: message.nextPageToken };
+}
+
+export function eventBatch(message: wire.WatchEventsResponse): EventBatch {
+  const events = message.events.map((event) => ({
+    kind: known('kind', wordOf(EVENT_KINDS, event.kind)),
+    at: instantOf(event.at),
+    key: event.key,
+    token: event.token === 0n ? undefined : fromWireToken(event.token),
+    itemId: unlessEmpty(event.itemId),
+    consumerId: unlessEmpty(event.consumerId),
+    detail: unlessEmpty(event.detail),
+  }));
+  return { events, missed: Number(message.missed) };
+}
+
+export function stateOf(wireState: wire.LaneState): LaneState {
+  return known('state', wordOf(LANE_STATES, wireState));
+}
+
+function unlessZero(count: number): number | undefined {
+  return count === 0 ? undefined : count;
+}

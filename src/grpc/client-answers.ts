@@ -1,0 +1,137 @@
+/** Answers of CoordinatorService in the words of the port. */
+import type {
+  AckAnswer,
+  AcquireAnswer,
+  AwaitAnswer,
+  DeliveredItem,
+  Delivery,
+  EnQueueAnswer,
+  NackAnswer,
+  Reason,
+  RenewAnswer,
+  RenewResult,
+  SubmitAnswer,
+  SubmitResult,
+  Turn,
+} from '../coordinator.js';
+import { fromDuration, fromTimestamp, fromWireToken } from './convert-time.js';
+import { DECISIONS, ITEM_STATES, LOSS_CAUSES, REASONS, wordOf } from './convert-words.js';
+import type { Duration } from './gen/google/protobuf/duration.js';
+import type { Timestamp } from './gen/google/protobuf/timestamp.js';
+import type * as wire from './gen/keyturn/v1/coordinator.js';
+
+export function enQueueAnswer(message: wire.EnQueueResponse): EnQueueAnswer {
+  const decision = known('decision', wordOf(DECISIONS, message.decision));
+  const ticket = unlessEmpty(message.ticket);
+  const retryAfter = optionalMs(message.retryAfter);
+  if (decision === 'accept') return { decision, turn: turnOf(message.turn), ticket };
+  if (decision === 'block') return { decision, ahead: message.ahead, retryAfter, ticket };
+  return {
+    decision,
+    reason: reasonOf(message.reason),
+    survivorId: unlessEmpty(message.survivorId),
+    retryAfter,
+    result: bytesOf(message.result),
+  };
+}
+
+export function submitAnswer(message: wire.SubmitResponse): SubmitAnswer {
+  return { results: message.results.map(submitResult) };
+}
+
+function submitResult(message: wire.SubmitResult): SubmitResult {
+  const { itemId } = message;
+  if (wordOf(DECISIONS, message.decision) === 'accept') {
+    return { decision: 'accept', itemId, supersededId: unlessEmpty(message.supersededId) };
+  }
+  return {
+    decision: 'decline',
+    itemId,
+    reason: reasonOf(message.reason),
+    survivorId: unlessEmpty(message.survivorId),
+    retryAfter: optionalMs(message.retryAfter),
+  };
+}
+
+export function acquireAnswer(message: wire.AcquireResponse): AcquireAnswer {
+  return { deliveries: message.deliveries.map(deliveryOf) };
+}
+
+function deliveryOf(message: wire.Delivery): Delivery {
+  return { turn: turnOf(message.turn), items: message.items.map(deliveredItem) };
+}
+
+export function deliveredItem(message: wire.Item): DeliveredItem {
+  return {
+    itemId: message.itemId,
+    payload: message.payload,
+    headers: message.headers.size > 0 ? message.headers : undefined,
+    idempotencyKey: unlessEmpty(message.idempotencyKey),
+    submittedAt: instantOf(message.submittedAt),
+    attempt: message.attempt,
+  };
+}
+
+export function ackAnswer(message: wire.AckResponse): AckAnswer {
+  return { followUps: message.followUps.map(submitResult), next: message.next && acquireAnswer(message.next) };
+}
+
+export function nackAnswer(message: wire.NackResponse): NackAnswer {
+  return { retryAt: message.retryAt && fromTimestamp(message.retryAt), deadLettered: message.deadLettered };
+}
+
+export function renewAnswer(message: wire.RenewResponse): RenewAnswer {
+  return { results: message.results.map(renewResult) };
+}
+
+function renewResult(message: wire.RenewResult): RenewResult {
+  if (message.alive) return { alive: true, leaseExpiresAt: instantOf(message.leaseExpiresAt) };
+  return { alive: false, cause: wordOf(LOSS_CAUSES, message.cause) ?? 'unknown' };
+}
+
+export function awaitAnswer(message: wire.AwaitResponse): AwaitAnswer {
+  return {
+    state: known('state', wordOf(ITEM_STATES, message.state)),
+    result: bytesOf(message.result),
+    error: unlessEmpty(message.error),
+    attempt: message.attempt,
+  };
+}
+
+function turnOf(message: wire.Turn | undefined): Turn {
+  const turn = known('turn', message);
+  return {
+    queue: turn.queue,
+    key: turn.key,
+    token: fromWireToken(turn.token),
+    lease: fromDuration(known('lease', turn.lease)),
+    leaseExpiresAt: instantOf(turn.leaseExpiresAt),
+    attempt: turn.attempt,
+  };
+}
+
+function reasonOf(wireReason: number): Reason {
+  return known('reason', wordOf(REASONS, wireReason));
+}
+
+/** A server of another version may say what this client has no word for; guessing would be worse than failing. */
+export function known<T>(field: string, value: T | undefined): T {
+  if (value === undefined) throw new Error(`the server's answer has a "${field}" that this client does not know`);
+  return value;
+}
+
+export function unlessEmpty(text: string): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+export function optionalMs(duration: Duration | undefined): number | undefined {
+  return duration && fromDuration(duration);
+}
+
+export function instantOf(timestamp: Timestamp | undefined): number {
+  return timestamp === undefined ? 0 : fromTimestamp(timestamp);
+}
+
+function bytesOf(bytes: Uint8Array): Uint8Array | undefined {
+  return bytes.length === 0 ? undefined : bytes;
+}

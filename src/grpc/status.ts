@@ -1,0 +1,167 @@
+/**
+ * Refusals as gRPC statuses with google.rpc details: the contract's error table. This is the only file that names gRPC
+ * statuses.
+ */
+import { Metadata, type StatusObject, status } from '@grpc/grpc-js';
+import type { LossCause, Refusal } from '../coordinator.js';
+import { toDuration } from './convert-time.js';
+import type { Any } from './gen/google/protobuf/any.js';
+import { BadRequest, ErrorInfo, QuotaFailure, ResourceInfo, RetryInfo } from './gen/google/rpc/error_details.js';
+import { Status } from './gen/google/rpc/status.js';
+import { printable, shorten } from './show.js';
+
+export const DETAILS_KEY = 'grpc-status-details-bin';
+const DOMAIN = 'keyturn';
+const TYPE_PREFIX = 'type.googleapis.com/google.rpc.';
+
+type RefusalOf<K extends Refusal['kind']> = Extract<Refusal, { readonly kind: K }>;
+type Full = RefusalOf<'queue_full' | 'limit' | 'memory_full'>;
+
+interface Told {
+  readonly code: status;
+  readonly reason: string;
+  readonly message: string;
+  readonly metadata?: ReadonlyMap<string, string>;
+  readonly details?: readonly Any[];
+}
+
+/** What grpc-js sends: the status, and the details among the trailers. */
+export type CallStatus = Pick<StatusObject, 'code' | 'details' | 'metadata'>;
+
+const CAUSES: Readonly<Record<LossCause, { readonly name: string; readonly because: string }>> = {
+  lease_expired: { name: 'LEASE_EXPIRED', because: 'its lease or max_hold ended' },
+  evicted: { name: 'EVICTED', because: 'its holder was evicted' },
+  taken_over: { name: 'TAKEN_OVER', because: 'a waiting caller took it over' },
+  settled: { name: 'SETTLED', because: 'another settling call came first' },
+  unknown: { name: 'UNKNOWN', because: 'nothing is known of this token' },
+};
+
+const TELL: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => Told } = {
+  bad_request: (refusal) => ({
+    code: status.INVALID_ARGUMENT,
+    reason: 'BAD_REQUEST',
+    message: summary(refusal.violations),
+    details: [any('BadRequest', BadRequest.encode({ fieldViolations: [...refusal.violations] }).finish())],
+  }),
+  turn_lost: (refusal) => ({
+    code: status.ABORTED,
+    reason: 'TURN_LOST',
+    message: `the token is not that of the live turn of ${where(refusal)}: ${CAUSES[refusal.cause].because}`,
+    metadata: new Map([['cause', CAUSES[refusal.cause].name]]),
+  }),
+  use_ack: (refusal) => ({
+    code: status.FAILED_PRECONDITION,
+    reason: 'USE_ACK',
+    message: `the turn of ${where(refusal)} carries items: end it with Ack or Nack`,
+  }),
+  at_most_once: (refusal) => ({
+    code: status.FAILED_PRECONDITION,
+    reason: 'AT_MOST_ONCE',
+    message: `items of queue ${shorten(refusal.queue)} are delivered at most once and can not be retried`,
+  }),
+  queue_full: (refusal) => full('QUEUE_FULL', refusal),
+  limit: (refusal) => full('LIMIT', refusal),
+  memory_full: (refusal) => full('MEMORY_FULL', refusal),
+  no_such_queue: (refusal) => ({
+    code: status.NOT_FOUND,
+    reason: 'NO_SUCH_QUEUE',
+    message: `there is no queue ${shorten(refusal.queue)}, and queues are not made on first use here`,
+    details: [
+      any(
+        'ResourceInfo',
+        ResourceInfo.encode({
+          resourceType: 'keyturn.queue',
+          resourceName: refusal.queue,
+          owner: '',
+          description: 'Name it in the configuration, or set auto_create.',
+        }).finish(),
+      ),
+    ],
+  }),
+  draining: (refusal) => ({
+    code: status.UNAVAILABLE,
+    reason: 'DRAINING',
+    message: 'this sidecar is draining and gives no new turns',
+    details: [retryInfo(refusal.retryAfter)],
+  }),
+  cancelled: () => ({ code: status.CANCELLED, reason: 'CANCELLED', message: 'the call was cancelled' }),
+};
+
+export function statusOf(refusal: Refusal): CallStatus {
+  // The table is keyed by kind, so its function takes this very refusal; the compiler does not correlate the two.
+  const tell = TELL[refusal.kind] as (refusal: Refusal) => Told;
+  return compose(tell(refusal));
+}
+
+/** For a failure of our own: `id` finds the line in the log that says more than a stranger may know. */
+export function internalStatus(id: string): CallStatus {
+  return compose({
+    code: status.INTERNAL,
+    reason: 'INTERNAL',
+    message: `internal error ${id}; the sidecar's log says more under this id`,
+    metadata: new Map([['id', id]]),
+  });
+}
+
+const NAMES: readonly string[] = Object.keys(status)
+  .filter((name) => Number.isNaN(Number(name)))
+  .sort((a, b) => numberOf(a) - numberOf(b));
+
+/** `ABORTED` for 10, and so on; a number that is not one of gRPC's is UNKNOWN. */
+export function codeName(code: number): string {
+  return NAMES[code] ?? 'UNKNOWN';
+}
+
+/** What a call without a status of ours came to, for the metrics. */
+export const UNSTATED = { cancelled: 'CANCELLED', deadline: 'DEADLINE_EXCEEDED', unreadable: 'UNKNOWN' } as const;
+
+function compose(told: Told): CallStatus {
+  const message = printable(told.message);
+  const info = ErrorInfo.encode({
+    reason: told.reason,
+    domain: DOMAIN,
+    metadata: new Map(told.metadata),
+  }).finish();
+  const details = [any('ErrorInfo', info), ...(told.details ?? [])];
+  const bytes = Status.encode({ code: told.code, message, details }).finish();
+  const metadata = new Metadata();
+  metadata.set(DETAILS_KEY, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  return { code: told.code, details: message, metadata };
+}
+
+function full(reason: string, refusal: Full): Told {
+  const violation = { subject: refusal.subject, description: refusal.description };
+  return {
+    code: status.RESOURCE_EXHAUSTED,
+    reason,
+    message: refusal.description,
+    metadata: new Map([['limit', String(refusal.limit)]]),
+    details: [
+      any('QuotaFailure', QuotaFailure.encode({ violations: [violation] }).finish()),
+      retryInfo(refusal.retryAfter),
+    ],
+  };
+}
+
+function retryInfo(retryAfter: number): Any {
+  return any('RetryInfo', RetryInfo.encode({ retryDelay: toDuration(retryAfter) }).finish());
+}
+
+function summary(violations: RefusalOf<'bad_request'>['violations']): string {
+  const [first, ...rest] = violations;
+  if (first === undefined) return 'bad request';
+  const more = rest.length > 0 ? ` (and ${rest.length} more)` : '';
+  return `${first.field}: ${first.description}${more}`;
+}
+
+function where(refusal: { readonly queue: string; readonly key: string }): string {
+  return `key ${shorten(refusal.key)} of queue ${shorten(refusal.queue)}`;
+}
+
+function any(type: string, value: Uint8Array): Any {
+  return { typeUrl: TYPE_PREFIX + type, value };
+}
+
+function numberOf(name: string): number {
+  return Number(Reflect.get(status, name));
+}
