@@ -1,0 +1,177 @@
+/** The configuration: what the file says, then the environment, then the flags, checked as a whole. */
+import { DEFAULT_LIMITS, type Limits } from '../core/limits.js';
+import { BUILT_IN_POLICY, type Policy } from '../core/policy.js';
+import type { CoordinatorSettings } from '../core/settings.js';
+import { readConfigFile } from './file.js';
+import type { At, Kind } from './kinds.js';
+import { LIMITS_GROUP } from './limit-settings.js';
+import { POLICY_GROUP } from './policy-settings.js';
+import { Problems } from './problem.js';
+import { checkDefaultPolicy, checkLimits, checkQueuePolicy } from './relations.js';
+import {
+  CONFIG_FILE,
+  type LogLevel,
+  SERVER_DEFAULTS,
+  SERVER_REFUSALS,
+  SERVER_SETTINGS,
+  type ServerSettings,
+} from './server-settings.js';
+import {
+  fieldsOf,
+  type Group,
+  groupKind,
+  readGroup,
+  snakeCase,
+  type Table,
+  under,
+  uniqueEntries,
+} from './settings-table.js';
+import { entryOf, showText, type Written, writtenText } from './written.js';
+
+export interface Config {
+  /** The settings of the process, as they are in effect. */
+  readonly server: ServerSettings;
+  readonly coordinator: CoordinatorSettings;
+}
+
+export type { LogLevel };
+
+/** What the command line gave, by the field of the setting; `config` names the file. */
+export type Flags = Readonly<Partial<Record<keyof ServerSettings | 'config', string>>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Everything extends ServerSettings {
+  readonly limits: Limits;
+  readonly default: Policy;
+  /** Read once `default` is known. */
+  readonly queues: Written | undefined;
+}
+
+const later: Kind<Written | undefined> = {
+  allowed: 'a mapping of names to policies',
+  read: (written) => written,
+  write: () => ({}),
+};
+
+export const LIMITS_DOC = 'Bounds of everything that could grow.';
+export const DEFAULT_DOC = 'The policy of queues that are not named, and what named ones leave out.';
+export const QUEUES_DOC = 'Named queues, each with what differs from `default`.';
+
+const EVERYTHING: Group<Everything> = {
+  refusals: SERVER_REFUSALS,
+  table: {
+    ...SERVER_SETTINGS,
+    limits: { kind: groupKind(LIMITS_GROUP), doc: LIMITS_DOC },
+    default: { kind: groupKind(POLICY_GROUP), doc: DEFAULT_DOC },
+    queues: { kind: later, doc: QUEUES_DOC },
+  },
+};
+
+const BUILT_IN: Everything = {
+  ...SERVER_DEFAULTS,
+  limits: DEFAULT_LIMITS,
+  default: BUILT_IN_POLICY,
+  queues: undefined,
+};
+
+/**
+ * Reads the file that flags or environment name, if any, and lays environment and flags over it.
+ *
+ * @throws ConfigError naming every wrong setting
+ */
+export function loadConfig(flags: Flags, env: Environment): Config {
+  const problems = new Problems();
+  const at: At = { path: '', problems };
+  const file = findFile(flags, env, problems);
+  const said = file === undefined ? BUILT_IN : readGroup(EVERYTHING, file, at, BUILT_IN);
+  const server = overridden(pickServer(said), flags, env, problems);
+  checkAddresses(server, problems);
+  checkLimits(said.limits, entryOf(file, 'limits')?.value, problems);
+  checkDefaultPolicy(said.default, said.limits, entryOf(file, 'default')?.value, problems);
+  const queues = readQueues(said, under(at, 'queues'));
+  problems.throwIfAny();
+  return freeze(server, said, queues);
+}
+
+function findFile(flags: Flags, env: Environment, problems: Problems): Written | undefined {
+  if (flags.config !== undefined) return readConfigFile(flags.config, CONFIG_FILE.flag, problems);
+  const named = env[CONFIG_FILE.env];
+  return named === undefined || named === '' ? undefined : readConfigFile(named, CONFIG_FILE.env, problems);
+}
+
+function pickServer({ limits: _limits, default: _default, queues: _queues, ...server }: Everything): ServerSettings {
+  return server;
+}
+
+/** An empty environment variable is one that is not set: this is how people take one away in a compose file. */
+function overridden(server: ServerSettings, flags: Flags, env: Environment, problems: Problems): ServerSettings {
+  const result = { ...server };
+  for (const field of fieldsOf(SERVER_SETTINGS)) {
+    const { env: variable, flag } = SERVER_SETTINGS[field];
+    const at: At = { path: snakeCase(field), problems };
+    const fromEnv = env[variable];
+    if (fromEnv !== undefined && fromEnv !== '')
+      override(SERVER_SETTINGS, field, writtenText(fromEnv, variable), at, result);
+    const fromFlag = flags[field];
+    if (fromFlag !== undefined) override(SERVER_SETTINGS, field, writtenText(fromFlag, flag), at, result);
+  }
+  return result;
+}
+
+function override<T, K extends keyof T>(table: Table<T>, field: K, written: Written, at: At, result: T): void {
+  result[field] = table[field].kind.read(written, at, result[field]);
+}
+
+function checkAddresses({ listen, httpListen }: ServerSettings, problems: Problems): void {
+  if (listen !== httpListen || listen.endsWith(':0')) return;
+  problems.add('http_listen', 'all sources together', `is ${showText(httpListen)}, must differ from listen`);
+}
+
+function readQueues({ queues: written, default: inherited, limits }: Everything, at: At): ReadonlyMap<string, Policy> {
+  const queues = new Map<string, Policy>();
+  if (written === undefined || (written.kind === 'scalar' && written.value === null)) return queues;
+  if (written.kind !== 'map') {
+    at.problems.add(at.path, written.place, 'must be a mapping of names to policies');
+    return queues;
+  }
+  for (const { key, place, value } of uniqueEntries(written.entries(), at)) {
+    checkQueueName(key, place, limits, at);
+    const policy = readGroup(POLICY_GROUP, value, under(at, key), inherited);
+    checkQueuePolicy(under(at, key).path, policy, limits, value, at.problems);
+    queues.set(key, policy);
+  }
+  if (queues.size > limits.queues) {
+    at.problems.add(
+      at.path,
+      written.place,
+      `has ${queues.size} names, must be at most limits.queues, ${limits.queues}`,
+    );
+  }
+  return queues;
+}
+
+const QUEUE_NAME = /^[A-Za-z0-9._:/-]+$/;
+
+function checkQueueName(name: string, place: string, { queueNameBytes }: Limits, at: At): void {
+  if (QUEUE_NAME.test(name) && name.length <= queueNameBytes) return;
+  const what = `${showText(name)} is no name of a queue, must be 1 to ${queueNameBytes} of A-Za-z0-9._:/-`;
+  at.problems.add(at.path, place, what);
+}
+
+function freeze(server: ServerSettings, said: Everything, queues: ReadonlyMap<string, Policy>): Config {
+  for (const policy of [said.default, ...queues.values()]) freezePolicy(policy);
+  const coordinator: CoordinatorSettings = Object.freeze({
+    defaultPolicy: said.default,
+    queues,
+    autoCreate: server.autoCreate,
+    startupHold: server.startupHold,
+    limits: Object.freeze(said.limits),
+  });
+  return Object.freeze({ server: Object.freeze(server), coordinator });
+}
+
+function freezePolicy(policy: Policy): void {
+  Object.freeze(policy.retry);
+  if (policy.rate !== undefined) Object.freeze(policy.rate);
+  Object.freeze(policy);
+}

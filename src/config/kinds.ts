@@ -1,0 +1,136 @@
+/** The kinds of values that settings have: how each is read, what it allows, how it is written back. */
+import { parseAddress } from './address.js';
+import { formatDuration, parseDuration } from './duration.js';
+import type { Problems } from './problem.js';
+import { type Plain, show, type Written } from './written.js';
+
+export type YamlValue = string | number | boolean | { readonly [name: string]: YamlValue };
+
+/** Which setting is being read, and who is told when it is wrong. */
+export interface At {
+  readonly path: string;
+  readonly problems: Problems;
+}
+
+export interface Kind<T> {
+  /** What is allowed; reads well after "must be". */
+  readonly allowed: string;
+  /** The value, or after a problem was told `inherited`: the caller goes on to find the other problems. */
+  read(written: Written, at: At, inherited: T): T;
+  /** So that {@link read} gives the same value again. */
+  write(value: T): YamlValue;
+}
+
+interface ScalarRules<T> {
+  readonly allowed: string;
+  /** Unset: refused. */
+  parse(value: Plain): T | undefined;
+  write(value: T): YamlValue;
+  /** More to say about a value that is refused. */
+  hint?(value: Plain): string | undefined;
+}
+
+function scalar<T>(rules: ScalarRules<T>): Kind<T> {
+  return {
+    allowed: rules.allowed,
+    write: (value) => rules.write(value),
+    read(written, at, inherited) {
+      const value = written.kind === 'scalar' ? rules.parse(written.value) : undefined;
+      if (value !== undefined) return value;
+      const hint = written.kind === 'scalar' ? rules.hint?.(written.value) : undefined;
+      refuse(written, at, rules.allowed, hint);
+      return inherited;
+    },
+  };
+}
+
+/** Tells that `written` is not what is allowed. */
+export function refuse(written: Written, at: At, allowed: string, hint?: string): void {
+  at.problems.add(
+    at.path,
+    written.place,
+    `is ${show(written)}, must be ${allowed}${hint === undefined ? '' : `; ${hint}`}`,
+  );
+}
+
+export function duration(min: number, max: number): Kind<number> {
+  return scalar({
+    allowed: `a duration from ${formatDuration(min)} to ${formatDuration(max)}, as 250ms, 20s, 5m or 24h`,
+    parse(value) {
+      const ms = typeof value === 'string' ? parseDuration(value) : undefined;
+      return ms !== undefined && ms >= min && ms <= max ? ms : undefined;
+    },
+    write: formatDuration,
+    hint: (value) => (typeof value === 'number' ? `a number alone has no unit: ${value}s or ${value}ms?` : undefined),
+  });
+}
+
+export function count(min: number, max: number): Kind<number> {
+  return scalar({
+    allowed: `a whole number from ${min} to ${max}`,
+    parse: (value) =>
+      typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max ? value : undefined,
+    write: (value) => value,
+  });
+}
+
+export function countOr<const W extends string>(word: W, min: number, max: number): Kind<number | W> {
+  const fits = (value: Plain): value is number =>
+    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+  return scalar<number | W>({
+    allowed: `a whole number from ${min} to ${max}, or ${word}`,
+    parse: (value) => (value === word ? word : fits(value) ? value : undefined),
+    write: (value) => value,
+  });
+}
+
+/** `above` itself is not allowed. */
+export function decimal(above: number, max: number): Kind<number> {
+  return scalar({
+    allowed: `a number above ${above}, at most ${max}`,
+    parse: (value) => (typeof value === 'number' && value > above && value <= max ? value : undefined),
+    write: (value) => value,
+  });
+}
+
+export function decimalFrom(min: number, max: number): Kind<number> {
+  return scalar({
+    allowed: `a number from ${min} to ${max}`,
+    parse: (value) => (typeof value === 'number' && value >= min && value <= max ? value : undefined),
+    write: (value) => value,
+  });
+}
+
+export const yesOrNo: Kind<boolean> = scalar({
+  allowed: 'true or false',
+  parse: (value) => (typeof value === 'boolean' ? value : undefined),
+  write: (value) => value,
+});
+
+export function choice<const T extends string>(...words: readonly T[]): Kind<T> {
+  return scalar<T>({
+    allowed: words.length === 1 ? `${words[0]}` : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
+    parse: (value) => words.find((word) => word === value),
+    write: (value) => value,
+  });
+}
+
+export const address: Kind<string> = scalar({
+  allowed: 'host:port, [IPv6]:port or unix:/absolute/path',
+  parse: (value) => (typeof value === 'string' && parseAddress(value) !== undefined ? value : undefined),
+  write: (value) => value,
+  hint: (value) =>
+    typeof value === 'string' && value.startsWith(':') ? `0.0.0.0${value} is all addresses of this machine` : undefined,
+});
+
+/** `word` takes away what would be inherited. `start` is what a value inherits from when nothing else is there. */
+export function optional<T>(kind: Kind<T>, word: string, start: T): Kind<T | undefined> {
+  return {
+    allowed: `${kind.allowed}, or ${word}`,
+    read(written, at, inherited) {
+      if (written.kind === 'scalar' && written.value === word) return undefined;
+      return kind.read(written, at, inherited ?? start);
+    },
+    write: (value) => (value === undefined ? word : kind.write(value)),
+  };
+}

@@ -1,0 +1,65 @@
+/** The settings under `limits`. What the contract promises to clients can only be lowered; the rest goes both ways. */
+import { DEFAULT_LIMITS, type Limits } from '../core/limits.js';
+import { count, duration, type Kind } from './kinds.js';
+import type { Group, Setting } from './settings-table.js';
+
+/** Fields of {@link Limits} that the contract bounds from above. */
+function promised(field: keyof Limits, min: number, doc: string): Setting<number> {
+  return { kind: count(min, DEFAULT_LIMITS[field]), doc };
+}
+
+function own(kind: Kind<number>, doc: string): Setting<number> {
+  return { kind, doc };
+}
+
+/** A Map of V8 holds 2^24 entries; beyond that an insert throws. */
+const MOST_IN_A_MAP = 16_000_000;
+const { maxWait, maxDelay, minLease, maxLease } = DEFAULT_LIMITS;
+const TEBIBYTE = 2 ** 40;
+
+export const LIMITS_GROUP: Group<Limits> = {
+  refusals: {},
+  table: {
+    queueNameBytes: promised('queueNameBytes', 1, 'Length of the name of a queue.'),
+    keyBytes: promised('keyBytes', 1, 'Length of a key, bytes of UTF-8.'),
+    idBytes: promised('idBytes', 64, 'Length of ids: item, ticket, consumer, idempotency key.'),
+    payloadBytes: promised('payloadBytes', 1, 'Size of a payload, and of a result.'),
+    headers: promised('headers', 0, 'Headers of an item.'),
+    headerBytes: promised('headerBytes', 0, 'All headers of an item together.'),
+    errorBytes: promised('errorBytes', 64, 'Length of the error text of a Nack.'),
+    itemsPerSubmit: promised('itemsPerSubmit', 1, 'Items of a Submit.'),
+    messageBytes: promised('messageBytes', 4_096, 'The largest message that the server accepts.'),
+    answerBytes: promised(
+      'answerBytes',
+      1_024,
+      'An answer of Acquire stops growing here; it always has at least one item.',
+    ),
+    turnsPerAcquire: promised('turnsPerAcquire', 1, 'Turns of an Acquire.'),
+    turnsPerRenew: promised('turnsPerRenew', 1, 'Turns of a Renew.'),
+    itemsPerTurn: promised('itemsPerTurn', 1, 'Items of a turn.'),
+    queuesPerAcquire: promised('queuesPerAcquire', 1, 'Queues of an Acquire.'),
+    maxWait: own(duration(0, maxWait), 'The longest wait that a call may ask for.'),
+    maxDelay: own(duration(0, maxDelay), 'The longest delay of an item.'),
+    minLease: own(duration(minLease, maxLease), 'The shortest lease.'),
+    maxLease: own(duration(minLease, maxLease), 'The longest lease.'),
+    waitingAcquires: promised('waitingAcquires', 1, 'Acquire calls that wait.'),
+    waitingAwaits: own(count(1, MOST_IN_A_MAP), 'Await calls that wait.'),
+    waitingSubmits: own(count(1, MOST_IN_A_MAP), 'Submit calls that wait for room.'),
+    waitingCallers: own(count(1, MOST_IN_A_MAP), 'Callers in all lines of all queues.'),
+    openCommands: promised('openCommands', 1, 'Open commands of a session.'),
+    payloadMemoryBytes: own(
+      count(4_096, TEBIBYTE),
+      'Payloads, headers and remembered results of all queues together.',
+    ),
+    idleLanes: own(count(1, MOST_IN_A_MAP), 'Keys with nothing to do that are remembered.'),
+    busyLanes: own(count(1, MOST_IN_A_MAP), 'Keys with something to do.'),
+    queues: own(count(1, 1_000_000), 'Queues, the named ones included.'),
+    sessions: own(count(1, 1_000_000), 'Sessions.'),
+    watchers: own(count(1, 10_000), 'WatchEvents calls.'),
+    pageSize: promised(
+      'pageSize',
+      1,
+      'Entries of a page of ListKeys and ListDeadLetters, ids of a Redrive and Discard.',
+    ),
+  },
+};

@@ -1,0 +1,34 @@
+/** The configuration in effect as YAML: complete, with a word on every setting, and loadable again. */
+import { stringify } from 'yaml';
+import { type Config, DEFAULT_DOC, LIMITS_DOC, QUEUES_DOC } from './config.js';
+import { LIMITS_GROUP } from './limit-settings.js';
+import { POLICY_GROUP } from './policy-settings.js';
+import { SERVER_SETTINGS } from './server-settings.js';
+import { fieldsOf, snakeCase, type Table, writeField, writeGroup } from './settings-table.js';
+
+export function printConfig({ server, coordinator }: Config): string {
+  // A Map: an object would put names that look like numbers first.
+  const queues = new Map(
+    [...coordinator.queues].map(([name, policy]) => [name, writeGroup(POLICY_GROUP.table, policy)]),
+  );
+  const parts = [
+    ...commented(SERVER_SETTINGS, server),
+    `\n# ${LIMITS_DOC}\nlimits:`,
+    ...indented(commented(LIMITS_GROUP.table, coordinator.limits)),
+    `\n# ${DEFAULT_DOC}\ndefault:`,
+    ...indented(commented(POLICY_GROUP.table, coordinator.defaultPolicy)),
+    `\n# ${QUEUES_DOC}\n${stringify({ queues })}`,
+  ];
+  return parts.join('\n');
+}
+
+function commented<T extends object>(table: Table<T>, values: T): readonly string[] {
+  return fieldsOf(table).map((field) => {
+    const line = stringify({ [snakeCase(field)]: writeField(table, field, values) }).trimEnd();
+    return `# ${table[field].doc}\n${line}`;
+  });
+}
+
+function indented(parts: readonly string[]): readonly string[] {
+  return parts.map((part) => part.replaceAll(/^/gm, '  '));
+}

@@ -1,0 +1,67 @@
+/** The reference of all settings, made from the tables that read them: docs/CONFIGURATION.md is this text. */
+import { DEFAULT_LIMITS } from '../core/limits.js';
+import { BUILT_IN_POLICY } from '../core/policy.js';
+import type { YamlValue } from './kinds.js';
+import { LIMITS_GROUP } from './limit-settings.js';
+import { POLICY_GROUP } from './policy-settings.js';
+import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS } from './server-settings.js';
+import { fieldsOf, snakeCase, type Table, writeField } from './settings-table.js';
+
+const INTRODUCTION = `# Configuration
+
+Settings come from a YAML file (\`${CONFIG_FILE.flag}\` or \`${CONFIG_FILE.env}\`), then from the environment, then from flags; the later one wins.
+An environment variable that is empty counts as not set. All settings are optional. A wrong one is refused at the start, with
+its name, its value, where it was written and what is allowed, all of them at once, and exit code 2.
+\`keyturn serve --check-config\` only checks. \`keyturn serve --print-config\` prints everything that is in effect, in a form that can be loaded again.
+
+A duration is a number and its unit: \`250ms\`, \`20s\`, \`5m\`, \`24h\`. The file has at most 1 MiB.
+`;
+
+const POLICY_INTRODUCTION = `A named queue (\`queues: { orders: { … } }\`) takes what it does not say from \`default\`, which takes it from the built-in values below. \`rate\` and \`retry\`
+are inherited setting by setting; \`none\` (\`unset\` for \`waiting_per_key\`) takes away what would be inherited.
+`;
+
+export function configurationReference(): string {
+  return [
+    INTRODUCTION,
+    '## The process\n',
+    serverTable(),
+    '## Policy of a queue: `default`, `queues`\n',
+    POLICY_INTRODUCTION,
+    groupTable(POLICY_GROUP.table, BUILT_IN_POLICY),
+    '## Bounds: `limits`\n',
+    groupTable(LIMITS_GROUP.table, DEFAULT_LIMITS),
+  ].join('\n');
+}
+
+function serverTable(): string {
+  const rows = fieldsOf(SERVER_SETTINGS).map((field) => {
+    const { env, flag, kind, doc } = SERVER_SETTINGS[field];
+    const value = inCode(writeField(SERVER_SETTINGS, field, SERVER_DEFAULTS));
+    return [`\`${snakeCase(field)}\``, `\`${env}\``, `\`${flag}\``, value, kind.allowed, doc];
+  });
+  return table(['setting', 'environment', 'flag', 'default', 'allowed', 'meaning'], rows);
+}
+
+function groupTable<T extends object>(settings: Table<T>, builtIn: T): string {
+  const rows = fieldsOf(settings).map((field) => {
+    const { kind, doc } = settings[field];
+    return [`\`${snakeCase(field)}\``, inCode(writeField(settings, field, builtIn)), kind.allowed, doc];
+  });
+  return table(['setting', 'built-in', 'allowed', 'meaning'], rows);
+}
+
+function inCode(value: YamlValue): string {
+  if (typeof value !== 'object') return `\`${value}\``;
+  const parts = Object.entries(value).map(([name, part]) => `${name}: ${String(part)}`);
+  return `\`{ ${parts.join(', ')} }\``;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`);
+  return `${lines.join('\n')}\n`;
+}
+
+function escaped(cell: string): string {
+  return cell.replaceAll('|', '\\|');
+}

@@ -1,0 +1,114 @@
+/** What must hold between settings. A value alone can be fine and still make no sense beside another one. */
+import type { Limits } from '../core/limits.js';
+import type { Policy } from '../core/policy.js';
+import { formatDuration } from './duration.js';
+import type { Problems } from './problem.js';
+import { entryOf, type Written } from './written.js';
+
+/** Numbers, tags and lengths of an item in a message. */
+const FRAMING_BYTES = 1_024;
+
+interface Relation<T> {
+  /** The setting that is named, then the others that take part. */
+  readonly fields: readonly [string, ...string[]];
+  /** What is wrong; unset: it holds. */
+  broken(value: T, limits: Limits): string | undefined;
+}
+
+const POLICY_RELATIONS: readonly Relation<Policy>[] = [
+  {
+    fields: ['lease'],
+    broken: ({ lease }, { minLease }) =>
+      lease < minLease
+        ? `is ${formatDuration(lease)}, must be at least limits.min_lease, ${formatDuration(minLease)}`
+        : undefined,
+  },
+  {
+    fields: ['lease'],
+    broken: ({ lease }, { maxLease }) =>
+      lease > maxLease
+        ? `is ${formatDuration(lease)}, must be at most limits.max_lease, ${formatDuration(maxLease)}`
+        : undefined,
+  },
+  {
+    fields: ['wait'],
+    broken: ({ wait }, { maxWait }) =>
+      wait > maxWait
+        ? `is ${formatDuration(wait)}, must be at most limits.max_wait, ${formatDuration(maxWait)}`
+        : undefined,
+  },
+  {
+    fields: ['retry'],
+    broken: ({ retry: { initial, max } }) =>
+      initial > max
+        ? `has initial ${formatDuration(initial)}, must be at most its max, ${formatDuration(max)}`
+        : undefined,
+  },
+];
+
+function itemBytes(limits: Limits): number {
+  return limits.payloadBytes + limits.headerBytes + limits.keyBytes + 2 * limits.idBytes;
+}
+
+const LIMIT_RELATIONS: readonly Relation<Limits>[] = [
+  {
+    fields: ['min_lease', 'max_lease'],
+    broken: ({ minLease, maxLease }) =>
+      minLease > maxLease
+        ? `is ${formatDuration(minLease)}, must be at most max_lease, ${formatDuration(maxLease)}`
+        : undefined,
+  },
+  {
+    fields: ['message_bytes', 'payload_bytes'],
+    broken: (limits) => tooSmall(limits.messageBytes, itemBytes(limits) + FRAMING_BYTES),
+  },
+];
+
+function tooSmall(bytes: number, needed: number): string | undefined {
+  return bytes < needed
+    ? `is ${bytes}, must be at least ${needed} so that one item of the largest size fits`
+    : undefined;
+}
+
+export function checkLimits(limits: Limits, written: Written | undefined, problems: Problems): void {
+  for (const { fields, broken } of LIMIT_RELATIONS) {
+    const what = broken(limits, limits);
+    if (what !== undefined) problems.add(`limits.${fields[0]}`, placeOf(written, fields) ?? 'built-in', what);
+  }
+}
+
+/** For `default`. */
+export function checkDefaultPolicy(
+  policy: Policy,
+  limits: Limits,
+  written: Written | undefined,
+  problems: Problems,
+): void {
+  for (const { fields, broken } of POLICY_RELATIONS) {
+    const what = broken(policy, limits);
+    if (what !== undefined) problems.add(`default.${fields[0]}`, placeOf(written, fields) ?? 'built-in', what);
+  }
+}
+
+/** For a named queue: only what it says itself. What it inherits was told for `default`. */
+export function checkQueuePolicy(
+  path: string,
+  policy: Policy,
+  limits: Limits,
+  written: Written,
+  problems: Problems,
+): void {
+  for (const { fields, broken } of POLICY_RELATIONS) {
+    const place = placeOf(written, fields);
+    const what = place === undefined ? undefined : broken(policy, limits);
+    if (place !== undefined && what !== undefined) problems.add(`${path}.${fields[0]}`, place, what);
+  }
+}
+
+function placeOf(written: Written | undefined, fields: readonly string[]): string | undefined {
+  for (const field of fields) {
+    const entry = entryOf(written, field);
+    if (entry !== undefined) return entry.value.place;
+  }
+  return undefined;
+}

@@ -1,0 +1,125 @@
+/** The settings of the process itself: the file's top level, environment variables and flags. */
+import { address, choice, duration, type Kind, yesOrNo } from './kinds.js';
+import { IN_MEMORY_ONLY } from './policy-settings.js';
+import type { Refusal, Setting } from './settings-table.js';
+import { show } from './written.js';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface ServerSettings {
+  readonly listen: string;
+  readonly httpListen: string;
+  readonly dataDir: 'none';
+  readonly store: 'memory';
+  readonly logLevel: LogLevel;
+  readonly autoCreate: boolean;
+  readonly drainTimeout: number;
+  readonly startupHold: number;
+}
+
+export interface ServerSetting<T> extends Setting<T> {
+  readonly env: string;
+  readonly flag: string;
+  /** What stands for the value in the help of the flag. */
+  readonly operand: string;
+}
+
+export const SERVER_DEFAULTS: ServerSettings = Object.freeze({
+  listen: '127.0.0.1:7420',
+  httpListen: '127.0.0.1:7421',
+  dataDir: 'none',
+  store: 'memory',
+  logLevel: 'info',
+  autoCreate: true,
+  drainTimeout: 20_000,
+  startupHold: 0,
+});
+
+/** The only setting that the file cannot say. */
+export const CONFIG_FILE = {
+  env: 'KEYTURN_CONFIG',
+  flag: '--config',
+  operand: 'file',
+  doc: 'YAML file with settings; environment and flags override it.',
+} as const;
+
+const DAY = 86_400_000;
+
+export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSetting<ServerSettings[K]> } = {
+  listen: {
+    kind: address,
+    env: 'KEYTURN_LISTEN',
+    flag: '--listen',
+    operand: 'address',
+    doc: 'Where gRPC is served: host:port or unix:/path. Port 0 takes a free one.',
+  },
+  httpListen: {
+    kind: address,
+    env: 'KEYTURN_HTTP_LISTEN',
+    flag: '--http-listen',
+    operand: 'address',
+    doc: 'Where /metrics, /healthz and /readyz are served.',
+  },
+  dataDir: {
+    kind: only('none', IN_MEMORY_ONLY),
+    env: 'KEYTURN_DATA_DIR',
+    flag: '--data-dir',
+    operand: 'directory',
+    doc: 'Not offered by this version: it keeps everything in memory.',
+  },
+  store: {
+    kind: only('memory', IN_MEMORY_ONLY),
+    env: 'KEYTURN_STORE',
+    flag: '--store',
+    operand: 'store',
+    doc: 'Where the state is kept. This version knows only memory.',
+  },
+  logLevel: {
+    kind: choice(...LOG_LEVELS),
+    env: 'KEYTURN_LOG_LEVEL',
+    flag: '--log-level',
+    operand: 'level',
+    doc: `The least important messages that are logged: ${LOG_LEVELS.join(', ')}.`,
+  },
+  autoCreate: {
+    kind: yesOrNo,
+    env: 'KEYTURN_AUTO_CREATE',
+    flag: '--auto-create',
+    operand: 'true|false',
+    doc: 'Make a queue that is not named on first use; else NOT_FOUND.',
+  },
+  drainTimeout: {
+    kind: duration(0, DAY),
+    env: 'KEYTURN_DRAIN_TIMEOUT',
+    flag: '--drain-timeout',
+    operand: 'duration',
+    doc: 'How long a shutdown waits for live turns.',
+  },
+  startupHold: {
+    kind: duration(0, DAY),
+    env: 'KEYTURN_STARTUP_HOLD',
+    flag: '--startup-hold',
+    operand: 'duration',
+    doc: 'New turns are kept back for this long after the start, so that leases from before it can end. Recommended after a crash: the longest lease.',
+  },
+};
+
+/** Settings of the contract's top level that this version does not offer. */
+export const SERVER_REFUSALS: Readonly<Record<string, Refusal>> = {
+  tls: { harmless: undefined, why: 'this version does not offer TLS' },
+  config: { harmless: undefined, why: `only ${CONFIG_FILE.flag} or ${CONFIG_FILE.env} can say which file is read` },
+};
+
+/** What the contract knows and this version does not keep is refused: accepting it would lose data in silence. */
+function only<const T extends string>(word: T, why: string): Kind<T> {
+  return {
+    allowed: word,
+    read(written, at) {
+      const fits = written.kind === 'scalar' && written.value === word;
+      if (!fits) at.problems.add(at.path, written.place, `is ${show(written)}; ${why}: leave it out, or say ${word}`);
+      return word;
+    },
+    write: (value) => value,
+  };
+}
