@@ -41,14 +41,18 @@ export interface Input {
   readonly bytes: AsyncIterable<Buffer>;
   /** Bytes in all; unset: nobody knows. */
   readonly size: number | undefined;
+  /** Ends the stream, also in the middle of a read. */
+  readonly close: () => void;
 }
 
-/** A file as a stream, `-` is standard input. The file is closed when the stream ends or is left. */
+/** A file as a stream, `-` is standard input. */
 export async function openInput(file: string): Promise<Input> {
-  if (file === '-') return { name: 'standard input', bytes: process.stdin, size: undefined };
+  const { stdin } = process;
+  if (file === '-') return { name: 'standard input', bytes: stdin, size: undefined, close: () => stdin.destroy() };
   const handle = await openFile(file);
   const stat = await handle.stat();
-  return { name: file, bytes: handle.createReadStream(), size: stat.isFile() ? stat.size : undefined };
+  const stream = handle.createReadStream();
+  return { name: file, bytes: stream, size: stat.isFile() ? stat.size : undefined, close: () => stream.destroy() };
 }
 
 async function openFile(file: string): Promise<FileHandle> {
