@@ -1,11 +1,18 @@
+/** The gRPC server: what it serves, where it listens, how it stops. */
+import { type Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
 import type { Coordinator, Limits } from '../coordinator.js';
-
-/** Where the gRPC side writes what an operator should know. */
-export interface Log {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+import { adminService } from './admin-service.js';
+import { coordinatorService } from './coordinator-service.js';
+import { AdminServiceService } from './gen/keyturn/v1/admin.js';
+import { CoordinatorServiceService } from './gen/keyturn/v1/coordinator.js';
+import type { Kit, Log } from './handler.js';
+import { Health } from './health.js';
+import { openToGroup, parseListen, removeStaleSocket, targetOf } from './listen.js';
+import type { Observe } from './observe.js';
+import { addReflection } from './reflection.js';
+import { OpenStreams } from './streams.js';
+import { createServer } from './transport.js';
+import { refuseMalformedText } from './utf8.js';
 
 export interface GrpcServerOptions {
   /** `host:port`, `[v6]:port` (port 0: any free one), or `unix:/path`. */
@@ -13,7 +20,7 @@ export interface GrpcServerOptions {
   readonly coordinator: Coordinator;
   readonly limits: Limits;
   /** Called once for every finished call, streams included. `code` is the name of its gRPC status. */
-  readonly observe: (call: { method: string; code: string; seconds: number }) => void;
+  readonly observe: Observe;
   readonly log: Log;
 }
 
@@ -22,13 +29,82 @@ export interface GrpcServer {
   readonly address: string;
   /** What health answers: SERVING, or NOT_SERVING (draining). */
   setServing(serving: boolean): void;
-  /** Takes no new connections and calls, ends the streams, and resolves when all calls ended, or after `graceMs`. */
+  /** Takes no new calls, ends the streams, and resolves when all calls ended, or were ended after `graceMs`. */
   stop(graceMs: number): Promise<void>;
   /** Ends everything now. */
   forceStop(): void;
 }
 
-/** Rejects when the address is malformed, in use, or not usable. */
-export function startGrpcServer(_options: GrpcServerOptions): Promise<GrpcServer> {
-  return Promise.reject(new Error('not yet'));
+/** Starts to serve, and to say so to health checks. Rejects when the address is malformed, in use, or not usable. */
+export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
+  refuseMalformedText();
+  // grpc-js writes through one logger of the process; what it says belongs to our log, not beside it.
+  setLogger({ error: (...said: unknown[]) => options.log.warn({ said: said.map(String) }, 'grpc-js') });
+  const server = createServer(options.limits, options.observe);
+  const streams = new OpenStreams();
+  const health = new Health();
+  try {
+    await addServices(server, options, health, streams);
+    const address = await listen(server, options.listen);
+    health.setServing(true);
+    return new RunningServer(address, server, health, streams);
+  } catch (error) {
+    server.forceShutdown();
+    throw error;
+  }
+}
+
+async function addServices(server: Server, kit: Kit, health: Health, streams: OpenStreams): Promise<void> {
+  server.addService(CoordinatorServiceService, coordinatorService(kit));
+  server.addService(AdminServiceService, adminService(kit, streams));
+  health.addTo(server, streams);
+  await addReflection(server);
+}
+
+async function listen(server: Server, wanted: string): Promise<string> {
+  const address = parseListen(wanted);
+  if (address.kind === 'unix') await removeStaleSocket(address.path);
+  const port = await bind(server, targetOf(address, address.kind === 'tcp' ? address.port : 0));
+  // Node makes the socket for its owner only, so nobody gets in before this.
+  if (address.kind === 'unix') await openToGroup(address.path);
+  return targetOf(address, port);
+}
+
+function bind(server: Server, target: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(target, ServerCredentials.createInsecure(), (error, port) => {
+      if (error) reject(new Error(`cannot listen on ${target}: ${error.message}`, { cause: error }));
+      else resolve(port);
+    });
+  });
+}
+
+class RunningServer implements GrpcServer {
+  constructor(
+    readonly address: string,
+    private readonly server: Server,
+    private readonly health: Health,
+    private readonly streams: OpenStreams,
+  ) {}
+
+  setServing(serving: boolean): void {
+    this.health.setServing(serving);
+  }
+
+  stop(graceMs: number): Promise<void> {
+    this.setServing(false);
+    this.streams.endAll();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.forceStop(), graceMs);
+      this.server.tryShutdown((error) => {
+        clearTimeout(timer);
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  forceStop(): void {
+    this.server.forceShutdown();
+  }
 }

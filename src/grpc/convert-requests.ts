@@ -1,0 +1,187 @@
+/**
+ * Requests of CoordinatorService, from the wire to the port. Each function reads every field of its message through the
+ * {@link Check}; what it returns is meant to be used only if the check found nothing.
+ */
+import type {
+  AckRequest,
+  AcquireRequest,
+  AwaitRequest,
+  Bytes,
+  DeQueueRequest,
+  EnQueueRequest,
+  FollowUp,
+  NackKind,
+  NackRequest,
+  NewItem,
+  RenewRequest,
+  SubmitRequest,
+  TurnRef,
+} from '../coordinator.js';
+import { fromWireToken } from './convert-time.js';
+import { NACK_KINDS, wordOf } from './convert-words.js';
+import { answerWithin, type Caller, consumerOf } from './deadline.js';
+import type * as wire from './gen/keyturn/v1/coordinator.js';
+import { shorten } from './show.js';
+import type { Check } from './validate.js';
+
+export function enQueueRequest(message: wire.EnQueueRequest, check: Check, caller: Caller): EnQueueRequest {
+  const wait = check.wait('wait', message.wait);
+  const within = answerWithin(caller);
+  return {
+    queue: check.queue('queue', message.queue),
+    key: check.requiredKey('key', message.key),
+    consumerId: consumerOf(check.text('consumer_id', message.consumerId, check.limits.idBytes), caller),
+    ticket: check.id('ticket', message.ticket),
+    wait: wait === undefined ? undefined : Math.min(wait, within),
+    maxWait: within === Number.POSITIVE_INFINITY ? undefined : within,
+    lease: check.lease('lease', message.lease),
+    idempotencyKey: check.id('idempotency_key', message.idempotencyKey),
+  };
+}
+
+export function deQueueRequest(message: wire.DeQueueRequest, check: Check): DeQueueRequest {
+  return {
+    queue: check.queue('queue', message.queue),
+    key: check.key('key', message.key),
+    holder: holderOf(message.holder, check),
+    abandoned: message.abandoned,
+    result: resultOf(message.result, check),
+  };
+}
+
+function holderOf(holder: wire.DeQueueRequest['holder'], check: Check): DeQueueRequest['holder'] {
+  if (holder?.$case === 'ticket') return { ticket: check.requiredId('ticket', holder.value) };
+  if (holder === undefined) check.wrong('token', 'neither token nor ticket', 'one of the two');
+  return { token: holder === undefined ? 0 : fromWireToken(holder.value) };
+}
+
+export function submitRequest(message: wire.SubmitRequest, check: Check, caller: Caller): SubmitRequest {
+  const queue = check.queue('queue', message.queue);
+  const wait = check.wait('wait_for_room', message.waitForRoom) ?? 0;
+  check.listLength('items', message.items.length, 1, check.limits.itemsPerSubmit);
+  const items = message.items.map((item, index) => {
+    check.enter('items', index);
+    return newItem(item, check);
+  });
+  check.leave();
+  return { queue, items, waitForRoom: boundedBy(caller, wait) };
+}
+
+export function acquireRequest(message: wire.AcquireRequest, check: Check, caller: Caller): AcquireRequest {
+  return {
+    queues: queuesOf(message, check),
+    key: check.key('key', message.key) || undefined,
+    consumerId: consumerOf(check.text('consumer_id', message.consumerId, check.limits.idBytes), caller),
+    ticket: check.id('ticket', message.ticket),
+    maxTurns: check.count('max_turns', message.maxTurns, check.limits.turnsPerAcquire, 1),
+    maxItemsPerTurn: check.count('max_items_per_turn', message.maxItemsPerTurn, check.limits.itemsPerTurn, 1),
+    wait: boundedBy(caller, check.wait('wait', message.wait) ?? 0),
+    lease: check.lease('lease', message.lease),
+  };
+}
+
+function queuesOf(message: wire.AcquireRequest, check: Check): readonly string[] {
+  const { queues } = message;
+  check.listLength('queues', queues.length, 1, message.key === '' ? check.limits.queuesPerAcquire : 1);
+  const seen = new Set<string>();
+  for (const [index, queue] of queues.entries()) {
+    check.queue(`queues[${index}]`, queue);
+    if (seen.has(queue)) check.wrong(`queues[${index}]`, `${shorten(queue)} once more`, 'each queue once');
+    seen.add(queue);
+  }
+  return queues;
+}
+
+export function ackRequest(message: wire.AckRequest, check: Check, caller: Caller): AckRequest {
+  const ref = turnRef(message, check);
+  const result = resultOf(message.result, check);
+  check.listLength('follow_ups', message.followUps.length, 0, check.limits.itemsPerSubmit);
+  const followUps = message.followUps.flatMap((followUp, index) => followUpOf(followUp, index, check));
+  check.enterField('next');
+  const next = message.next && acquireRequest(message.next, check, caller);
+  check.leave();
+  return { ...ref, result, followUps, next };
+}
+
+function followUpOf(message: wire.FollowUp, index: number, check: Check): FollowUp[] {
+  check.enter('follow_ups', index);
+  const queue = check.queue('queue', message.queue);
+  if (message.item === undefined) {
+    check.wrong('item', 'a follow-up without an item', 'an item');
+    return [];
+  }
+  check.enter('follow_ups', index, 'item.');
+  return [{ queue, item: newItem(message.item, check) }];
+}
+
+export function nackRequest(message: wire.NackRequest, check: Check): NackRequest {
+  return {
+    ...turnRef(message, check),
+    kind: nackKind(message.kind, check),
+    delay: check.delay('delay', message.delay),
+    error: check.text('error', message.error, check.limits.errorBytes),
+    done: message.done,
+  };
+}
+
+function nackKind(kind: wire.NackKind, check: Check): NackKind {
+  const word = wordOf(NACK_KINDS, kind);
+  if (word === undefined) {
+    check.wrong('kind', String(kind), 'NACK_KIND_RETRY, NACK_KIND_RELEASE or NACK_KIND_DEAD_LETTER');
+  }
+  return word ?? 'release';
+}
+
+export function renewRequest(message: wire.RenewRequest, check: Check): RenewRequest {
+  const lease = check.lease('lease', message.lease);
+  check.listLength('turns', message.turns.length, 1, check.limits.turnsPerRenew);
+  const turns = message.turns.map((turn, index) => {
+    check.enter('turns', index);
+    return turnRef(turn, check);
+  });
+  check.leave();
+  return { turns, lease };
+}
+
+export function awaitRequest(message: wire.AwaitRequest, check: Check, caller: Caller): AwaitRequest {
+  return {
+    queue: check.queue('queue', message.queue),
+    itemId: check.requiredId('item_id', message.itemId),
+    wait: boundedBy(caller, check.wait('wait', message.wait) ?? 0),
+  };
+}
+
+function newItem(message: wire.NewItem, check: Check): NewItem {
+  check.bytes('payload', message.payload);
+  check.headers('headers', message.headers);
+  return {
+    key: check.key('key', message.key),
+    payload: keep(message.payload),
+    headers: message.headers.size === 0 ? undefined : message.headers,
+    itemId: check.id('item_id', message.itemId),
+    idempotencyKey: check.id('idempotency_key', message.idempotencyKey),
+    delay: check.delay('delay', message.delay) ?? 0,
+  };
+}
+
+function turnRef(message: wire.TurnRef, check: Check): TurnRef {
+  return {
+    queue: check.queue('queue', message.queue),
+    key: check.key('key', message.key),
+    token: fromWireToken(message.token),
+  };
+}
+
+function resultOf(result: Bytes, check: Check): Bytes | undefined {
+  check.bytes('result', result);
+  return result.length === 0 ? undefined : keep(result);
+}
+
+/** The decoder's bytes are a window on the whole message; what stays for long must not hold the rest of it. */
+function keep(bytes: Bytes): Bytes {
+  return new Uint8Array(bytes);
+}
+
+function boundedBy(caller: Caller, wait: number): number {
+  return wait === 0 ? 0 : Math.min(wait, answerWithin(caller));
+}

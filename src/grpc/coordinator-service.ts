@@ -1,0 +1,60 @@
+/** CoordinatorService: the calls of workers. */
+import {
+  ackResponse,
+  acquireResponse,
+  awaitResponse,
+  deQueueResponse,
+  enQueueResponse,
+  nackResponse,
+  renewResponse,
+  submitResponse,
+} from './convert-answers.js';
+import {
+  ackRequest,
+  acquireRequest,
+  awaitRequest,
+  deQueueRequest,
+  enQueueRequest,
+  nackRequest,
+  renewRequest,
+  submitRequest,
+} from './convert-requests.js';
+import type { CoordinatorServiceServer } from './gen/keyturn/v1/coordinator.js';
+import { type Kit, replied } from './handler.js';
+
+export function coordinatorService(kit: Kit): CoordinatorServiceServer {
+  const { coordinator } = kit;
+  return {
+    enQueue: replied(kit, enQueueRequest, (request, reply) => coordinator.enQueue(request, reply), enQueueResponse),
+    deQueue: replied(
+      kit,
+      deQueueRequest,
+      atOnce((request, reply) => coordinator.deQueue(request, reply)),
+      deQueueResponse,
+    ),
+    submit: replied(kit, submitRequest, (request, reply) => coordinator.submit(request, reply), submitResponse),
+    acquire: replied(kit, acquireRequest, (request, reply) => coordinator.acquire(request, reply), acquireResponse),
+    ack: replied(kit, ackRequest, (request, reply) => coordinator.ack(request, reply), ackResponse),
+    nack: replied(
+      kit,
+      nackRequest,
+      atOnce((request, reply) => coordinator.nack(request, reply)),
+      nackResponse,
+    ),
+    renew: replied(
+      kit,
+      renewRequest,
+      atOnce((request, reply) => coordinator.renew(request, reply)),
+      renewResponse,
+    ),
+    await: replied(kit, awaitRequest, (request, reply) => coordinator.awaitItem(request, reply), awaitResponse),
+  };
+}
+
+/** Calls that never wait have nothing to cancel. */
+function atOnce<R, P>(ask: (request: R, reply: P) => void): (request: R, reply: P) => undefined {
+  return (request, reply) => {
+    ask(request, reply);
+    return undefined;
+  };
+}

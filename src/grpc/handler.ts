@@ -1,0 +1,139 @@
+/**
+ * The one place that wraps handlers. Whatever a handler does, its call is answered exactly once: a throw or a rejection
+ * would otherwise leave the caller hanging, or end the process.
+ */
+import { randomUUID } from 'node:crypto';
+import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+import type { Coordinator, Limits, Pending, Refusal, Reply, Result, Waiting } from '../coordinator.js';
+import { type Caller, isOver } from './deadline.js';
+import { type CallStatus, internalStatus, statusOf } from './status.js';
+import { Check } from './validate.js';
+
+/** Where the gRPC side writes what an operator should know. */
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What every handler needs. */
+export interface Kit {
+  readonly coordinator: Coordinator;
+  readonly limits: Limits;
+  readonly log: Log;
+}
+
+/** From the message to the request; fields that are wrong are told to the check. */
+export type Read<Q, R> = (message: Q, check: Check, caller: Caller) => R;
+
+/** A call of a worker: answered through a {@link Reply}, with no promise on the way. */
+export function replied<Q, R, A, M>(
+  kit: Kit,
+  read: Read<Q, R>,
+  ask: (request: R, reply: Reply<A>) => Waiting,
+  write: (answer: A) => M,
+): handleUnaryCall<Q, M> {
+  return (call, callback) => {
+    const reply = new UnaryReply(kit, call, callback, write);
+    try {
+      const request = readRequest(kit, call, read);
+      if (!request.ok) reply.refuse(request.refusal);
+      else reply.waitFor(ask(request.value, reply));
+    } catch (error) {
+      reply.fail(error);
+    }
+  };
+}
+
+/** A call of a person: the port answers with a promise. */
+export function promised<Q, R, A, M>(
+  kit: Kit,
+  read: Read<Q, R>,
+  ask: (request: R) => Promise<Result<A>>,
+  write: (answer: A) => M,
+): handleUnaryCall<Q, M> {
+  return (call, callback) => {
+    const reply = new UnaryReply(kit, call, callback, write);
+    const run = async () => {
+      const request = readRequest(kit, call, read);
+      const result = request.ok ? await ask(request.value) : request;
+      if (result.ok) reply.answer(result.value);
+      else reply.refuse(result.refusal);
+    };
+    run().catch((error: unknown) => reply.fail(error));
+  };
+}
+
+export function readRequest<Q, R>(kit: Kit, call: Caller & { readonly request: Q }, read: Read<Q, R>): Result<R> {
+  // Nobody hears the answer any more, so a turn would be lost on this call.
+  if (isOver(call)) return { ok: false, refusal: { kind: 'cancelled' } };
+  const check = new Check(kit.limits);
+  const value = read(call.request, check, call);
+  const refusal = check.refusal();
+  return refusal === undefined ? { ok: true, value } : { ok: false, refusal };
+}
+
+/** Says what went wrong in the log, and to the caller only under which id it stands there. */
+export function internalError(kit: Kit, method: string, error: unknown): CallStatus {
+  const id = randomUUID();
+  kit.log.error({ id, method, err: error }, 'a call failed inside the sidecar');
+  return internalStatus(id);
+}
+
+class UnaryReply<Q, A, M> implements Reply<A> {
+  #open = true;
+
+  constructor(
+    private readonly kit: Kit,
+    private readonly call: ServerUnaryCall<Q, M>,
+    private readonly callback: sendUnaryData<M>,
+    private readonly write: (answer: A) => M,
+  ) {}
+
+  answer(value: A): boolean {
+    if (!this.#open || this.call.cancelled) return false;
+    try {
+      const message = this.write(value);
+      this.#open = false;
+      this.callback(null, message);
+      return true;
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  refuse(refusal: Refusal): void {
+    try {
+      this.#end(statusOf(refusal));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#end(internalError(this.kit, this.call.getPath(), error));
+  }
+
+  waitFor(waiting: Waiting): void {
+    if (waiting === undefined || !this.#open) return;
+    // grpc-js says "cancelled" after every end of a call, an answered one too.
+    this.call.once('cancelled', () => this.#cancel(waiting));
+  }
+
+  #cancel(pending: Pending): void {
+    if (!this.#open) return;
+    this.#open = false;
+    try {
+      pending.cancel();
+    } catch (error) {
+      internalError(this.kit, this.call.getPath(), error);
+    }
+  }
+
+  #end(status: CallStatus): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.callback(status);
+  }
+}

@@ -1,0 +1,54 @@
+/** The settings of HTTP/2 and grpc-js: everything that a stranger could make grow has a bound. */
+import type { ServerOptions as Http2ServerOptions } from 'node:http2';
+import { Server, type ServerOptions } from '@grpc/grpc-js';
+import type { Limits } from '../coordinator.js';
+import { type Observe, observer } from './observe.js';
+
+/** A worker host that vanished without a word is noticed after the two together; what it waited for is given up then. */
+const KEEPALIVE_TIME_MS = 30_000;
+const KEEPALIVE_TIMEOUT_MS = 10_000;
+/** Connections are renewed now and then, so that clients follow a moved address. */
+const CONNECTION_AGE_MS = 3_600_000;
+/** Calls that are open when a connection grows old may end in peace: the longest wait, and a little. */
+const AGE_GRACE_BEYOND_WAIT_MS = 60_000;
+/** Calls at once on one connection; each waits at the cost of a few KiB. */
+const STREAMS_PER_CONNECTION = 10_000;
+const HEADER_LIST_BYTES = 16_384;
+/**
+ * Cancelled calls that a connection survives, at once and per second. Node's own 1,000 and 33 close the connection of a
+ * worker that gives up its waits in bulk. Node 20 has no such setting, so there they stay.
+ */
+const RESET_BURST = 20_000;
+const RESETS_PER_SECOND = 2_000;
+
+export function createServer(limits: Limits, observe: Observe): Server {
+  const server = new Server(options(limits, observe));
+  adjustHttp2(server);
+  return server;
+}
+
+// channelz stays on: without it forceShutdown() closes nothing, and it costs nothing that can be measured.
+function options(limits: Limits, observe: Observe): ServerOptions {
+  return {
+    'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
+    'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+    'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
+    'grpc.max_connection_age_grace_ms': limits.maxWait + AGE_GRACE_BEYOND_WAIT_MS,
+    'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION,
+    'grpc.max_receive_message_length': limits.messageBytes,
+    interceptors: [observer(observe)],
+  };
+}
+
+/** grpc-js hands these on to Node's http2 but has no options of its own for them. */
+function adjustHttp2(server: Server): void {
+  const common: unknown = Reflect.get(server, 'commonServerOptions');
+  if (!isHttp2Options(common)) throw new Error('this version of @grpc/grpc-js keeps its HTTP/2 options elsewhere');
+  common.streamResetBurst = RESET_BURST;
+  common.streamResetRate = RESETS_PER_SECOND;
+  common.settings = { ...common.settings, maxHeaderListSize: HEADER_LIST_BYTES };
+}
+
+function isHttp2Options(value: unknown): value is Http2ServerOptions {
+  return typeof value === 'object' && value !== null && 'maxSendHeaderBlockLength' in value;
+}

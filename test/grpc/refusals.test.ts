@@ -1,0 +1,161 @@
+/** The contract's error table: every refusal of the port becomes exactly its status, reason and details. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { LossCause, Refusal } from '../../src/coordinator.js';
+import { KeyturnError } from '../../src/grpc/client.js';
+import { DeQueueRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { call, message, startSidecar } from '../support/sidecar.js';
+import { type Failure, failureOf } from './errors.js';
+import { FakeCoordinator } from './fake-coordinator.js';
+
+const full = { subject: 'queue:orders', limit: 7, description: '7 entries wait already', retryAfter: 1_500 };
+const quota = [{ subject: 'queue:orders', description: '7 entries wait already' }];
+const where = { queue: 'orders', key: 'k1' };
+
+interface Case {
+  readonly refusal: Refusal;
+  readonly expected: Partial<Failure>;
+}
+
+const CASES: Readonly<Record<Refusal['kind'], Case>> = {
+  bad_request: {
+    refusal: { kind: 'bad_request', violations: [{ field: 'done', description: '3 is not allowed; allowed: 0 to 2' }] },
+    expected: {
+      code: 'INVALID_ARGUMENT',
+      reason: 'BAD_REQUEST',
+      types: ['ErrorInfo', 'BadRequest'],
+      fields: [{ field: 'done', description: '3 is not allowed; allowed: 0 to 2' }],
+      metadata: {},
+    },
+  },
+  turn_lost: {
+    refusal: { kind: 'turn_lost', ...where, cause: 'evicted' },
+    expected: { code: 'ABORTED', reason: 'TURN_LOST', types: ['ErrorInfo'], metadata: { cause: 'EVICTED' } },
+  },
+  use_ack: {
+    refusal: { kind: 'use_ack', ...where },
+    expected: { code: 'FAILED_PRECONDITION', reason: 'USE_ACK', types: ['ErrorInfo'], metadata: {} },
+  },
+  at_most_once: {
+    refusal: { kind: 'at_most_once', ...where },
+    expected: { code: 'FAILED_PRECONDITION', reason: 'AT_MOST_ONCE', types: ['ErrorInfo'], metadata: {} },
+  },
+  queue_full: {
+    refusal: { kind: 'queue_full', ...full },
+    expected: { code: 'RESOURCE_EXHAUSTED', reason: 'QUEUE_FULL', quota, retryAfter: 1_500, metadata: { limit: '7' } },
+  },
+  limit: {
+    refusal: { kind: 'limit', ...full },
+    expected: { code: 'RESOURCE_EXHAUSTED', reason: 'LIMIT', quota, retryAfter: 1_500 },
+  },
+  memory_full: {
+    refusal: { kind: 'memory_full', ...full },
+    expected: {
+      code: 'RESOURCE_EXHAUSTED',
+      reason: 'MEMORY_FULL',
+      types: ['ErrorInfo', 'QuotaFailure', 'RetryInfo'],
+      quota,
+      retryAfter: 1_500,
+    },
+  },
+  no_such_queue: {
+    refusal: { kind: 'no_such_queue', queue: 'orders' },
+    expected: {
+      code: 'NOT_FOUND',
+      reason: 'NO_SUCH_QUEUE',
+      types: ['ErrorInfo', 'ResourceInfo'],
+      resource: 'orders',
+      metadata: {},
+    },
+  },
+  draining: {
+    refusal: { kind: 'draining', retryAfter: 2_000 },
+    expected: { code: 'UNAVAILABLE', reason: 'DRAINING', types: ['ErrorInfo', 'RetryInfo'], retryAfter: 2_000 },
+  },
+  cancelled: {
+    refusal: { kind: 'cancelled' },
+    expected: { code: 'CANCELLED', reason: 'CANCELLED', types: ['ErrorInfo'] },
+  },
+};
+
+const deQueue = message(DeQueueRequest, { queue: 'orders', key: 'k1', holder: { $case: 'token', value: 5n } });
+
+for (const [kind, { refusal, expected }] of Object.entries(CASES)) {
+  test(`${kind} is ${expected.code} ${expected.reason}`, async (t) => {
+    const coordinator = new FakeCoordinator();
+    coordinator.deQueue = (_request, reply) => reply.refuse(refusal);
+    const { raw, observed } = await startSidecar(t, coordinator);
+    const failure = await failureOf(call(raw, raw.deQueue, deQueue));
+    assert.deepEqual({ ...failure, ...expected }, failure);
+    assert.deepEqual(
+      observed.map(({ method, code }) => ({ method, code })),
+      [{ method: '/keyturn.v1.CoordinatorService/DeQueue', code: expected.code }],
+    );
+  });
+}
+
+const CAUSES: Readonly<Record<LossCause, string>> = {
+  lease_expired: 'LEASE_EXPIRED',
+  evicted: 'EVICTED',
+  taken_over: 'TAKEN_OVER',
+  settled: 'SETTLED',
+  unknown: 'UNKNOWN',
+};
+
+test('TURN_LOST names each cause as the contract does', async (t) => {
+  const coordinator = new FakeCoordinator();
+  const { raw } = await startSidecar(t, coordinator);
+  for (const cause of ['lease_expired', 'evicted', 'taken_over', 'settled', 'unknown'] as const) {
+    coordinator.deQueue = (_request, reply) => reply.refuse({ kind: 'turn_lost', ...where, cause });
+    const { metadata } = await failureOf(call(raw, raw.deQueue, deQueue));
+    assert.deepEqual(metadata, { cause: CAUSES[cause] });
+  }
+});
+
+test('a refusal of AdminService is told in the same way', async (t) => {
+  const coordinator = new FakeCoordinator();
+  coordinator.admin.pauseQueue = () =>
+    Promise.resolve({ ok: false, refusal: { kind: 'no_such_queue', queue: 'nope' } });
+  const { rawAdmin } = await startSidecar(t, coordinator);
+  const failure = await failureOf(call(rawAdmin, rawAdmin.pauseQueue, { queue: 'nope' }));
+  assert.deepEqual([failure.code, failure.reason, failure.resource], ['NOT_FOUND', 'NO_SUCH_QUEUE', 'nope']);
+});
+
+test('a key that can not stand in a status message as it is does not keep the error from its caller', async (t) => {
+  const coordinator = new FakeCoordinator();
+  const { raw } = await startSidecar(t, coordinator);
+  const astral = '😀'.repeat(40);
+  for (const key of [astral, `x${astral}`, '\ud800 alone', '%25 %', 'line\nbreak', '\u0000']) {
+    coordinator.deQueue = (_request, reply) => reply.refuse({ kind: 'turn_lost', queue: 'q', key, cause: 'unknown' });
+    const failure = await failureOf(call(raw, raw.deQueue, deQueue));
+    assert.equal(failure.reason, 'TURN_LOST');
+  }
+});
+
+test('our client gives code, reason and details of an error', async (t) => {
+  const coordinator = new FakeCoordinator();
+  coordinator.deQueue = (_request, reply) => reply.refuse({ kind: 'queue_full', ...full });
+  const { client } = await startSidecar(t, coordinator);
+  await assert.rejects(client.deQueue({ queue: 'orders', key: 'k1', token: 5 }), (error) => {
+    assert.ok(error instanceof KeyturnError);
+    assert.deepEqual([error.code, error.reason, error.message], ['RESOURCE_EXHAUSTED', 'QUEUE_FULL', full.description]);
+    assert.deepEqual(error.details, {
+      metadata: new Map([['limit', '7']]),
+      violations: [],
+      quota,
+      retryAfter: 1_500,
+      resource: undefined,
+    });
+    return true;
+  });
+});
+
+test('our client says UNAVAILABLE when nobody listens', async (t) => {
+  const { client, server } = await startSidecar(t, new FakeCoordinator());
+  await server.stop(0);
+  await assert.rejects(client.listQueues(), (error) => {
+    assert.ok(error instanceof KeyturnError);
+    assert.deepEqual([error.code, error.reason], ['UNAVAILABLE', '']);
+    return true;
+  });
+});
