@@ -1,5 +1,5 @@
 /** The kinds of values that settings have: how each is read, what it allows, how it is written back. */
-import { parseAddress } from './address.js';
+import { type Address, parseAddress } from './address.js';
 import { formatDuration, parseDuration } from './duration.js';
 import type { Problems } from './problem.js';
 import { type Plain, show, type Written } from './written.js';
@@ -115,13 +115,23 @@ export function choice<const T extends string>(...words: readonly T[]): Kind<T> 
   });
 }
 
-export const address: Kind<string> = scalar({
-  allowed: 'host:port, [IPv6]:port or unix:/absolute/path',
-  parse: (value) => (typeof value === 'string' && parseAddress(value) !== undefined ? value : undefined),
-  write: (value) => value,
-  hint: (value) =>
-    typeof value === 'string' && value.startsWith(':') ? `0.0.0.0${value} is all addresses of this machine` : undefined,
-});
+export const address: Kind<string> = addressKind('host:port, [IPv6]:port or unix:/absolute/path', ['tcp', 'unix']);
+export const tcpAddress: Kind<string> = addressKind('host:port or [IPv6]:port', ['tcp']);
+
+function addressKind(allowed: string, kinds: readonly Address['kind'][]): Kind<string> {
+  return scalar({
+    allowed,
+    parse(value) {
+      const parsed = typeof value === 'string' ? parseAddress(value) : undefined;
+      return typeof value === 'string' && parsed !== undefined && kinds.includes(parsed.kind) ? value : undefined;
+    },
+    write: (value) => value,
+    hint: (value) =>
+      typeof value === 'string' && value.startsWith(':')
+        ? `0.0.0.0${value} is all addresses of this machine`
+        : undefined,
+  });
+}
 
 /** `word` takes away what would be inherited. `start` is what a value inherits from when nothing else is there. */
 export function optional<T>(kind: Kind<T>, word: string, start: T): Kind<T | undefined> {

@@ -47,10 +47,7 @@ export const LIMITS_GROUP: Group<Limits> = {
     waitingSubmits: own(count(1, MOST_IN_A_MAP), 'Submit calls that wait for room.'),
     waitingCallers: own(count(1, MOST_IN_A_MAP), 'Callers in all lines of all queues.'),
     openCommands: promised('openCommands', 1, 'Open commands of a session.'),
-    payloadMemoryBytes: own(
-      count(4_096, TEBIBYTE),
-      'Payloads, headers and remembered results of all queues together.',
-    ),
+    payloadMemoryBytes: own(count(4_096, TEBIBYTE), 'Payloads, headers and remembered results of all queues together.'),
     idleLanes: own(count(1, MOST_IN_A_MAP), 'Keys with nothing to do that are remembered.'),
     busyLanes: own(count(1, MOST_IN_A_MAP), 'Keys with something to do.'),
     queues: own(count(1, 1_000_000), 'Queues, the named ones included.'),

@@ -1,5 +1,5 @@
 /** The settings of the process itself: the file's top level, environment variables and flags. */
-import { address, choice, duration, type Kind, yesOrNo } from './kinds.js';
+import { address, choice, duration, type Kind, tcpAddress, yesOrNo } from './kinds.js';
 import { IN_MEMORY_ONLY } from './policy-settings.js';
 import type { Refusal, Setting } from './settings-table.js';
 import { show } from './written.js';
@@ -55,7 +55,7 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
     doc: 'Where gRPC is served: host:port or unix:/path. Port 0 takes a free one.',
   },
   httpListen: {
-    kind: address,
+    kind: tcpAddress,
     env: 'KEYTURN_HTTP_LISTEN',
     flag: '--http-listen',
     operand: 'address',

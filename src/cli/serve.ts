@@ -1,0 +1,49 @@
+/** `keyturn serve`: its flags and its help. What it does is in serve/. */
+import { type Command, Option } from 'commander';
+import type { Flags } from '../config/config.js';
+import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS } from '../config/server-settings.js';
+import { fieldsOf, writeField } from '../config/settings-table.js';
+
+export interface ServeFlags extends Flags {
+  readonly checkConfig?: boolean;
+  readonly printConfig?: boolean;
+}
+
+const EXAMPLES = `
+Settings come from the file, then the environment, then these flags. Limits and the policies of queues are set in the file:
+
+  default: { lease: 20s, wait: 3s }
+  queues:
+    cache-refresh: { waiting_per_key: 1, min_interval: 2s }
+    orders: { waiting_per_key: unlimited, on_dead_letter: park }
+
+Examples:
+  keyturn serve                                        gRPC on 127.0.0.1:7420, HTTP on 127.0.0.1:7421
+  keyturn serve --config keyturn.yaml
+  keyturn serve --listen unix:/run/keyturn/keyturn.sock
+  keyturn serve --config keyturn.yaml --check-config   says everything that is wrong, and exits
+  keyturn serve --print-config > keyturn.yaml          a file with every setting, to start from
+
+SIGTERM and SIGINT drain: no new turns, live ones may end, exit code 0 when none is left or after drain_timeout.
+A second signal ends it now, with exit code 143 (SIGTERM) or 130 (SIGINT).
+Exit code 1: it could not start, as when a port is in use. Exit code 2: a setting is wrong.`;
+
+export function registerServe(program: Command): void {
+  const command = program.command('serve').description('Run the sidecar.').addHelpText('after', EXAMPLES);
+  command.addOption(
+    new Option(`${CONFIG_FILE.flag} <${CONFIG_FILE.operand}>`, `${CONFIG_FILE.doc} (env: ${CONFIG_FILE.env})`),
+  );
+  for (const field of fieldsOf(SERVER_SETTINGS)) {
+    const { flag, operand, env, doc } = SERVER_SETTINGS[field];
+    const builtIn = String(writeField(SERVER_SETTINGS, field, SERVER_DEFAULTS));
+    command.addOption(new Option(`${flag} <${operand}>`, `${doc} (env: ${env}, default: ${builtIn})`));
+  }
+  command
+    .option('--check-config', 'check all settings, say what is wrong, and exit')
+    .option('--print-config', 'print all settings that are in effect as YAML, and exit')
+    .action(async (flags: ServeFlags) => {
+      // Only here: the client commands need not load a server.
+      const { serve } = await import('./serve/serve.js');
+      await serve(flags);
+    });
+}

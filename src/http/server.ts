@@ -1,0 +1,109 @@
+/** HTTP for machines that watch: metrics and probes. Nothing here changes anything. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
+  /** Unset: ready. Else why not. */
+  readonly notReady: () => string | undefined;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** Takes no new requests and ends idle connections; resolves when the others are answered. */
+  stop(): Promise<void>;
+  /** Ends everything now. */
+  forceStop(): void;
+}
+
+/** A probe and a few scrapers at a time; the rest are turned away. */
+const MOST_CONNECTIONS = 256;
+
+const LIMITS = {
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 15_000,
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 8_192,
+} as const;
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Route = (options: HttpOptions) => Answer | Promise<Answer>;
+
+const ROUTES: Readonly<Record<string, Route>> = {
+  '/metrics': async ({ metrics }) => ({ status: 200, ...(await metrics()) }),
+  '/healthz': () => ({ status: 200, body: 'ok\n' }),
+  '/readyz': ({ notReady }) => {
+    const why = notReady();
+    return why === undefined ? { status: 200, body: 'ready\n' } : { status: 503, body: `not ready: ${why}\n` };
+  },
+};
+
+/** Rejects when the address is in use or not usable. */
+export function startHttpServer(options: HttpOptions): Promise<HttpServer> {
+  const server = createServer(LIMITS, (request, response) => void handle(request, response, options));
+  server.maxConnections = MOST_CONNECTIONS;
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port }, () => {
+      server.off('error', reject);
+      server.on('error', (error) => options.log.error({ err: error }, 'HTTP server failed'));
+      resolve(running(server));
+    });
+  });
+}
+
+function running(server: Server): HttpServer {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the HTTP server has no port');
+  return {
+    port: address.port,
+    stop: () => new Promise((resolve) => void server.close(() => resolve())),
+    forceStop() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, options: HttpOptions): Promise<void> {
+  // A body is of no use here; read on, so that the connection can be used again.
+  request.resume();
+  try {
+    send(request, response, await answer(request, options));
+  } catch (error) {
+    options.log.error({ err: error, url: request.url }, 'HTTP request failed');
+    send(request, response, { status: 500, body: 'internal error\n' });
+  }
+}
+
+function answer({ method = '', url = '' }: IncomingMessage, options: HttpOptions): Answer | Promise<Answer> {
+  const path = url.split('?', 1)[0] ?? '';
+  const route = Object.hasOwn(ROUTES, path) ? ROUTES[path] : undefined;
+  if (route === undefined) return { status: 404, body: `not found; there are ${Object.keys(ROUTES).join(', ')}\n` };
+  if (method === 'GET' || method === 'HEAD') return route(options);
+  return { status: 405, body: 'only GET and HEAD\n', headers: { allow: 'GET, HEAD' } };
+}
+
+function send(
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  { status, body, contentType, headers }: Answer,
+): void {
+  response.writeHead(status, {
+    'content-type': contentType ?? 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    ...headers,
+  });
+  response.end(method === 'HEAD' ? undefined : body);
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+/** The command line: parse, pick a command, nothing else. */
+import { Command, CommanderError } from 'commander';
+import { EXIT, EXIT_CODES_HELP } from './cli/exit-codes.js';
+import { CommandFailure } from './cli/failure.js';
+import { registerServe } from './cli/serve.js';
+import { packageVersion } from './cli/version.js';
+
+/** In the order of the help. */
+const COMMANDS: readonly ((program: Command) => void)[] = [registerServe];
+
+function commandLine(): Command {
+  const program = new Command('keyturn')
+    .description('Gives every key its turn: one worker per key at a time, in order, without doing the same work twice.')
+    .version(packageVersion(), '-V, --version')
+    .addHelpText('after', EXIT_CODES_HELP)
+    .showHelpAfterError('(--help tells more)')
+    // `run` passes what follows its own options on to the command that it starts.
+    .enablePositionalOptions()
+    // Before the commands: they take it over when they are made. Without it a wrong option would exit with 1.
+    .exitOverride();
+  for (const register of COMMANDS) register(program);
+  return program;
+}
+
+function exitCodeOf(error: unknown): number {
+  // The parser has said itself what is wrong. Help that was asked for ends here too.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  const known = error instanceof CommandFailure;
+  const text = known ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`keyturn: ${text}\n`);
+  return known ? error.exitCode : EXIT.failure;
+}
+
+try {
+  await commandLine().parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}
