@@ -55,19 +55,21 @@ type MetricLine = Awaited<ReturnType<Histogram['get']>>['values'][number];
 /** prom-client takes observations, not counts per bucket; so the answer to "what are your values" is given here. */
 class PlainHistogram extends Histogram {
   readonly #samples: () => Iterable<HistogramSample>;
+  /** Never observed; it only describes itself, in the words of the library. */
+  readonly #empty: Histogram;
 
   constructor(configuration: ConstructorParameters<typeof Histogram>[0], samples: () => Iterable<HistogramSample>) {
     super(configuration);
     this.#samples = samples;
+    this.#empty = new Histogram({ ...configuration, registers: [] });
   }
 
   override async get(): ReturnType<Histogram['get']> {
-    const described = await super.get();
-    const values = [...this.#samples()].flatMap((sample) => [...lines(described.name, sample)]);
-    return { ...described, values };
+    const described = await this.#empty.get();
+    return { ...described, values: [...this.#samples()].flatMap((sample) => [...lines(described.name, sample)]) };
   }
 
-  /** The registry asks this first when it makes text; the types of the library do not show it. */
+  /** What the registry asks when it makes text; the types of the library do not show it. */
   getForPromString(): ReturnType<Histogram['get']> {
     return this.get();
   }
