@@ -1,24 +1,9 @@
 import { EXIT } from './exit-codes.js';
-import { CommandFailure } from './failure.js';
 
-/**
- * Runs the body of a command and makes its result the exit code. A {@link CommandFailure} is said in one message; any other
- * error is a fault of the program and keeps its stack.
- */
+/** Runs the body of a command and makes its result the exit code. What it throws is told by `main`. */
 export async function act(body: () => Promise<number>): Promise<void> {
   leaveWhenNobodyReads();
-  try {
-    process.exitCode = await body();
-  } catch (error) {
-    process.exitCode = tell(error);
-  }
-}
-
-function tell(error: unknown): number {
-  const known = error instanceof CommandFailure;
-  const text = known ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`keyturn: ${text}\n`);
-  return known ? error.exitCode : EXIT.failure;
+  process.exitCode = await body();
 }
 
 /** `keyturn queues | head -1`: the reader has gone, and that is no failure. */

@@ -54,6 +54,7 @@ export function registerRun(program: Command): void {
     .description('Waits for the turn of a key and runs a command under it: like flock, across machines.')
     .usage('--queue <queue> --key <key> [options] -- <command> [args...]')
     .argument('<command...>', 'the command and its arguments, after --')
+    .passThroughOptions()
     .requiredOption('--queue <queue>', 'the queue', text)
     .requiredOption('--key <key>', 'the key', text)
     .option(
