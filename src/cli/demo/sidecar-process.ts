@@ -33,8 +33,9 @@ export class SidecarProcess {
     process.once('exit', this.#killAtExit);
   }
 
-  static async start(): Promise<{ readonly sidecar: SidecarProcess; readonly at: Listening }> {
-    const args = [MAIN, 'serve', '--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
+  /** @param config the file with its settings */
+  static async start(config: string): Promise<{ readonly sidecar: SidecarProcess; readonly at: Listening }> {
+    const args = [MAIN, 'serve', '--config', config, '--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], env: ownEnvironment() });
     const sidecar = new SidecarProcess(child);
     try {
