@@ -1,13 +1,29 @@
 #!/usr/bin/env node
 /** The command line: parse, pick a command, nothing else. */
 import { Command, CommanderError } from 'commander';
+import { registerDeadLetters } from './cli/dead-letters.js';
+import { registerDemo } from './cli/demo.js';
 import { EXIT, EXIT_CODES_HELP } from './cli/exit-codes.js';
+import { registerExplain } from './cli/explain.js';
 import { CommandFailure } from './cli/failure.js';
+import { registerQueues } from './cli/queues.js';
+import { registerReplay } from './cli/replay.js';
+import { registerRun } from './cli/run.js';
 import { registerServe } from './cli/serve.js';
+import { registerSubmit } from './cli/submit.js';
 import { packageVersion } from './cli/version.js';
 
 /** In the order of the help. */
-const COMMANDS: readonly ((program: Command) => void)[] = [registerServe];
+const COMMANDS: readonly ((program: Command) => void)[] = [
+  registerServe,
+  registerRun,
+  registerSubmit,
+  registerQueues,
+  registerExplain,
+  registerDeadLetters,
+  registerReplay,
+  registerDemo,
+];
 
 function commandLine(): Command {
   const program = new Command('keyturn')

@@ -1,0 +1,52 @@
+import { EXIT } from './exit-codes.js';
+
+/** Runs the body of a command and makes its result the exit code. What it throws is told by `main`. */
+export async function act(body: () => Promise<number>): Promise<void> {
+  leaveWhenNobodyReads();
+  process.exitCode = await body();
+}
+
+/** `keyturn queues | head -1`: the reader has gone, and that is no failure. */
+function leaveWhenNobodyReads(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(EXIT.ok);
+  });
+}
+
+const NUMBERS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** Signals that ask a command to end: the first one aborts, a second one ends the process at once. */
+export class StopSignals {
+  readonly #controller = new AbortController();
+  readonly #handlers = new Map<keyof typeof NUMBERS, () => void>();
+  #exitCode: number | undefined;
+
+  constructor(onStop: () => void = () => {}) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      const handler = () => this.#receive(NUMBERS[signal], onStop);
+      this.#handlers.set(signal, handler);
+      process.on(signal, handler);
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** 128 and the number of the signal that came; unset: none did. */
+  get exitCode(): number | undefined {
+    return this.#exitCode;
+  }
+
+  release(): void {
+    for (const [signal, handler] of this.#handlers) process.off(signal, handler);
+  }
+
+  #receive(code: number, onStop: () => void): void {
+    if (this.#exitCode !== undefined) process.exit(code);
+    this.#exitCode = code;
+    onStop();
+    this.#controller.abort();
+  }
+}

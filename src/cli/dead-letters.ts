@@ -1,0 +1,163 @@
+import { Buffer } from 'node:buffer';
+import type { Command } from 'commander';
+import type { DeadLetterView } from '../coordinator.js';
+import type { ItemChoiceCall, KeyturnClient } from '../grpc/client.js';
+import { act } from './action.js';
+import { EXIT } from './exit-codes.js';
+import { CommandFailure } from './failure.js';
+import { type AddressOptions, addressOption, collect, text, wholeBetween } from './options.js';
+import { ago, alignColumns, count, isoInstant, plain } from './output.js';
+import { withSidecar } from './sidecar.js';
+
+interface QueueOptions extends AddressOptions {
+  readonly queue: string;
+  readonly key?: string;
+  readonly json?: boolean;
+}
+
+interface ListOptions extends QueueOptions {
+  readonly limit: number;
+  readonly pageToken?: string;
+}
+
+interface ChoiceOptions extends QueueOptions {
+  readonly itemId?: readonly string[];
+}
+
+interface DiscardOptions extends ChoiceOptions {
+  readonly waiting?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Entries of a page: the contract's limit. */
+const LARGEST_PAGE = 1_000;
+
+const HELP = `
+Examples:
+  $ keyturn dead-letters list --queue orders
+  $ keyturn dead-letters redrive --queue orders --key customer-7
+  $ keyturn dead-letters discard --queue orders --item-id 41 --item-id 42
+`;
+
+export function registerDeadLetters(program: Command): void {
+  const group = program
+    .command('dead-letters')
+    .summary('list, redrive or discard items that ran out of attempts')
+    .description('Dead letters are items that ran out of attempts or were refused for good.')
+    .addHelpText('after', HELP);
+  registerList(group);
+  registerRedrive(group);
+  registerDiscard(group);
+}
+
+function registerList(group: Command): void {
+  common(group.command('list'))
+    .description('Lists dead letters in the order of their submission.')
+    .option('--limit <n>', 'the most to list', wholeBetween(1, 1_000_000), 100)
+    .option('--page-token <token>', 'go on where an earlier list ended')
+    .action((options: ListOptions) => act(() => list(options)));
+}
+
+function registerRedrive(group: Command): void {
+  common(group.command('redrive'))
+    .description(
+      'Puts dead letters back before what waits, attempts from 1. Without --key and --item-id: all of the queue.',
+    )
+    .option('--item-id <id>', 'only this one, may be given again', collect)
+    .action((options: ChoiceOptions) => act(() => redrive(options)));
+}
+
+function registerDiscard(group: Command): void {
+  common(group.command('discard'))
+    .description('Removes dead letters for good. Without --key and --item-id: all of the queue, and only with --yes.')
+    .option('--item-id <id>', 'only this one, may be given again', collect)
+    .option('--waiting', 'also items that still wait')
+    .option('--yes', 'yes, all of them')
+    .action((options: DiscardOptions) => act(() => discard(options)));
+}
+
+function common(command: Command): Command {
+  return command
+    .requiredOption('--queue <queue>', 'the queue', text)
+    .option('--key <key>', 'only those of this key')
+    .option('--json', 'print one JSON object')
+    .addOption(addressOption());
+}
+
+async function list(options: ListOptions): Promise<number> {
+  const { letters, next } = await withSidecar(options.address, (client) => readPages(client, options));
+  if (options.json === true) {
+    process.stdout.write(`${JSON.stringify({ dead_letters: letters.map(toJson), next_page_token: next })}\n`);
+  } else {
+    process.stdout.write(letters.length === 0 ? 'no dead letters\n' : table(letters));
+    if (next !== '') process.stdout.write(`there are more: --page-token ${plain(next)}\n`);
+  }
+  return EXIT.ok;
+}
+
+interface Pages {
+  readonly letters: readonly DeadLetterView[];
+  /** Empty: that was the last. */
+  readonly next: string;
+}
+
+async function readPages(client: KeyturnClient, { queue, key, limit, pageToken }: ListOptions): Promise<Pages> {
+  const letters: DeadLetterView[] = [];
+  let next = pageToken ?? '';
+  do {
+    const pageSize = Math.min(limit - letters.length, LARGEST_PAGE);
+    const page = await client.listDeadLetters({ queue, key, pageSize, pageToken: next });
+    letters.push(...page.deadLetters);
+    next = page.nextPageToken;
+  } while (next !== '' && letters.length < limit);
+  return { letters, next };
+}
+
+function table(letters: readonly DeadLetterView[]): string {
+  const rows = letters.map(({ item, key, attempts, diedAt, cause, lastError }) => {
+    return [plain(item.itemId), plain(key), String(attempts), ago(diedAt), cause, lastError ?? ''];
+  });
+  return alignColumns([['ITEM', 'KEY', 'ATTEMPTS', 'DIED', 'CAUSE', 'LAST ERROR'], ...rows]);
+}
+
+/** With the names of the contract; instants in ISO 8601, the payload in base64. */
+function toJson({ item, key, attempts, lastError, diedAt, cause }: DeadLetterView): Readonly<Record<string, unknown>> {
+  return {
+    item_id: item.itemId,
+    key,
+    attempts,
+    last_error: lastError,
+    died_at: isoInstant(diedAt),
+    cause,
+    submitted_at: isoInstant(item.submittedAt),
+    idempotency_key: item.idempotencyKey,
+    headers: Object.fromEntries(item.headers ?? []),
+    payload: Buffer.from(item.payload).toString('base64'),
+  };
+}
+
+async function redrive(options: ChoiceOptions): Promise<number> {
+  const redriven = await withSidecar(options.address, (client) => client.redrive(choiceOf(options)));
+  process.stdout.write(options.json === true ? `${JSON.stringify({ redriven })}\n` : `${count(redriven)} redriven\n`);
+  return EXIT.ok;
+}
+
+async function discard(options: DiscardOptions): Promise<number> {
+  const { key, itemId, waiting, yes } = options;
+  if (key === undefined && itemId === undefined && yes !== true) {
+    const what = waiting === true ? 'dead letters and waiting items' : 'dead letters';
+    throw new CommandFailure(
+      `this would discard all ${what} of ${options.queue} for good; say --yes if you mean it`,
+      EXIT.usage,
+    );
+  }
+  const discarded = await withSidecar(options.address, (client) => client.discard(choiceOf(options), waiting === true));
+  process.stdout.write(
+    options.json === true ? `${JSON.stringify({ discarded })}\n` : `${count(discarded)} discarded\n`,
+  );
+  return EXIT.ok;
+}
+
+function choiceOf({ queue, key, itemId }: ChoiceOptions): ItemChoiceCall {
+  return { queue, key, itemIds: itemId };
+}

@@ -1,0 +1,130 @@
+import type { Command } from 'commander';
+import type { HolderView, KeyExplanation, LineEntryView } from '../coordinator.js';
+import { act } from './action.js';
+import { EXIT } from './exit-codes.js';
+import { type AddressOptions, addressOption, text } from './options.js';
+import { ago, alignColumns, count, humanDuration, isoInstant, plain } from './output.js';
+import { withSidecar } from './sidecar.js';
+
+interface ExplainOptions extends AddressOptions {
+  readonly json?: boolean;
+}
+
+const HELP = `
+The states of a key:
+  INIT     nothing to do for it
+  PROCESS  somebody processes it
+  BLOCK    somebody processes it, others wait
+  READY    the head of its line could start: an item waits for a worker, a caller for a gate
+  DELAY    nobody may start yet: back-off, a delay, or min_interval
+  PARK     stopped after a dead letter, until somebody resumes it
+
+Example:
+  $ keyturn explain orders customer-7
+`;
+
+export function registerExplain(program: Command): void {
+  program
+    .command('explain')
+    .summary('why does this key not move?')
+    .description('Tells in which state a key is, who holds it, who waits, why it does not move, and until when.')
+    .argument('<queue>', 'the queue', text)
+    .argument('<key>', 'the key')
+    .option('--json', 'print one JSON object')
+    .addOption(addressOption())
+    .addHelpText('after', HELP)
+    .action((queue: string, key: string, options: ExplainOptions) => act(() => explain(queue, key, options)));
+}
+
+async function explain(queue: string, key: string, { address, json }: ExplainOptions): Promise<number> {
+  const told = await withSidecar(address, (client) => client.explainKey(queue, key));
+  process.stdout.write(json === true ? `${JSON.stringify(toJson(queue, key, told))}\n` : toText(queue, key, told));
+  return EXIT.ok;
+}
+
+function toText(queue: string, key: string, told: KeyExplanation): string {
+  const { state, since, holder, waitingCallers, waitingItems, attempts, lastError, why, until, deadLetters } = told;
+  const facts: (readonly [string, string] | false)[] = [
+    ['key', `${plain(key)} in queue ${queue}`],
+    ['state', since === undefined || state === 'INIT' ? state : `${state} since ${isoInstant(since)} (${ago(since)})`],
+    why !== '' && ['why', why],
+    until !== undefined && ['until', `${isoInstant(until)} (in ${humanDuration(until - Date.now())})`],
+    ['holder', holder === undefined ? 'nobody' : holderText(holder)],
+    ['line', lineText(waitingCallers, waitingItems)],
+    attempts > 0 && ['attempts', count(attempts)],
+    lastError !== undefined && ['last error', lastError],
+    deadLetters > 0 && ['dead letters', `${count(deadLetters)} (keyturn dead-letters list --queue ${queue})`],
+  ];
+  return alignColumns(facts.filter((fact) => fact !== false)) + entryTable(told);
+}
+
+function holderText({ consumerId, token, since, leaseLeft, renewals, items, heldForTicket }: HolderView): string {
+  const parts = [
+    `${plain(consumerId)}, token ${token}, since ${ago(since)}`,
+    `lease ends in ${humanDuration(leaseLeft)}, ${count(renewals)} renewals`,
+    items > 0 ? `${count(items)} items` : '',
+    heldForTicket === undefined ? '' : `held for its absent caller (ticket ${plain(heldForTicket)})`,
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+function lineText(callers: number, items: number): string {
+  return callers + items === 0 ? 'empty' : `${count(callers)} callers, ${count(items)} items`;
+}
+
+function entryTable({ line, waitingCallers, waitingItems }: KeyExplanation): string {
+  if (line.length === 0) return '';
+  const rows = line.map((entry, at) => [
+    String(at + 1),
+    entry.kind,
+    plain(entry.id),
+    ago(entry.since),
+    attemptsText(entry),
+  ]);
+  const more = waitingCallers + waitingItems - line.length;
+  const rest = more > 0 ? `and ${count(more)} more\n` : '';
+  return `\n${alignColumns([['#', 'WHAT', 'ID', 'WAITS SINCE', 'ATTEMPTS'], ...rows])}${rest}`;
+}
+
+function attemptsText({ kind, attempts, lastError }: LineEntryView): string {
+  if (kind === 'caller') return '';
+  return lastError === undefined ? String(attempts) : `${attempts}, last error: ${lastError}`;
+}
+
+/** With the names of the contract; durations in ms, instants in ISO 8601. What is unset is left out. */
+function toJson(queue: string, key: string, told: KeyExplanation): Readonly<Record<string, unknown>> {
+  return {
+    queue,
+    key,
+    state: told.state,
+    since: instantOrUnset(told.since),
+    holder: told.holder && holderJson(told.holder),
+    waiting: told.waitingCallers + told.waitingItems,
+    waiting_callers: told.waitingCallers,
+    waiting_items: told.waitingItems,
+    line: told.line.map(({ kind, id, since, attempts, lastError }) => {
+      return { kind, id, since: isoInstant(since), attempts, last_error: lastError };
+    }),
+    attempts: told.attempts,
+    last_error: told.lastError,
+    why: told.why,
+    until: instantOrUnset(told.until),
+    dead_letters: told.deadLetters,
+  };
+}
+
+function holderJson(holder: HolderView): Readonly<Record<string, unknown>> {
+  return {
+    consumer_id: holder.consumerId,
+    token: holder.token,
+    since: isoInstant(holder.since),
+    lease_left_ms: holder.leaseLeft,
+    renewals: holder.renewals,
+    items: holder.items,
+    held_for_ticket: holder.heldForTicket,
+  };
+}
+
+function instantOrUnset(instant: number | undefined): string | undefined {
+  return instant === undefined ? undefined : isoInstant(instant);
+}

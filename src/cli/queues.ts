@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import type { QueueInfo } from '../grpc/client.js';
+import { act } from './action.js';
+import { EXIT } from './exit-codes.js';
+import { type AddressOptions, addressOption } from './options.js';
+import { alignColumns, count, humanDuration } from './output.js';
+import { withSidecar } from './sidecar.js';
+
+interface QueuesOptions extends AddressOptions {
+  readonly json?: boolean;
+}
+
+const HELP = `
+LIVE are turns that somebody has now, WAITING entries in all lines, OLDEST how long the oldest of them has
+waited, DEAD dead letters. The rest are keys by their state ("keyturn explain --help" tells what they mean).
+
+Examples:
+  $ keyturn queues
+  $ keyturn queues --json
+`;
+
+const STATES = ['PROCESS', 'BLOCK', 'READY', 'DELAY', 'PARK'] as const;
+
+export function registerQueues(program: Command): void {
+  program
+    .command('queues')
+    .summary('list the queues and how they stand')
+    .description('Lists the queues: turns, lines, dead letters, and keys by state.')
+    .option('--json', 'print a JSON array with everything, policies included')
+    .addOption(addressOption())
+    .addHelpText('after', HELP)
+    .action((options: QueuesOptions) => act(() => listQueues(options)));
+}
+
+async function listQueues({ address, json }: QueuesOptions): Promise<number> {
+  const queues = await withSidecar(address, (client) => client.listQueues());
+  process.stdout.write(json === true ? `${JSON.stringify(queues.map(toJson))}\n` : toText(queues));
+  return EXIT.ok;
+}
+
+function toText(queues: readonly QueueInfo[]): string {
+  if (queues.length === 0) return 'no queues\n';
+  return alignColumns([['QUEUE', 'LIVE', 'WAITING', 'OLDEST', 'DEAD', ...STATES, ''], ...queues.map(row)]);
+}
+
+function row(queue: QueueInfo): readonly string[] {
+  const { name, liveTurns, waiting, oldestWaiting, deadLetters, states, paused } = queue;
+  const oldest = oldestWaiting === undefined ? '-' : humanDuration(oldestWaiting);
+  const keys = STATES.map((state) => count(states[state] ?? 0));
+  return [name, count(liveTurns), count(waiting), oldest, count(deadLetters), ...keys, paused ? 'paused' : ''];
+}
+
+/** With the names of the contract; durations in ms. What is unset is left out. */
+function toJson(queue: QueueInfo): Readonly<Record<string, unknown>> {
+  return {
+    name: queue.name,
+    states: queue.states,
+    waiting: queue.waiting,
+    live_turns: queue.liveTurns,
+    oldest_waiting_ms: queue.oldestWaiting,
+    dead_letters: queue.deadLetters,
+    paused: queue.paused,
+    policy: policyJson(queue.policy),
+  };
+}
+
+function policyJson(policy: QueueInfo['policy']): Readonly<Record<string, unknown>> {
+  const { rate, retry } = policy;
+  return {
+    waiting_per_key: policy.waitingPerKey,
+    when_full: policy.whenFull,
+    lease_ms: policy.lease,
+    max_hold_ms: policy.maxHold,
+    wait_ms: policy.wait,
+    on_wait_timeout: policy.onWaitTimeout,
+    ticket_ttl_ms: policy.ticketTtl,
+    min_interval_ms: policy.minInterval,
+    when_too_soon: policy.whenTooSoon,
+    rate: rate && { per_second: rate.perSecond, burst: rate.burst },
+    max_in_flight: policy.maxInFlight,
+    retry: retry && {
+      max_attempts: retry.maxAttempts,
+      initial_ms: retry.initial,
+      factor: retry.factor,
+      max_ms: retry.max,
+      jitter: retry.jitter,
+    },
+    on_dead_letter: policy.onDeadLetter,
+    delivery: policy.delivery,
+    idempotency_ttl_ms: policy.idempotencyTtl,
+    result_ttl_ms: policy.resultTtl,
+    max_waiting: policy.maxWaiting,
+    max_dead_letters: policy.maxDeadLetters,
+    max_remembered: policy.maxRemembered,
+  };
+}

@@ -1,0 +1,64 @@
+import type { RepetitionClass } from '../../core/repetition.js';
+import { alignColumns, count, percent } from '../output.js';
+import type { Tally } from './tally.js';
+
+/** The contract's summary of a replay; its names are printed as they stand. */
+export interface ReplaySummary {
+  /** Lines that had their end. */
+  readonly lines: number;
+  /** Lines that got a turn. */
+  readonly accepted: number;
+  /** Lines that found somebody before them on their key. */
+  readonly waited: number;
+  /** Lines that were not needed. */
+  readonly declined: number;
+  /** Share of lines not processed, 0 to 1. */
+  readonly saved: number;
+  /** From the arrival of an accepted line to its turn. */
+  readonly wait_p50_ms: number;
+  readonly wait_p99_ms: number;
+  /** The most workers seen at once on one key: must be 1. */
+  readonly max_at_once: number;
+  /** Lines that started after a later one of their key: must be 0. */
+  readonly order_violations: number;
+  readonly class: RepetitionClass;
+  readonly seconds: number;
+}
+
+/** What a replay must not show, each in one sentence. */
+export function findProblems(summary: ReplaySummary, tally: Tally): readonly string[] {
+  const { lines, accepted, declined, max_at_once, order_violations } = summary;
+  const { ledger, lost } = tally;
+  const found: (string | false)[] = [
+    max_at_once > 1 && `${max_at_once} workers were at once on one key`,
+    order_violations > 0 && `${count(order_violations)} lines started after a later line of their key`,
+    accepted + declined !== lines && `accepted ${accepted} + declined ${declined} is not lines ${lines}`,
+    ledger.lines !== accepted && `${accepted} lines were accepted, but the workers began ${ledger.lines}`,
+    ledger.repeats > lost && `${ledger.repeats} lines were begun again, but only ${lost} turns were lost`,
+    ledger.open > 0 && `${ledger.open} keys were never left`,
+    lost > 0 && `${count(lost)} turns were lost while their workers were at work`,
+  ];
+  return found.filter((problem) => problem !== false);
+}
+
+const CLASSES: Readonly<Record<RepetitionClass, string>> = {
+  none: 'none: no key repeats',
+  sparse: 'sparse: keys repeat, but mostly too far apart for two workers to meet',
+  high: 'high: at least half of the lines have a key on which two workers would meet',
+};
+
+/** The summary as a table for people. */
+export function summaryTable(summary: ReplaySummary): string {
+  const { lines, accepted, waited, declined, saved } = summary;
+  return alignColumns([
+    ['lines', count(lines)],
+    ['accepted', `${count(accepted)}  processed, one worker per key at a time`],
+    ['waited', `${count(waited)}  found somebody before them on their key`],
+    ['declined', `${count(declined)}  not needed: ${percent(saved)} of the work saved`],
+    ['wait p50, p99', `${summary.wait_p50_ms} ms, ${summary.wait_p99_ms} ms  from arrival to turn`],
+    ['max at once', `${summary.max_at_once}  workers seen on one key (must be 1)`],
+    ['order violations', `${summary.order_violations}  (must be 0)`],
+    ['class', CLASSES[summary.class]],
+    ['seconds', `${summary.seconds}`],
+  ]);
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Command } from 'commander';
+import type { Turn } from '../coordinator.js';
+import { type KeyturnClient, KeyturnError } from '../grpc/client.js';
+import { act } from './action.js';
+import { EXIT } from './exit-codes.js';
+import { CommandFailure } from './failure.js';
+import { type AddressOptions, addressOption, durationBetween, text } from './options.js';
+import { humanDuration, plain } from './output.js';
+import { Child, type Ending } from './run/child.js';
+import { Claim, type Claimed } from './run/claim.js';
+import { Forwarding } from './run/forwarding.js';
+import { withSidecar } from './sidecar.js';
+import { TurnKeeper, type TurnLoss } from './turn-keeper.js';
+
+interface RunOptions extends AddressOptions {
+  readonly queue: string;
+  readonly key: string;
+  readonly wait?: number;
+  readonly lease?: number;
+  readonly consumer?: string;
+  readonly killAfter: number;
+}
+
+const HELP = `
+The command finds KEYTURN_TOKEN, KEYTURN_QUEUE and KEYTURN_KEY in its environment. Give the token to what
+it writes to: a resource that remembers the largest token it saw can refuse a worker whose turn was lost.
+
+While the command runs, the turn is renewed at every third of its lease. Signals go on to the command. If
+the turn is lost, the command is stopped: SIGTERM, and SIGKILL after --kill-after.
+
+Exit codes: that of the command (128 + n when signal n ended it; 127 not found, 126 cannot be run), or
+  ${EXIT.unreachable}  the sidecar cannot be reached
+  ${EXIT.notMyTurn}  the turn did not come within --wait, or the request was declined
+  ${EXIT.turnLost}  the turn was lost while the command ran
+
+A queue that coalesces declines who comes when somebody waits already. Where everybody shall have a turn,
+give the queue "waiting_per_key: unlimited".
+
+Examples:
+  $ keyturn run --queue cron --key nightly-report -- ./report.sh
+  $ keyturn run --queue deploy --key production --wait 10m --lease 1m -- make deploy
+  $ keyturn run --queue cron --key sync --wait 0s -- rsync -a src/ dst/   # or not at all
+`;
+
+/** The longest time that setTimeout takes, in words of people. */
+const LONGEST_WAIT = 24 * 86_400_000;
+
+export function registerRun(program: Command): void {
+  program
+    .command('run')
+    .summary('hold the turn of a key while a command runs')
+    .description('Waits for the turn of a key and runs a command under it: like flock, across machines.')
+    .usage('--queue <queue> --key <key> [options] -- <command> [args...]')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .passThroughOptions()
+    .requiredOption('--queue <queue>', 'the queue', text)
+    .requiredOption('--key <key>', 'the key', text)
+    .option(
+      '--wait <duration>',
+      'how long to wait for the turn; unset: for ever',
+      durationBetween(0, LONGEST_WAIT, '0s to 576h'),
+    )
+    .option(
+      '--lease <duration>',
+      "life of the turn without renewal; unset: the queue's",
+      durationBetween(100, 86_400_000, '100ms to 24h'),
+    )
+    .option('--consumer <id>', 'who holds the turn, for people who look; unset: host and process', text)
+    .option(
+      '--kill-after <duration>',
+      'from SIGTERM to SIGKILL when the turn is lost',
+      durationBetween(0, LONGEST_WAIT, '0s to 576h'),
+      10_000,
+    )
+    .addOption(addressOption())
+    .addHelpText('after', HELP)
+    .action((command: string[], options: RunOptions) => act(() => run(command, options)));
+}
+
+async function run(command: readonly string[], options: RunOptions): Promise<number> {
+  const forwarding = new Forwarding();
+  try {
+    return await withSidecar(options.address, (client) => new Run(client, options, forwarding).run(command));
+  } finally {
+    forwarding.release();
+  }
+}
+
+class Run {
+  readonly #client: KeyturnClient;
+  readonly #options: RunOptions;
+  readonly #forwarding: Forwarding;
+
+  constructor(client: KeyturnClient, options: RunOptions, forwarding: Forwarding) {
+    this.#client = client;
+    this.#options = options;
+    this.#forwarding = forwarding;
+  }
+
+  async run(command: readonly string[]): Promise<number> {
+    const { queue, key, wait, lease, consumer } = this.#options;
+    const consumerId = consumer ?? `${hostname()}:${process.pid}`;
+    const plan = { queue, key, wait, lease, consumerId, ticket: `run-${randomUUID()}` };
+    const claimed = await new Claim(this.#client, plan).wait(this.#forwarding.stop);
+    return claimed.kind === 'turn' ? this.#hold(claimed.turn, command) : this.#noTurn(claimed);
+  }
+
+  async #hold(turn: Turn, [command = '', ...args]: readonly string[]): Promise<number> {
+    const keeper = new TurnKeeper(this.#client, turn);
+    const environment = { KEYTURN_TOKEN: String(turn.token), KEYTURN_QUEUE: turn.queue, KEYTURN_KEY: turn.key };
+    const child = new Child(command, args, { ...process.env, ...environment });
+    keeper.lost.addEventListener('abort', () => this.#stopChild(child, keeper.loss), { once: true });
+    this.#forwarding.to(child);
+    const ending = await child.ended();
+    keeper.stop();
+    if (ending.kind === 'not_started') warn(ending.why);
+    return keeper.loss === undefined ? this.#settle(turn, ending) : EXIT.turnLost;
+  }
+
+  #stopChild(child: Child, loss: TurnLoss | undefined): void {
+    warn(`the turn of ${this.#name} was lost (${loss}): stopping the command`);
+    child.stop(this.#options.killAfter);
+  }
+
+  /** Gives the turn back. What the command did stands in any case, so its exit code does, unless the turn was lost. */
+  async #settle(turn: Turn, { exitCode }: Ending): Promise<number> {
+    const { queue, key, token } = turn;
+    try {
+      await this.#client.deQueue({ queue, key, token, abandoned: exitCode !== 0 });
+      return exitCode;
+    } catch (error) {
+      if (!(error instanceof KeyturnError)) throw error;
+      const lost = error.reason === 'TURN_LOST';
+      warn(`the turn of ${this.#name} could not be given back: ${error.message}`);
+      return lost ? EXIT.turnLost : exitCode;
+    }
+  }
+
+  #noTurn(claimed: Exclude<Claimed, { kind: 'turn' }>): number {
+    if (claimed.kind === 'stopped') return this.#forwarding.exitCode;
+    throw new CommandFailure(
+      claimed.kind === 'declined' ? this.#declined(claimed) : this.#tooLate(claimed),
+      EXIT.notMyTurn,
+    );
+  }
+
+  #declined({ answer }: Extract<Claimed, { kind: 'declined' }>): string {
+    const by = answer.survivorId === undefined ? '' : `: ${plain(answer.survivorId)} stands in`;
+    const again = answer.retryAfter === undefined ? '' : `; try again in ${humanDuration(answer.retryAfter)}`;
+    return `declined for ${this.#name}: ${answer.reason.toUpperCase()}${by}${again}`;
+  }
+
+  #tooLate({ ahead }: Extract<Claimed, { kind: 'too_late' }>): string {
+    const waited = humanDuration(this.#options.wait ?? 0);
+    const why = ahead === 0 ? 'a gate holds it back' : `${ahead} before us`;
+    return `no turn of ${this.#name} within ${waited}: ${why}. "keyturn explain" tells more.`;
+  }
+
+  get #name(): string {
+    return `key ${plain(this.#options.key)} in queue ${this.#options.queue}`;
+  }
+}
+
+function warn(message: string): void {
+  process.stderr.write(`keyturn: ${message}\n`);
+}

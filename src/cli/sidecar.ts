@@ -1,0 +1,64 @@
+import { connect, type KeyturnClient, KeyturnError } from '../grpc/client.js';
+import { EXIT } from './exit-codes.js';
+import { CommandFailure } from './failure.js';
+
+/** Uses the sidecar at an address, and closes the connection whatever happens. Failed calls become {@link CommandFailure}s. */
+export async function withSidecar<T>(address: string, use: (client: KeyturnClient) => Promise<T>): Promise<T> {
+  const client = connect(address);
+  try {
+    return await use(client);
+  } catch (error) {
+    throw commandFailure(error, address);
+  } finally {
+    client.close();
+  }
+}
+
+/** The sidecar did not answer, or is shutting down: it may be back soon, and the same call may be sent again. */
+export function isAway(error: unknown): boolean {
+  return error instanceof KeyturnError && (isUnreachable(error) || error.reason === 'DRAINING');
+}
+
+function isUnreachable({ code, reason }: KeyturnError): boolean {
+  return reason === '' && (code === 'UNAVAILABLE' || code === 'DEADLINE_EXCEEDED');
+}
+
+/** A failed call as people should read it: what went wrong, and what they can do. Other errors stay what they are. */
+export function commandFailure(error: unknown, address: string): unknown {
+  if (!(error instanceof KeyturnError)) return error;
+  if (isUnreachable(error)) return new CommandFailure(unreachable(error, address), EXIT.unreachable);
+  const { text, exitCode } = (REASONS[error.reason] ?? otherwise)(error);
+  return new CommandFailure(text, exitCode);
+}
+
+function unreachable(error: KeyturnError, address: string): string {
+  return (
+    `no answer from a sidecar at ${address} (${error.message}).\n` +
+    'Start one with "keyturn serve", or say where it is with --address or KEYTURN_ADDRESS.'
+  );
+}
+
+interface Told {
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+const REASONS: Readonly<Record<string, (error: KeyturnError) => Told>> = {
+  BAD_REQUEST: (error) => ({ text: badRequest(error), exitCode: EXIT.usage }),
+  TURN_LOST: (error) => ({ text: error.message, exitCode: EXIT.turnLost }),
+  DRAINING: (error) => ({ text: `the sidecar is shutting down: ${error.message}`, exitCode: EXIT.unreachable }),
+  NO_SUCH_QUEUE: (error) => ({
+    text: `${error.message}\n"keyturn queues" lists the queues that there are.`,
+    exitCode: EXIT.failure,
+  }),
+};
+
+function otherwise(error: KeyturnError): Told {
+  const name = error.reason === '' ? error.code : `${error.code}, ${error.reason}`;
+  return { text: `${error.message} (${name})`, exitCode: EXIT.failure };
+}
+
+function badRequest({ message, details }: KeyturnError): string {
+  if (details.violations.length === 0) return message;
+  return details.violations.map(({ field, description }) => `${field}: ${description}`).join('\n');
+}

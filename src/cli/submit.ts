@@ -1,0 +1,200 @@
+import { Buffer } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import type { SubmitResult } from '../coordinator.js';
+import type { ItemCall, KeyturnClient } from '../grpc/client.js';
+import { act } from './action.js';
+import { EXIT } from './exit-codes.js';
+import { CommandFailure } from './failure.js';
+import { type AddressOptions, addressOption, collect, durationBetween, text } from './options.js';
+import { humanDuration, plain } from './output.js';
+import { inputFailure } from './replay/lines.js';
+import { BrokenInput } from './replay/rows.js';
+import { textLines } from './replay/text-lines.js';
+import { withSidecar } from './sidecar.js';
+
+interface SubmitOptions extends AddressOptions {
+  readonly queue: string;
+  readonly key: string;
+  readonly payload?: string;
+  readonly payloadFile?: string;
+  readonly lines?: boolean;
+  readonly itemId?: string;
+  readonly idempotencyKey?: string;
+  readonly header?: readonly string[];
+  readonly delay?: number;
+  readonly waitForRoom: number;
+  readonly json?: boolean;
+}
+
+/** Lines per Submit, and what they may have together: well below the 4 MiB that a server takes. */
+const BATCH = { items: 500, bytes: 1_000_000 };
+
+const HELP = `
+The payload is --payload, or --payload-file, or standard input. With --lines every line of standard input
+that is not blank is an item of its own, in order; with --item-id ID the line n gets the id "ID:n", so that
+the same input sent twice is kept once.
+
+The exit code is ${EXIT.notMyTurn} when an item was declined.
+
+Examples:
+  $ keyturn submit --queue orders --key customer-7 --payload '{"order": 12}'
+  $ keyturn submit --queue mail --key ada@example.org --header kind=welcome --delay 10m < mail.json
+  $ keyturn submit --queue events --key user-1 --lines --item-id import-2026-11 < events.jsonl
+`;
+
+export function registerSubmit(program: Command): void {
+  program
+    .command('submit')
+    .summary('hand messages over for workers to take')
+    .description('Hands messages over for Keyturn to keep until a worker takes them with Acquire.')
+    .requiredOption('--queue <queue>', 'the queue', text)
+    .option('--key <key>', 'the key; unset: no order, no exclusion', '')
+    .option('--payload <text>', 'the message')
+    .option('--payload-file <file>', 'the file that has the message')
+    .option('--lines', 'every line of standard input is an item')
+    .option('--item-id <id>', 'identity of the submission, makes a resend harmless; unset: a new one', text)
+    .option('--idempotency-key <id>', 'business id: once done, not done again', text)
+    .option('--header <name=value>', 'a header, may be given again', collect)
+    .option('--delay <duration>', 'not before this has passed', durationBetween(0, 30 * 86_400_000, '0s to 720h'))
+    .option(
+      '--wait-for-room <duration>',
+      'how long to wait when the queue is full',
+      durationBetween(0, 300_000, '0s to 5m'),
+      0,
+    )
+    .option('--json', 'print each result as a JSON object on a line of its own')
+    .addOption(addressOption())
+    .addHelpText('after', HELP)
+    .action((options: SubmitOptions) => act(() => submit(options)));
+}
+
+async function submit(options: SubmitOptions): Promise<number> {
+  refuseContradictions(options);
+  const template = templateOf(options);
+  return withSidecar(options.address, async (client) => {
+    let exitCode: number = EXIT.ok;
+    for await (const items of batches(options, template)) {
+      const results = await send(client, items, options);
+      for (const result of results) process.stdout.write(show(result, options.json === true));
+      if (results.some(({ decision }) => decision === 'decline')) exitCode = EXIT.notMyTurn;
+    }
+    return exitCode;
+  });
+}
+
+function refuseContradictions({ payload, payloadFile, lines, idempotencyKey }: SubmitOptions): void {
+  const sources = [
+    payload !== undefined && '--payload',
+    payloadFile !== undefined && '--payload-file',
+    lines && '--lines',
+  ];
+  const given = sources.filter((source) => typeof source === 'string');
+  if (given.length > 1) throw new CommandFailure(`${given.join(' and ')} exclude each other`, EXIT.usage);
+  if (lines === true && idempotencyKey !== undefined) {
+    const why =
+      'with --lines every line would have the same --idempotency-key, and all but the first would not be done';
+    throw new CommandFailure(why, EXIT.usage);
+  }
+}
+
+function templateOf({ key, header, delay, idempotencyKey }: SubmitOptions): ItemCall {
+  const headers = new Map((header ?? []).map(headerOf));
+  return { key, headers, delay, idempotencyKey };
+}
+
+function headerOf(given: string): [string, string] {
+  const at = given.indexOf('=');
+  if (at < 1) throw new CommandFailure(`--header ${JSON.stringify(given)}: write name=value`, EXIT.usage);
+  return [given.slice(0, at), given.slice(at + 1)];
+}
+
+async function* batches(options: SubmitOptions, template: ItemCall): AsyncGenerator<readonly ItemCall[]> {
+  if (options.lines === true) yield* lineBatches(options, template);
+  else yield [{ ...template, itemId: options.itemId ?? randomUUID(), payload: await wholePayload(options) }];
+}
+
+async function* lineBatches({ itemId }: SubmitOptions, template: ItemCall): AsyncGenerator<readonly ItemCall[]> {
+  const prefix = itemId ?? randomUUID();
+  let batch: ItemCall[] = [];
+  let bytes = 0;
+  for await (const { line, text } of standardInputLines()) {
+    const payload = Buffer.from(text);
+    batch.push({ ...template, itemId: `${prefix}:${line}`, payload });
+    bytes += payload.length;
+    if (batch.length < BATCH.items && bytes < BATCH.bytes) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function* standardInputLines(): AsyncGenerator<{ readonly line: number; readonly text: string }> {
+  try {
+    yield* textLines(process.stdin);
+  } catch (error) {
+    if (error instanceof BrokenInput) throw new CommandFailure(`standard input, ${error.message}`, EXIT.failure);
+    throw inputFailure('standard input', error);
+  }
+}
+
+async function wholePayload({ payload, payloadFile }: SubmitOptions): Promise<Uint8Array> {
+  if (payload !== undefined) return Buffer.from(payload);
+  const file = payloadFile ?? '-';
+  try {
+    return file === '-' ? await standardInput() : await readFile(file);
+  } catch (error) {
+    throw inputFailure(file, error);
+  }
+}
+
+/** The most that is read: what is above the limit of a payload is refused by the sidecar, with its own words. */
+const LONGEST_PAYLOAD = 2 * 1_048_576;
+
+async function standardInput(): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(Buffer.from(chunk));
+    bytes += chunks.at(-1)?.length ?? 0;
+    if (bytes > LONGEST_PAYLOAD)
+      throw new CommandFailure('standard input is longer than 1 MiB, the limit of a payload', EXIT.usage);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function send(
+  client: KeyturnClient,
+  items: readonly ItemCall[],
+  options: SubmitOptions,
+): Promise<readonly SubmitResult[]> {
+  const { queue, waitForRoom } = options;
+  const { results } = await client.submit({ queue, items, waitForRoom });
+  return results;
+}
+
+function show(result: SubmitResult, json: boolean): string {
+  return json ? `${JSON.stringify(toJson(result))}\n` : `${sentence(result)}\n`;
+}
+
+/** With the names of the contract; durations in ms. */
+function toJson(result: SubmitResult): Readonly<Record<string, unknown>> {
+  const { decision, itemId } = result;
+  if (decision === 'accept') return { item_id: itemId, decision, superseded_id: result.supersededId };
+  const { reason, survivorId, retryAfter } = result;
+  return { item_id: itemId, decision, reason, survivor_id: survivorId, retry_after_ms: retryAfter };
+}
+
+function sentence(result: SubmitResult): string {
+  const id = plain(result.itemId);
+  if (result.decision === 'accept') {
+    return result.supersededId === undefined
+      ? `accepted  ${id}`
+      : `accepted  ${id}  instead of ${plain(result.supersededId)}`;
+  }
+  const by = result.survivorId === undefined ? '' : `  ${plain(result.survivorId)} stands in`;
+  const again = result.retryAfter === undefined ? '' : `  try again in ${humanDuration(result.retryAfter)}`;
+  return `declined  ${id}  ${result.reason.toUpperCase()}${by}${again}`;
+}
