@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { Lane } from './lane.js';
-import { append, isLinked, Link, unlink } from './link.js';
+import { append, Link, unlink } from './link.js';
 
 /** At most this many of the lanes that came to rest last are kept out of the LRU. */
 const NURSERY = 16_384;
@@ -31,26 +31,28 @@ export class IdleLanes {
     return this.#youngCount + this.#old.size;
   }
 
-  has(lane: Lane): boolean {
-    return isLinked(lane) || this.#old.has(lane);
-  }
-
   /** Precondition: the lane came to rest and stands in no list. */
   add(lane: Lane): void {
     append(this.#young, lane);
+    lane.rests = 'young';
     this.#youngCount += 1;
     if (this.#youngCount <= this.#nursery) return;
     const eldest = this.#young.next;
     unlink(eldest);
     this.#youngCount -= 1;
-    if (eldest instanceof Lane) this.#old.set(eldest, true);
+    if (!(eldest instanceof Lane)) throw new TypeError('only lanes rest');
+    eldest.rests = 'old';
+    this.#old.set(eldest, true);
   }
 
-  /** @returns whether it was there */
-  delete(lane: Lane): boolean {
-    if (!isLinked(lane)) return this.#old.delete(lane);
-    unlink(lane);
-    this.#youngCount -= 1;
-    return true;
+  /** To be called before a lane joins any other list: one Link serves them all. */
+  delete(lane: Lane): void {
+    if (lane.rests === undefined) return;
+    if (lane.rests === 'old') this.#old.delete(lane);
+    else {
+      unlink(lane);
+      this.#youngCount -= 1;
+    }
+    lane.rests = undefined;
   }
 }

@@ -134,6 +134,8 @@ export class Lane extends Timer {
   startedAt: number | undefined = undefined;
   /** The number of the key's last arrival in its queue, 0: none. For repeat distances. */
   lastArrival = 0;
+  /** Among which idle lanes it is; unset: it is not idle. Only `IdleLanes` writes it. */
+  rests: 'young' | 'old' | undefined = undefined;
   /** Its state as it is counted, with the moves of that state. Only `show` writes it. */
   row: StateRow = ROWS.INIT;
   constructor(

@@ -88,12 +88,14 @@ function giveTurn(state: CoreState, lane: Lane, head: Caller, now: number): void
 }
 
 function toInit(lane: Lane): void {
-  if (isLinked(lane)) unlink(lane);
+  // An idle lane is linked too: it stays where it is.
+  if (lane.rests === undefined && isLinked(lane)) unlink(lane);
   lane.phase = INIT;
 }
 
 function toDelay(state: CoreState, lane: Lane, until: number, because: Delay['because'], now: number): void {
   if (lane.phase.at !== 'DELAY' || lane.phase.because !== because) lane.phase = { at: 'DELAY', since: now, because };
+  state.idle.delete(lane);
   state.wheel.schedule(lane, until);
 }
 
@@ -101,6 +103,7 @@ function toReady(state: CoreState, lane: Lane, waitsFor: Ready['waitsFor'], now:
   const { queue } = lane;
   if (waitsFor === 'gate' || queue.waiters.size > 0) markDirty(state, queue);
   if (lane.phase.at === 'READY' && lane.phase.waitsFor === waitsFor) return;
+  state.idle.delete(lane);
   if (isLinked(lane)) unlink(lane);
   state.readyOrder += 1;
   lane.phase = { at: 'READY', since: now, order: state.readyOrder, waitsFor };

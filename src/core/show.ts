@@ -18,6 +18,7 @@ export function show(state: CoreState, lane: Lane): void {
   lane.row = now;
   if (was === ROWS.INIT) {
     state.busyLanes += 1;
+    // Those that link it elsewhere have done so before; a lane that parks is in no other list.
     state.idle.delete(lane);
   } else if (now === ROWS.INIT) {
     state.busyLanes -= 1;
@@ -38,7 +39,7 @@ export function countNew(lane: Lane): void {
 
 /** Rejected or answered at once: a lane that was made for an arrival that left no trace goes to rest. */
 export function restIfNew(state: CoreState, lane: Lane): void {
-  if (lane.phase === INIT && lane.line === undefined && !state.idle.has(lane)) rest(state, lane);
+  if (lane.phase === INIT && lane.line === undefined && lane.rests === undefined) rest(state, lane);
 }
 
 export function lineOf(lane: Lane): Line {

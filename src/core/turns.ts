@@ -63,6 +63,7 @@ export function leaseEnd(lease: number, latestEnd: number | undefined, now: numb
 /** Makes a turn the live one of its lane. */
 export function install(state: CoreState, lane: Lane, turn: Turn, due: number): void {
   const queue = lane.queue;
+  state.idle.delete(lane);
   if (isLinked(lane)) unlink(lane);
   lane.phase = turn;
   append(queue.turns, turn);
