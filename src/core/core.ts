@@ -1,18 +1,19 @@
 import { ack } from './ack.js';
 import { acquire, enQueue } from './acquire.js';
 import { awaitItem } from './await.js';
-import { discardDead, discardWaiting, listDeadLetters, redrive } from './dead-letters.js';
+import { discardDead, discardWaiting, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
 import { deQueue } from './dequeue.js';
 import { cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
 import type { Effect } from './effects.js';
 import { explainKey } from './explain.js';
-import { listKeys } from './listing.js';
+import { isKeysToken, listKeys } from './listing.js';
 import { findQueue, isRefusal, openQueue } from './lookup.js';
 import type * as model from './model.js';
 import { nack } from './nack.js';
 import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { finishStep } from './pump.js';
 import type { Queue } from './queue.js';
+import { badRequest } from './refusals.js';
 import { renew } from './renew.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
@@ -36,6 +37,8 @@ export class Core {
 
   constructor(settings: CoordinatorSettings, start: Start) {
     this.#state = new CoreState(settings, start);
+    // People who look for a queue that the configuration names find it, used or not.
+    for (const name of settings.queues.keys()) openQueue(this.#state, name, start.now);
     this.#state.wheel.schedule(this.#state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
   }
 
@@ -160,6 +163,7 @@ export class Core {
     request: views.ListKeysRequest,
     slice: number,
   ): model.Result<Generator<undefined, views.KeyPage> | undefined> {
+    if (!isKeysToken(request.pageToken)) return badPageToken(request.pageToken);
     return this.#with(request.queue, (queue) => queue && listKeys(this.#state, queue, request, slice));
   }
 
@@ -188,6 +192,7 @@ export class Core {
   }
 
   listDeadLetters(request: views.ListDeadLettersRequest): model.Result<views.DeadLetterPage> {
+    if (!isLettersToken(request.pageToken)) return badPageToken(request.pageToken);
     const none = { deadLetters: [], nextPageToken: '' };
     return this.#with(request.queue, (found) => (found ? listDeadLetters(this.#state, found, request) : none));
   }
@@ -237,4 +242,9 @@ export class Core {
     if (isRefusal(queue)) return { ok: false, refusal: queue };
     return this.#with(name, () => run(queue), now);
   }
+}
+
+function badPageToken(token: string): model.Result<never> {
+  const description = `"${token.slice(0, 64)}" is not the next_page_token of an earlier answer`;
+  return { ok: false, refusal: badRequest('page_token', description) };
 }

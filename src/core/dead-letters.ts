@@ -47,6 +47,11 @@ export function listDeadLetters(state: CoreState, queue: Queue, request: ListDea
   return { deadLetters: page, nextPageToken: page.length < letters.length ? String(last) : '' };
 }
 
+/** Whether a token is one of ours. */
+export function isLettersToken(token: string): boolean {
+  return /^\d{0,15}$/.test(token);
+}
+
 function letterView(state: CoreState, letter: DeadLetter): DeadLetterView {
   const { item, key, cause, diedAt } = letter;
   return {

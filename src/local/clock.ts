@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks';
+
 /** Time as the loop sees it. The only source of time in the embedded coordinator; tests put their own in its place. */
 export interface Clock {
   /** Monotonic, ms since an arbitrary origin, with fractions. */

@@ -90,12 +90,12 @@ export class LocalCoordinator implements Coordinator {
     this.#drained ??= new Promise((resolve) => {
       this.#loop.core.drain(this.#loop.now());
       const end = () => {
+        this.#loop.onSettled = undefined;
         resolve({ liveTurns: this.#loop.core.liveTurns, lostItems: this.#loop.core.keptItems });
       };
       const callOff = this.#clock.after(timeout, end);
       this.#loop.onSettled = () => {
         if (this.#loop.core.liveTurns > 0) return;
-        this.#loop.onSettled = undefined;
         callOff();
         end();
       };
