@@ -21,13 +21,9 @@ export class Problems {
     else this.#more += 1;
   }
 
-  get any(): boolean {
-    return this.#list.length > 0;
-  }
-
   /** @throws ConfigError when there is a problem */
   throwIfAny(): void {
-    if (this.any) throw new ConfigError(this.#list, this.#more);
+    if (this.#list.length > 0) throw new ConfigError(this.#list, this.#more);
   }
 }
 

@@ -57,9 +57,16 @@ function inCode(value: YamlValue): string {
   return `\`{ ${parts.join(', ')} }\``;
 }
 
+/** Columns are as wide as their widest cell, so that the text can be read as it is. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`);
-  return `${lines.join('\n')}\n`;
+  const cells = [head, ...rows].map((row) => row.map(escaped));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const [first = '', ...others] = cells.map((row) => line(row.map((cell, column) => cell.padEnd(widths[column] ?? 0))));
+  return [first, line(widths.map((width) => '-'.repeat(width))), ...others, ''].join('\n');
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
 }
 
 function escaped(cell: string): string {

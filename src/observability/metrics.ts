@@ -1,10 +1,11 @@
 /** EVERY metric of Keyturn, in one list. The numbers are the coordinator's; they are read once per scrape. */
+import { setImmediate } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Coordinator, CoordinatorStats, HistogramView } from '../coordinator.js';
 import { CallDurations, type FinishedCall } from './call-durations.js';
 import { type HistogramSample, type Labels, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
 import { type LabelledStats, QueueLabels } from './queue-label.js';
-import type { Totals } from './sum-stats.js';
+import type { Totals } from './stats-sum.js';
 
 export interface MetricsOptions {
   readonly coordinator: Pick<Coordinator, 'stats'>;
@@ -17,7 +18,12 @@ export interface Metrics {
   /** Called once for every finished call. */
   observe(call: FinishedCall): void;
   /** The text of a scrape. */
-  render(): Promise<{ readonly contentType: string; readonly body: string }>;
+  render(): Promise<Exposition>;
+}
+
+export interface Exposition {
+  readonly contentType: string;
+  readonly body: string;
 }
 
 interface QueueMetric {
@@ -147,13 +153,29 @@ export function createMetrics({ coordinator, version, sessions }: MetricsOptions
   for (const metric of QUEUE_METRICS) registerQueueMetric(registry, metric, () => scrape.queues);
   registerProcessMetrics(registry, { calls, sessions, version, stats: () => scrape.stats });
   collectDefaultMetrics({ register: registry });
+  let running: Promise<Exposition> | undefined;
   return {
     observe: (call) => calls.observe(call),
-    async render() {
+    // Scrapes at the same time share one text: they would only cost the workers, and mix their numbers.
+    render() {
+      if (running !== undefined) return running;
       scrape = read();
-      return { contentType: registry.contentType, body: await registry.metrics() };
+      running = renderInSteps(registry).finally(() => {
+        running = undefined;
+      });
+      return running;
     },
   };
+}
+
+/** With many queues the text is 10,000 lines: calls are answered between one metric and the next. */
+async function renderInSteps(registry: Registry): Promise<Exposition> {
+  const parts: string[] = [];
+  for (const { name } of registry.getMetricsAsArray()) {
+    parts.push(await registry.getSingleMetricAsString(name));
+    await setImmediate();
+  }
+  return { contentType: registry.contentType, body: `${parts.join('\n\n')}\n` };
 }
 
 function registerQueueMetric(

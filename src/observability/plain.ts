@@ -50,7 +50,9 @@ export function plainHistogram({ registry, ...described }: Described, samples: (
   new PlainHistogram({ ...described, registers: [registry] }, samples);
 }
 
-type MetricLine = Awaited<ReturnType<Histogram['get']>>['values'][number];
+type Answer = Awaited<ReturnType<Histogram['get']>>;
+/** The library writes shared labels once for all lines that have the same object; its types do not show them. */
+type MetricLine = Answer['values'][number] & { readonly sharedLabels: Labels };
 
 /** prom-client takes observations, not counts per bucket; so the answer to "what are your values" is given here. */
 class PlainHistogram extends Histogram {
@@ -64,26 +66,27 @@ class PlainHistogram extends Histogram {
     this.#empty = new Histogram({ ...configuration, registers: [] });
   }
 
-  override async get(): ReturnType<Histogram['get']> {
+  /** What the registry asks when it makes text, and `get()` too; the types of the library do not show it. */
+  async getForPromString(): Promise<Answer> {
     const described = await this.#empty.get();
-    return { ...described, values: [...this.#samples()].flatMap((sample) => [...lines(described.name, sample)]) };
-  }
-
-  /** What the registry asks when it makes text; the types of the library do not show it. */
-  getForPromString(): ReturnType<Histogram['get']> {
-    return this.get();
+    const values: MetricLine[] = [];
+    for (const sample of this.#samples()) addLines(values, described.name, sample);
+    return { ...described, values };
   }
 }
 
-function* lines(name: string, { labels, view }: HistogramSample): Iterable<MetricLine> {
+function addLines(lines: MetricLine[], name: string, { labels: sharedLabels, view }: HistogramSample): void {
+  const add = (metricName: string, value: number, labels: { readonly le?: number | string }): void => {
+    lines.push({ metricName, labels, value, sharedLabels });
+  };
   let below = 0;
-  for (const [index, bound] of view.bounds.entries()) {
+  for (const [index, le] of view.bounds.entries()) {
     below += view.counts[index] ?? 0;
-    yield { metricName: `${name}_bucket`, labels: { ...labels, le: bound }, value: below };
+    add(`${name}_bucket`, below, { le });
   }
   // Not `view.count`: the last bucket and the count must agree whatever happens.
   below += view.counts[view.bounds.length] ?? 0;
-  yield { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: below };
-  yield { metricName: `${name}_sum`, labels, value: view.sum };
-  yield { metricName: `${name}_count`, labels, value: below };
+  add(`${name}_bucket`, below, { le: '+Inf' });
+  add(`${name}_sum`, view.sum, {});
+  add(`${name}_count`, below, {});
 }

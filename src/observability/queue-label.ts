@@ -1,6 +1,6 @@
 /** Which queue is shown under its own name: at most 100 are, the rest is summed up as `other`. */
 import type { QueueStats } from '../coordinator.js';
-import { countersOf, NO_STATS, sumStats, type Totals } from './sum-stats.js';
+import { StatsSum, type Totals } from './stats-sum.js';
 
 export interface LabelledStats {
   readonly label: string;
@@ -19,7 +19,7 @@ export class QueueLabels {
   /** As they were seen last. */
   #others = new Map<string, QueueStats>();
   /** What queues in `other` had counted when they were forgotten: its counters must never go back. */
-  #gone: Totals | undefined;
+  #gone: StatsSum | undefined;
 
   label(queues: readonly QueueStats[]): readonly LabelledStats[] {
     const others = new Map<string, QueueStats>();
@@ -31,9 +31,15 @@ export class QueueLabels {
       else others.set(name, stats);
     }
     this.#remember(others);
-    const parts = this.#gone === undefined ? [...others.values()] : [this.#gone, ...others.values()];
-    if (parts.length > 0) result.push({ label: OTHER, stats: parts.reduce<Totals>(sumStats, NO_STATS) });
+    if (this.#gone !== undefined || others.size > 0) result.push({ label: OTHER, stats: this.#sumOf(others) });
     return result;
+  }
+
+  #sumOf(others: ReadonlyMap<string, QueueStats>): Totals {
+    const sum = new StatsSum();
+    if (this.#gone !== undefined) sum.addCounters(this.#gone.totals());
+    for (const stats of others.values()) sum.add(stats);
+    return sum.totals();
   }
 
   #isNamed(name: string, present: ReadonlySet<string>): boolean {
@@ -57,7 +63,8 @@ export class QueueLabels {
       const now = others.get(name);
       // Fewer decisions than before: it was forgotten and made anew in between.
       if (now !== undefined && decisionsOf(now) >= decisionsOf(before)) continue;
-      this.#gone = sumStats(this.#gone ?? NO_STATS, countersOf(before));
+      this.#gone ??= new StatsSum();
+      this.#gone.addCounters(before);
     }
     this.#others = others;
   }
