@@ -28,10 +28,14 @@ export function sources(folder: string): readonly TextFile[] {
 
 /** What git knows: committed or staged. */
 export function tracked(): readonly TextFile[] {
+  return trackedPaths().map(read);
+}
+
+export function trackedPaths(): readonly string[] {
   // A checkout may belong to another user than the one who runs the tests; git refuses that unless it is told.
   const args = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached'];
   const paths = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 64 * 1_048_576 }).split('\0');
-  return paths.filter((path) => path !== '' && isThere(path)).map(read);
+  return paths.filter((path) => path !== '' && isThere(path));
 }
 
 function isThere(path: string): boolean {
