@@ -1,0 +1,55 @@
+/** The house keeps its rules: who imports whom, what the core must not know, how files are named and how long they are. */
+import { strictEqual } from 'node:assert/strict';
+import { test } from 'node:test';
+import { read, sources, tracked } from './project/repository.js';
+import { checkRooms, runTimeCycles } from './project/rooms.js';
+import { checkNames, checkNoAny, checkPurity, checkSizes } from './project/style.js';
+import { checkTraces } from './project/traces.js';
+
+const src = sources('src');
+const all = [...src, ...sources('test'), ...sources('bench')];
+
+function nothingWrong(found: readonly string[]): void {
+  strictEqual(found.join('\n'), '');
+}
+
+test('there is something to look at', () => {
+  strictEqual(src.length > 60, true, `${src.length} files below src`);
+  strictEqual(tracked().length > 80, true, `${tracked().length} tracked files`);
+});
+
+test('every room imports only what it may', () => {
+  nothingWrong(checkRooms(src, productionDependencies()));
+});
+
+test('no cycle of rooms at run time', () => {
+  nothingWrong(runTimeCycles(src));
+});
+
+test('the core knows no clock, chance, promise, timer, process or console', () => {
+  nothingWrong(checkPurity(src.filter(({ path }) => path.startsWith('src/core/'))));
+});
+
+test('no any', () => {
+  nothingWrong(checkNoAny(all));
+});
+
+test('no file of src has 400 lines', () => {
+  nothingWrong(checkSizes(src));
+});
+
+test('no file is called utils, common or index', () => {
+  nothingWrong(checkNames(all.map(({ path }) => path)));
+});
+
+test('no tracked file names a path of a machine or the host of a package registry', () => {
+  nothingWrong(checkTraces(tracked(), process.env['npm_config_registry']));
+});
+
+function productionDependencies(): readonly string[] {
+  const manifest: unknown = JSON.parse(read('package.json').text);
+  const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+    typeof value === 'object' && value !== null;
+  const dependencies = isRecord(manifest) ? manifest['dependencies'] : undefined;
+  return isRecord(dependencies) ? Object.keys(dependencies) : [];
+}

@@ -1,0 +1,127 @@
+/** Who may import whom. */
+import { posix } from 'node:path';
+import type { TextFile } from './repository.js';
+import { type Import, sourceWords } from './source-words.js';
+
+const ROOMS = ['main', 'cli', 'config', 'port', 'core', 'local', 'grpc', 'gen', 'http', 'observability'] as const;
+export type Room = (typeof ROOMS)[number];
+
+interface Rule {
+  /** Besides itself. */
+  readonly rooms: readonly Room[];
+  /** Packages, and `node:` for all of Node's own modules; `any`: whatever production depends on. */
+  readonly packages: readonly string[] | 'any';
+}
+
+const RULES: Readonly<Record<Room, Rule>> = {
+  main: { rooms: ['cli'], packages: ['commander'] },
+  cli: { rooms: ['config', 'port', 'core', 'local', 'grpc', 'http', 'observability'], packages: 'any' },
+  config: { rooms: ['port', 'core'], packages: ['node:', 'yaml'] },
+  port: { rooms: ['core'], packages: [] },
+  core: { rooms: [], packages: ['lru-cache'] },
+  local: { rooms: ['port', 'core'], packages: ['node:'] },
+  grpc: { rooms: ['port', 'gen'], packages: 'any' },
+  gen: { rooms: [], packages: 'any' },
+  http: { rooms: ['port'], packages: ['node:'] },
+  observability: { rooms: ['port'], packages: 'any' },
+};
+
+/** Configuration knows the words and the built-in values of the core, not its machine. */
+const CORE_FOR_CONFIG = ['src/core/limits.ts', 'src/core/model.ts', 'src/core/policy.ts', 'src/core/settings.ts'];
+
+/** Generated types stop here: what converts, the services, what starts them, the client. */
+const MAY_SEE_GENERATED =
+  /^src\/grpc\/(convert(-[a-z]+)?|client(-[a-z]+)?|[a-z]+-service|watch-events|server|status)\.ts$/;
+
+/** @returns the room of a file below `src/`, or undefined when it stands in none */
+export function roomOf(path: string): Room | undefined {
+  if (path === 'src/main.ts') return 'main';
+  if (path === 'src/coordinator.ts') return 'port';
+  if (path.startsWith('src/grpc/gen/')) return 'gen';
+  const folder = path.match(/^src\/([a-z]+)\//)?.[1];
+  return ROOMS.find((room) => room === folder && room !== 'main' && room !== 'port' && room !== 'gen');
+}
+
+/** @returns what is wrong, one sentence each */
+export function checkRooms(files: readonly TextFile[], production: readonly string[]): readonly string[] {
+  return files.flatMap((file) => {
+    const room = roomOf(file.path);
+    if (room === undefined) return [`${file.path}: stands in no room; the rooms are ${ROOMS.join(', ')}`];
+    return sourceWords(file.text).imports.flatMap((found) => {
+      const wrong = checkImport(file.path, room, found, production);
+      return wrong === undefined ? [] : [`${file.path}:${found.line}: ${wrong}`];
+    });
+  });
+}
+
+function checkImport(from: string, room: Room, { specifier }: Import, production: readonly string[]) {
+  return specifier.startsWith('.')
+    ? checkFile(from, room, targetOf(from, specifier))
+    : checkPackage(room, specifier, production);
+}
+
+function checkFile(from: string, room: Room, target: string): string | undefined {
+  const there = roomOf(target);
+  if (there === undefined) return `${target} stands in no room`;
+  if (there !== room && !RULES[room].rooms.includes(there)) return `${room} may not import ${there} (${target})`;
+  if (room === 'config' && there === 'core' && !CORE_FOR_CONFIG.includes(target))
+    return `config may import only the words and built-in values of core, not ${target}`;
+  if (there === 'gen' && room === 'grpc' && !MAY_SEE_GENERATED.test(from))
+    return `generated code stops at the conversion, the services and the client; this is none of them`;
+  return undefined;
+}
+
+function checkPackage(room: Room, specifier: string, production: readonly string[]): string | undefined {
+  const { packages } = RULES[room];
+  const name = packageOf(specifier);
+  if (packages !== 'any') return packages.includes(name) ? undefined : `${room} may not import ${specifier}`;
+  if (name === 'node:' || production.includes(name)) return undefined;
+  return `${specifier} is not among the production dependencies`;
+}
+
+function packageOf(specifier: string): string {
+  if (specifier.startsWith('node:')) return 'node:';
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function targetOf(from: string, specifier: string): string {
+  return posix.join(posix.dirname(from), specifier).replace(/\.js$/, '.ts');
+}
+
+/** @returns the cycles of rooms that would be there at run time, as `a -> b -> a` */
+export function runTimeCycles(files: readonly TextFile[]): readonly string[] {
+  const edges = files.map(({ path, text }) => {
+    const targets = sourceWords(text).imports.filter(
+      ({ specifier, typeOnly }) => specifier.startsWith('.') && !typeOnly,
+    );
+    return { path, targets: targets.map(({ specifier }) => targetOf(path, specifier)) };
+  });
+  const ofRooms = new Map<string, Set<string>>();
+  for (const { path, targets } of edges) {
+    const from = roomOf(path) ?? path;
+    const known = ofRooms.get(from) ?? new Set();
+    for (const target of targets.map((file) => roomOf(file) ?? file)) if (target !== from) known.add(target);
+    ofRooms.set(from, known);
+  }
+  return cyclesOf(ofRooms);
+}
+
+/** Depth first; one cycle for each edge that leads back. */
+function cyclesOf(graph: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+  const cycles: string[] = [];
+  const done = new Set<string>();
+  const visit = (node: string, path: readonly string[]): void => {
+    if (path.includes(node)) {
+      cycles.push([...path.slice(path.indexOf(node)), node].join(' -> '));
+      return;
+    }
+    if (done.has(node)) return;
+    for (const next of graph.get(node) ?? []) visit(next, [...path, node]);
+    done.add(node);
+  };
+  for (const node of graph.keys()) visit(node, []);
+  return cycles;
+}

@@ -1,0 +1,82 @@
+/** What a source file imports and which words it uses; comments and the insides of strings do not count. */
+import { parse } from '@babel/parser';
+
+export interface Import {
+  readonly specifier: string;
+  readonly line: number;
+  /** Gone at run time: the whole declaration is `import type` or `export type`. */
+  readonly typeOnly: boolean;
+}
+
+export interface Word {
+  readonly text: string;
+  readonly line: number;
+  /** The words and signs right before it and after it. */
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface SourceWords {
+  readonly imports: readonly Import[];
+  readonly words: readonly Word[];
+}
+
+export function sourceWords(text: string): SourceWords {
+  const file = parse(text, { sourceType: 'module', plugins: ['typescript'], tokens: true });
+  const tokens = (file.tokens ?? []).filter(isToken).filter(({ type }) => typeof type !== 'string');
+  return { imports: [...declared(file.program.body), ...called(tokens)], words: wordsOf(tokens) };
+}
+
+type Statement = ReturnType<typeof parse>['program']['body'][number];
+
+function declared(statements: readonly Statement[]): Import[] {
+  const imports: Import[] = [];
+  for (const statement of statements) {
+    const line = statement.loc?.start.line ?? 0;
+    if (statement.type === 'ImportDeclaration') {
+      imports.push({ specifier: statement.source.value, line, typeOnly: statement.importKind === 'type' });
+    } else if (statement.type === 'ExportNamedDeclaration' || statement.type === 'ExportAllDeclaration') {
+      const specifier = statement.source?.value;
+      if (specifier !== undefined) imports.push({ specifier, line, typeOnly: statement.exportKind === 'type' });
+    }
+  }
+  return imports;
+}
+
+/** `import('…')`, as an expression or as a type. The two are not told apart: both count as needed at run time. */
+function called(tokens: readonly Token[]): Import[] {
+  return tokens.flatMap((token, at) => {
+    const argument = tokens[at + 2];
+    if (textOf(token) !== 'import' || textOf(tokens[at + 1]) !== '(' || argument === undefined) return [];
+    return [{ specifier: String(argument.value), line: token.loc.start.line, typeOnly: false }];
+  });
+}
+
+function wordsOf(tokens: readonly Token[]): Word[] {
+  return tokens.flatMap((token, at) => {
+    if (isQuoted(token) || typeof token.value !== 'string') return [];
+    const before = textOf(tokens[at - 1]);
+    return [{ text: token.value, line: token.loc.start.line, before, after: textOf(tokens[at + 1]) }];
+  });
+}
+
+interface Token {
+  /** A string: a comment. */
+  readonly type: string | { readonly label: string };
+  readonly value: unknown;
+  readonly loc: { readonly start: { readonly line: number } };
+}
+
+/** The parser's own types leave its tokens open. */
+function isToken(token: unknown): token is Token {
+  return typeof token === 'object' && token !== null && 'type' in token && 'value' in token && 'loc' in token;
+}
+
+function isQuoted({ type }: Token): boolean {
+  return typeof type !== 'string' && ['string', 'template', 'regexp'].includes(type.label);
+}
+
+function textOf(token: Token | undefined): string {
+  if (token === undefined || typeof token.type === 'string') return '';
+  return typeof token.value === 'string' && !isQuoted(token) ? token.value : token.type.label;
+}

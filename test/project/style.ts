@@ -1,0 +1,71 @@
+/** What is not written here. */
+import type { TextFile } from './repository.js';
+import { sourceWords, type Word } from './source-words.js';
+
+/** The core is a function of state, command and now: each of these would be a second input, or a second writer. */
+const BANNED_IN_CORE: ReadonlySet<string> = new Set([
+  'async',
+  'await',
+  'clearInterval',
+  'clearTimeout',
+  'console',
+  'crypto',
+  'Date',
+  'fetch',
+  'global',
+  'globalThis',
+  'performance',
+  'process',
+  'Promise',
+  'queueMicrotask',
+  'setImmediate',
+  'setInterval',
+  'setTimeout',
+]);
+
+const LONGEST_FILE = 400;
+
+/** Rooms for what belongs nowhere, and files that only hand on what others have. */
+const NAMES_OF_NOTHING: ReadonlySet<string> = new Set(['util', 'utils', 'common', 'helpers', 'misc', 'index']);
+
+export function checkPurity(files: readonly TextFile[]): readonly string[] {
+  return inWords(files, (word, words, at) => {
+    if (BANNED_IN_CORE.has(word.text)) return `the core knows no ${word.text}`;
+    const isRandom = word.text === 'Math' && words[at + 1]?.text === 'random';
+    return isRandom ? 'the core draws its random numbers from its seed, not from Math.random' : undefined;
+  });
+}
+
+export function checkNoAny(files: readonly TextFile[]): readonly string[] {
+  return inWords(files, ({ text, before }) => {
+    const isProperty = before === '.' || before === '?.';
+    return text === 'any' && !isProperty ? 'any switches the compiler off; say what it is, or unknown' : undefined;
+  });
+}
+
+function inWords(
+  files: readonly TextFile[],
+  judge: (word: Word, words: readonly Word[], at: number) => string | undefined,
+): readonly string[] {
+  return files.flatMap(({ path, text }) => {
+    const { words } = sourceWords(text);
+    return words.flatMap((word, at) => {
+      const wrong = judge(word, words, at);
+      return wrong === undefined ? [] : [`${path}:${word.line}: ${wrong}`];
+    });
+  });
+}
+
+export function checkSizes(files: readonly TextFile[]): readonly string[] {
+  return files.flatMap(({ path, text }) => {
+    const lines = text.split('\n').length - 1;
+    return lines >= LONGEST_FILE ? [`${path}: has ${lines} lines; below ${LONGEST_FILE} is allowed`] : [];
+  });
+}
+
+export function checkNames(paths: readonly string[]): readonly string[] {
+  return paths.flatMap((path) => {
+    const bad = path.split('/').find((part) => NAMES_OF_NOTHING.has(part.replace(/\..*$/, '')));
+    return bad === undefined ? [] : [`${path}: ${bad} says nothing about what is in it`];
+  });
+}
