@@ -41,6 +41,7 @@ export function enQueue(world: World, request: EnQueueRequest, reply: Reply<EnQu
   return world.step(() => knownTicket(world, lane, asked) ?? arrival(world, lane, asked)).waiting;
 }
 
+/** Runs inside a step of the world. */
 export function acquireKey(
   world: World,
   request: AcquireRequest & { readonly key: string },
@@ -60,8 +61,7 @@ export function acquireKey(
       refuse: (refusal) => reply.refuse(refusal),
     },
   };
-  return world.step(() => knownTicket(world, lane, asked) ?? join(world, lane, asked, lane.line.length, undefined))
-    .waiting;
+  return (knownTicket(world, lane, asked) ?? join(world, lane, asked, lane.line.length, undefined)).waiting;
 }
 
 const ANSWERED = { waiting: undefined } as const;

@@ -1,10 +1,16 @@
-/** The dumb reference: Acquire without a key. */
+/** The dumb reference: Acquire. */
 import type { AcquireAnswer, AcquireRequest, Reply, Waiting } from '../../src/coordinator.js';
+import { acquireKey } from './reference-callers.js';
 import type { Lane, LiveTurn, WaitingAcquire } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 /** Runs inside a step of the world. */
-export function dispatch(world: World, request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
+export function acquire(world: World, request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
+  const { key } = request;
+  return key === undefined ? dispatch(world, request, reply) : acquireKey(world, { ...request, key }, reply);
+}
+
+function dispatch(world: World, request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
   for (const name of request.queues) world.queue(name);
   const live = liveTurnsOf(world, request);
   if (live.length > 0) {

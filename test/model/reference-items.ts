@@ -170,15 +170,8 @@ function newRecord(world: World, content: NewItem, id: string, victim: Entry | u
 export function awaitItem(world: World, request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting {
   return world.step(() => {
     const item = world.findItem(world.queue(request.queue), request.itemId);
-    if (item === undefined) {
-      reply.answer({ state: 'unknown', result: undefined, error: undefined, attempt: 0 });
-      return undefined;
-    }
-    const answer = () => {
-      const { state, result, lastError: error, attempts: attempt } = item;
-      reply.answer({ state, result, error, attempt });
-    };
-    if (request.wait === 0 || (item.state !== 'waiting' && item.state !== 'in_flight')) {
+    const answer = () => void reply.answer(stateOfItem(item));
+    if (request.wait === 0 || (item?.state !== 'waiting' && item?.state !== 'in_flight')) {
       answer();
       return undefined;
     }
@@ -194,4 +187,10 @@ export function awaitItem(world: World, request: AwaitRequest, reply: Reply<Awai
     world.awaits.push(waiting);
     return { cancel: () => world.step(leave) };
   });
+}
+
+export function stateOfItem(item: ItemRecord | undefined): AwaitAnswer {
+  if (item === undefined) return { state: 'unknown', result: undefined, error: undefined, attempt: 0 };
+  const { state, result, lastError: error, attempts: attempt } = item;
+  return { state, result, error, attempt };
 }

@@ -13,7 +13,7 @@ import type {
   TurnRef,
   Waiting,
 } from '../../src/coordinator.js';
-import { dispatch } from './reference-dispatch.js';
+import { acquire } from './reference-dispatch.js';
 import { checkBatch, submitAll } from './reference-items.js';
 import type { Lane, LiveTurn, SettlingCall } from './reference-state.js';
 import type { World } from './reference-world.js';
@@ -87,7 +87,7 @@ function goOn(world: World, followUps: readonly SubmitResult[], request: AckRequ
     reply.answer({ followUps, next: undefined });
     return undefined;
   }
-  return dispatch(world, request.next, {
+  return acquire(world, request.next, {
     answer: (next) => reply.answer({ followUps, next }),
     refuse: (refusal) => reply.refuse(refusal),
   });

@@ -2,6 +2,7 @@
 import type {
   AcquireAnswer,
   AcquireRequest,
+  AwaitAnswer,
   Coordinator,
   CoordinatorSettings,
   ItemChoice,
@@ -10,9 +11,9 @@ import type {
   Waiting,
 } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
-import { acquireKey, deQueue, enQueue } from './reference-callers.js';
-import { dispatch } from './reference-dispatch.js';
-import { awaitItem, submit } from './reference-items.js';
+import { deQueue, enQueue } from './reference-callers.js';
+import { acquire } from './reference-dispatch.js';
+import { awaitItem, stateOfItem, submit } from './reference-items.js';
 import { ack, nack, renew } from './reference-settling.js';
 import { type Entry, type ItemRecord, type Lane, nameOf, stateOf } from './reference-state.js';
 import { World } from './reference-world.js';
@@ -35,9 +36,7 @@ export class Reference implements Worked {
   awaitItem: Coordinator['awaitItem'] = (request, reply) => awaitItem(this.#world, request, reply);
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
-    const { key } = request;
-    if (key !== undefined) return acquireKey(this.#world, { ...request, key }, reply);
-    return this.#world.step(() => dispatch(this.#world, request, reply));
+    return this.#world.step(() => acquire(this.#world, request, reply));
   }
 
   // ---- what people do
@@ -141,14 +140,26 @@ export class Reference implements Worked {
     };
   }
 
-  listQueue(name: string): { waitingCallers: number; waitingItems: number; liveTurns: number; deadLetters: number } {
-    const { lanes, dead } = this.#world.queue(name);
+  /** What Await would say at once. */
+  itemState(queue: string, id: string): AwaitAnswer {
+    return stateOfItem(this.#world.findItem(this.#world.queue(queue), id));
+  }
+
+  listQueue(name: string): {
+    waitingCallers: number;
+    waitingItems: number;
+    liveTurns: number;
+    deadLetters: number;
+    paused: boolean;
+  } {
+    const { lanes, dead, paused } = this.#world.queue(name);
     const waiting = lanes.flatMap((lane) => lane.line);
     return {
       waitingCallers: waiting.filter((entry) => entry.kind === 'caller').length,
       waitingItems: waiting.filter((entry) => entry.kind === 'item').length,
       liveTurns: lanes.filter((lane) => lane.turn !== undefined).length,
       deadLetters: dead.length,
+      paused,
     };
   }
 }
