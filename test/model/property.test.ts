@@ -79,11 +79,11 @@ const ABOUT: Readonly<Record<string, About>> = {
 
 /** Seconds of all runs together are bounded by the numbers above, not by a clock: the same runs on every machine. */
 async function holds(name: string, about: About, property: (scenario: Scenario) => Promise<void>): Promise<void> {
-  const seed = Number(env['KEYTURN_SEED'] ?? 20_260_101);
-  const path = env['KEYTURN_PATH'];
+  const { KEYTURN_SEED, KEYTURN_PATH: path, KEYTURN_RUNS } = env;
+  const seed = Number(KEYTURN_SEED ?? 20_260_101);
   const details = await fc.check(fc.asyncProperty(scenarios(about.mix, about.most), property), {
     seed,
-    numRuns: Number(env['KEYTURN_RUNS'] ?? about.runs),
+    numRuns: Number(KEYTURN_RUNS ?? about.runs),
     ...(path === undefined ? {} : { path, endOnFailure: true }),
   });
   if (!details.failed) return;

@@ -55,6 +55,11 @@ export class FakeClock implements Clock {
     this.#wallMinusNow += ms;
   }
 
+  /** Lets `ms` pass in which the process does not run: no timer does, they are late afterwards. */
+  skip(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Lets `ms` pass: first what is due `soon`, then every timer at its moment, each followed by what it wants soon. */
   advance(ms: number): void {
     const end = this.#now + ms;
