@@ -252,6 +252,24 @@ const policyPart: fc.Arbitrary<Partial<Policy>> = fc
   })
   .map((part) => part);
 
+/** The first choice of each setting: what a scenario that was made small is left with. */
+export const SIMPLEST_POLICY: Partial<Policy> = {
+  whenFull: 'decline',
+  lease: 2_003,
+  wait: 307,
+  onWaitTimeout: 'block',
+  ticketTtl: 701,
+  minInterval: 0,
+  whenTooSoon: 'wait',
+  retry: { maxAttempts: 10, initial: 1_013, factor: 2, max: 30_029, jitter: 'none' },
+  onDeadLetter: 'skip',
+  delivery: 'at_least_once',
+  idempotencyTtl: 0,
+  resultTtl: 4_001,
+  maxWaiting: 1_000_000,
+  maxDeadLetters: 10_000,
+};
+
 /** What a scenario is mostly about: the weights of its commands. */
 export type Mix = Partial<Record<CommandName, number>>;
 

@@ -91,7 +91,7 @@ function repeatAccept(world: World, lane: Lane, turn: LiveTurn, asked: Asked): H
     turn.consumerId = asked.consumerId;
     turn.lease = asked.lease ?? lane.queue.policy.lease;
     world.handOver(lane, turn);
-    if (!asked.call.accept(turnView(lane, turn, world.wall))) world.hold(lane, turn);
+    if (!asked.call.accept(turnView(lane, turn, world.wall))) world.wasNotDelivered(lane, turn);
     return ANSWERED;
   }
   asked.call.accept(turnView(lane, turn, world.wall));
@@ -183,8 +183,7 @@ function stay(world: World, lane: Lane, entry: CallerEntry, asked: Asked): Handl
 
 function waitEnds(world: World, lane: Lane, entry: CallerEntry): void {
   if (takesOver(world, lane, entry)) {
-    world.endTurn(lane, { cause: 'taken_over' });
-    world.settle();
+    world.takeOver(lane);
     if (!lane.line.includes(entry)) return;
   }
   const { ahead, retryAfter } = world.place(lane, lane.line.indexOf(entry));
@@ -193,7 +192,7 @@ function waitEnds(world: World, lane: Lane, entry: CallerEntry): void {
   call?.block(ahead, retryAfter);
 }
 
-/** S16 */
+/** S16; nobody is driven out for one who could not start anyway. */
 function takesOver(world: World, lane: Lane, entry: CallerEntry): boolean {
   const { onWaitTimeout, wait } = lane.queue.policy;
   const { turn } = lane;
@@ -202,7 +201,8 @@ function takesOver(world: World, lane: Lane, entry: CallerEntry): boolean {
     lane.line[0] === entry &&
     world.now - entry.arrivedAt >= wait &&
     turn?.caller !== undefined &&
-    world.now - turn.startedAt >= wait
+    world.now - turn.startedAt >= wait &&
+    world.couldStartInstead(lane)
   );
 }
 
@@ -272,6 +272,10 @@ function byTicket(
   const ended = lane.settlements.findLast((one) => one.ticket === ticket);
   if (place === undefined && ended !== undefined && ended.cause !== 'settled') {
     reply.refuse({ kind: 'turn_lost', queue: request.queue, key: request.key, cause: ended.cause });
+    return;
+  }
+  if (place === undefined && ended?.call === 'dequeue' && ended.manner === `${request.abandoned}`) {
+    reply.answer(ended.answer as DeQueueAnswer); // what DeQueue stored
     return;
   }
   if (place?.kind === 'caller') {

@@ -62,7 +62,7 @@ function repeatDeliveries(
   const held = live.filter(({ turn }) => turn.heldForTicket !== undefined);
   for (const { lane, turn } of held) world.handOver(lane, turn);
   if (reply.answer({ deliveries: live.map(({ lane, turn }) => world.delivery(lane, turn)) })) return;
-  for (const { lane, turn } of held) world.hold(lane, turn);
+  for (const { lane, turn } of held) world.wasNotDelivered(lane, turn);
 }
 
 function replaceOlder(world: World, { consumerId, ticket }: AcquireRequest): void {

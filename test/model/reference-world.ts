@@ -40,6 +40,7 @@ export class World {
   submits: WaitingSubmit[] = [];
   serial = 0;
   #timers: Timer[] = [];
+  readonly #undelivered: (() => void)[] = [];
   #now: number;
   readonly #holdEnds: number;
   #lastToken: number;
@@ -123,7 +124,7 @@ export class World {
   step<T>(command: () => T): T {
     this.#catchUp();
     const value = command();
-    this.settle();
+    this.#comeToRest();
     this.#arm();
     return value;
   }
@@ -149,9 +150,18 @@ export class World {
       this.#now = Math.max(this.#now, next.at);
       this.cancel(next);
       next.run();
-      this.settle();
+      this.#comeToRest();
     }
     this.#now = this.clock.now();
+  }
+
+  /** An answer that could not be delivered is known only after the command that made it. */
+  #comeToRest(): void {
+    this.settle();
+    for (let next = this.#undelivered.shift(); next !== undefined; next = this.#undelivered.shift()) {
+      next();
+      this.settle();
+    }
   }
 
   #arm(): void {
@@ -189,18 +199,38 @@ export class World {
   }
 
   gateOpen(queue: ModelQueue): boolean {
-    return (
-      !queue.paused &&
-      this.#now >= this.#holdEnds &&
-      this.#now >= this.#rateOpens(queue) &&
-      this.#liveTurns(queue) < (queue.maxInFlight ?? Number.POSITIVE_INFINITY)
-    );
+    return this.#gateOpens(queue) <= this.#now;
+  }
+
+  /** Infinity: nobody knows when. The first gate that is closed is the one that is told of. */
+  #gateOpens(queue: ModelQueue): number {
+    if (queue.paused) return Number.POSITIVE_INFINITY;
+    if (this.#now < this.#holdEnds) return this.#holdEnds;
+    const full = this.#liveTurns(queue) >= (queue.maxInFlight ?? Number.POSITIVE_INFINITY);
+    return full ? Number.POSITIVE_INFINITY : this.#rateOpens(queue);
+  }
+
+  /** Whether the next turn of this key could start if its live one were not. */
+  couldStartInstead(lane: Lane): boolean {
+    const { turn } = lane;
+    lane.turn = undefined;
+    const could = delayedUntil(lane) <= this.#now && this.gateOpen(lane.queue);
+    lane.turn = turn;
+    return could;
+  }
+
+  /** The freed place is the next one's own: it does not line up at the gate for it. */
+  takeOver(lane: Lane): void {
+    this.endTurn(lane, { cause: 'taken_over' });
+    while (lane.turn === undefined && lane.readyAt !== undefined && lane.line[0]?.kind === 'caller') this.#start(lane);
+    this.settle();
   }
 
   retryAfter(lane: Lane): number {
-    const moments = [delayedUntil(lane), this.#holdEnds, this.#rateOpens(lane.queue)];
-    const opens = moments.find((moment) => moment > this.#now);
-    return lane.parked || opens === undefined ? NOBODY_KNOWS : opens - this.#now;
+    const delay = delayedUntil(lane) - this.#now;
+    const gate = this.#gateOpens(lane.queue) - this.#now;
+    const left = lane.parked ? 0 : delay > 0 ? delay : gate;
+    return left > 0 && left < Number.POSITIVE_INFINITY ? left : NOBODY_KNOWS;
   }
 
   #watchGate(queue: ModelQueue): void {
@@ -290,6 +320,7 @@ export class World {
   /** Its life begins: lease and `max_hold` run from here. */
   handOver(lane: Lane, turn: LiveTurn): void {
     turn.heldForTicket = undefined;
+    turn.startedAt = this.#now;
     turn.holdUntil = this.#now + (lane.queue.policy.maxHold ?? Number.POSITIVE_INFINITY);
     this.extend(lane, turn, turn.lease);
   }
@@ -329,8 +360,30 @@ export class World {
   #giveToCaller(lane: Lane, turn: LiveTurn, entry: CallerEntry): void {
     this.handOver(lane, turn);
     if (entry.call?.accept(turnView(lane, turn, this.wall)) !== false) return;
-    if (entry.ticket === undefined) this.endTurn(lane, { cause: 'unknown' });
-    else this.hold(lane, turn);
+    this.wasNotDelivered(lane, turn);
+  }
+
+  wasNotDelivered(lane: Lane, turn: LiveTurn): void {
+    this.#undelivered.push(() => this.#takeBack(lane, turn));
+  }
+
+  /** S13. The turn may have ended meanwhile. */
+  #takeBack(lane: Lane, turn: LiveTurn): void {
+    if (lane.turn !== turn) return;
+    if ((turn.caller?.ticket ?? turn.dispatchTicket) !== undefined) this.hold(lane, turn);
+    else
+      this.#giveBack(
+        lane,
+        this.endTurn(lane, { cause: 'settled' }).items.map((item) => this.#revive(lane, item)),
+      );
+  }
+
+  /** at_most_once: it was done because it was handed out, and it was not. */
+  #revive(lane: Lane, item: ItemRecord): ItemRecord {
+    const { done } = lane.queue;
+    lane.queue.done = done.filter((one) => one.key !== lane.key || one.idempotencyKey !== item.content.idempotencyKey);
+    item.forgetAt = undefined;
+    return item;
   }
 
   #startItems(lane: Lane): void {
@@ -390,13 +443,8 @@ export class World {
     this.acquires = this.acquires.filter((one) => one !== acquire);
     this.cancel(acquire.timer);
     if (acquire.answer(acquire.basket.map(({ delivery }) => delivery))) return true;
-    for (const { lane, turn } of acquire.basket) this.#undeliverable(lane, turn);
+    for (const { lane, turn } of acquire.basket) this.wasNotDelivered(lane, turn);
     return true;
-  }
-
-  #undeliverable(lane: Lane, turn: LiveTurn): void {
-    if (turn.dispatchTicket === undefined) this.release(lane, { cause: 'unknown' });
-    else this.hold(lane, turn);
   }
 
   #serveSubmits(): boolean {
@@ -441,10 +489,13 @@ export class World {
 
   /** Items go back at the head, in order; no attempt counted. How many went back. */
   release(lane: Lane, how: HowItEnded): number {
-    const back = this.#unfinished(this.endTurn(lane, how));
-    for (const item of back) item.attempts -= 1;
-    this.#putBack(lane, back);
-    return back.length;
+    return this.#giveBack(lane, this.#unfinished(this.endTurn(lane, how)));
+  }
+
+  #giveBack(lane: Lane, items: readonly ItemRecord[]): number {
+    for (const item of items) item.attempts -= 1;
+    this.#putBack(lane, items);
+    return items.length;
   }
 
   /** Items go back for another attempt, or die. */

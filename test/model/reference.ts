@@ -123,7 +123,7 @@ export class Reference implements Worked {
 
   /** The part of ExplainKey that is compared. */
   explainKey(queue: string, key: string): Explained {
-    const lane = this.#lane(queue, key);
+    const lane = this.#world.step(() => this.#lane(queue, key));
     const { turn } = lane;
     return {
       state: stateOf(lane, this.#world.now),

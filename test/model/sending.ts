@@ -1,6 +1,6 @@
 /** Turns the commands of a scenario into calls, on one side. Tokens differ between sides, so each finds its own. */
 import type { TurnRef } from '../../src/coordinator.js';
-import { acquireRequest, bytes, newItem } from '../support/builders.js';
+import { acquireRequest, bytes, enQueueRequest, newItem } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import type { FakeClock } from '../support/fake-clock.js';
 import type { Calls } from '../support/observed.js';
@@ -113,7 +113,7 @@ function sender(one: Side, command: CallCommand): Made['send'] | undefined {
   switch (command.type) {
     case 'enQueue': {
       const { consumer: consumerId, ...rest } = command;
-      return ({ calls }, call) => void call.waits(calls.enQueue({ ...rest, consumerId }, call));
+      return ({ calls }, call) => void call.waits(calls.enQueue(enQueueRequest({ ...rest, consumerId }), call));
     }
     case 'leave': {
       const { queue, key, ticket, abandoned } = command;

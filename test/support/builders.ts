@@ -48,6 +48,7 @@ export function enQueueRequest(change: Partial<EnQueueRequest> = {}): EnQueueReq
     consumerId: 'worker',
     ticket: undefined,
     wait: undefined,
+    maxWait: undefined,
     lease: undefined,
     idempotencyKey: undefined,
     ...change,

@@ -13,7 +13,7 @@ export class Call<T> implements Reply<T> {
   #cancelled = false;
 
   /** `deliverable` false: the one who asked is gone, and the server notices only when it answers. */
-  constructor(private readonly deliverable: boolean = true) {}
+  constructor(readonly deliverable: boolean = true) {}
 
   answer(value: T): boolean {
     this.#settle({ answer: value });
