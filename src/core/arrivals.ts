@@ -12,6 +12,7 @@ import { delayOf, resolve } from './resolve.js';
 import { countIn, countOut, lineOf, restIfNew, show, takeOut, tell } from './show.js';
 import { after, type CoreState } from './state.js';
 import { ROWS } from './table.js';
+import { takeOverIfMay } from './take-over.js';
 import { handOver, startTurn } from './turns.js';
 
 /** One that arrives by EnQueue or by Acquire with a key. */
@@ -219,7 +220,8 @@ function retryAfter(state: CoreState, lane: Lane, ahead: number, now: number): n
 /** A ticket comes back: to its turn, or to its place. */
 function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now: number): Caller | undefined {
   if (known instanceof Turn) {
-    if (!known.handedOver) {
+    if (known.handedOver) known.known = true;
+    else {
       known.consumerId = arrival.consumerId;
       handOver(state, known, arrival.lease, now);
     }
@@ -235,7 +237,7 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
     state.wheel.schedule(known, after(now, arrival.wait));
     return known;
   }
-  answerAndStay(state, known, now);
+  endWait(state, known, now);
   return undefined;
 }
 
@@ -259,8 +261,10 @@ export function refuseCancelled(state: CoreState, caller: Caller): void {
   if (caller.asker !== undefined) refuse(state, caller.asker, CANCELLED);
 }
 
-/** Its wait is over and nothing came of it: BLOCK; without a ticket it has left. */
+/** Its wait is over: take-over, or BLOCK; without a ticket it has left then. */
 export function endWait(state: CoreState, caller: Caller, now: number): void {
+  takeOverIfMay(state, caller, now);
+  if (!isWaiting(caller)) return;
   if (caller.ticket !== undefined) return answerAndStay(state, caller, now);
   answerNotYet(state, caller, now);
   giveUp(state, caller, now);

@@ -81,5 +81,8 @@ function stateOfItem(queue: Queue | undefined, id: string, now: number): AwaitAn
   if (letter !== undefined) {
     return { state: 'dead', result: undefined, error: letter.item.lastError, attempt: letter.item.attempts };
   }
-  return queue.finished.get(id, now) ?? UNKNOWN;
+  const finished = queue.finished.get(id, now);
+  if (finished === undefined) return UNKNOWN;
+  const { state, result, error, attempt } = finished;
+  return { state, result, error, attempt };
 }

@@ -92,7 +92,8 @@ function comeBack(state: CoreState, ticket: DispatchTicket, request: AcquireRequ
     catchUp(state, lane, now);
     const turn = turnOf(lane);
     if (turn?.token !== token) continue;
-    if (!turn.handedOver) handOver(state, turn, request.lease, now);
+    if (turn.handedOver) turn.known = true;
+    else handOver(state, turn, request.lease, now);
     deliveries.push(deliveryView(state, turn));
   }
   return deliveries;

@@ -24,6 +24,8 @@ export const ADOPTED: Cargo = Object.freeze({ kind: 'adopted' });
  */
 export class Turn extends Link {
   renewals = 0;
+  /** It was handed over before its ticket asked again: its holder has it, whatever becomes of the repeated answer. */
+  known = false;
   constructor(
     readonly lane: Lane,
     readonly token: number,

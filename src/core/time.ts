@@ -3,16 +3,14 @@ import { endWait, giveUp } from './arrivals.js';
 import { AwaitWaiter, endAwait } from './await.js';
 import { endWaiter } from './dispatch.js';
 import { expire } from './expiry.js';
-import { closedGate, markDirty } from './gates.js';
-import { Lane, LOST, turnOf } from './lane.js';
+import { markDirty } from './gates.js';
+import { Lane } from './lane.js';
 import { Caller } from './line.js';
 import { keepHouse } from './lookup.js';
 import { GateTimer } from './queue.js';
-import { delayOf, resolve } from './resolve.js';
 import { RoomWaiter, refuseWaiter } from './room.js';
 import { type CoreState, Housekeeping } from './state.js';
 import type { Timer } from './timing-wheel.js';
-import { endTurn } from './turns.js';
 
 /** How often the house is kept, ms. */
 export const HOUSEKEEPING = 10_000;
@@ -38,26 +36,5 @@ function callerDue(state: CoreState, caller: Caller, now: number): void {
     if (moves.ticket_ends !== 'nothing') giveUp(state, caller, now);
     return;
   }
-  if (moves.wait_ends !== 'leave') return;
-  if (moves.take_over === 'end_turn' && mayTakeOver(state, caller, now)) takeOver(state, caller.lane, now);
-  if (caller.lane.queue.callers.has(caller)) endWait(state, caller, now);
-}
-
-/** S16. Nobody is driven out for one who could not start anyway. */
-function mayTakeOver(state: CoreState, caller: Caller, now: number): boolean {
-  const { lane } = caller;
-  const { policy } = lane.queue;
-  const turn = turnOf(lane);
-  if (policy.onWaitTimeout !== 'take_over' || turn?.cargo.kind !== 'caller' || lane.line?.head !== caller) return false;
-  if (now - caller.arrivedAt < policy.wait || now - turn.since < policy.wait) return false;
-  const gate = closedGate(state, lane.queue, now);
-  return delayOf(lane, caller, now) === undefined && (gate === undefined || gate.why === 'max_in_flight');
-}
-
-function takeOver(state: CoreState, lane: Lane, now: number): void {
-  const turn = turnOf(lane);
-  if (turn === undefined) return;
-  endTurn(state, turn, 'taken_over', LOST.taken_over, now);
-  // The freed place is its own: it does not line up at the gate for it.
-  resolve(state, lane, now, true);
+  if (moves.wait_ends === 'leave') endWait(state, caller, now);
 }

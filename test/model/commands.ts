@@ -1,0 +1,287 @@
+/** Random scenarios as plain data, so that a failing one can be printed and made smaller. */
+import fc from 'fast-check';
+import type { NackKind, Policy } from '../../src/coordinator.js';
+
+export const QUEUES = ['q', 'r'] as const;
+export const KEYS = ['a', 'b', 'c'] as const;
+export type QueueName = (typeof QUEUES)[number];
+
+export interface ItemPart {
+  readonly key: string;
+  readonly id: string;
+  readonly idempotencyKey: string | undefined;
+  readonly delay: number;
+}
+
+export interface AcquirePart {
+  readonly queues: readonly QueueName[];
+  readonly key: string | undefined;
+  readonly consumer: string;
+  readonly ticket: string | undefined;
+  readonly maxTurns: number;
+  readonly maxItems: number;
+  readonly wait: number;
+  readonly lease: number | undefined;
+  readonly deliverable: boolean;
+}
+
+/** `turn` and `call` count back from the newest that was seen. */
+export type Command =
+  | {
+      readonly type: 'enQueue';
+      readonly queue: QueueName;
+      readonly key: string;
+      readonly consumer: string;
+      readonly ticket: string | undefined;
+      readonly wait: number | undefined;
+      readonly lease: number | undefined;
+      readonly idempotencyKey: string | undefined;
+      readonly deliverable: boolean;
+    }
+  | { readonly type: 'deQueue'; readonly turn: number; readonly abandoned: boolean; readonly result: string }
+  | {
+      readonly type: 'leave';
+      readonly queue: QueueName;
+      readonly key: string;
+      readonly ticket: string;
+      readonly abandoned: boolean;
+    }
+  | {
+      readonly type: 'submit';
+      readonly queue: QueueName;
+      readonly items: readonly ItemPart[];
+      readonly waitForRoom: number;
+    }
+  | ({ readonly type: 'acquire' } & AcquirePart)
+  | {
+      readonly type: 'ack';
+      readonly turn: number;
+      readonly result: string;
+      readonly followUps: readonly { readonly queue: QueueName; readonly item: ItemPart }[];
+      readonly next: AcquirePart | undefined;
+    }
+  | {
+      readonly type: 'nack';
+      readonly turn: number;
+      readonly kind: NackKind;
+      readonly delay: number | undefined;
+      readonly done: number;
+    }
+  /** Acks a turn that no command settled before. */
+  | { readonly type: 'settleOnce'; readonly turn: number; readonly result: string }
+  | { readonly type: 'renew'; readonly turns: readonly number[]; readonly lease: number | undefined }
+  | { readonly type: 'await'; readonly queue: QueueName; readonly id: string; readonly wait: number }
+  | { readonly type: 'cancel'; readonly call: number; readonly leave: boolean }
+  | { readonly type: 'again'; readonly call: number }
+  | { readonly type: 'evict' | 'resumeKey'; readonly queue: QueueName; readonly key: string }
+  | { readonly type: 'pause' | 'resume'; readonly queue: QueueName }
+  | { readonly type: 'maxInFlight'; readonly queue: QueueName; readonly most: number | undefined }
+  | {
+      readonly type: 'redrive' | 'discard';
+      readonly queue: QueueName;
+      readonly key: string | undefined;
+      readonly ids: readonly string[];
+      readonly waiting: boolean;
+    }
+  | { readonly type: 'advance'; readonly ms: number };
+
+export interface Scenario {
+  readonly policies: Readonly<Record<QueueName, Partial<Policy>>>;
+  readonly startupHold: number;
+  readonly commands: readonly Command[];
+}
+
+const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
+const queue = oneOf(...QUEUES, 'q' as const);
+const key = oneOf(...KEYS, 'a' as const);
+const consumer = oneOf('c0', 'c1', 'c2');
+const ticket = oneOf(undefined, undefined, 't0', 't1');
+const deliverable = fc.nat(19).map((roll) => roll !== 0);
+export const IDS: readonly string[] = Array.from({ length: 24 }, (_, index) => `i${index}`);
+
+// Durations are primes of very different sizes, so that two moments that nothing connects rarely fall together.
+const lease = oneOf(undefined, 1_009, 5_003, 41_011);
+const wait = oneOf(0, 0, 211, 1_511, 7_013);
+const delay = oneOf(0, 0, 0, 613, 3_001);
+
+/** The content follows from the id, mostly, so that repeats are repeats. */
+const item: fc.Arbitrary<ItemPart> = fc
+  .record({ number: fc.nat(IDS.length - 1), odd: fc.nat(39), delay })
+  .map(({ number, odd, delay: after }) => ({
+    id: IDS[number] ?? 'i0',
+    key: odd === 0 ? 'b' : ([...KEYS, 'a', ''][number % 5] ?? 'a'),
+    idempotencyKey: number % 3 === 0 ? `b${number % 2}` : undefined,
+    delay: after,
+  }));
+
+const acquirePart: fc.Arbitrary<AcquirePart> = fc
+  .record({
+    both: fc.boolean(),
+    queue,
+    key: oneOf(undefined, undefined, undefined, ...KEYS),
+    consumer,
+    ticket,
+    maxTurns: oneOf(1, 1, 2, 5),
+    maxItems: oneOf(1, 1, 2, 5),
+    wait,
+    lease,
+    deliverable,
+  })
+  .map(({ both, queue: one, ...rest }) => ({
+    ...rest,
+    queues: rest.key === undefined ? queuesOf(rest.ticket, both, one) : [one],
+  }));
+
+/** One ticket of dispatch is always for the same queues, as that of a client that retries. */
+function queuesOf(ofTicket: string | undefined, both: boolean, one: QueueName): readonly QueueName[] {
+  if (ofTicket !== undefined) return ofTicket === 't0' ? QUEUES : ['q'];
+  return both ? QUEUES : [one];
+}
+
+const turn = oneOf(0, 0, 0, 0, 1, 1, 2, 3, 5, 8);
+
+const commands = {
+  enQueue: fc.record({
+    type: fc.constant('enQueue' as const),
+    queue,
+    key,
+    consumer,
+    ticket,
+    wait: oneOf(undefined, 0, 0, 211, 1_511, 7_013),
+    lease,
+    idempotencyKey: oneOf(undefined, undefined, undefined, 'b0', 'b1'),
+    deliverable,
+  }),
+  deQueue: fc.record({
+    type: fc.constant('deQueue' as const),
+    turn,
+    abandoned: fc.boolean(),
+    result: oneOf('', 'r1', 'r2'),
+  }),
+  leave: fc.record({
+    type: fc.constant('leave' as const),
+    queue,
+    key,
+    ticket: oneOf('t0', 't1'),
+    abandoned: fc.boolean(),
+  }),
+  submit: fc.record({
+    type: fc.constant('submit' as const),
+    queue,
+    items: fc.array(item, { minLength: 1, maxLength: 5, size: 'max' }),
+    waitForRoom: oneOf(0, 0, 2_003),
+  }),
+  acquire: acquirePart.map((part) => ({ type: 'acquire' as const, ...part, key: undefined })),
+  acquireKey: fc
+    .tuple(acquirePart, queue, key)
+    .map(([part, one, its]) => ({ type: 'acquire' as const, ...part, queues: [one], key: its })),
+  ack: fc.record({
+    type: fc.constant('ack' as const),
+    turn,
+    result: oneOf('', 'r1', 'r2'),
+    followUps: fc.oneof(
+      { weight: 3, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.array(fc.record({ queue, item }), { minLength: 1, maxLength: 3, size: 'max' }) },
+    ),
+    next: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: acquirePart }),
+  }),
+  settleOnce: fc.record({ type: fc.constant('settleOnce' as const), turn, result: oneOf('', 'r1') }),
+  nack: fc.record({
+    type: fc.constant('nack' as const),
+    turn,
+    kind: oneOf<NackKind>('retry', 'retry', 'release', 'dead_letter'),
+    delay: oneOf(undefined, undefined, 0, 419),
+    done: oneOf(0, 0, 0, 1, 2),
+  }),
+  renew: fc.record({
+    type: fc.constant('renew' as const),
+    turns: fc.array(turn, { minLength: 1, maxLength: 3, size: 'max' }),
+    lease,
+  }),
+  await: fc.record({ type: fc.constant('await' as const), queue, id: oneOf(...IDS), wait }),
+  cancel: fc.record({ type: fc.constant('cancel' as const), call: fc.nat(4), leave: fc.boolean() }),
+  again: fc.record({ type: fc.constant('again' as const), call: fc.nat(6) }),
+  evict: fc.record({ type: fc.constant('evict' as const), queue, key }),
+  resumeKey: fc.record({ type: fc.constant('resumeKey' as const), queue, key: oneOf(...KEYS, '') }),
+  pause: fc.record({ type: oneOf('pause' as const, 'resume' as const, 'resume' as const), queue }),
+  maxInFlight: fc.record({ type: fc.constant('maxInFlight' as const), queue, most: oneOf(undefined, 1, 3) }),
+  people: fc.record({
+    type: oneOf('redrive' as const, 'redrive' as const, 'discard' as const),
+    queue,
+    key: oneOf(undefined, undefined, ...KEYS, ''),
+    ids: fc.oneof(fc.constant([]), fc.array(oneOf(...IDS), { minLength: 1, maxLength: 6, size: 'max' })),
+    waiting: fc.boolean(),
+  }),
+  advance: fc.record({
+    type: fc.constant('advance' as const),
+    ms: fc.oneof(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 5_000 }), fc.constant(30_011)),
+  }),
+} satisfies Record<string, fc.Arbitrary<Command>>;
+
+export type CommandName = keyof typeof commands;
+
+const policyPart: fc.Arbitrary<Partial<Policy>> = fc
+  .record({
+    waitingPerKey: oneOf<Policy['waitingPerKey']>(undefined, 1, 2, 'unlimited'),
+    whenFull: oneOf('decline' as const, 'decline' as const, 'replace' as const),
+    lease: oneOf(2_003, 9_001, 60_013),
+    maxHold: oneOf(undefined, undefined, undefined, 12_007),
+    wait: oneOf(307, 2_503),
+    onWaitTimeout: oneOf('block' as const, 'block' as const, 'take_over' as const),
+    ticketTtl: oneOf(701, 10_007),
+    minInterval: oneOf(0, 0, 0, 907),
+    whenTooSoon: oneOf('wait' as const, 'decline' as const),
+    rate: oneOf(undefined, undefined, undefined, { perSecond: 2, burst: 1 }, { perSecond: 1, burst: 3 }),
+    maxInFlight: oneOf(undefined, undefined, undefined, 1, 2),
+    retry: oneOf(
+      { maxAttempts: 10, initial: 1_013, factor: 2, max: 30_029, jitter: 'none' as const },
+      { maxAttempts: 1, initial: 1_013, factor: 2, max: 30_029, jitter: 'none' as const },
+      { maxAttempts: 2, initial: 503, factor: 3, max: 1_021, jitter: 'none' as const },
+    ),
+    onDeadLetter: oneOf('skip' as const, 'skip' as const, 'park' as const),
+    delivery: oneOf(
+      'at_least_once' as const,
+      'at_least_once' as const,
+      'at_least_once' as const,
+      'at_most_once' as const,
+    ),
+    idempotencyTtl: oneOf(0, 15_013),
+    resultTtl: oneOf(4_001, 600_011),
+    maxWaiting: oneOf(1_000_000, 1_000_000, 1_000_000, 6),
+    maxDeadLetters: oneOf(10_000, 10_000, 1),
+  })
+  .map((part) => part);
+
+/** The first choice of each setting: what a scenario that was made small is left with. */
+export const SIMPLEST_POLICY: Partial<Policy> = {
+  whenFull: 'decline',
+  lease: 2_003,
+  wait: 307,
+  onWaitTimeout: 'block',
+  ticketTtl: 701,
+  minInterval: 0,
+  whenTooSoon: 'wait',
+  retry: { maxAttempts: 10, initial: 1_013, factor: 2, max: 30_029, jitter: 'none' },
+  onDeadLetter: 'skip',
+  delivery: 'at_least_once',
+  idempotencyTtl: 0,
+  resultTtl: 4_001,
+  maxWaiting: 1_000_000,
+  maxDeadLetters: 10_000,
+};
+
+/** What a scenario is mostly about: the weights of its commands. */
+export type Mix = Partial<Record<CommandName, number>>;
+
+export function scenarios(mix: Mix, most: number): fc.Arbitrary<Scenario> {
+  const weighted = Object.entries(mix).map(([name, weight]) => ({
+    weight,
+    arbitrary: commands[name as CommandName] as fc.Arbitrary<Command>, // the keys of Mix are those of commands
+  }));
+  return fc.record({
+    policies: fc.record({ q: policyPart, r: policyPart }),
+    startupHold: oneOf(0, 0, 0, 0, 0, 3_301),
+    // Without `size` fast-check would hardly go beyond ten commands.
+    commands: fc.array(fc.oneof(...weighted), { minLength: 1, maxLength: most, size: 'max' }),
+  });
+}

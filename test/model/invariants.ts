@@ -1,0 +1,71 @@
+/** What must be true after every step, whatever the reference thinks. I1, I3 and I5 are the ledger's. */
+import assert from 'node:assert/strict';
+import type { ItemState, Policy } from '../../src/coordinator.js';
+import type { Command, QueueName, Scenario } from './commands.js';
+import type { Seen } from './people.js';
+import type { Side } from './sending.js';
+
+const FINISHED: readonly ItemState[] = ['done', 'superseded', 'discarded', 'unknown'];
+
+/** Follows one coordinator from outside through a scenario. */
+export class Invariants {
+  readonly #states = new Map<string, ItemState>();
+  readonly #cameBack = new Set<string>();
+
+  constructor(
+    private readonly scenario: Scenario,
+    private readonly side: Side,
+  ) {}
+
+  check(queue: QueueName, seen: Seen): void {
+    const policy = this.scenario.policies[queue];
+    for (const { id, state, attempt } of seen.items) {
+      if (state === 'in_flight' || state === 'dead' || attempt > 0) this.#cameBack.add(`${queue}/${id}`);
+      if (state === 'unknown') this.#cameBack.delete(`${queue}/${id}`);
+    }
+    this.#bounded(queue, seen, policy);
+    this.#nobodyIsHeldUp(queue, seen, policy);
+    this.#nothingIsLost(queue, seen);
+  }
+
+  /** I2. Callers of Acquire with a key are not counted and cannot be told apart: scenarios with them say nothing. */
+  #bounded(queue: string, { keys }: Seen, { waitingPerKey, whenFull }: Partial<Policy>): void {
+    if (typeof waitingPerKey !== 'number' || this.scenario.commands.some(bringsItsOwnMessage)) return;
+    for (const { line } of keys) {
+      const counted = line.filter(({ kind, id }) => kind === 'caller' || !this.#cameBack.has(`${queue}/${id}`));
+      assert.ok(counted.length <= waitingPerKey, `I2: ${counted.length} wait in a line (${whenFull})`);
+    }
+  }
+
+  /** I4, seen from outside: no key waits for a worker while a worker waits for a key and no gate is between them. */
+  #nobodyIsHeldUp(queue: string, { keys, counts }: Seen, { rate, maxInFlight }: Partial<Policy>): void {
+    const gated = counts.paused || this.scenario.startupHold > 0 || rate !== undefined;
+    const limited = maxInFlight !== undefined || this.scenario.commands.some(({ type }) => type === 'maxInFlight');
+    if (gated || limited || !this.side.made.some((made) => made.asksFor.includes(queue) && made.call.open)) return;
+    for (const { state, line } of keys) assert.ok(state !== 'READY', `I4: ${line[0]?.id} waits and so does a worker`);
+  }
+
+  /** I6: from one look to the next, an item goes where items may go. */
+  #nothingIsLost(queue: string, { items }: Seen): void {
+    for (const { id, state } of items) {
+      const before = this.#states.get(`${queue}/${id}`) ?? 'unknown';
+      const mayVanish = FINISHED.includes(before) || this.#hasShortMemory(queue);
+      assert.ok(state !== 'unknown' || mayVanish, `I6: ${id} was ${before} and is lost`);
+      assert.ok(
+        before !== 'done' || FINISHED.includes(state) || this.#hasShortMemory(queue),
+        `I6: ${id} is done twice`,
+      );
+      this.#states.set(`${queue}/${id}`, state);
+    }
+  }
+
+  /** Items may finish, be forgotten and come anew between two looks. */
+  #hasShortMemory(queue: string): boolean {
+    return (this.scenario.policies[queue as QueueName].resultTtl ?? 0) < 60_000; // the callers give names of queues
+  }
+}
+
+function bringsItsOwnMessage(command: Command): boolean {
+  if (command.type === 'acquire') return command.key !== undefined;
+  return command.type === 'ack' && command.next?.key !== undefined;
+}

@@ -1,0 +1,127 @@
+/** Drives two sides through one scenario and compares everything that can be seen. */
+import assert from 'node:assert/strict';
+import type { Coordinator, CoordinatorSettings, Limits, TurnRef } from '../../src/coordinator.js';
+import type { Clock } from '../../src/local/clock.js';
+import { settings } from '../support/builders.js';
+import type { Call } from '../support/call.js';
+import { FakeClock } from '../support/fake-clock.js';
+import { Ledger } from '../support/ledger.js';
+import { type Calls, observed } from '../support/observed.js';
+import { type Command, QUEUES, type QueueName, type Scenario } from './commands.js';
+import { modelPeople, type People, realPeople, type Seen } from './people.js';
+import { Reference } from './reference.js';
+import { apply, type Side } from './sending.js';
+
+export type MakeCoordinator = (settings: CoordinatorSettings, clock: Clock) => Coordinator;
+
+function side(name: string, clock: FakeClock, calls: Calls, people: People): Side {
+  return { name, clock, calls, people, made: [], turns: [], settled: new Set(), tokens: [] };
+}
+
+export function realSide(make: MakeCoordinator, scenario: Scenario, limits: Partial<Limits> = {}): Side {
+  const clock = new FakeClock();
+  const coordinator = make(settingsOf(scenario, limits), clock);
+  const policies: Readonly<Record<string, Scenario['policies'][QueueName]>> = scenario.policies;
+  const ledger = new Ledger((queue) => policies[queue]?.onWaitTimeout === 'take_over');
+  return side('coordinator', clock, observed(coordinator, ledger, clock), realPeople(coordinator, ledger));
+}
+
+export function modelSide(scenario: Scenario): Side {
+  const clock = new FakeClock();
+  const reference = new Reference(settingsOf(scenario, {}), clock);
+  return side('reference', clock, reference, modelPeople(reference));
+}
+
+function settingsOf({ policies, startupHold }: Scenario, limits: Partial<Limits>): CoordinatorSettings {
+  // A large memory of idle lanes costs more to set up than a scenario takes to run.
+  return settings({ queues: policies, startupHold, limits: { idleLanes: 1_000, ...limits } });
+}
+
+/** Two that must not be told apart by anybody outside. */
+export class Pair {
+  constructor(
+    readonly real: Side,
+    readonly model: Side,
+    /** Looks at every queue after every step. */
+    readonly seen?: (queue: QueueName, seen: Seen) => void,
+  ) {}
+
+  async run(commands: readonly Command[]): Promise<void> {
+    for (const command of commands) await this.step(command);
+  }
+
+  async step(command: Command): Promise<void> {
+    const results: unknown[] = [];
+    for (const one of [this.real, this.model]) {
+      results.push(normal(await apply(one, command), one));
+      one.clock.turn();
+    }
+    assert.deepEqual(results[0], results[1], `what ${command.type} told the person`);
+    this.#compareCalls();
+    for (const queue of QUEUES) {
+      const [real, model] = [await this.real.people.see(queue), await this.model.people.see(queue)];
+      assert.deepEqual(normal(real, this.real), normal(model, this.model), `queue ${queue}`);
+      this.seen?.(queue, real);
+    }
+    this.#compareTokens();
+  }
+
+  #compareCalls(): void {
+    for (const [index, real] of this.real.made.entries()) {
+      const model = this.model.made[index];
+      if (real.compared || model === undefined) continue;
+      const [one, other] = [normal(real.call.outcome, this.real), normal(model.call.outcome, this.model)];
+      assert.deepEqual(one, other, `answer to call ${index}`);
+      real.compared = !real.call.open;
+      if (!real.call.deliverable) continue; // nobody got to know these turns
+      const [mine, theirs] = [turnsIn(real.call.outcome), turnsIn(model.call.outcome)];
+      this.real.turns.push(...mine);
+      this.model.turns.push(...theirs);
+    }
+  }
+
+  /** Tokens are compared by their order, not by their numbers. */
+  #compareTokens(): void {
+    const order = (tokens: readonly number[]) =>
+      tokens.map((_, index) => index).sort((a, b) => at(tokens, a) - at(tokens, b));
+    assert.deepEqual(order(this.real.tokens), order(this.model.tokens), 'I5: tokens grow with the turns');
+  }
+}
+
+function at(list: readonly number[], index: number): number {
+  return list[index] ?? 0;
+}
+
+function turnsIn(outcome: Call<unknown>['outcome']): TurnRef[] {
+  const found: TurnRef[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
+    if ('token' in value && 'queue' in value && 'key' in value) found.push(value as TurnRef); // its three fields
+    for (const part of Object.values(value)) visit(part);
+  };
+  visit(outcome);
+  return found;
+}
+
+/** The words for people and the numbers that no promise fixes. */
+const NOT_COMPARED = new Set(['description', 'violations', 'subject', 'limit']);
+
+/** The same value on both sides exactly when they mean the same: tokens by when they were first seen. */
+function normal(value: unknown, one: Side): unknown {
+  if (value instanceof Uint8Array) return value.length === 0 ? undefined : Buffer.from(value).toString('latin1');
+  if (value instanceof Map) return value.size === 0 ? undefined : Object.fromEntries(value);
+  if (Array.isArray(value)) return value.map((part) => normal(part, one));
+  if (typeof value !== 'object' || value === null) return value;
+  const queueFull = 'kind' in value && value.kind === 'queue_full';
+  const parts = Object.entries(value).flatMap(([name, part]): [string, unknown][] => {
+    if (NOT_COMPARED.has(name) || part === undefined || (queueFull && name === 'retryAfter')) return [];
+    return [[name, name === 'token' ? ordinal(one, part as number) : normal(part, one)]]; // tokens are numbers
+  });
+  return Object.fromEntries(parts.filter(([, part]) => part !== undefined));
+}
+
+function ordinal(one: Side, token: number): number {
+  if (token === 0) return -1;
+  const known = one.tokens.indexOf(token);
+  return known >= 0 ? known : one.tokens.push(token) - 1;
+}

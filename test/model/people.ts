@@ -1,0 +1,107 @@
+/** What people do and see, in one form for the coordinator and for the reference. */
+import assert from 'node:assert/strict';
+import type { AwaitAnswer, Coordinator, ItemState, KeyExplanation, QueueView, Result } from '../../src/coordinator.js';
+import { Call } from '../support/call.js';
+import type { Ledger } from '../support/ledger.js';
+import type { Calls } from '../support/observed.js';
+import { IDS, KEYS } from './commands.js';
+import type { Explained, Reference } from './reference.js';
+
+export interface People {
+  evict(queue: string, key: string): unknown;
+  resumeKey(queue: string, key: string): unknown;
+  setPaused(queue: string, paused: boolean): unknown;
+  setMaxInFlight(queue: string, most: number | undefined): unknown;
+  redrive(queue: string, key: string | undefined, itemIds: readonly string[]): unknown;
+  discard(queue: string, key: string | undefined, itemIds: readonly string[], waiting: boolean): unknown;
+  see(queue: string): Promise<Seen>;
+}
+
+/** Everything that can be seen of a queue from outside. */
+export interface Seen {
+  readonly counts: {
+    readonly waitingCallers: number;
+    readonly waitingItems: number;
+    readonly liveTurns: number;
+    readonly deadLetters: number;
+    readonly paused: boolean;
+  };
+  readonly keys: readonly Explained[];
+  readonly items: readonly { readonly id: string; readonly state: ItemState; readonly attempt: number }[];
+}
+
+function itemsOf(calls: Calls, queue: string): Seen['items'] {
+  return IDS.map((id) => {
+    const call = new Call<AwaitAnswer>();
+    calls.awaitItem({ queue, itemId: id, wait: 0 }, call);
+    return { id, ...call.value };
+  });
+}
+
+function told<T>(result: Result<T>): T {
+  assert.ok(result.ok, `refused: ${JSON.stringify(result)}`);
+  return result.value;
+}
+
+export function realPeople(coordinator: Coordinator, ledger: Ledger): People {
+  const { admin } = coordinator;
+  return {
+    async evict(queue, key) {
+      ledger.claimEndOf(queue, key, 'EvictHolder');
+      const { evicted, token, itemsReturned } = told(await admin.evictHolder(queue, key));
+      return { evicted, token, itemsReturned };
+    },
+    resumeKey: async (queue, key) => told(await admin.resumeKey(queue, key)).resumed,
+    setPaused: async (queue, paused) => told(await (paused ? admin.pauseQueue(queue) : admin.resumeQueue(queue))),
+    setMaxInFlight: async (queue, most) =>
+      void told(await admin.setLimits(queue, { rate: undefined, maxInFlight: most ?? 'none' })),
+    redrive: async (queue, key, itemIds) => told(await admin.redrive({ queue, key, itemIds })),
+    discard: async (queue, key, itemIds, waiting) => told(await admin.discard({ queue, key, itemIds }, waiting)),
+    async see(queue) {
+      const view = (await admin.listQueues()).find(({ name }) => name === queue);
+      const keys = await Promise.all(KEYS.map(async (key) => explained(told(await admin.explainKey(queue, key)))));
+      return { counts: countsOf(view), keys, items: itemsOf(coordinator, queue) };
+    },
+  };
+}
+
+/** A queue that was not used yet may be left out of the list. */
+const UNUSED = { waitingCallers: 0, waitingItems: 0, liveTurns: 0, deadLetters: 0, paused: false } as const;
+
+function countsOf(view: QueueView | undefined): Seen['counts'] {
+  if (view === undefined) return UNUSED;
+  const { waitingCallers, waitingItems, liveTurns, deadLetters, paused } = view;
+  return { waitingCallers, waitingItems, liveTurns, deadLetters, paused };
+}
+
+function explained({ state, holder, line, deadLetters }: KeyExplanation): Explained {
+  return {
+    state,
+    holder: holder && {
+      consumerId: holder.consumerId,
+      token: holder.token,
+      leaseLeft: holder.leaseLeft,
+      renewals: holder.renewals,
+      items: holder.items,
+      heldForTicket: holder.heldForTicket,
+    },
+    line: line.map(({ kind, id, attempts }) => ({ kind, id, attempts })),
+    deadLetters,
+  };
+}
+
+export function modelPeople(reference: Reference): People {
+  return {
+    evict: (queue, key) => reference.evictHolder(queue, key),
+    resumeKey: (queue, key) => reference.resumeKey(queue, key),
+    setPaused: (queue, paused) => reference.setPaused(queue, paused),
+    setMaxInFlight: (queue, most) => reference.setMaxInFlight(queue, most),
+    redrive: (queue, key, itemIds) => reference.redrive({ queue, key, itemIds }),
+    discard: (queue, key, itemIds, waiting) => reference.discard({ queue, key, itemIds }, waiting),
+    see: async (queue) => ({
+      counts: reference.listQueue(queue),
+      keys: KEYS.map((key) => reference.explainKey(queue, key)),
+      items: IDS.map((id) => ({ id, ...reference.itemState(queue, id) })),
+    }),
+  };
+}

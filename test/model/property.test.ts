@@ -1,0 +1,132 @@
+/**
+ * Random scenarios against the dumb reference: every answer, every state and every promise, after every step.
+ *
+ * What failed is printed with its seed and path. To run that one again, already made small:
+ * `KEYTURN_SEED=… KEYTURN_PATH=… node --test dist/test/model/property.test.js`. A seed alone runs other scenarios than
+ * usual, `KEYTURN_RUNS` more or fewer of them.
+ */
+import assert from 'node:assert/strict';
+import { env } from 'node:process';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { LocalCoordinator } from '../../src/local/coordinator.js';
+import { type Mix, type Scenario, SIMPLEST_POLICY, scenarios } from './commands.js';
+import { Invariants } from './invariants.js';
+import { type MakeCoordinator, modelSide, Pair, realSide } from './pair.js';
+
+const make: MakeCoordinator = (settings, clock) => new LocalCoordinator(settings, { clock, seed: 1 });
+
+interface About {
+  readonly mix: Mix;
+  readonly most: number;
+  readonly runs: number;
+}
+
+const ABOUT: Readonly<Record<string, About>> = {
+  'callers and their tickets': {
+    mix: { enQueue: 8, deQueue: 5, leave: 2, acquireKey: 2, renew: 1, cancel: 2, again: 2, evict: 1, advance: 6 },
+    most: 80,
+    runs: 1_500,
+  },
+  'items and their workers': {
+    mix: {
+      submit: 6,
+      acquire: 7,
+      ack: 5,
+      nack: 4,
+      renew: 1,
+      await: 2,
+      cancel: 1,
+      again: 2,
+      people: 2,
+      resumeKey: 1,
+      advance: 5,
+    },
+    most: 80,
+    runs: 1_500,
+  },
+  gates: {
+    mix: { enQueue: 6, submit: 3, acquire: 4, deQueue: 4, ack: 3, pause: 2, maxInFlight: 2, evict: 1, advance: 6 },
+    most: 60,
+    runs: 1_000,
+  },
+  'everything at once': {
+    mix: {
+      enQueue: 6,
+      deQueue: 4,
+      leave: 1,
+      submit: 4,
+      acquire: 6,
+      acquireKey: 1,
+      ack: 4,
+      nack: 3,
+      renew: 1,
+      await: 1,
+      cancel: 1,
+      again: 1,
+      evict: 1,
+      resumeKey: 1,
+      pause: 1,
+      maxInFlight: 1,
+      people: 1,
+      advance: 5,
+    },
+    most: 150,
+    runs: 1_000,
+  },
+};
+
+/** One line for each command, and of the policies what is not the simplest. */
+function printed({ policies, startupHold, commands }: Scenario): string {
+  const plain = JSON.stringify(SIMPLEST_POLICY);
+  const said = Object.entries(policies).map(([name, part]) => {
+    const unlike = Object.entries(part).filter(
+      ([setting, value]) => !plain.includes(JSON.stringify({ [setting]: value }).slice(1, -1)),
+    );
+    return `  ${name}: ${JSON.stringify(Object.fromEntries(unlike))}`;
+  });
+  return [`startup_hold ${startupHold}`, ...said, ...commands.map((command) => `  ${JSON.stringify(command)}`)].join(
+    '\n',
+  );
+}
+
+/** Seconds of all runs together are bounded by the numbers above, not by a clock: the same runs on every machine. */
+async function holds(name: string, about: About, property: (scenario: Scenario) => Promise<void>): Promise<void> {
+  const { KEYTURN_SEED, KEYTURN_PATH: path, KEYTURN_RUNS } = env;
+  const seed = Number(KEYTURN_SEED ?? 20_260_101);
+  const details = await fc.check(fc.asyncProperty(scenarios(about.mix, about.most), property), {
+    seed,
+    numRuns: Number(KEYTURN_RUNS ?? about.runs),
+    ...(path === undefined ? {} : { path, endOnFailure: true }),
+  });
+  if (!details.failed) return;
+  const again = `KEYTURN_SEED=${details.seed} KEYTURN_PATH=${details.counterexamplePath} node --test --test-name-pattern="${name}" dist/test/model/property.test.js`;
+  const scenario = details.counterexample?.map(printed).join();
+  const { errorInstance } = details;
+  const why = errorInstance instanceof Error ? errorInstance.stack : String(errorInstance);
+  assert.fail(`${why}\n\nsmallest scenario found: ${scenario}\n\nto run it again: ${again}`);
+}
+
+describe('the coordinator and the reference cannot be told apart', () => {
+  for (const [name, about] of Object.entries(ABOUT)) {
+    it(`${name}: same answers, same states, I1 to I6, I10`, () =>
+      holds(name, about, async (scenario) => {
+        const real = realSide(make, scenario);
+        const invariants = new Invariants(scenario, real);
+        await new Pair(real, modelSide(scenario), (queue, seen) => invariants.check(queue, seen)).run(
+          scenario.commands,
+        );
+      }));
+  }
+});
+
+describe('I8: the LRU changes no decision', () => {
+  // A dropped lane forgets settled tokens, which I10 allows: scenarios here do not use a token again.
+  const mix: Mix = { enQueue: 6, submit: 4, acquire: 6, settleOnce: 8, people: 1, evict: 1, resumeKey: 1, advance: 5 };
+  it('one idle lane remembered, or more than there are', () =>
+    holds('one idle lane', { mix, most: 80, runs: 500 }, async (scenario) => {
+      const forgetful = realSide(make, scenario, { idleLanes: 1 });
+      const mindful = realSide(make, scenario, { idleLanes: 1_000 });
+      await new Pair(forgetful, mindful).run(scenario.commands);
+    }));
+});

@@ -1,0 +1,287 @@
+/** The dumb reference: EnQueue, Acquire with a key, DeQueue. */
+import type {
+  AcquireAnswer,
+  AcquireRequest,
+  DeQueueAnswer,
+  DeQueueRequest,
+  EnQueueAnswer,
+  EnQueueRequest,
+  Reply,
+  Waiting,
+} from '../../src/coordinator.js';
+import { refusedAsLost } from './reference-settling.js';
+import type { CallerCall, CallerEntry, Lane, LiveTurn } from './reference-state.js';
+import { nameOf, turnView } from './reference-state.js';
+import type { World } from './reference-world.js';
+
+interface Asked {
+  readonly ticket: string | undefined;
+  readonly consumerId: string;
+  readonly wait: number;
+  readonly lease: number | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly call: CallerCall;
+}
+
+export function enQueue(world: World, request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
+  const lane = world.lane(world.queue(request.queue), request.key);
+  const { ticket } = request;
+  const asked: Asked = {
+    ...request,
+    wait: request.wait ?? lane.queue.policy.wait,
+    call: {
+      form: 'enqueue',
+      accept: (turn) => reply.answer({ decision: 'accept', turn, ticket }),
+      block: (ahead, retryAfter) => reply.answer({ decision: 'block', ahead, retryAfter, ticket }),
+      decline: (reason, survivorId, retryAfter, result) =>
+        reply.answer({ decision: 'decline', reason, survivorId, retryAfter, result }),
+      refuse: (refusal) => reply.refuse(refusal),
+    },
+  };
+  return world.step(() => knownTicket(world, lane, asked) ?? arrival(world, lane, asked)).waiting;
+}
+
+/** Runs inside a step of the world. */
+export function acquireKey(
+  world: World,
+  request: AcquireRequest & { readonly key: string },
+  reply: Reply<AcquireAnswer>,
+): Waiting {
+  const lane = world.lane(world.queue(request.queues[0] ?? ''), request.key);
+  const asked: Asked = {
+    ...request,
+    idempotencyKey: undefined,
+    call: {
+      form: 'acquire',
+      accept: (turn) => reply.answer({ deliveries: [{ turn, items: [] }] }),
+      block: () => reply.answer({ deliveries: [] }),
+      decline: () => {
+        throw new Error('Acquire with a key is never declined');
+      },
+      refuse: (refusal) => reply.refuse(refusal),
+    },
+  };
+  return (knownTicket(world, lane, asked) ?? join(world, lane, asked, lane.line.length, undefined)).waiting;
+}
+
+const ANSWERED = { waiting: undefined } as const;
+interface Handled {
+  readonly waiting: Waiting;
+}
+
+function knownTicket(world: World, lane: Lane, asked: Asked): Handled | undefined {
+  const { ticket } = asked;
+  if (ticket === undefined) return undefined;
+  const { turn } = lane;
+  if (turn?.caller?.ticket === ticket) return repeatAccept(world, lane, turn, asked);
+  const index = lane.line.findIndex((entry) => entry.kind === 'caller' && entry.ticket === ticket);
+  const entry = lane.line[index];
+  if (entry?.kind !== 'caller') return undefined;
+  if (entry.call !== undefined) {
+    const { ahead, retryAfter } = world.place(lane, index);
+    entry.call.block(ahead, retryAfter);
+  }
+  entry.consumerId = asked.consumerId;
+  entry.lease = asked.lease;
+  return stay(world, lane, entry, asked);
+}
+
+function repeatAccept(world: World, lane: Lane, turn: LiveTurn, asked: Asked): Handled {
+  if (turn.heldForTicket !== undefined) {
+    turn.consumerId = asked.consumerId;
+    turn.lease = asked.lease ?? lane.queue.policy.lease;
+    world.handOver(lane, turn);
+    if (!asked.call.accept(turnView(lane, turn, world.wall))) world.wasNotDelivered(lane, turn);
+    return ANSWERED;
+  }
+  asked.call.accept(turnView(lane, turn, world.wall));
+  return ANSWERED;
+}
+
+function arrival(world: World, lane: Lane, asked: Asked): Handled {
+  const { policy } = lane.queue;
+  const { call } = asked;
+  const done = asked.idempotencyKey === undefined ? undefined : world.done(lane, asked.idempotencyKey);
+  if (done !== undefined) {
+    call.decline('already_done', undefined, undefined, done.result);
+    return ANSWERED;
+  }
+  const place = world.placeFor(lane, 'caller');
+  if (place.full && policy.whenFull === 'decline') {
+    const newest = lane.line.at(-1);
+    call.decline('waiter_exists', newest && nameOf(newest), undefined, undefined);
+    return ANSWERED;
+  }
+  const soon = lane.lastStart + policy.minInterval - world.now;
+  if (soon > 0 && policy.whenTooSoon === 'decline') {
+    call.decline('too_soon', undefined, soon, undefined);
+    return ANSWERED;
+  }
+  const victim = place.full ? place.victim : undefined;
+  const index = victim === undefined ? lane.line.length : lane.line.indexOf(victim);
+  return join(world, lane, asked, index, victim);
+}
+
+function join(
+  world: World,
+  lane: Lane,
+  asked: Asked,
+  index: number,
+  victim: Lane['line'][number] | undefined,
+): Handled {
+  const stays = asked.wait > 0 || asked.ticket !== undefined;
+  const entry: CallerEntry = {
+    kind: 'caller',
+    ticket: asked.ticket,
+    arrivedAt: world.now,
+    idempotencyKey: asked.idempotencyKey,
+    counted: asked.call.form === 'enqueue',
+    consumerId: asked.consumerId,
+    lease: asked.lease,
+    call: undefined,
+    end: 0,
+    timer: undefined,
+  };
+  if (!stays && victim !== undefined) {
+    const { ahead, retryAfter } = world.place(lane, index);
+    asked.call.block(ahead, retryAfter);
+    return ANSWERED;
+  }
+  const room = world.waiting(lane.queue) < lane.queue.policy.maxWaiting;
+  if (victim === undefined) world.append(lane, entry);
+  else world.replace(lane, victim, entry);
+  return startOrStay(world, lane, entry, asked, room || victim !== undefined);
+}
+
+/** A turn at once needs no room; neither does a call that does not stay. */
+function startOrStay(world: World, lane: Lane, entry: CallerEntry, asked: Asked, room: boolean): Handled {
+  entry.call = asked.call;
+  world.settle();
+  if (!lane.line.includes(entry)) return ANSWERED;
+  if (!room && (asked.wait > 0 || asked.ticket !== undefined)) {
+    world.remove(lane, entry);
+    asked.call.refuse(world.queueFull(lane.queue));
+    return ANSWERED;
+  }
+  entry.call = undefined;
+  return stay(world, lane, entry, asked);
+}
+
+/** The call waits in its place from now, or is told at once where it stands. */
+function stay(world: World, lane: Lane, entry: CallerEntry, asked: Asked): Handled {
+  entry.call = asked.call;
+  world.cancel(entry.timer);
+  if (asked.wait === 0) {
+    waitEnds(world, lane, entry);
+    return ANSWERED;
+  }
+  entry.end = world.now + asked.wait;
+  entry.timer = world.timer(entry.end, () => waitEnds(world, lane, entry));
+  const cancel = (leave = false) => world.step(() => goneAway(world, lane, entry, asked.call, leave));
+  return { waiting: { cancel } };
+}
+
+function waitEnds(world: World, lane: Lane, entry: CallerEntry): void {
+  if (takesOver(world, lane, entry)) {
+    world.takeOver(lane);
+    if (!lane.line.includes(entry)) return;
+  }
+  const { ahead, retryAfter } = world.place(lane, lane.line.indexOf(entry));
+  const { call } = entry;
+  absent(world, lane, entry);
+  call?.block(ahead, retryAfter);
+}
+
+/** S16; nobody is driven out for one who could not start anyway. */
+function takesOver(world: World, lane: Lane, entry: CallerEntry): boolean {
+  const { onWaitTimeout, wait } = lane.queue.policy;
+  const { turn } = lane;
+  return (
+    onWaitTimeout === 'take_over' &&
+    lane.line[0] === entry &&
+    world.now - entry.arrivedAt >= wait &&
+    turn?.caller !== undefined &&
+    world.now - turn.startedAt >= wait &&
+    world.couldStartInstead(lane)
+  );
+}
+
+/** Nobody waits in this place now: it is kept for its ticket, or lost. */
+function absent(world: World, lane: Lane, entry: CallerEntry): void {
+  entry.call = undefined;
+  world.cancel(entry.timer);
+  if (entry.ticket === undefined) {
+    world.remove(lane, entry);
+    return;
+  }
+  entry.end = world.now + lane.queue.policy.ticketTtl;
+  entry.timer = world.timer(entry.end, () => world.remove(lane, entry));
+}
+
+function goneAway(world: World, lane: Lane, entry: CallerEntry, call: CallerCall, leave: boolean): void {
+  if (entry.call !== call || !lane.line.includes(entry)) return;
+  if (leave) world.remove(lane, entry);
+  else absent(world, lane, entry);
+}
+
+export function deQueue(world: World, request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
+  world.step(() => {
+    const queue = world.queue(request.queue);
+    const { holder } = request;
+    if ('ticket' in holder) byTicket(world, world.lane(queue, request.key), holder.ticket, request, reply);
+    else byToken(world, world.laneOfToken(queue, request.key, holder.token), holder.token, request, reply);
+  });
+}
+
+function byToken(
+  world: World,
+  lane: Lane | undefined,
+  token: number,
+  request: DeQueueRequest,
+  reply: Reply<DeQueueAnswer>,
+): void {
+  const turn = lane?.turn;
+  if (lane === undefined || turn?.token !== token) {
+    refusedAsLost(lane, token, 'dequeue', `${request.abandoned}`, request, reply);
+  } else if (turn.items.length > 0) reply.refuse({ kind: 'use_ack', queue: request.queue, key: request.key });
+  else endCaller(world, lane, request, reply);
+}
+
+function endCaller(world: World, lane: Lane, request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
+  const { caller } = world.endTurn(lane, { cause: 'settled', call: 'dequeue', manner: `${request.abandoned}` });
+  if (!request.abandoned) world.remember(lane, caller?.idempotencyKey, request.result);
+  const settlement = lane.settlements.at(-1);
+  world.settle();
+  const answer = { promoted: lane.turn?.caller !== undefined, waiting: lane.line.length };
+  if (settlement !== undefined) settlement.answer = answer;
+  reply.answer(answer);
+}
+
+function byTicket(
+  world: World,
+  lane: Lane,
+  ticket: string,
+  request: DeQueueRequest,
+  reply: Reply<DeQueueAnswer>,
+): void {
+  if (lane.turn?.caller?.ticket === ticket) {
+    endCaller(world, lane, request, reply);
+    return;
+  }
+  const place = lane.line.find((entry) => entry.kind === 'caller' && entry.ticket === ticket);
+  const ended = lane.settlements.findLast((one) => one.ticket === ticket);
+  if (place === undefined && ended !== undefined && ended.cause !== 'settled') {
+    reply.refuse({ kind: 'turn_lost', queue: request.queue, key: request.key, cause: ended.cause });
+    return;
+  }
+  if (place === undefined && ended?.call === 'dequeue' && ended.manner === `${request.abandoned}`) {
+    reply.answer(ended.answer as DeQueueAnswer); // what DeQueue stored
+    return;
+  }
+  if (place?.kind === 'caller') {
+    place.call?.refuse({ kind: 'cancelled' });
+    world.remove(lane, place);
+    world.settle();
+  }
+  reply.answer({ promoted: false, waiting: lane.line.length });
+}

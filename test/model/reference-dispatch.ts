@@ -1,0 +1,75 @@
+/** The dumb reference: Acquire. */
+import type { AcquireAnswer, AcquireRequest, Reply, Waiting } from '../../src/coordinator.js';
+import { acquireKey } from './reference-callers.js';
+import type { Lane, LiveTurn, WaitingAcquire } from './reference-state.js';
+import type { World } from './reference-world.js';
+
+/** Runs inside a step of the world. */
+export function acquire(world: World, request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
+  const { key } = request;
+  return key === undefined ? dispatch(world, request, reply) : acquireKey(world, { ...request, key }, reply);
+}
+
+function dispatch(world: World, request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
+  for (const name of request.queues) world.queue(name);
+  const live = liveTurnsOf(world, request);
+  if (live.length > 0) {
+    repeatDeliveries(world, live, reply);
+    return undefined;
+  }
+  replaceOlder(world, request);
+  const acquire: WaitingAcquire = {
+    request,
+    basket: [],
+    answer: (deliveries) => reply.answer({ deliveries }),
+    timer: undefined,
+  };
+  world.acquires.push(acquire);
+  world.settle();
+  if (!world.acquires.includes(acquire)) return undefined;
+  const leave = () => {
+    world.cancel(acquire.timer);
+    world.acquires = world.acquires.filter((one) => one !== acquire);
+  };
+  const giveUp = () => {
+    leave();
+    reply.answer({ deliveries: [] });
+  };
+  if (request.wait === 0) {
+    giveUp();
+    return undefined;
+  }
+  acquire.timer = world.timer(world.now + request.wait, giveUp);
+  return { cancel: () => world.step(leave) };
+}
+
+/** S15: the turns that this ticket was given and that still live. */
+function liveTurnsOf(world: World, { consumerId, ticket }: AcquireRequest): { lane: Lane; turn: LiveTurn }[] {
+  if (ticket === undefined) return [];
+  const found: { lane: Lane; turn: LiveTurn }[] = [];
+  for (const lane of world.queues.flatMap((queue) => queue.lanes)) {
+    const { turn } = lane;
+    if (turn?.dispatchTicket === ticket && turn.consumerId === consumerId) found.push({ lane, turn });
+  }
+  return found.sort((one, other) => one.turn.token - other.turn.token);
+}
+
+function repeatDeliveries(
+  world: World,
+  live: readonly { lane: Lane; turn: LiveTurn }[],
+  reply: Reply<AcquireAnswer>,
+): void {
+  const held = live.filter(({ turn }) => turn.heldForTicket !== undefined);
+  for (const { lane, turn } of held) world.handOver(lane, turn);
+  if (reply.answer({ deliveries: live.map(({ lane, turn }) => world.delivery(lane, turn)) })) return;
+  for (const { lane, turn } of held) world.wasNotDelivered(lane, turn);
+}
+
+function replaceOlder(world: World, { consumerId, ticket }: AcquireRequest): void {
+  if (ticket === undefined) return;
+  const older = world.acquires.find(({ request }) => request.consumerId === consumerId && request.ticket === ticket);
+  if (older === undefined) return;
+  world.cancel(older.timer);
+  world.acquires = world.acquires.filter((one) => one !== older);
+  older.answer([]);
+}

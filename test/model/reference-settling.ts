@@ -1,0 +1,158 @@
+/** The dumb reference: Ack, Nack, Renew, and what a repeated settling call is told. */
+import type {
+  AckAnswer,
+  AckRequest,
+  NackAnswer,
+  NackRequest,
+  Refusal,
+  RenewAnswer,
+  RenewRequest,
+  RenewResult,
+  Reply,
+  SubmitResult,
+  TurnRef,
+  Waiting,
+} from '../../src/coordinator.js';
+import { acquire } from './reference-dispatch.js';
+import { checkBatch, submitAll } from './reference-items.js';
+import type { Lane, LiveTurn, SettlingCall } from './reference-state.js';
+import type { World } from './reference-world.js';
+
+/** S18: the same call in the same manner gets the answer it got; anything else lost its turn. */
+export function refusedAsLost<T>(
+  lane: Lane | undefined,
+  token: number,
+  call: SettlingCall,
+  manner: string,
+  { queue, key }: { readonly queue: string; readonly key: string },
+  reply: Reply<T>,
+): void {
+  const ended = lane?.settlements.find((one) => one.token === token);
+  if (ended?.call === call && ended.manner === manner) {
+    // The same call in the same manner was answered with this same type.
+    reply.answer(ended.answer as T);
+    return;
+  }
+  reply.refuse({ kind: 'turn_lost', queue, key, cause: ended?.cause ?? 'unknown' });
+}
+
+export function ack(world: World, request: AckRequest, reply: Reply<AckAnswer>): Waiting {
+  return world.step(() => {
+    const lane = world.laneOfToken(world.queue(request.queue), request.key, request.token);
+    if (lane?.turn?.token === request.token) return settleDone(world, lane, request, reply);
+    return repeatAck(world, lane, request, reply);
+  });
+}
+
+function repeatAck(world: World, lane: Lane | undefined, request: AckRequest, reply: Reply<AckAnswer>): Waiting {
+  const ended = lane?.settlements.find((one) => one.token === request.token);
+  const followUps = ended?.answer as readonly SubmitResult[] | undefined; // what settleDone stored
+  const forgotten = ended !== lane?.settlements.at(-1) && (followUps?.length ?? 0) > 0;
+  if (ended?.call !== 'ack' || followUps === undefined || forgotten) {
+    const { queue, key } = request;
+    reply.refuse({ kind: 'turn_lost', queue, key, cause: ended?.cause ?? 'unknown' });
+    return undefined;
+  }
+  return goOn(world, followUps, request, reply);
+}
+
+function settleDone(world: World, lane: Lane, request: AckRequest, reply: Reply<AckAnswer>): Waiting {
+  const refusal = checkBatch(world, byQueue(request), 'follow_ups');
+  if (refusal !== undefined) {
+    reply.refuse(refusal);
+    return undefined;
+  }
+  const turn = world.endTurn(lane, { cause: 'settled', call: 'ack' });
+  const settlement = lane.settlements.at(-1);
+  world.remember(lane, turn.caller?.idempotencyKey, request.result);
+  for (const item of turn.items) {
+    world.remember(lane, item.content.idempotencyKey, request.result);
+    world.finishWith(lane.queue, item, request.result);
+  }
+  world.settle();
+  const followUps = request.followUps.flatMap(({ queue, item }) => submitAll(world, world.queue(queue), [item]));
+  if (settlement !== undefined) settlement.answer = followUps;
+  world.settle();
+  return goOn(world, followUps, request, reply);
+}
+
+function byQueue(request: AckRequest): Map<string, AckRequest['followUps'][number]['item'][]> {
+  const batches = new Map<string, AckRequest['followUps'][number]['item'][]>();
+  for (const { queue, item } of request.followUps) batches.set(queue, [...(batches.get(queue) ?? []), item]);
+  return batches;
+}
+
+function goOn(world: World, followUps: readonly SubmitResult[], request: AckRequest, reply: Reply<AckAnswer>): Waiting {
+  if (request.next === undefined) {
+    reply.answer({ followUps, next: undefined });
+    return undefined;
+  }
+  return acquire(world, request.next, {
+    answer: (next) => reply.answer({ followUps, next }),
+    refuse: (refusal) => reply.refuse(refusal),
+  });
+}
+
+export function nack(world: World, request: NackRequest, reply: Reply<NackAnswer>): void {
+  world.step(() => {
+    const lane = world.laneOfToken(world.queue(request.queue), request.key, request.token);
+    if (lane?.turn?.token !== request.token) {
+      refusedAsLost(lane, request.token, 'nack', request.kind, request, reply);
+      return;
+    }
+    const refusal = whyNot(lane, lane.turn, request);
+    if (refusal !== undefined) {
+      reply.refuse(refusal);
+      return;
+    }
+    const answer = giveBack(world, lane, request);
+    const settlement = lane.settlements.at(-1);
+    if (settlement !== undefined) settlement.answer = answer;
+    world.settle();
+    reply.answer(answer);
+  });
+}
+
+function whyNot(lane: Lane, { items }: LiveTurn, { queue, key, kind, done }: NackRequest): Refusal | undefined {
+  if (items.length === 0) return undefined;
+  if (done > items.length) return { kind: 'bad_request', violations: [{ field: 'done', description: '' }] };
+  const { delivery } = lane.queue.policy;
+  return kind === 'retry' && delivery === 'at_most_once' ? { kind: 'at_most_once', queue, key } : undefined;
+}
+
+function finishFirst(world: World, lane: Lane, done: number): void {
+  for (const item of lane.turn?.items.slice(0, done) ?? []) {
+    if (item.state !== 'in_flight') continue;
+    world.remember(lane, item.content.idempotencyKey, undefined);
+    world.finish(lane.queue, item, 'done', undefined);
+  }
+}
+
+function giveBack(world: World, lane: Lane, request: NackRequest): NackAnswer {
+  finishFirst(world, lane, request.done);
+  const how = { cause: 'settled', call: 'nack', manner: request.kind } as const;
+  if (request.kind === 'release') {
+    world.release(lane, how);
+    return { retryAt: undefined, deadLettered: 0 };
+  }
+  if (request.kind === 'dead_letter') {
+    return { retryAt: undefined, deadLettered: world.refuseForGood(lane, how, request.error) };
+  }
+  const { retryAt, dead } = world.retry(lane, how, request.error, request.delay);
+  return { retryAt: retryAt === undefined ? undefined : world.wall(retryAt), deadLettered: dead };
+}
+
+export function renew(world: World, request: RenewRequest, reply: Reply<RenewAnswer>): void {
+  world.step(() => void reply.answer({ results: request.turns.map((one) => renewOne(world, one, request.lease)) }));
+}
+
+function renewOne(world: World, { queue, key, token }: TurnRef, lease: number | undefined): RenewResult {
+  const lane = world.laneOfToken(world.queue(queue), key, token);
+  const turn = lane?.turn;
+  if (lane === undefined || turn?.token !== token) {
+    return { alive: false, cause: lane?.settlements.find((one) => one.token === token)?.cause ?? 'unknown' };
+  }
+  turn.renewals += 1;
+  world.extend(lane, turn, lease ?? turn.lease);
+  return { alive: true, leaseExpiresAt: world.wall(turn.until) };
+}

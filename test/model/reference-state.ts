@@ -1,0 +1,191 @@
+/** What the dumb reference keeps: plain lists that are searched from the front, and nothing that is clever. */
+import type {
+  AcquireRequest,
+  Bytes,
+  DeathCause,
+  Delivery,
+  ItemState,
+  LaneState,
+  LossCause,
+  NewItem,
+  Policy,
+  Reason,
+  Refusal,
+  Turn,
+} from '../../src/coordinator.js';
+
+export interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+}
+
+export interface ItemRecord {
+  readonly kind: 'item';
+  readonly id: string;
+  readonly content: NewItem;
+  readonly submittedAt: number;
+  /** Order of submission. */
+  readonly serial: number;
+  readonly supersededId: string | undefined;
+  state: ItemState;
+  attempts: number;
+  /** Not handed out before this moment: its delay, or its back-off. */
+  notBefore: number;
+  cameBack: boolean;
+  lastError: string | undefined;
+  result: Bytes | undefined;
+  /** When it is forgotten; unset while it is not finished. */
+  forgetAt: number | undefined;
+  deathCause: DeathCause | undefined;
+  diedAt: number;
+}
+
+/** The two forms in which a caller waits: EnQueue, and Acquire with a key. */
+export interface CallerCall {
+  readonly form: 'enqueue' | 'acquire';
+  accept(turn: Turn): boolean;
+  block(ahead: number, retryAfter: number | undefined): void;
+  decline(
+    reason: Reason,
+    survivorId: string | undefined,
+    retryAfter: number | undefined,
+    result: Bytes | undefined,
+  ): void;
+  refuse(refusal: Refusal): void;
+}
+
+export interface CallerEntry {
+  readonly kind: 'caller';
+  readonly ticket: string | undefined;
+  readonly arrivedAt: number;
+  readonly idempotencyKey: string | undefined;
+  /** Acquire with a key is not counted in the capacity of the line. */
+  readonly counted: boolean;
+  consumerId: string;
+  lease: number | undefined;
+  /** Unset: absent, its place is kept for the ticket. */
+  call: CallerCall | undefined;
+  /** End of the wait, or of the ticket. */
+  end: number;
+  timer: Timer | undefined;
+}
+
+export type Entry = CallerEntry | ItemRecord;
+
+export interface LiveTurn {
+  readonly token: number;
+  readonly items: ItemRecord[];
+  readonly attempt: number;
+  /** Unset: a turn of items. */
+  readonly caller: CallerEntry | undefined;
+  readonly dispatchTicket: string | undefined;
+  consumerId: string;
+  lease: number;
+  startedAt: number;
+  until: number;
+  holdUntil: number;
+  heldForTicket: string | undefined;
+  renewals: number;
+  timer: Timer | undefined;
+}
+
+export type SettlingCall = 'dequeue' | 'ack' | 'nack';
+
+/** How a turn ended, as far as it is remembered for repeats. */
+export interface Settlement {
+  readonly token: number;
+  readonly ticket: string | undefined;
+  readonly cause: LossCause;
+  /** Unset: it was ended by no call. */
+  readonly call: SettlingCall | undefined;
+  readonly manner: string;
+  answer: unknown;
+}
+
+export interface Lane {
+  readonly queue: ModelQueue;
+  readonly key: string;
+  turn: LiveTurn | undefined;
+  line: Entry[];
+  lastStart: number;
+  parked: boolean;
+  /** Place in the order of readiness; unset: not ready. */
+  readyAt: number | undefined;
+  wake: Timer | undefined;
+  settlements: Settlement[];
+}
+
+export interface Done {
+  readonly key: string;
+  readonly idempotencyKey: string;
+  result: Bytes | undefined;
+  until: number;
+}
+
+export interface ModelQueue {
+  readonly name: string;
+  readonly policy: Policy;
+  maxInFlight: number | undefined;
+  paused: boolean;
+  lanes: Lane[];
+  items: ItemRecord[];
+  dead: ItemRecord[];
+  done: Done[];
+  /** The moment at which the bucket of `rate` will be full again. */
+  bucketFullAt: number;
+  gateTimer: Timer | undefined;
+}
+
+export interface WaitingAcquire {
+  readonly request: AcquireRequest;
+  readonly basket: { readonly lane: Lane; readonly turn: LiveTurn; readonly delivery: Delivery }[];
+  readonly answer: (deliveries: readonly Delivery[]) => boolean;
+  timer: Timer | undefined;
+}
+
+export interface WaitingAwait {
+  readonly item: ItemRecord;
+  readonly answer: () => void;
+  timer: Timer | undefined;
+}
+
+export interface WaitingSubmit {
+  readonly queue: ModelQueue;
+  /** True: it was served. */
+  readonly attempt: () => boolean;
+  timer: Timer | undefined;
+}
+
+export function nameOf(entry: Entry): string {
+  return entry.kind === 'item' ? entry.id : (entry.ticket ?? entry.consumerId);
+}
+
+/** Entries that came by EnQueue or Submit and did not come back: those that the capacity of the line is about. */
+export function isCounted(entry: Entry): boolean {
+  return entry.kind === 'item' ? !entry.cameBack : entry.counted;
+}
+
+/** When a key that nobody holds may give its next turn. */
+export function delayedUntil(lane: Lane): number {
+  const head = lane.line[0];
+  const own = head?.kind === 'item' ? head.notBefore : 0;
+  return Math.max(own, lane.key === '' ? 0 : lane.lastStart + lane.queue.policy.minInterval);
+}
+
+export function stateOf(lane: Lane, now: number): LaneState {
+  if (lane.turn !== undefined) return lane.line.length === 0 ? 'PROCESS' : 'BLOCK';
+  if (lane.parked) return 'PARK';
+  if (delayedUntil(lane) > now) return 'DELAY';
+  return lane.line.length === 0 ? 'INIT' : 'READY';
+}
+
+export function turnView(lane: Lane, turn: LiveTurn, wall: (at: number) => number): Turn {
+  return {
+    queue: lane.queue.name,
+    key: lane.key,
+    token: turn.token,
+    lease: turn.lease,
+    leaseExpiresAt: wall(turn.until),
+    attempt: turn.attempt,
+  };
+}

@@ -1,0 +1,654 @@
+/**
+ * The dumb reference: time, gates, turns. After every command and every moment at which something was due it looks at
+ * everything again and starts what may start. It knows the contract and docs/SPEC.md, and nothing of the core.
+ */
+import type { Bytes, CoordinatorSettings, DeliveredItem, LossCause, Refusal } from '../../src/coordinator.js';
+import type { Clock } from '../../src/local/clock.js';
+import {
+  type CallerEntry,
+  delayedUntil,
+  type Entry,
+  type ItemRecord,
+  isCounted,
+  type Lane,
+  type LiveTurn,
+  type ModelQueue,
+  nameOf,
+  type SettlingCall,
+  stateOf,
+  type Timer,
+  turnView,
+  type WaitingAcquire,
+  type WaitingAwait,
+  type WaitingSubmit,
+} from './reference-state.js';
+
+const REMEMBERED_SETTLEMENTS = 8;
+const NOBODY_KNOWS = 1_000;
+
+export interface HowItEnded {
+  readonly cause: LossCause;
+  readonly call?: SettlingCall;
+  readonly manner?: string;
+  readonly answer?: unknown;
+}
+
+export class World {
+  readonly queues: ModelQueue[] = [];
+  acquires: WaitingAcquire[] = [];
+  awaits: WaitingAwait[] = [];
+  submits: WaitingSubmit[] = [];
+  serial = 0;
+  #timers: Timer[] = [];
+  readonly #undelivered: (() => void)[] = [];
+  #now: number;
+  readonly #holdEnds: number;
+  #lastToken: number;
+  #readiness = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    readonly settings: CoordinatorSettings,
+    readonly clock: Clock,
+  ) {
+    this.#now = clock.now();
+    this.#holdEnds = this.#now + settings.startupHold;
+    this.#lastToken = (clock.wall() - Date.UTC(2025, 0, 1)) * 4_096;
+    for (const name of settings.queues.keys()) this.queue(name);
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  /** A moment by the wall clock, as answers show it. */
+  wall = (at: number): number => this.clock.wall() - this.clock.now() + at;
+
+  queue(name: string): ModelQueue {
+    const known = this.queues.find((queue) => queue.name === name);
+    if (known !== undefined) return known;
+    const policy = this.settings.queues.get(name) ?? this.settings.defaultPolicy;
+    const queue: ModelQueue = {
+      name,
+      policy,
+      maxInFlight: policy.maxInFlight,
+      paused: false,
+      lanes: [],
+      items: [],
+      dead: [],
+      done: [],
+      bucketFullAt: 0,
+      gateTimer: undefined,
+    };
+    this.queues.push(queue);
+    return queue;
+  }
+
+  /** The lane of a key; every keyless item has its own. */
+  lane(queue: ModelQueue, key: string): Lane {
+    const known = key === '' ? undefined : queue.lanes.find((lane) => lane.key === key);
+    return known ?? this.newLane(queue, key);
+  }
+
+  newLane(queue: ModelQueue, key: string): Lane {
+    const lane: Lane = {
+      queue,
+      key,
+      turn: undefined,
+      line: [],
+      lastStart: Number.NEGATIVE_INFINITY,
+      parked: false,
+      readyAt: undefined,
+      wake: undefined,
+      settlements: [],
+    };
+    queue.lanes.push(lane);
+    return lane;
+  }
+
+  laneOfToken(queue: ModelQueue, key: string, token: number): Lane | undefined {
+    return queue.lanes.find(
+      (lane) =>
+        lane.key === key &&
+        (key !== '' || lane.turn?.token === token || lane.settlements.some((one) => one.token === token)),
+    );
+  }
+
+  waiting(queue: ModelQueue): number {
+    return queue.lanes.reduce((sum, lane) => sum + lane.line.length, 0);
+  }
+
+  // ---- time
+
+  /** Every command comes in through here: first what is over, then the command, then whatever may start. */
+  step<T>(command: () => T): T {
+    this.#catchUp();
+    const value = command();
+    this.#comeToRest();
+    this.#arm();
+    return value;
+  }
+
+  timer(at: number, run: () => void): Timer {
+    const timer = { at, run };
+    this.#timers.push(timer);
+    return timer;
+  }
+
+  cancel(timer: Timer | undefined): void {
+    this.#timers = this.#timers.filter((one) => one !== timer);
+  }
+
+  #nextTimer(): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of this.#timers) if (next === undefined || timer.at < next.at) next = timer;
+    return next;
+  }
+
+  #catchUp(): void {
+    for (let next = this.#nextTimer(); next !== undefined && next.at <= this.clock.now(); next = this.#nextTimer()) {
+      this.#now = Math.max(this.#now, next.at);
+      this.cancel(next);
+      next.run();
+      this.#comeToRest();
+    }
+    this.#now = this.clock.now();
+  }
+
+  /** An answer that could not be delivered is known only after the command that made it. */
+  #comeToRest(): void {
+    this.settle();
+    for (let next = this.#undelivered.shift(); next !== undefined; next = this.#undelivered.shift()) {
+      next();
+      this.settle();
+    }
+  }
+
+  #arm(): void {
+    this.#wake?.();
+    const next = this.#nextTimer();
+    this.#wake = next && this.clock.after(next.at - this.#now, () => this.step(() => undefined));
+  }
+
+  // ---- readiness and gates
+
+  /** To be called after every change of a lane: keeps the order of readiness and the end of its delay. */
+  changed(lane: Lane): void {
+    const state = stateOf(lane, this.#now);
+    if (state !== 'READY') lane.readyAt = undefined;
+    else lane.readyAt ??= ++this.#readiness;
+    const wakeAt = state === 'DELAY' ? delayedUntil(lane) : undefined;
+    if (lane.wake?.at === wakeAt) return;
+    this.cancel(lane.wake);
+    lane.wake = wakeAt === undefined ? undefined : this.timer(wakeAt, () => this.#awake(lane));
+  }
+
+  #awake(lane: Lane): void {
+    lane.wake = undefined;
+    this.changed(lane);
+  }
+
+  /** When `rate` allows the next turn. */
+  #rateOpens(queue: ModelQueue): number {
+    const { rate } = queue.policy;
+    return rate === undefined ? 0 : Math.ceil(queue.bucketFullAt - ((rate.burst - 1) * 1_000) / rate.perSecond);
+  }
+
+  #liveTurns(queue: ModelQueue): number {
+    return queue.lanes.filter((lane) => lane.turn !== undefined).length;
+  }
+
+  gateOpen(queue: ModelQueue): boolean {
+    return this.#gateOpens(queue) <= this.#now;
+  }
+
+  /** Infinity: nobody knows when. The first gate that is closed is the one that is told of. */
+  #gateOpens(queue: ModelQueue): number {
+    if (queue.paused) return Number.POSITIVE_INFINITY;
+    if (this.#now < this.#holdEnds) return this.#holdEnds;
+    const full = this.#liveTurns(queue) >= (queue.maxInFlight ?? Number.POSITIVE_INFINITY);
+    return full ? Number.POSITIVE_INFINITY : this.#rateOpens(queue);
+  }
+
+  /** Whether the next turn of this key could start if its live one were not. */
+  couldStartInstead(lane: Lane): boolean {
+    const { turn } = lane;
+    lane.turn = undefined;
+    const could = delayedUntil(lane) <= this.#now && this.gateOpen(lane.queue);
+    lane.turn = turn;
+    return could;
+  }
+
+  /** The freed place is the next one's own: it does not line up at the gate for it. */
+  takeOver(lane: Lane): void {
+    this.endTurn(lane, { cause: 'taken_over' });
+    while (lane.turn === undefined && lane.readyAt !== undefined && lane.line[0]?.kind === 'caller') this.#start(lane);
+    this.settle();
+  }
+
+  retryAfter(lane: Lane): number {
+    const delay = delayedUntil(lane) - this.#now;
+    const gate = this.#gateOpens(lane.queue) - this.#now;
+    const left = lane.parked ? 0 : delay > 0 ? delay : gate;
+    return left > 0 && left < Number.POSITIVE_INFINITY ? left : NOBODY_KNOWS;
+  }
+
+  #watchGate(queue: ModelQueue): void {
+    const opens = Math.max(this.#holdEnds, this.#rateOpens(queue));
+    const at = opens > this.#now ? opens : undefined;
+    if (queue.gateTimer?.at === at) return;
+    this.cancel(queue.gateTimer);
+    queue.gateTimer = at === undefined ? undefined : this.timer(at, () => this.#gateOpened(queue));
+  }
+
+  #gateOpened(queue: ModelQueue): void {
+    queue.gateTimer = undefined;
+  }
+
+  // ---- whatever may start, starts
+
+  /** Until nothing moves any more. */
+  settle(): void {
+    for (;;) {
+      const lane = this.#firstThatMayStart();
+      if (lane !== undefined) this.#start(lane);
+      else if (!this.#answerBaskets() && !this.#serveSubmits()) break;
+    }
+    for (const queue of this.queues) this.#watchGate(queue);
+  }
+
+  #firstThatMayStart(): Lane | undefined {
+    const ready = this.queues.flatMap((queue) => queue.lanes).filter((lane) => lane.readyAt !== undefined);
+    ready.sort((one, other) => (one.readyAt ?? 0) - (other.readyAt ?? 0));
+    return ready.find(
+      (lane) => this.gateOpen(lane.queue) && (lane.line[0]?.kind === 'caller' || this.#acquireFor(lane) !== undefined),
+    );
+  }
+
+  #acquireFor(lane: Lane): WaitingAcquire | undefined {
+    return this.acquires.find(
+      ({ request, basket }) => request.queues.includes(lane.queue.name) && basket.length < request.maxTurns,
+    );
+  }
+
+  #start(lane: Lane): void {
+    const head = lane.line[0];
+    if (head === undefined) throw new Error('a ready lane has a head');
+    if (this.#alreadyDone(lane, head)) return;
+    if (head.kind === 'caller') this.#startCaller(lane, head);
+    else this.#startItems(lane);
+  }
+
+  /** S17, the second check: true when the head was finished without a turn. */
+  #alreadyDone(lane: Lane, head: Entry): boolean {
+    const key = head.kind === 'item' ? head.content.idempotencyKey : head.idempotencyKey;
+    const done = key === undefined ? undefined : this.done(lane, key);
+    if (done === undefined) return false;
+    lane.line.shift();
+    if (head.kind === 'item') this.finish(lane.queue, head, 'done', done.result);
+    else {
+      this.cancel(head.timer);
+      head.call?.decline('already_done', undefined, undefined, done.result);
+    }
+    this.changed(lane);
+    return true;
+  }
+
+  #newTurn(
+    lane: Lane,
+    part: Pick<LiveTurn, 'items' | 'attempt' | 'caller' | 'dispatchTicket' | 'consumerId' | 'lease'>,
+  ): LiveTurn {
+    const turn: LiveTurn = {
+      ...part,
+      token: ++this.#lastToken,
+      startedAt: this.#now,
+      until: 0,
+      holdUntil: Number.POSITIVE_INFINITY,
+      heldForTicket: undefined,
+      renewals: 0,
+      timer: undefined,
+    };
+    const { rate } = lane.queue.policy;
+    if (rate !== undefined) {
+      lane.queue.bucketFullAt = Math.max(this.#now, lane.queue.bucketFullAt) + 1_000 / rate.perSecond;
+    }
+    lane.turn = turn;
+    lane.lastStart = this.#now;
+    return turn;
+  }
+
+  /** Its life begins: lease and `max_hold` run from here. */
+  handOver(lane: Lane, turn: LiveTurn): void {
+    turn.heldForTicket = undefined;
+    turn.startedAt = this.#now;
+    turn.holdUntil = this.#now + (lane.queue.policy.maxHold ?? Number.POSITIVE_INFINITY);
+    this.extend(lane, turn, turn.lease);
+  }
+
+  extend(lane: Lane, turn: LiveTurn, lease: number): void {
+    this.#liveUntil(lane, turn, Math.min(this.#now + lease, turn.holdUntil));
+  }
+
+  /** S12, S13: kept for the ticket of one who is not there. */
+  hold(lane: Lane, turn: LiveTurn, until = this.#now + lane.queue.policy.ticketTtl): void {
+    turn.heldForTicket = turn.caller?.ticket ?? turn.dispatchTicket;
+    this.#liveUntil(lane, turn, until);
+  }
+
+  #liveUntil(lane: Lane, turn: LiveTurn, until: number): void {
+    this.cancel(turn.timer);
+    turn.until = until;
+    turn.timer = this.timer(until, () => this.#expire(lane, turn));
+  }
+
+  #startCaller(lane: Lane, entry: CallerEntry): void {
+    lane.line.shift();
+    this.cancel(entry.timer);
+    const turn = this.#newTurn(lane, {
+      items: [],
+      attempt: 0,
+      caller: entry,
+      dispatchTicket: undefined,
+      consumerId: entry.consumerId,
+      lease: entry.lease ?? lane.queue.policy.lease,
+    });
+    if (entry.call === undefined) this.hold(lane, turn, entry.end);
+    else this.#giveToCaller(lane, turn, entry);
+    this.changed(lane);
+  }
+
+  #giveToCaller(lane: Lane, turn: LiveTurn, entry: CallerEntry): void {
+    this.handOver(lane, turn);
+    if (entry.call?.accept(turnView(lane, turn, this.wall)) !== false) return;
+    this.wasNotDelivered(lane, turn);
+  }
+
+  wasNotDelivered(lane: Lane, turn: LiveTurn): void {
+    this.#undelivered.push(() => this.#takeBack(lane, turn));
+  }
+
+  /** S13. The turn may have ended meanwhile. */
+  #takeBack(lane: Lane, turn: LiveTurn): void {
+    if (lane.turn !== turn) return;
+    if ((turn.caller?.ticket ?? turn.dispatchTicket) !== undefined) this.hold(lane, turn);
+    else
+      this.#giveBack(
+        lane,
+        this.endTurn(lane, { cause: 'settled' }).items.map((item) => this.#revive(lane, item)),
+      );
+  }
+
+  /** at_most_once: it was done because it was handed out, and it was not. */
+  #revive(lane: Lane, item: ItemRecord): ItemRecord {
+    const { done } = lane.queue;
+    lane.queue.done = done.filter((one) => one.key !== lane.key || one.idempotencyKey !== item.content.idempotencyKey);
+    item.forgetAt = undefined;
+    return item;
+  }
+
+  #startItems(lane: Lane): void {
+    const acquire = this.#acquireFor(lane);
+    if (acquire === undefined) throw new Error('somebody asked for this');
+    const { request } = acquire;
+    const items = this.#takeItems(lane, request.maxItemsPerTurn);
+    const turn = this.#newTurn(lane, {
+      items,
+      attempt: items[0]?.attempts ?? 0,
+      caller: undefined,
+      dispatchTicket: request.ticket,
+      consumerId: request.consumerId,
+      lease: request.lease ?? lane.queue.policy.lease,
+    });
+    this.handOver(lane, turn);
+    acquire.basket.push({ lane, turn, delivery: this.delivery(lane, turn) });
+    this.changed(lane);
+  }
+
+  #takeItems(lane: Lane, most: number): ItemRecord[] {
+    const taken: ItemRecord[] = [];
+    const keys = new Set<string>();
+    for (let head = lane.line[0]; taken.length < most && head?.kind === 'item'; head = lane.line[0]) {
+      const { idempotencyKey } = head.content;
+      if (head.notBefore > this.#now || (idempotencyKey !== undefined && keys.has(idempotencyKey))) break;
+      if (this.#alreadyDone(lane, head)) continue;
+      if (idempotencyKey !== undefined) keys.add(idempotencyKey);
+      lane.line.shift();
+      taken.push(head);
+      this.#handOut(lane, head);
+    }
+    return taken;
+  }
+
+  #handOut(lane: Lane, item: ItemRecord): void {
+    item.attempts += 1;
+    item.state = 'in_flight';
+    if (lane.queue.policy.delivery !== 'at_most_once') return;
+    this.remember(lane, item.content.idempotencyKey, undefined);
+    this.finish(lane.queue, item, 'done', undefined);
+  }
+
+  delivery(lane: Lane, turn: LiveTurn): { turn: ReturnType<typeof turnView>; items: DeliveredItem[] } {
+    return { turn: turnView(lane, turn, this.wall), items: turn.items.map((item) => this.delivered(item)) };
+  }
+
+  delivered(item: ItemRecord): DeliveredItem {
+    const { payload, headers, idempotencyKey } = item.content;
+    const attempt = item.attempts;
+    return { itemId: item.id, payload, headers, idempotencyKey, submittedAt: this.wall(item.submittedAt), attempt };
+  }
+
+  #answerBaskets(): boolean {
+    const acquire = this.acquires.find(({ basket }) => basket.length > 0);
+    if (acquire === undefined) return false;
+    this.acquires = this.acquires.filter((one) => one !== acquire);
+    this.cancel(acquire.timer);
+    if (acquire.answer(acquire.basket.map(({ delivery }) => delivery))) return true;
+    for (const { lane, turn } of acquire.basket) this.wasNotDelivered(lane, turn);
+    return true;
+  }
+
+  #serveSubmits(): boolean {
+    const blocked = new Set<ModelQueue>();
+    for (const submit of this.submits) {
+      if (blocked.has(submit.queue)) continue;
+      if (submit.attempt()) {
+        this.cancel(submit.timer);
+        this.submits = this.submits.filter((one) => one !== submit);
+        return true;
+      }
+      blocked.add(submit.queue);
+    }
+    return false;
+  }
+
+  // ---- the end of turns
+
+  #expire(lane: Lane, turn: LiveTurn): void {
+    if (lane.turn !== turn) return;
+    if (turn.heldForTicket !== undefined) this.release(lane, { cause: 'lease_expired' });
+    else this.retry(lane, { cause: 'lease_expired' }, 'lease expired', undefined);
+  }
+
+  endTurn(lane: Lane, how: HowItEnded): LiveTurn {
+    const { turn } = lane;
+    if (turn === undefined) throw new Error('no turn to end');
+    this.cancel(turn.timer);
+    lane.turn = undefined;
+    lane.settlements.push({
+      token: turn.token,
+      ticket: turn.caller?.ticket,
+      cause: how.cause,
+      call: how.call,
+      manner: how.manner ?? '',
+      answer: how.answer,
+    });
+    if (lane.settlements.length > REMEMBERED_SETTLEMENTS) lane.settlements.shift();
+    this.changed(lane);
+    return turn;
+  }
+
+  /** Items go back at the head, in order; no attempt counted. How many went back. */
+  release(lane: Lane, how: HowItEnded): number {
+    return this.#giveBack(lane, this.#unfinished(this.endTurn(lane, how)));
+  }
+
+  #giveBack(lane: Lane, items: readonly ItemRecord[]): number {
+    for (const item of items) item.attempts -= 1;
+    this.#putBack(lane, items);
+    return items.length;
+  }
+
+  /** Items go back for another attempt, or die. */
+  retry(lane: Lane, how: HowItEnded, error: string, delay: number | undefined): { retryAt?: number; dead: number } {
+    const items = this.#unfinished(this.endTurn(lane, how));
+    for (const item of items) item.lastError = error;
+    const { maxAttempts } = lane.queue.policy.retry;
+    const dead = this.#die(lane, items, (item) => (item.attempts >= maxAttempts ? 'max_attempts' : undefined));
+    const back = items.filter((item) => item.state !== 'dead');
+    const head = back[0];
+    const later = delay ?? (head === undefined ? 0 : this.#backOff(lane, head));
+    if (head !== undefined) head.notBefore = this.#now + later;
+    this.#putBack(lane, back);
+    return head !== undefined && later > 0 ? { retryAt: head.notBefore, dead } : { dead };
+  }
+
+  refuseForGood(lane: Lane, how: HowItEnded, error: string): number {
+    const items = this.#unfinished(this.endTurn(lane, how));
+    for (const item of items) item.lastError = error;
+    const dead = this.#die(lane, items, () => 'refused');
+    this.#putBack(
+      lane,
+      items.filter((item) => item.state !== 'dead'),
+    );
+    return dead;
+  }
+
+  #unfinished(turn: LiveTurn): ItemRecord[] {
+    return turn.items.filter((item) => item.state === 'in_flight');
+  }
+
+  #backOff(lane: Lane, item: ItemRecord): number {
+    const { initial, factor, max } = lane.queue.policy.retry;
+    return Math.ceil(Math.min(max, initial * factor ** (item.attempts - 1)));
+  }
+
+  #die(lane: Lane, items: ItemRecord[], causeOf: (item: ItemRecord) => ItemRecord['deathCause']): number {
+    const { queue } = lane;
+    let dead = 0;
+    for (const item of items) {
+      const cause = causeOf(item);
+      if (cause === undefined) continue;
+      if (queue.dead.length >= queue.policy.maxDeadLetters) {
+        lane.parked = true;
+        continue;
+      }
+      dead += 1;
+      item.deathCause = cause;
+      item.diedAt = this.#now;
+      item.state = 'dead';
+      queue.dead.push(item);
+      this.#tellAwaits(item);
+      if (queue.policy.onDeadLetter === 'park' && lane.key !== '') lane.parked = true;
+    }
+    return dead;
+  }
+
+  #putBack(lane: Lane, items: readonly ItemRecord[]): void {
+    for (const item of items) {
+      item.state = 'waiting';
+      item.cameBack = true;
+    }
+    lane.line.unshift(...items);
+    this.changed(lane);
+  }
+
+  finish(
+    queue: ModelQueue,
+    item: ItemRecord,
+    state: 'done' | 'superseded' | 'discarded',
+    result: Bytes | undefined,
+  ): void {
+    item.state = state;
+    item.result = result;
+    item.forgetAt = this.#now + queue.policy.resultTtl;
+    this.#tellAwaits(item);
+  }
+
+  /** Its turn was acked; with at_most_once it was done before and only its result comes. */
+  finishWith(queue: ModelQueue, item: ItemRecord, result: Bytes | undefined): void {
+    if (item.state === 'in_flight') this.finish(queue, item, 'done', result);
+    else item.result = result ?? item.result;
+  }
+
+  #tellAwaits(item: ItemRecord): void {
+    const told = this.awaits.filter((one) => one.item === item);
+    this.awaits = this.awaits.filter((one) => one.item !== item);
+    for (const one of told) {
+      this.cancel(one.timer);
+      one.answer();
+    }
+  }
+
+  findItem(queue: ModelQueue, id: string): ItemRecord | undefined {
+    return queue.items.find((item) => item.id === id && (item.forgetAt ?? Number.POSITIVE_INFINITY) > this.#now);
+  }
+
+  // ---- idempotency
+
+  done(lane: Lane, idempotencyKey: string): { result: Bytes | undefined } | undefined {
+    return lane.queue.done.find(
+      (one) => one.key === lane.key && one.idempotencyKey === idempotencyKey && one.until > this.#now,
+    );
+  }
+
+  remember(lane: Lane, idempotencyKey: string | undefined, result: Bytes | undefined): void {
+    const { queue } = lane;
+    if (idempotencyKey === undefined || queue.policy.idempotencyTtl === 0) return;
+    queue.done = queue.done.filter((one) => one.key !== lane.key || one.idempotencyKey !== idempotencyKey);
+    queue.done.push({ key: lane.key, idempotencyKey, result, until: this.#now + queue.policy.idempotencyTtl });
+  }
+
+  // ---- lines
+
+  /** What BLOCK would say to the entry at `index`. */
+  place(lane: Lane, index: number): { ahead: number; retryAfter: number | undefined } {
+    const ahead = (lane.turn === undefined ? 0 : 1) + index;
+    return { ahead, retryAfter: ahead === 0 ? this.retryAfter(lane) : undefined };
+  }
+
+  append(lane: Lane, entry: Entry): void {
+    lane.line.push(entry);
+    this.changed(lane);
+  }
+
+  remove(lane: Lane, entry: Entry): void {
+    lane.line = lane.line.filter((one) => one !== entry);
+    if (entry.kind === 'caller') this.cancel(entry.timer);
+    this.changed(lane);
+  }
+
+  /** The newcomer stands where the victim stood; the key keeps its place in the order of readiness. */
+  replace(lane: Lane, victim: Entry, newcomer: Entry): void {
+    lane.line.splice(lane.line.indexOf(victim), 1, newcomer);
+    if (victim.kind === 'caller') this.cancel(victim.timer);
+    this.changed(lane);
+    if (victim.kind === 'item') this.finish(lane.queue, victim, 'superseded', undefined);
+    else victim.call?.decline('superseded', nameOf(newcomer), undefined, undefined);
+  }
+
+  queueFull(queue: ModelQueue): Refusal {
+    const limit = queue.policy.maxWaiting;
+    return { kind: 'queue_full', subject: queue.name, limit, description: '', retryAfter: NOBODY_KNOWS };
+  }
+
+  /** S3 and S5: where a newcomer that is counted would stand. */
+  placeFor(lane: Lane, kind: Entry['kind']): { full: false } | { full: true; victim: Entry | undefined } {
+    const { waitingPerKey } = lane.queue.policy;
+    const counted = lane.line.filter(isCounted);
+    const room =
+      waitingPerKey === undefined
+        ? kind === 'item' || lane.line.length === 0
+        : waitingPerKey === 'unlimited' || counted.length < waitingPerKey;
+    return room ? { full: false } : { full: true, victim: counted.at(-1) };
+  }
+}

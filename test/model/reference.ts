@@ -1,0 +1,178 @@
+/** The dumb reference model as a coordinator, so that what drives the real one can drive it too. */
+import type {
+  AcquireAnswer,
+  AcquireRequest,
+  AwaitAnswer,
+  Coordinator,
+  CoordinatorSettings,
+  ItemChoice,
+  KeyExplanation,
+  Reply,
+  Waiting,
+} from '../../src/coordinator.js';
+import type { Clock } from '../../src/local/clock.js';
+import { deQueue, enQueue } from './reference-callers.js';
+import { acquire } from './reference-dispatch.js';
+import { awaitItem, stateOfItem, submit } from './reference-items.js';
+import { ack, nack, renew } from './reference-settling.js';
+import { type Entry, type ItemRecord, type Lane, nameOf, stateOf } from './reference-state.js';
+import { World } from './reference-world.js';
+
+type Worked = Pick<Coordinator, 'enQueue' | 'deQueue' | 'submit' | 'acquire' | 'ack' | 'nack' | 'renew' | 'awaitItem'>;
+
+export class Reference implements Worked {
+  readonly #world: World;
+
+  constructor(settings: CoordinatorSettings, clock: Clock) {
+    this.#world = new World(settings, clock);
+  }
+
+  enQueue: Coordinator['enQueue'] = (request, reply) => enQueue(this.#world, request, reply);
+  deQueue: Coordinator['deQueue'] = (request, reply) => deQueue(this.#world, request, reply);
+  submit: Coordinator['submit'] = (request, reply) => submit(this.#world, request, reply);
+  ack: Coordinator['ack'] = (request, reply) => ack(this.#world, request, reply);
+  nack: Coordinator['nack'] = (request, reply) => nack(this.#world, request, reply);
+  renew: Coordinator['renew'] = (request, reply) => renew(this.#world, request, reply);
+  awaitItem: Coordinator['awaitItem'] = (request, reply) => awaitItem(this.#world, request, reply);
+
+  acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
+    return this.#world.step(() => acquire(this.#world, request, reply));
+  }
+
+  // ---- what people do
+
+  evictHolder(queue: string, key: string): { evicted: boolean; token: number; itemsReturned: number } {
+    return this.#world.step(() => {
+      const lane = this.#lane(queue, key);
+      const { turn } = lane;
+      if (turn === undefined) return { evicted: false, token: 0, itemsReturned: 0 };
+      const itemsReturned = this.#world.release(lane, { cause: 'evicted' });
+      return { evicted: true, token: turn.token, itemsReturned };
+    });
+  }
+
+  resumeKey(queue: string, key: string): boolean {
+    return this.#world.step(() => {
+      const parked = this.#world.queue(queue).lanes.filter((lane) => lane.key === key && lane.parked);
+      for (const lane of parked) {
+        lane.parked = false;
+        this.#world.changed(lane);
+      }
+      return parked.length > 0;
+    });
+  }
+
+  setPaused(queue: string, paused: boolean): void {
+    this.#world.step(() => {
+      this.#world.queue(queue).paused = paused;
+    });
+  }
+
+  setMaxInFlight(queue: string, most: number | undefined): void {
+    this.#world.step(() => {
+      this.#world.queue(queue).maxInFlight = most;
+    });
+  }
+
+  redrive(choice: ItemChoice): number {
+    return this.#world.step(() => {
+      const chosen = this.#takeDeadLetters(choice);
+      for (const item of chosen.toReversed()) this.#putFirst(choice.queue, item);
+      return chosen.length;
+    });
+  }
+
+  discard(choice: ItemChoice, waiting: boolean): number {
+    return this.#world.step(() => {
+      const queue = this.#world.queue(choice.queue);
+      const chosen = this.#takeDeadLetters(choice);
+      for (const lane of waiting ? queue.lanes : []) {
+        const gone = lane.line.filter((entry): entry is ItemRecord => entry.kind === 'item' && fits(entry, choice));
+        for (const item of gone) this.#world.remove(lane, item);
+        chosen.push(...gone);
+      }
+      for (const item of chosen) this.#world.finish(queue, item, 'discarded', undefined);
+      return chosen.length;
+    });
+  }
+
+  #takeDeadLetters(choice: ItemChoice): ItemRecord[] {
+    const queue = this.#world.queue(choice.queue);
+    const chosen = queue.dead.filter((item) => fits(item, choice)).sort((one, other) => one.serial - other.serial);
+    queue.dead = queue.dead.filter((item) => !chosen.includes(item));
+    return chosen;
+  }
+
+  #putFirst(queueName: string, item: ItemRecord): void {
+    const queue = this.#world.queue(queueName);
+    const { key } = item.content;
+    const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
+    item.state = 'waiting';
+    item.attempts = 0;
+    item.notBefore = 0;
+    item.cameBack = true;
+    lane.line.unshift(item);
+    this.#world.changed(lane);
+  }
+
+  // ---- what people see
+
+  #lane(queue: string, key: string): Lane {
+    return this.#world.lane(this.#world.queue(queue), key);
+  }
+
+  /** The part of ExplainKey that is compared. */
+  explainKey(queue: string, key: string): Explained {
+    const lane = this.#world.step(() => this.#lane(queue, key));
+    const { turn } = lane;
+    return {
+      state: stateOf(lane, this.#world.now),
+      holder: turn && {
+        consumerId: turn.consumerId,
+        token: turn.token,
+        leaseLeft: turn.until - this.#world.now,
+        renewals: turn.renewals,
+        items: turn.items.length,
+        heldForTicket: turn.heldForTicket,
+      },
+      line: lane.line.map(lineView),
+      deadLetters: lane.queue.dead.filter((item) => item.content.key === key).length,
+    };
+  }
+
+  /** What Await would say at once. */
+  itemState(queue: string, id: string): AwaitAnswer {
+    return stateOfItem(this.#world.findItem(this.#world.queue(queue), id));
+  }
+
+  listQueue(name: string): {
+    waitingCallers: number;
+    waitingItems: number;
+    liveTurns: number;
+    deadLetters: number;
+    paused: boolean;
+  } {
+    const { lanes, dead, paused } = this.#world.queue(name);
+    const waiting = lanes.flatMap((lane) => lane.line);
+    return {
+      waitingCallers: waiting.filter((entry) => entry.kind === 'caller').length,
+      waitingItems: waiting.filter((entry) => entry.kind === 'item').length,
+      liveTurns: lanes.filter((lane) => lane.turn !== undefined).length,
+      deadLetters: dead.length,
+      paused,
+    };
+  }
+}
+
+export interface Explained extends Pick<KeyExplanation, 'state' | 'deadLetters'> {
+  readonly holder: Omit<NonNullable<KeyExplanation['holder']>, 'since'> | undefined;
+  readonly line: readonly { readonly kind: 'caller' | 'item'; readonly id: string; readonly attempts: number }[];
+}
+
+function lineView(entry: Entry): Explained['line'][number] {
+  return { kind: entry.kind, id: nameOf(entry), attempts: entry.kind === 'item' ? entry.attempts : 0 };
+}
+
+function fits(item: ItemRecord, { key, itemIds }: ItemChoice): boolean {
+  return (key === undefined || item.content.key === key) && (itemIds.length === 0 || itemIds.includes(item.id));
+}

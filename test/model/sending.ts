@@ -1,0 +1,183 @@
+/** Turns the commands of a scenario into calls, on one side. Tokens differ between sides, so each finds its own. */
+import type { TurnRef } from '../../src/coordinator.js';
+import { acquireRequest, bytes, enQueueRequest, newItem } from '../support/builders.js';
+import { Call } from '../support/call.js';
+import type { FakeClock } from '../support/fake-clock.js';
+import type { Calls } from '../support/observed.js';
+import type { AcquirePart, Command, ItemPart } from './commands.js';
+import type { People } from './people.js';
+
+/** A call that was made on one side, and how to make it again. */
+interface Made {
+  readonly call: Call<unknown>;
+  readonly send: (side: Side, call: Call<unknown>) => void;
+  /** The queues of a dispatch. */
+  readonly asksFor: readonly string[];
+  compared: boolean;
+}
+
+export interface Side {
+  readonly name: string;
+  readonly clock: FakeClock;
+  readonly calls: Calls;
+  readonly people: People;
+  readonly made: Made[];
+  readonly turns: TurnRef[];
+  readonly settled: Set<number>;
+  /** Tokens in the order in which they were seen. */
+  readonly tokens: number[];
+}
+
+/** What it told the person who gave it; calls are compared apart. */
+export async function apply(one: Side, command: Command): Promise<unknown> {
+  const { people } = one;
+  switch (command.type) {
+    case 'advance':
+      return one.clock.advance(command.ms);
+    case 'evict':
+      return people.evict(command.queue, command.key);
+    case 'resumeKey':
+      return people.resumeKey(command.queue, command.key);
+    case 'pause':
+    case 'resume':
+      return people.setPaused(command.queue, command.type === 'pause');
+    case 'maxInFlight':
+      return people.setMaxInFlight(command.queue, command.most);
+    case 'redrive':
+      return people.redrive(command.queue, command.key, command.ids);
+    case 'discard':
+      return people.discard(command.queue, command.key, command.ids, command.waiting);
+    case 'cancel':
+      return cancel(one, command.call, command.leave);
+    case 'again':
+      return again(one, command.call);
+    default:
+      return make(one, command);
+  }
+}
+
+type CallCommand = Exclude<
+  Command,
+  {
+    readonly type:
+      | 'advance'
+      | 'evict'
+      | 'resumeKey'
+      | 'pause'
+      | 'resume'
+      | 'maxInFlight'
+      | 'redrive'
+      | 'discard'
+      | 'cancel'
+      | 'again';
+  }
+>;
+
+function cancel(one: Side, back: number, leave: boolean): void {
+  const open = one.made.filter(({ call }) => call.open);
+  open.at(-1 - (back % Math.max(1, open.length)))?.call.cancel(leave);
+}
+
+function again(one: Side, back: number): void {
+  const before = one.made.at(-1 - back);
+  if (before !== undefined) sendCall(one, before.send, before.asksFor, true);
+}
+
+function sendCall(one: Side, send: Made['send'], asksFor: Made['asksFor'], deliverable: boolean): void {
+  const call = new Call<unknown>(deliverable);
+  one.made.push({ call, send, asksFor, compared: false });
+  send(one, call);
+}
+
+function make(one: Side, command: CallCommand): void {
+  const deliverable = 'deliverable' in command ? command.deliverable : true;
+  const send = sender(one, command);
+  if (send !== undefined) sendCall(one, send, asksFor(command), deliverable);
+}
+
+function asksFor(command: CallCommand): readonly string[] {
+  const part = command.type === 'acquire' ? command : command.type === 'ack' ? command.next : undefined;
+  return part === undefined || part.key !== undefined ? [] : part.queues;
+}
+
+function turnAt(one: Side, back: number): TurnRef | undefined {
+  return one.turns.at(-1 - (back % Math.max(1, one.turns.length)));
+}
+
+function unsettled(one: Side, back: number): TurnRef | undefined {
+  const turns = one.turns.filter(({ token }) => !one.settled.has(token));
+  return turns.at(-1 - (back % Math.max(1, turns.length)));
+}
+
+function sender(one: Side, command: CallCommand): Made['send'] | undefined {
+  switch (command.type) {
+    case 'enQueue': {
+      const { consumer: consumerId, ...rest } = command;
+      return ({ calls }, call) => void call.waits(calls.enQueue(enQueueRequest({ ...rest, consumerId }), call));
+    }
+    case 'leave': {
+      const { queue, key, ticket, abandoned } = command;
+      const request = { queue, key, holder: { ticket }, abandoned, result: undefined };
+      return ({ calls }, call) => calls.deQueue(request, call);
+    }
+    case 'submit': {
+      const { queue, waitForRoom } = command;
+      const items = command.items.map(itemOf);
+      return ({ calls }, call) => void call.waits(calls.submit({ queue, items, waitForRoom }, call));
+    }
+    case 'acquire':
+      return ({ calls }, call) => void call.waits(calls.acquire(acquireOf(command), call));
+    case 'await':
+      return ({ calls }, call) =>
+        void call.waits(calls.awaitItem({ queue: command.queue, itemId: command.id, wait: command.wait }, call));
+    case 'renew': {
+      const turns = command.turns.flatMap((back) => turnAt(one, back) ?? []);
+      return turns.length === 0 ? undefined : ({ calls }, call) => calls.renew({ turns, lease: command.lease }, call);
+    }
+    default:
+      return settler(one, command);
+  }
+}
+
+function settler(
+  one: Side,
+  command: Extract<Command, { readonly type: 'deQueue' | 'ack' | 'nack' | 'settleOnce' }>,
+): Made['send'] | undefined {
+  const turn = command.type === 'settleOnce' ? unsettled(one, command.turn) : turnAt(one, command.turn);
+  if (turn === undefined) return undefined;
+  const { queue, key, token } = turn;
+  if (command.type === 'nack') {
+    const { kind, delay, done } = command;
+    return ({ calls }, call) => calls.nack({ queue, key, token, kind, delay, error: 'failed', done }, call);
+  }
+  const result = command.result === '' ? undefined : bytes(command.result);
+  if (command.type === 'deQueue') {
+    const request = { queue, key, holder: { token }, abandoned: command.abandoned, result };
+    return ({ calls }, call) => calls.deQueue(request, call);
+  }
+  if (command.type === 'settleOnce') {
+    one.settled.add(token);
+    return ({ calls }, call) =>
+      void call.waits(calls.ack({ queue, key, token, result, followUps: [], next: undefined }, call));
+  }
+  const followUps = command.followUps.map((one) => ({ queue: one.queue, item: itemOf(one.item) }));
+  const next = command.next && acquireOf(command.next);
+  return ({ calls }, call) => void call.waits(calls.ack({ queue, key, token, result, followUps, next }, call));
+}
+
+function itemOf({ key, id, idempotencyKey, delay }: ItemPart) {
+  return newItem({ key, itemId: id, idempotencyKey, delay });
+}
+
+function acquireOf({ queues, key, consumer, ticket, maxTurns, maxItems, wait, lease }: AcquirePart) {
+  return acquireRequest({
+    queues,
+    key,
+    consumerId: consumer,
+    ticket,
+    maxTurns,
+    maxItemsPerTurn: maxItems,
+    wait,
+    lease,
+  });
+}

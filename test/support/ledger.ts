@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import type { Delivery, Turn, TurnRef } from '../../src/coordinator.js';
+
+interface Known {
+  readonly turn: Turn;
+  /** By the coordinator's own words, on the clock of the test. */
+  until: number;
+  /** Why it may be over before that. */
+  endedBy: Claim | undefined;
+}
+
+/** Something that was asked for and ends a turn, if it is granted. */
+interface Claim {
+  refused: boolean;
+  readonly what: string;
+}
+
+/**
+ * What an outsider can know about turns: who was given what, until when, and what was done to end it. It believes
+ * nothing but answers, and throws when two of them cannot both be true.
+ */
+export class Ledger {
+  readonly #turns = new Map<number, Known>();
+  readonly #newest = new Map<string, Known>();
+  readonly #delivered = new Map<string, number>();
+  readonly #lastFirst = new Map<string, number>();
+  readonly #serials = new Map<string, number>();
+  readonly #accepted = new Set<string>();
+  #offers = 0;
+  /** Claims without which an earlier turn would still have been live when the next one began. */
+  readonly #reliedOn = new Set<Claim>();
+
+  /** `mayTakeOver`: whether a caller may take the turn of another one in this queue. */
+  constructor(private readonly mayTakeOver: (queue: string) => boolean) {}
+
+  /** A turn was handed over at `now`; both on the clock of the test, `until` too. */
+  granted(turn: Turn, until: number, now: number): void {
+    const known = this.#turns.get(turn.token);
+    if (known !== undefined) {
+      assert.deepEqual([known.turn.queue, known.turn.key], [turn.queue, turn.key], 'a token belongs to one key');
+      known.until = Math.max(known.until, until);
+      return;
+    }
+    const lane = name(turn);
+    const before = turn.key === '' ? undefined : this.#newest.get(lane);
+    if (before !== undefined) this.#follows(before, turn, now);
+    const fresh: Known = { turn, until, endedBy: undefined };
+    this.#turns.set(turn.token, fresh);
+    this.#newest.set(lane, fresh);
+  }
+
+  #follows(before: Known, turn: Turn, now: number): void {
+    assert.ok(turn.token > before.turn.token, `I5: ${turn.token} after ${before.turn.token}`);
+    if (now >= before.until || this.mayTakeOver(turn.queue)) return;
+    assert.ok(before.endedBy !== undefined, `I1: ${name(turn)} given at ${now}, held until ${before.until}`);
+    this.#reliedOn.add(before.endedBy);
+  }
+
+  /** Somebody asks for the end of a turn; the answer says whether it is granted. */
+  claimEnd(turn: TurnRef, what: string): Claim {
+    const claim = { refused: false, what };
+    const known = this.#turns.get(turn.token);
+    if (known?.endedBy === undefined || known.endedBy.refused) {
+      if (known !== undefined && known.turn.key === turn.key && known.turn.queue === turn.queue) known.endedBy = claim;
+    }
+    return claim;
+  }
+
+  /** As {@link claimEnd}, of whatever turn the key has now. */
+  claimEndOf(queue: string, key: string, what: string): Claim | undefined {
+    const known = this.#newest.get(name({ queue, key }));
+    return known && this.claimEnd(known.turn, what);
+  }
+
+  refused(claim: Claim): void {
+    claim.refused = true;
+    assert.ok(!this.#reliedOn.has(claim), `I1: a turn was given because of a ${claim.what} that was refused`);
+  }
+
+  renewed(turn: TurnRef, until: number): void {
+    const known = this.#turns.get(turn.token);
+    if (known !== undefined) known.until = until;
+  }
+
+  /** An item is submitted now. What is accepted keeps this place in the order, what is not may come again. */
+  offered(queue: string, id: string): void {
+    const item = `${queue}/${id}`;
+    if (!this.#accepted.has(item)) this.#serials.set(item, ++this.#offers);
+  }
+
+  accepted(queue: string, id: string): void {
+    this.#accepted.add(`${queue}/${id}`);
+  }
+
+  /** Nobody outside knows when it was accepted. */
+  orderUnknown(queue: string, id: string): void {
+    const item = `${queue}/${id}`;
+    if (!this.#accepted.has(item)) this.#serials.delete(item);
+    this.#accepted.add(item);
+  }
+
+  /** I3: the first time that items of a key are handed out is in the order in which they were submitted. */
+  delivered({ turn, items }: Delivery): void {
+    for (const { itemId, attempt } of items) {
+      const item = `${turn.queue}/${itemId}`;
+      const before = this.#delivered.get(item) ?? 0;
+      this.#delivered.set(item, attempt);
+      if (before > 0 || turn.key === '') continue;
+      const serial = this.#serials.get(item);
+      if (serial === undefined) continue;
+      const last = this.#lastFirst.get(name(turn)) ?? 0;
+      assert.ok(serial >= last, `I3: ${item} of ${name(turn)} came out of order`);
+      this.#lastFirst.set(name(turn), serial);
+    }
+  }
+
+  wasDelivered(queue: string, id: string): boolean {
+    return this.#delivered.has(`${queue}/${id}`);
+  }
+
+  /** It was forgotten and may be submitted anew. */
+  forgotten(queue: string, id: string): void {
+    this.#serials.delete(`${queue}/${id}`);
+    this.#accepted.delete(`${queue}/${id}`);
+    this.#delivered.delete(`${queue}/${id}`);
+  }
+}
+
+function name({ queue, key }: { readonly queue: string; readonly key: string }): string {
+  return `${queue}/${key}`;
+}

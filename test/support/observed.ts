@@ -1,0 +1,133 @@
+/** A coordinator with somebody at its door who writes into the ledger what goes in and what comes out. */
+import type {
+  AcquireRequest,
+  Coordinator,
+  Delivery,
+  NewItem,
+  Refusal,
+  Reply,
+  SubmitResult,
+  Turn,
+} from '../../src/coordinator.js';
+import type { Clock } from '../../src/local/clock.js';
+import type { Ledger } from './ledger.js';
+
+export type Calls = Pick<
+  Coordinator,
+  'enQueue' | 'deQueue' | 'submit' | 'acquire' | 'ack' | 'nack' | 'renew' | 'awaitItem'
+>;
+
+export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
+  const toClock = (wall: number) => wall - clock.wall() + clock.now();
+  const granted = (turn: Turn) => ledger.granted(turn, toClock(turn.leaseExpiresAt), clock.now());
+  const deliveries = (list: readonly Delivery[]) => {
+    for (const delivery of list) {
+      granted(delivery.turn);
+      ledger.delivered(delivery);
+    }
+  };
+  const offered = (queue: string, items: readonly NewItem[]) => {
+    for (const { itemId } of items) if (itemId !== undefined) ledger.offered(queue, itemId);
+  };
+  const accepted = (queue: string, result: SubmitResult | undefined) => {
+    if (result?.decision === 'accept') ledger.accepted(queue, result.itemId);
+  };
+
+  return {
+    enQueue: (request, reply) =>
+      calls.enQueue(
+        request,
+        tapped(reply, (answer) => {
+          if (answer.decision === 'accept') granted(answer.turn);
+        }),
+      ),
+
+    deQueue(request, reply) {
+      const { queue, key, holder } = request;
+      const claim =
+        'token' in holder
+          ? ledger.claimEnd({ queue, key, token: holder.token }, 'DeQueue')
+          : ledger.claimEndOf(queue, key, 'DeQueue by ticket');
+      calls.deQueue(
+        request,
+        tapped(reply, undefined, () => claim !== undefined && ledger.refused(claim)),
+      );
+    },
+
+    submit(request, reply) {
+      const { queue, items } = request;
+      let atOnce = true;
+      offered(queue, items);
+      const waiting = calls.submit(
+        request,
+        tapped(reply, ({ results }) => {
+          if (!atOnce) offered(queue, items);
+          for (const result of results) accepted(queue, result);
+        }),
+      );
+      atOnce = false;
+      return waiting;
+    },
+
+    acquire: (request: AcquireRequest, reply) =>
+      calls.acquire(
+        request,
+        tapped(reply, (answer) => deliveries(answer.deliveries)),
+      ),
+
+    ack(request, reply) {
+      const claim = ledger.claimEnd(request, 'Ack');
+      for (const { queue, item } of request.followUps) {
+        offered(queue, [item]);
+        // The answer that tells what was accepted may come much later.
+        if (request.next !== undefined && item.itemId !== undefined) ledger.orderUnknown(queue, item.itemId);
+      }
+      return calls.ack(
+        request,
+        tapped(
+          reply,
+          ({ followUps, next }) => {
+            for (const [index, { queue }] of request.followUps.entries()) accepted(queue, followUps[index]);
+            deliveries(next?.deliveries ?? []);
+          },
+          () => ledger.refused(claim),
+        ),
+      );
+    },
+
+    nack(request, reply) {
+      const claim = ledger.claimEnd(request, 'Nack');
+      calls.nack(
+        request,
+        tapped(reply, undefined, () => ledger.refused(claim)),
+      );
+    },
+
+    renew: (request, reply) =>
+      calls.renew(
+        request,
+        tapped(reply, ({ results }) => {
+          for (const [index, turn] of request.turns.entries()) {
+            const result = results[index];
+            if (result?.alive === true) ledger.renewed(turn, toClock(result.leaseExpiresAt));
+          }
+        }),
+      ),
+
+    awaitItem: (request, reply) => calls.awaitItem(request, reply),
+  };
+}
+
+function tapped<T>(reply: Reply<T>, seen?: (answer: T) => void, refused?: (refusal: Refusal) => void): Reply<T> {
+  return {
+    answer(value) {
+      const reached = reply.answer(value);
+      if (reached) seen?.(value);
+      return reached;
+    },
+    refuse(refusal) {
+      refused?.(refusal);
+      reply.refuse(refusal);
+    },
+  };
+}
