@@ -89,7 +89,7 @@ export function handOver(state: CoreState, turn: Turn, lease: number | undefined
   const { lane } = turn;
   turn.handedOver = true;
   turn.since = now;
-  turn.lease = lease ?? lane.queue.policy.lease;
+  turn.lease = lease ?? turn.lease;
   turn.latestEnd = latestEndOf(lane.queue.policy, now);
   // The list of live turns is ordered by `since`.
   unlink(turn);
