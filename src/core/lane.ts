@@ -187,6 +187,7 @@ export function remember(lane: Lane, token: number, ticket: string | undefined, 
     return;
   }
   const oldest = newest.newer;
+  if (lane.key === '') lane.queue.keyless.delete(oldest.token);
   oldest.token = token;
   oldest.ticket = ticket;
   oldest.ending = ending;
@@ -198,6 +199,17 @@ export function remember(lane: Lane, token: number, ticket: string | undefined, 
 function forgetFollowUps(ending: Ending): void {
   if (ending.ended === 'settled' && ending.call === 'ack' && ending.followUps?.length !== 0)
     ending.followUps = undefined;
+}
+
+/** The tokens of the settlements that are remembered. */
+export function* settledTokens(lane: Lane): Generator<number> {
+  const newest = lane.settlements;
+  if (newest === undefined) return;
+  let settlement = newest;
+  do {
+    yield settlement.token;
+    settlement = settlement.newer;
+  } while (settlement !== newest);
 }
 
 export function endingOf(lane: Lane, token: number): Ending | undefined {

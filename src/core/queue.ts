@@ -15,7 +15,7 @@ import { TokenBucket } from './token-bucket.js';
 export class Queue {
   /** Lanes of keys. Those in INIT are in the idle LRU too. */
   readonly lanes = new Map<string, Lane>();
-  /** Lanes of keyless items by the token of their live or last turn. */
+  /** Lanes of keyless items by the tokens of their live turn and of those that are remembered. */
   readonly keyless = new Map<number, Lane>();
   /** Keyless lanes that are parked: they can be found by no key. */
   readonly keylessParked = new Set<Lane>();

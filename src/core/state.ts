@@ -1,6 +1,6 @@
 import { DispatchTickets } from './dispatch-tickets.js';
 import { IdleLanes } from './idle-lanes.js';
-import type { Lane } from './lane.js';
+import { type Lane, settledTokens } from './lane.js';
 import { Outbox } from './outbox.js';
 import type { Queue } from './queue.js';
 import { Random } from './random.js';
@@ -81,7 +81,7 @@ export function dropLane(lane: Lane): void {
   const queue = lane.queue;
   queue.states.add(ROWS.INIT, -1);
   if (lane.key !== '') queue.lanes.delete(lane.key);
-  else if (lane.settlements !== undefined) queue.keyless.delete(lane.settlements.token);
+  else for (const token of settledTokens(lane)) queue.keyless.delete(token);
 }
 
 /** The first whole ms at which `ms` from now have passed. */

@@ -80,7 +80,6 @@ export function install(state: CoreState, lane: Lane, turn: Turn, due: number): 
 }
 
 function indexKeyless(lane: Lane, turn: Turn): void {
-  if (lane.settlements !== undefined) lane.queue.keyless.delete(lane.settlements.token);
   lane.queue.keyless.set(turn.token, lane);
 }
 
