@@ -52,8 +52,15 @@ export function* listKeys(
 
 function* lanesOf(queue: Queue): Generator<Lane> {
   yield* queue.lanes.values();
-  yield* queue.keyless.values();
+  // Under several tokens, but told once; one that waits is told with its item.
+  for (const [token, lane] of queue.keyless) {
+    if (lane.line === undefined && newestToken(lane) === token) yield lane;
+  }
   for (const item of queue.items.values()) if (item.lane.key === '' && !item.inFlight) yield item.lane;
+}
+
+function newestToken(lane: Lane): number | undefined {
+  return turnOf(lane)?.token ?? lane.settlements?.token;
 }
 
 function fits(lane: Lane, wanted: LaneState | undefined): boolean {

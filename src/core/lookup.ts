@@ -98,7 +98,9 @@ function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
   }
 }
 
+/** A keyless lane may stand there under several tokens. */
 function forgetIdle(state: CoreState, lane: Lane): void {
+  if (lane.rests === undefined) return;
   state.idle.delete(lane);
   dropLane(lane);
 }
