@@ -76,7 +76,7 @@ function lineOf(series: Series, colour: string, scale: Scale): string[] {
 }
 
 function text(x: number, y: number, said: string, attributes: string): string {
-  return `<text x="${x}" y="${y}" ${attributes}>${escape(said)}</text>`;
+  return `<text x="${x}" y="${y}" ${attributes}>${escaped(said)}</text>`;
 }
 
 function verticalAt(x: number, y: number): string {
@@ -91,6 +91,6 @@ function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-function escape(said: string): string {
+function escaped(said: string): string {
   return said.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -1,6 +1,7 @@
 /** Runs one row in a process of its own and hands its report to the parent. */
-import type { FromChild } from './run-row.js';
+
 import { ROWS } from './registry.js';
+import type { FromChild } from './run-row.js';
 
 const name = process.argv[2] ?? '';
 const row = ROWS.get(name);

@@ -14,7 +14,9 @@ export function describeMachine(): string {
 export async function describeCommit(root: string): Promise<string> {
   try {
     const run = promisify(execFile);
-    const { stdout } = await run('git', ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'], { cwd: root });
+    const { stdout } = await run('git', ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'], {
+      cwd: root,
+    });
     return stdout.trim();
   } catch {
     // A tarball has no history, and a machine may have no git: the figures are worth keeping all the same.

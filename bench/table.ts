@@ -7,7 +7,12 @@ const HEADER = ['row', 'Keyturn', 'peer', 'ratio', 'enough', 'aim', 'verdict', '
 export function renderTable(lines: readonly Line[]): string {
   const rows = [HEADER, ...lines.map(cells)];
   const widths = HEADER.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const table = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  const table = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
   return [...table, '', ...lines.map(explanation)].join('\n');
 }
 
@@ -30,7 +35,8 @@ export function nameOf(line: Pick<Line, 'row' | 'part'>): string {
 }
 
 function explanation(line: Line): string {
-  const against = line.peer === undefined ? '' : line.verdict === 'missing' ? `; ${line.peer}` : `; against ${line.peer}`;
+  const against =
+    line.peer === undefined ? '' : line.verdict === 'missing' ? `; ${line.peer}` : `; against ${line.peer}`;
   return `${nameOf(line)}: ${line.what}${against}`;
 }
 

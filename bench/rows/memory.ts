@@ -1,4 +1,14 @@
-import { enQueueRequest, HOUR, IGNORE, keyOf, makeKeys, newItem, QUEUE, startCoordinator, TokenReply } from '../coordinator.js';
+import {
+  enQueueRequest,
+  HOUR,
+  IGNORE,
+  keyOf,
+  makeKeys,
+  newItem,
+  QUEUE,
+  startCoordinator,
+  TokenReply,
+} from '../coordinator.js';
 import { bytesInUse } from '../heap.js';
 import type { Figure, Round } from '../measure.js';
 import { perSecond } from '../rounds.js';
