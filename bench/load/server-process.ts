@@ -1,0 +1,69 @@
+/** A server in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export interface ServerProcess {
+  /** host:port */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** The sidecar as people start it, with the built-in settings. */
+export function startSidecar(): Promise<ServerProcess> {
+  const script = new URL('../../src/main.js', import.meta.url);
+  const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
+  return startServer(script, ['serve', ...ports, '--drain-timeout', '0s']);
+}
+
+/** grpc-js alone; answers every call with this message. */
+export function startBareServer(answer: Uint8Array): Promise<ServerProcess> {
+  const script = new URL('../peers/bare-grpc-server.js', import.meta.url);
+  return startServer(script, [Buffer.from(answer).toString('base64')]);
+}
+
+/** Both say where they listen in a JSON line with the field `grpc`. */
+async function startServer(script: URL, args: readonly string[]): Promise<ServerProcess> {
+  // A profiled row is about its servers.
+  const profiling = process.execArgv.filter((flag) => flag.startsWith('--cpu-prof'));
+  const command = [...profiling, fileURLToPath(script), ...args];
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], env: ownEnvironment() });
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  const address = await listening(child);
+  const stop = async () => {
+    process.off('exit', end);
+    child.kill('SIGTERM');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  };
+  return { address, stop };
+}
+
+/** Somebody's settings for a sidecar are not those that are measured. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+}
+
+function listening(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const said: string[] = [];
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${said.join('\n')}`)));
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        const address = addressIn(line);
+        if (address !== undefined) resolve(address);
+        // Only until it listens; read on, so that the pipe never fills.
+        else if (said.length < 100) said.push(line);
+      });
+    }
+  });
+}
+
+function addressIn(line: string): string | undefined {
+  if (!line.startsWith('{')) return undefined;
+  const told: unknown = JSON.parse(line);
+  if (typeof told !== 'object' || told === null || !('grpc' in told)) return undefined;
+  return typeof told.grpc === 'string' ? told.grpc : undefined;
+}

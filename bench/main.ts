@@ -1,0 +1,79 @@
+/** The benchmark: runs its rows one after the other, prints the table, keeps the figures. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { renderChart } from './chart.js';
+import { type KeptRun, keptRow } from './latest.js';
+import { describeCommit, describeMachine } from './machine.js';
+import { type Line, lineOf } from './measure.js';
+import { type Options, readOptions } from './options.js';
+import { progressLine } from './progress.js';
+import { ROWS } from './registry.js';
+import type { Row } from './row.js';
+import { runRow } from './run-row.js';
+import { nameOf, renderTable } from './table.js';
+
+/** From dist/bench. */
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const RESULTS = new URL('../../bench/results/', import.meta.url);
+
+interface Failure {
+  readonly row: string;
+  readonly why: string;
+}
+
+interface Run {
+  readonly lines: readonly Line[];
+  readonly failures: readonly Failure[];
+}
+
+async function main(options: Options): Promise<number> {
+  // Before the run: files may change while it lasts.
+  const commit = await describeCommit(ROOT);
+  const run = await runAll(options);
+  const rows = run.lines.map(keptRow);
+  const kept: KeptRun = { machine: describeMachine(), date: new Date().toISOString(), commit, rows };
+  await keep('latest.json', `${JSON.stringify(kept, undefined, 2)}\n`);
+  process.stdout.write(options.json ? `${JSON.stringify(kept, undefined, 2)}\n` : `${renderTable(run.lines)}\n`);
+  return complain(run, options.check);
+}
+
+async function runAll(options: Options): Promise<Run> {
+  const lines: Line[] = [];
+  const failures: Failure[] = [];
+  for (const [name, row] of options.rows) {
+    const outcome = await runWithProgress(name, row, options.profile);
+    if (outcome.is === 'failed') {
+      failures.push({ row: name, why: outcome.why });
+      continue;
+    }
+    const { figures, chart } = outcome.report;
+    for (const figure of figures) lines.push(lineOf(name, figure));
+    if (chart !== undefined) await keep(`${name}.svg`, renderChart(chart));
+  }
+  return { lines, failures };
+}
+
+async function runWithProgress(name: string, row: Row, profile: string | undefined) {
+  const progress = progressLine(process.stderr);
+  const outcome = await runRow(name, row, (said) => progress.say(`${name}: ${said}`), profile);
+  progress.clear();
+  return outcome;
+}
+
+async function keep(file: string, text: string): Promise<void> {
+  await mkdir(RESULTS, { recursive: true });
+  await writeFile(new URL(file, RESULTS), text);
+}
+
+/** @returns the exit code */
+function complain({ lines, failures }: Run, check: boolean): number {
+  for (const { row, why } of failures) process.stderr.write(`${row} failed: ${why}\n`);
+  if (failures.length > 0) return 1;
+  // What was not measured has not shown that it is enough.
+  const short = lines.filter(({ verdict }) => verdict === 'short' || verdict === 'missing');
+  if (!check || short.length === 0) return 0;
+  process.stderr.write(`not enough: ${short.map(nameOf).join(', ')}\n`);
+  return 1;
+}
+
+process.exitCode = await main(readOptions(process.argv.slice(2), ROWS));

@@ -1,0 +1,108 @@
+/** The arithmetic of the benchmark: from the rounds of a figure to the line that is printed and kept. */
+
+export type Better = 'higher' | 'lower';
+
+/** One round: Keyturn, and right after it the peer. */
+export interface Round {
+  readonly value: number;
+  /** Unset: the figure has no peer. */
+  readonly peer: number | undefined;
+}
+
+/** What a row measured: one line of the table. */
+export interface Figure {
+  /** What tells it from the other figures of its row. Unset: the row has one figure. */
+  readonly part: string | undefined;
+  /** One line: what is done, and what is counted. */
+  readonly what: string;
+  readonly unit: string;
+  /** Unset: the figure is held against a plain value. */
+  readonly peer: string | undefined;
+  readonly better: Better;
+  /** A ratio where there is a peer, otherwise in `unit`. */
+  readonly enough: number;
+  readonly aim: number;
+  readonly outcome: Outcome;
+}
+
+export type Outcome =
+  | { readonly is: 'measured'; readonly rounds: readonly Round[] }
+  /** Something that the measurement needs is not installed. `install` is the command that brings it. */
+  | { readonly is: 'missing'; readonly needs: string; readonly install: string };
+
+export const VERDICTS = ['aim', 'enough', 'short', 'missing'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** A figure in the form in which it is printed. Unset numbers: not measured, or there is no peer. */
+export interface Line {
+  readonly row: string;
+  readonly part: string | undefined;
+  readonly what: string;
+  readonly unit: string;
+  readonly value: number | undefined;
+  readonly peer: string | undefined;
+  readonly peerValue: number | undefined;
+  readonly ratio: number | undefined;
+  readonly better: Better;
+  readonly enough: number;
+  readonly aim: number;
+  /** Of what is judged (the ratio, or the value), over the rounds: the largest less the smallest, as a share of the median. */
+  readonly spread: number | undefined;
+  readonly verdict: Verdict;
+}
+
+/** Precondition: at least one value. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle];
+  if (upper === undefined) throw new RangeError('the median of nothing');
+  const lower = sorted[sorted.length % 2 === 1 ? middle : middle - 1];
+  return (upper + (lower ?? upper)) / 2;
+}
+
+/** The largest less the smallest, as a share of the median. 0 when all are equal, all zero included. */
+export function spread(values: readonly number[]): number {
+  const range = Math.max(...values) - Math.min(...values);
+  return range === 0 ? 0 : range / Math.abs(median(values));
+}
+
+export function judge(measured: number, better: Better, enough: number, aim: number): Verdict {
+  const reaches = (mark: number) => (better === 'higher' ? measured >= mark : measured <= mark);
+  if (reaches(aim)) return 'aim';
+  return reaches(enough) ? 'enough' : 'short';
+}
+
+/**
+ * The ratio is that of the two medians, so that it can be checked from the line; its spread is that of the ratios of
+ * neighbours, which had the same weather.
+ */
+export function lineOf(row: string, figure: Figure): Line {
+  const { outcome, peer, ...told } = figure;
+  if (outcome.is === 'missing') {
+    const unmeasured = { value: undefined, peerValue: undefined, ratio: undefined, spread: undefined };
+    return { row, ...told, ...unmeasured, peer: missing(outcome.needs, outcome.install), verdict: 'missing' };
+  }
+  const { rounds } = outcome;
+  const value = median(rounds.map((round) => round.value));
+  if (peer === undefined) {
+    const verdict = judge(value, told.better, told.enough, told.aim);
+    const ofValues = spread(rounds.map((round) => round.value));
+    return { row, ...told, value, peer, peerValue: undefined, ratio: undefined, spread: ofValues, verdict };
+  }
+  const pairs = rounds.map((round) => ({ value: round.value, peer: peerOf(row, round) }));
+  const peerValue = median(pairs.map((pair) => pair.peer));
+  const ratio = value / peerValue;
+  const ofRatios = spread(pairs.map((pair) => pair.value / pair.peer));
+  const verdict = judge(ratio, told.better, told.enough, told.aim);
+  return { row, ...told, value, peer, peerValue, ratio, spread: ofRatios, verdict };
+}
+
+export function missing(needs: string, install: string): string {
+  return `missing: ${needs} (${install})`;
+}
+
+function peerOf(row: string, round: Round): number {
+  if (round.peer === undefined) throw new RangeError(`${row} has a peer, but a round without its value`);
+  return round.peer;
+}

@@ -1,0 +1,53 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import type { Row } from './row.js';
+
+export interface Options {
+  /** In the order of the registry. */
+  readonly rows: ReadonlyMap<string, Row>;
+  readonly json: boolean;
+  readonly check: boolean;
+  /** A directory for CPU profiles. */
+  readonly profile: string | undefined;
+}
+
+interface Flags {
+  readonly only?: ReadonlyMap<string, Row>;
+  readonly json?: boolean;
+  readonly check?: boolean;
+  readonly profile?: string;
+}
+
+/** Ends the process for `--help` (0) and for flags that are wrong (2). */
+export function readOptions(args: readonly string[], rows: ReadonlyMap<string, Row>): Options {
+  const command = new Command('npm run bench --')
+    .description(`Measures Keyturn against its peers.\n\nRows:\n${listRows(rows)}`)
+    .option('--only <rows>', 'run only these rows, for example core,unary', (names) => chooseRows(names, rows))
+    .option('--json', 'print the figures as JSON instead of the table')
+    .option('--check', 'exit code 1 when a row falls short of what is enough, or was not measured')
+    .option('--profile <directory>', 'write CPU profiles there; the figures are not to be trusted then')
+    .exitOverride();
+  try {
+    command.parse(args, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    process.exit(error.exitCode === 0 ? 0 : 2);
+  }
+  const { only, json, check, profile } = command.opts<Flags>();
+  return { rows: only ?? rows, json: json ?? false, check: check ?? false, profile };
+}
+
+/** The rows of a list like `core,unary`, in the order of the registry. Throws with all the names that there are. */
+export function chooseRows(names: string, rows: ReadonlyMap<string, Row>): ReadonlyMap<string, Row> {
+  const wanted = new Set(names.split(',').map((name) => name.trim()));
+  const unknown = [...wanted].filter((name) => !rows.has(name));
+  if (unknown.length > 0) {
+    const said = unknown.map((name) => `'${name}'`).join(', ');
+    throw new InvalidArgumentError(`There is no row ${said}. The rows are:\n${listRows(rows)}`);
+  }
+  return new Map([...rows].filter(([name]) => wanted.has(name)));
+}
+
+function listRows(rows: ReadonlyMap<string, Row>): string {
+  const width = Math.max(...[...rows.keys()].map((name) => name.length));
+  return [...rows].map(([name, { what }]) => `  ${name.padEnd(width)}  ${what}`).join('\n');
+}

@@ -1,0 +1,31 @@
+import type { Figure } from './measure.js';
+
+/** Says how far a row is, for who watches. */
+export type Say = (progress: string) => void;
+
+/** A row of the benchmark. It runs in a process of its own, with `--expose-gc`. */
+export interface Row {
+  /** One line, for the list of rows. */
+  readonly what: string;
+  /** It is ended after this many seconds. Several times what it takes on a slow machine. */
+  readonly limit: number;
+  run(say: Say): Promise<RowReport>;
+}
+
+export interface RowReport {
+  readonly figures: readonly Figure[];
+  readonly chart?: Chart;
+}
+
+/** Lines over a logarithmic x axis. */
+export interface Chart {
+  readonly title: string;
+  readonly x: string;
+  readonly y: string;
+  readonly series: readonly Series[];
+}
+
+export interface Series {
+  readonly name: string;
+  readonly points: readonly { readonly x: number; readonly y: number }[];
+}

@@ -1,0 +1,97 @@
+import type { LocalCoordinator } from '../../src/local/coordinator.js';
+import { enQueueRequest, HOUR, IGNORE, makeKeys, QUEUE, startCoordinator, TokenReply } from '../coordinator.js';
+import { median, type Round } from '../measure.js';
+import { interleave, perSecond } from '../rounds.js';
+import type { Row, Say, Series } from '../row.js';
+import { shuffled } from '../shuffle.js';
+
+const SIZES = [1_000, 10_000, 100_000, 1_000_000] as const;
+/** The same at every size: each live key of the largest is touched about once in two rounds. */
+const PAIRS = 500_000;
+const ROUNDS = 5;
+
+const what =
+  'a pair (DeQueue, then EnQueue of the same key) at 1 k, 10 k, 100 k and 1 M live keys in random order: how much slower it gets from 1 k to 1 M';
+
+export const growth: Row = {
+  what,
+  limit: 300,
+  async run(say) {
+    const measured = new Map<number, readonly Round[]>();
+    for (const size of SIZES) measured.set(size, await measure(size, say));
+    const outcome = { is: 'measured', rounds: slowDowns(measured) } as const;
+    const told = { part: undefined, what, unit: 'times', better: 'lower', enough: 1, aim: 0.6 } as const;
+    return {
+      figures: [{ ...told, peer: "the bare Map's own slow-down: delete+get+set, same keys, same order", outcome }],
+      chart: {
+        title: 'Time of a pair by live keys',
+        x: 'live keys',
+        y: 'ns per pair',
+        series: [seriesOf('Keyturn', measured, (round) => round.value), seriesOf('bare Map', measured, peerOf)],
+      },
+    };
+  },
+};
+
+/** Rounds in ns per pair. */
+async function measure(size: number, say: Say): Promise<Round[]> {
+  const keys = makeKeys(size);
+  const order = shuffled(size, PAIRS);
+  const coordinator = startCoordinator({ lease: HOUR });
+  const told: Say = (progress) => say(`${size} live keys: ${progress}`);
+  const rounds = await interleave(ROUNDS, told, await keyturnLap(coordinator, keys, order), mapLap(keys, order));
+  coordinator.close();
+  return rounds.map((round) => ({ value: 1e9 / round.value, peer: 1e9 / peerOf(round) }));
+}
+
+async function keyturnLap(coordinator: LocalCoordinator, keys: readonly string[], order: Uint32Array) {
+  const reply = new TokenReply();
+  const tokens = new Float64Array(keys.length);
+  const enQueue = (at: number) => {
+    coordinator.enQueue(enQueueRequest(keys[at] ?? ''), reply);
+    tokens[at] = reply.token;
+  };
+  await perSecond(keys.length, enQueue);
+  return () =>
+    perSecond(PAIRS, (index) => {
+      const at = order[index] ?? 0;
+      const holder = { token: tokens[at] ?? 0 };
+      coordinator.deQueue({ queue: QUEUE, key: keys[at] ?? '', holder, abandoned: false, result: undefined }, IGNORE);
+      enQueue(at);
+    });
+}
+
+function mapLap(keys: readonly string[], order: Uint32Array): () => Promise<number> {
+  const map = new Map<string, { readonly token: number; readonly since: number }>();
+  keys.forEach((key, token) => {
+    map.set(key, { token, since: 0 });
+  });
+  return () =>
+    perSecond(PAIRS, (index) => {
+      const at = order[index] ?? 0;
+      const key = keys[at] ?? '';
+      if (map.get(key)?.token !== at) throw new Error('the Map lost a key');
+      map.delete(key);
+      map.set(key, { token: at, since: index });
+    });
+}
+
+/** Each round by how much it is slower at the largest size than at the smallest. */
+function slowDowns(measured: ReadonlyMap<number, readonly Round[]>): Round[] {
+  const few = measured.get(SIZES[0]) ?? [];
+  const many = measured.get(SIZES[3]) ?? [];
+  return many.map((round, index) => {
+    const base = few[index];
+    if (base === undefined) throw new Error('a size has fewer rounds than another');
+    return { value: round.value / base.value, peer: peerOf(round) / peerOf(base) };
+  });
+}
+
+function seriesOf(name: string, measured: ReadonlyMap<number, readonly Round[]>, of: (round: Round) => number): Series {
+  return { name, points: [...measured].map(([x, rounds]) => ({ x, y: median(rounds.map(of)) })) };
+}
+
+function peerOf(round: Round): number {
+  if (round.peer === undefined) throw new Error('a round without the Map');
+  return round.peer;
+}

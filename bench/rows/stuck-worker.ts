@@ -1,0 +1,96 @@
+/** Dispatch on a heap of its own: `workerData` items are parked behind a stuck key, then it runs a lap whenever it is told to. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { AcquireAnswer, AcquireRequest, NewItem, Reply } from '../../src/coordinator.js';
+import type { LocalCoordinator } from '../../src/local/coordinator.js';
+import { HOUR, IGNORE, makeKeys, newItem, QUEUE, startCoordinator } from '../coordinator.js';
+import { perSecond } from '../rounds.js';
+
+export const PARKED = 1_000_000;
+
+const KEYS = 10_000;
+const ITEMS_PER_SUBMIT = 100;
+const TURNS_PER_ACQUIRE = 32;
+const SUBMITS = 1_500;
+
+// Not for who imports this file for its constant.
+if (parentPort !== null && typeof workerData === 'number') await serveLaps(workerData);
+
+async function serveLaps(parked: number): Promise<void> {
+  const coordinator = startCoordinator({ lease: HOUR, maxWaiting: 2 * PARKED });
+  if (parked > 0) await parkBehindStuckKey(coordinator, parked);
+  const lap = makeLap(coordinator);
+  parentPort?.on('message', () => {
+    lap().then((rate) => parentPort?.postMessage(rate));
+  });
+  parentPort?.postMessage('ready');
+}
+
+async function parkBehindStuckKey(coordinator: LocalCoordinator, parked: number): Promise<void> {
+  const submit = (count: number) => {
+    const items = Array.from({ length: count }, () => newItem('stuck'));
+    coordinator.submit({ queue: QUEUE, items, waitForRoom: 0 }, IGNORE);
+  };
+  submit(1);
+  coordinator.acquire(acquireRequest(), IGNORE);
+  await perSecond(parked / 1_000, () => submit(1_000));
+  const view = coordinator.stats().queues[0]?.view;
+  if (view?.waitingItems !== parked || view.liveTurns !== 1) throw new Error('the stuck key is not stuck');
+}
+
+/** Every item that is submitted is taken and acknowledged before the next batch. */
+function makeLap(coordinator: LocalCoordinator): () => Promise<number> {
+  const keys = makeKeys(KEYS);
+  const worker = new DispatchWorker(coordinator);
+  return async () => {
+    const before = worker.turns;
+    const submitsPerSecond = await perSecond(SUBMITS, (batch) => {
+      const items: NewItem[] = [];
+      for (let index = 0; index < ITEMS_PER_SUBMIT; index++) {
+        items.push(newItem(keys[(batch * ITEMS_PER_SUBMIT + index) % KEYS] ?? ''));
+      }
+      coordinator.submit({ queue: QUEUE, items, waitForRoom: 0 }, IGNORE);
+      worker.takeAll();
+    });
+    if (worker.turns - before !== SUBMITS * ITEMS_PER_SUBMIT) throw new Error('an item was not dispatched');
+    return submitsPerSecond * ITEMS_PER_SUBMIT;
+  };
+}
+
+class DispatchWorker implements Reply<AcquireAnswer> {
+  turns = 0;
+  #taken = 0;
+
+  constructor(private readonly coordinator: LocalCoordinator) {}
+
+  takeAll(): void {
+    do this.coordinator.acquire(acquireRequest(), this);
+    while (this.#taken > 0);
+  }
+
+  answer({ deliveries }: AcquireAnswer): boolean {
+    this.#taken = deliveries.length;
+    this.turns += deliveries.length;
+    for (const { turn } of deliveries) {
+      const { queue, key, token } = turn;
+      this.coordinator.ack({ queue, key, token, result: undefined, followUps: [], next: undefined }, IGNORE);
+    }
+    return true;
+  }
+
+  refuse(refusal: { readonly kind: string }): void {
+    throw new Error(`refused: ${refusal.kind}`);
+  }
+}
+
+function acquireRequest(): AcquireRequest {
+  return {
+    queues: [QUEUE],
+    key: undefined,
+    consumerId: 'worker-1',
+    ticket: undefined,
+    maxTurns: TURNS_PER_ACQUIRE,
+    maxItemsPerTurn: 1,
+    wait: 0,
+    lease: undefined,
+  };
+}

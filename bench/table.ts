@@ -1,0 +1,52 @@
+/** The printed form of the results. */
+import type { Line } from './measure.js';
+
+const HEADER = ['row', 'Keyturn', 'peer', 'ratio', 'enough', 'aim', 'verdict', 'spread'];
+
+/** One line a figure, columns aligned, and below it what each row did and against whom. */
+export function renderTable(lines: readonly Line[]): string {
+  const rows = [HEADER, ...lines.map(cells)];
+  const widths = HEADER.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const table = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [...table, '', ...lines.map(explanation)].join('\n');
+}
+
+function cells(line: Line): string[] {
+  const { unit, enough, aim, better } = line;
+  const marks = [enough, aim];
+  return [
+    nameOf(line),
+    withUnit(line.value, unit),
+    withUnit(line.peerValue, unit),
+    figure(line.ratio),
+    ...marks.map((mark) => `${better === 'higher' ? '≥' : '≤'} ${figure(mark)}`),
+    line.verdict,
+    line.spread === undefined ? '–' : `${Math.round(line.spread * 100)} %`,
+  ];
+}
+
+export function nameOf(line: Pick<Line, 'row' | 'part'>): string {
+  return line.part === undefined ? line.row : `${line.row}: ${line.part}`;
+}
+
+function explanation(line: Line): string {
+  const against =
+    line.peer === undefined ? '' : line.verdict === 'missing' ? `; ${line.peer}` : `; against ${line.peer}`;
+  return `${nameOf(line)}: ${line.what}${against}`;
+}
+
+function withUnit(value: number | undefined, unit: string): string {
+  return value === undefined ? '–' : `${figure(value)} ${unit}`;
+}
+
+/** Three significant digits: more would claim more than a run can know. */
+export function figure(value: number | undefined): string {
+  if (value === undefined) return '–';
+  const rounded = Number(value.toPrecision(3));
+  return Math.abs(rounded) >= 1_000 ? rounded.toLocaleString('en-US') : String(rounded);
+}
