@@ -512,7 +512,7 @@ export class World {
     const later = delay ?? (head === undefined ? 0 : this.#backOff(lane, head));
     if (head !== undefined) head.notBefore = this.#now + later;
     this.#putBack(lane, back);
-    return head !== undefined && later > 0 ? { retryAt: head.notBefore, dead } : { dead };
+    return head === undefined ? { dead } : { retryAt: head.notBefore, dead };
   }
 
   refuseForGood(lane: Lane, how: HowItEnded, error: string): number {
