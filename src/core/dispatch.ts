@@ -3,7 +3,7 @@ import { AcquireWaiter } from './acquire-waiter.js';
 import { answerDeliveries, deliveryView, refuse } from './answers.js';
 import type { DispatchTicket } from './dispatch-tickets.js';
 import type { DeliveryAsker } from './effects.js';
-import { closedGate } from './gates.js';
+import { closedGate, markDirty } from './gates.js';
 import { finish, finishIfKeyDone, weightOfItem } from './items.js';
 import { type Lane, Lane as LaneClass, turnOf } from './lane.js';
 import { Caller, Item } from './line.js';
@@ -54,7 +54,11 @@ function wait(
   }
   const waiter = new AcquireWaiter(asker, request, queues, ticket);
   if (ticket !== undefined) ticket.waiter = waiter;
-  for (const queue of queues) queue.waiters.add(waiter);
+  for (const queue of queues) {
+    queue.waiters.add(waiter);
+    // Something is ready behind a gate: from now on somebody has to be there when it opens.
+    if (hasReady(queue)) markDirty(state, queue);
+  }
   state.waitingAcquires += 1;
   state.wheel.schedule(waiter, after(now, request.wait));
   return waiter;

@@ -94,7 +94,10 @@ function toInit(lane: Lane): void {
 }
 
 function toDelay(state: CoreState, lane: Lane, until: number, because: Delay['because'], now: number): void {
-  if (lane.phase.at !== 'DELAY' || lane.phase.because !== because) lane.phase = { at: 'DELAY', since: now, because };
+  const { phase } = lane;
+  // What is already on the wheel for that moment keeps its place among those of the same moment.
+  if (phase.at === 'DELAY' && phase.because === because && lane.due === until) return;
+  if (phase.at !== 'DELAY' || phase.because !== because) lane.phase = { at: 'DELAY', since: now, because };
   state.idle.delete(lane);
   state.wheel.schedule(lane, until);
 }

@@ -69,12 +69,13 @@ export class RoomPlan {
     const lane = item.key === '' ? undefined : this.queue.lanes.get(item.key);
     if (isKeyDone(this.queue, item.key, item.idempotencyKey, this.now) !== undefined)
       return { entries: 0, kept: false };
-    if (item.key === '' || typeof policy.waitingPerKey !== 'number') return { entries: 1, kept: true };
+    if (item.key === '') return { entries: 1, kept: true };
+    const soon = lane !== undefined && tooSoon(lane, this.now) !== undefined;
+    if (typeof policy.waitingPerKey !== 'number') return { entries: soon ? 0 : 1, kept: !soon };
     const added = this.#added.get(item.key) ?? 0;
     const line = lane?.line;
     const full = line === undefined ? added >= policy.waitingPerKey : isFull(line, policy.waitingPerKey - added);
-    if (full) return { entries: 0, kept: policy.whenFull === 'replace' };
-    if (lane !== undefined && tooSoon(lane, this.now) !== undefined) return { entries: 0, kept: false };
+    if (soon || full) return { entries: 0, kept: !soon && policy.whenFull === 'replace' };
     this.#added.set(item.key, added + 1);
     return { entries: 1, kept: true };
   }
@@ -147,21 +148,20 @@ export function serveRoom(state: CoreState, queue: Queue, now: number): void {
   }
 }
 
-/** The wait ended, or can come to nothing. */
-export function refuseWaiter(state: CoreState, waiter: RoomWaiter, refusal?: Refusal): void {
-  const { queue, reply } = waiter;
-  if (!dropRoomWaiter(state, waiter)) return;
-  const why = refusal ?? lacksNow(state, waiter);
-  countRejected(queue, why);
-  state.effects.push({ kind: 'refuse', to: reply, refusal: why });
+/** The wait ended: what the batch lacked, or that others waited before it. */
+export function endRoomWait(state: CoreState, waiter: RoomWaiter, now: number): void {
+  const { queue, request } = waiter;
+  const need = needOf(queue, request, now);
+  const lack = 'entries' in need ? lacks(state, queue, need) : need;
+  refuseWaiter(state, waiter, lack ?? queueFull(queue.name, queue.policy.maxWaiting));
 }
 
-function lacksNow(state: CoreState, waiter: RoomWaiter): Refusal {
-  const { queue } = waiter;
-  const full = queueFull(queue.name, queue.policy.maxWaiting);
-  return state.payloadBytes > 0 && queue.waiting < queue.policy.maxWaiting
-    ? memoryFull(state.settings.limits.payloadMemoryBytes)
-    : full;
+/** Its wait can come to nothing. */
+export function refuseWaiter(state: CoreState, waiter: RoomWaiter, refusal: Refusal): void {
+  const { queue, reply } = waiter;
+  if (!dropRoomWaiter(state, waiter)) return;
+  countRejected(queue, refusal);
+  state.effects.push({ kind: 'refuse', to: reply, refusal });
 }
 
 export function countRejected(queue: Queue, refusal: Refusal): void {

@@ -8,7 +8,7 @@ import { Lane } from './lane.js';
 import { Caller } from './line.js';
 import { keepHouse } from './lookup.js';
 import { GateTimer } from './queue.js';
-import { RoomWaiter, refuseWaiter } from './room.js';
+import { endRoomWait, RoomWaiter } from './room.js';
 import { type CoreState, Housekeeping } from './state.js';
 import type { Timer } from './timing-wheel.js';
 
@@ -20,7 +20,7 @@ export function fire(state: CoreState, timer: Timer, now: number): void {
   if (timer instanceof Lane) expire(state, timer, now);
   else if (timer instanceof Caller) callerDue(state, timer, now);
   else if (timer instanceof AcquireWaiter) endWaiter(state, timer);
-  else if (timer instanceof RoomWaiter) refuseWaiter(state, timer);
+  else if (timer instanceof RoomWaiter) endRoomWait(state, timer, now);
   else if (timer instanceof AwaitWaiter) endAwait(state, timer, now);
   else if (timer instanceof GateTimer) markDirty(state, timer.queue);
   else if (timer instanceof Housekeeping) {

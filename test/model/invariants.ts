@@ -1,16 +1,17 @@
 /** What must be true after every step, whatever the reference thinks. I1, I3 and I5 are the ledger's. */
 import assert from 'node:assert/strict';
-import type { ItemState, Policy } from '../../src/coordinator.js';
+import type { AckAnswer, AcquireAnswer, Delivery, ItemState, Policy } from '../../src/coordinator.js';
 import type { Command, QueueName, Scenario } from './commands.js';
 import type { Seen } from './people.js';
-import type { Side } from './sending.js';
+import type { Made, Side } from './sending.js';
 
 const FINISHED: readonly ItemState[] = ['done', 'superseded', 'discarded', 'unknown'];
 
 /** Follows one coordinator from outside through a scenario. */
 export class Invariants {
   readonly #states = new Map<string, ItemState>();
-  readonly #cameBack = new Set<string>();
+  readonly #wasOut = new Set<string>();
+  readonly #lookedAt = new Set<Made>();
 
   constructor(
     private readonly scenario: Scenario,
@@ -19,20 +20,29 @@ export class Invariants {
 
   check(queue: QueueName, seen: Seen): void {
     const policy = this.scenario.policies[queue];
-    for (const { id, state, attempt } of seen.items) {
-      if (state === 'in_flight' || state === 'dead' || attempt > 0) this.#cameBack.add(`${queue}/${id}`);
-      if (state === 'unknown') this.#cameBack.delete(`${queue}/${id}`);
-    }
+    this.#lookAtDeliveries();
+    for (const { id, state } of seen.items) if (state === 'unknown') this.#wasOut.delete(`${queue}/${id}`);
     this.#bounded(queue, seen, policy);
     this.#nobodyIsHeldUp(queue, seen, policy);
     this.#nothingIsLost(queue, seen);
+  }
+
+  /** Items that were handed out, be it to nobody, may come back. */
+  #lookAtDeliveries(): void {
+    for (const made of this.side.made) {
+      if (made.call.open || this.#lookedAt.has(made)) continue;
+      this.#lookedAt.add(made);
+      for (const { turn, items } of deliveriesIn(made.call.outcome)) {
+        for (const { itemId } of items) this.#wasOut.add(`${turn.queue}/${itemId}`);
+      }
+    }
   }
 
   /** I2. Callers of Acquire with a key are not counted and cannot be told apart: scenarios with them say nothing. */
   #bounded(queue: string, { keys }: Seen, { waitingPerKey, whenFull }: Partial<Policy>): void {
     if (typeof waitingPerKey !== 'number' || this.scenario.commands.some(bringsItsOwnMessage)) return;
     for (const { line } of keys) {
-      const counted = line.filter(({ kind, id }) => kind === 'caller' || !this.#cameBack.has(`${queue}/${id}`));
+      const counted = line.filter(({ kind, id }) => kind === 'caller' || !this.#wasOut.has(`${queue}/${id}`));
       assert.ok(counted.length <= waitingPerKey, `I2: ${counted.length} wait in a line (${whenFull})`);
     }
   }
@@ -63,6 +73,12 @@ export class Invariants {
   #hasShortMemory(queue: string): boolean {
     return (this.scenario.policies[queue as QueueName].resultTtl ?? 0) < 60_000; // the callers give names of queues
   }
+}
+
+function deliveriesIn(outcome: Made['call']['outcome']): readonly Delivery[] {
+  if (outcome === undefined || !('answer' in outcome)) return [];
+  const answer = outcome.answer as Partial<AckAnswer & AcquireAnswer>; // one of the answers; others lack both fields
+  return answer.deliveries ?? answer.next?.deliveries ?? [];
 }
 
 function bringsItsOwnMessage(command: Command): boolean {

@@ -60,7 +60,9 @@ export function realPeople(coordinator: Coordinator, ledger: Ledger): People {
     async see(queue) {
       const view = (await admin.listQueues()).find(({ name }) => name === queue);
       const keys = await Promise.all(KEYS.map(async (key) => explained(told(await admin.explainKey(queue, key)))));
-      return { counts: countsOf(view), keys, items: itemsOf(coordinator, queue) };
+      const items = itemsOf(coordinator, queue);
+      for (const { id, state } of items) if (state === 'unknown') ledger.forgotten(queue, id);
+      return { counts: countsOf(view), keys, items };
     },
   };
 }

@@ -113,7 +113,7 @@ describe('the coordinator and the reference cannot be told apart', () => {
       holds(name, about, async (scenario) => {
         const real = realSide(make, scenario);
         const invariants = new Invariants(scenario, real);
-        await new Pair(real, modelSide(scenario), (queue, seen) => invariants.check(queue, seen)).run(
+        await new Pair(real, modelSide(scenario), { seen: (queue, seen) => invariants.check(queue, seen) }).run(
           scenario.commands,
         );
       }));
@@ -121,12 +121,13 @@ describe('the coordinator and the reference cannot be told apart', () => {
 });
 
 describe('I8: the LRU changes no decision', () => {
-  // A dropped lane forgets settled tokens, which I10 allows: scenarios here do not use a token again.
+  // A dropped lane forgets settled tokens, which I10 allows: scenarios here settle a token once, and
+  // why a lost one was lost is not compared.
   const mix: Mix = { enQueue: 6, submit: 4, acquire: 6, settleOnce: 8, people: 1, evict: 1, resumeKey: 1, advance: 5 };
   it('one idle lane remembered, or more than there are', () =>
     holds('one idle lane', { mix, most: 80, runs: 500 }, async (scenario) => {
       const forgetful = realSide(make, scenario, { idleLanes: 1 });
       const mindful = realSide(make, scenario, { idleLanes: 1_000 });
-      await new Pair(forgetful, mindful).run(scenario.commands);
+      await new Pair(forgetful, mindful, { unlike: ['cause'] }).run(scenario.commands);
     }));
 });

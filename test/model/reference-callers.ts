@@ -55,9 +55,8 @@ export function acquireKey(
       form: 'acquire',
       accept: (turn) => reply.answer({ deliveries: [{ turn, items: [] }] }),
       block: () => reply.answer({ deliveries: [] }),
-      decline: () => {
-        throw new Error('Acquire with a key is never declined');
-      },
+      // Only a place that EnQueue took can be superseded; the call that waits in it now has no word for that.
+      decline: () => reply.answer({ deliveries: [] }),
       refuse: (refusal) => reply.refuse(refusal),
     },
   };
@@ -89,7 +88,7 @@ function knownTicket(world: World, lane: Lane, asked: Asked): Handled | undefine
 function repeatAccept(world: World, lane: Lane, turn: LiveTurn, asked: Asked): Handled {
   if (turn.heldForTicket !== undefined) {
     turn.consumerId = asked.consumerId;
-    turn.lease = asked.lease ?? lane.queue.policy.lease;
+    turn.lease = asked.lease ?? turn.lease;
     world.handOver(lane, turn);
     if (!asked.call.accept(turnView(lane, turn, world.wall))) world.wasNotDelivered(lane, turn);
     return ANSWERED;
@@ -248,11 +247,14 @@ function byToken(
 }
 
 function endCaller(world: World, lane: Lane, request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
-  const { caller } = world.endTurn(lane, { cause: 'settled', call: 'dequeue', manner: `${request.abandoned}` });
-  if (!request.abandoned) world.remember(lane, caller?.idempotencyKey, request.result);
+  if (!request.abandoned) world.remember(lane, lane.turn?.caller?.idempotencyKey, request.result);
+  world.endTurn(lane, { cause: 'settled', call: 'dequeue', manner: `${request.abandoned}` });
   const settlement = lane.settlements.at(-1);
+  const waited = lane.line.length;
   world.settle();
-  const answer = { promoted: lane.turn?.caller !== undefined, waiting: lane.line.length };
+  // Who still waits is counted before workers take their items.
+  const promoted = lane.turn?.caller !== undefined;
+  const answer = { promoted, waiting: waited - (promoted ? 1 : 0) };
   if (settlement !== undefined) settlement.answer = answer;
   reply.answer(answer);
 }

@@ -14,7 +14,7 @@ function dispatch(world: World, request: AcquireRequest, reply: Reply<AcquireAns
   for (const name of request.queues) world.queue(name);
   const live = liveTurnsOf(world, request);
   if (live.length > 0) {
-    repeatDeliveries(world, live, reply);
+    repeatDeliveries(world, live, request.lease, reply);
     return undefined;
   }
   replaceOlder(world, request);
@@ -57,10 +57,14 @@ function liveTurnsOf(world: World, { consumerId, ticket }: AcquireRequest): { la
 function repeatDeliveries(
   world: World,
   live: readonly { lane: Lane; turn: LiveTurn }[],
+  lease: number | undefined,
   reply: Reply<AcquireAnswer>,
 ): void {
   const held = live.filter(({ turn }) => turn.heldForTicket !== undefined);
-  for (const { lane, turn } of held) world.handOver(lane, turn);
+  for (const { lane, turn } of held) {
+    turn.lease = lease ?? turn.lease;
+    world.handOver(lane, turn);
+  }
   if (reply.answer({ deliveries: live.map(({ lane, turn }) => world.delivery(lane, turn)) })) return;
   for (const { lane, turn } of held) world.wasNotDelivered(lane, turn);
 }

@@ -10,7 +10,7 @@ import type {
   SubmitResult,
   Waiting,
 } from '../../src/coordinator.js';
-import type { Entry, ItemRecord, Lane, ModelQueue, WaitingAwait, WaitingSubmit } from './reference-state.js';
+import type { ItemRecord, Lane, ModelQueue, WaitingAwait, WaitingSubmit } from './reference-state.js';
 import { nameOf } from './reference-state.js';
 import type { World } from './reference-world.js';
 
@@ -120,7 +120,8 @@ function tooSoon(world: World, lane: Lane): number {
 export function submitAll(world: World, queue: ModelQueue, items: readonly NewItem[]): SubmitResult[] {
   return items.map((item) => {
     const known = item.itemId === undefined ? undefined : world.findItem(queue, item.itemId);
-    if (known !== undefined) return { decision: 'accept', itemId: known.id, supersededId: known.supersededId };
+    // Whose place it took is told once.
+    if (known !== undefined) return { decision: 'accept', itemId: known.id, supersededId: undefined };
     const lane = item.key === '' ? world.newLane(queue, '') : world.lane(queue, item.key);
     return arrival(world, lane, item);
   });
@@ -140,21 +141,20 @@ function arrival(world: World, lane: Lane, item: NewItem): SubmitResult {
   const soon = tooSoon(world, lane);
   if (soon > 0) return { ...decline, reason: 'too_soon', retryAfter: soon };
   const victim = place.full ? place.victim : undefined;
-  const record = newRecord(world, item, id, victim);
+  const record = newRecord(world, item, id);
   if (victim === undefined) world.append(lane, record);
   else world.replace(lane, victim, record);
   lane.queue.items.push(record);
-  return { decision: 'accept', itemId: id, supersededId: record.supersededId };
+  return { decision: 'accept', itemId: id, supersededId: victim && nameOf(victim) };
 }
 
-function newRecord(world: World, content: NewItem, id: string, victim: Entry | undefined): ItemRecord {
+function newRecord(world: World, content: NewItem, id: string): ItemRecord {
   return {
     kind: 'item',
     id,
     content,
     submittedAt: world.now,
     serial: ++world.serial,
-    supersededId: victim && nameOf(victim),
     state: 'waiting',
     attempts: 0,
     notBefore: world.now + content.delay,

@@ -62,13 +62,13 @@ function settleDone(world: World, lane: Lane, request: AckRequest, reply: Reply<
     reply.refuse(refusal);
     return undefined;
   }
-  const turn = world.endTurn(lane, { cause: 'settled', call: 'ack' });
-  const settlement = lane.settlements.at(-1);
-  world.remember(lane, turn.caller?.idempotencyKey, request.result);
-  for (const item of turn.items) {
+  world.remember(lane, lane.turn?.caller?.idempotencyKey, request.result);
+  for (const item of lane.turn?.items ?? []) {
     world.remember(lane, item.content.idempotencyKey, request.result);
     world.finishWith(lane.queue, item, request.result);
   }
+  world.endTurn(lane, { cause: 'settled', call: 'ack' });
+  const settlement = lane.settlements.at(-1);
   world.settle();
   const followUps = request.followUps.flatMap(({ queue, item }) => submitAll(world, world.queue(queue), [item]));
   if (settlement !== undefined) settlement.answer = followUps;
@@ -115,9 +115,8 @@ export function nack(world: World, request: NackRequest, reply: Reply<NackAnswer
 
 function whyNot(lane: Lane, { items }: LiveTurn, { queue, key, kind, done }: NackRequest): Refusal | undefined {
   if (items.length === 0) return undefined;
-  if (done > items.length) return { kind: 'bad_request', violations: [{ field: 'done', description: '' }] };
-  const { delivery } = lane.queue.policy;
-  return kind === 'retry' && delivery === 'at_most_once' ? { kind: 'at_most_once', queue, key } : undefined;
+  if (kind === 'retry' && lane.queue.policy.delivery === 'at_most_once') return { kind: 'at_most_once', queue, key };
+  return done > items.length ? { kind: 'bad_request', violations: [{ field: 'done', description: '' }] } : undefined;
 }
 
 function finishFirst(world: World, lane: Lane, done: number): void {

@@ -26,7 +26,6 @@ export interface ItemRecord {
   readonly submittedAt: number;
   /** Order of submission. */
   readonly serial: number;
-  readonly supersededId: string | undefined;
   state: ItemState;
   attempts: number;
   /** Not handed out before this moment: its delay, or its back-off. */
@@ -111,6 +110,8 @@ export interface Lane {
   parked: boolean;
   /** Place in the order of readiness; unset: not ready. */
   readyAt: number | undefined;
+  /** What it became ready for: a gate or a worker. */
+  readyFor: Entry['kind'] | undefined;
   wake: Timer | undefined;
   settlements: Settlement[];
 }

@@ -99,6 +99,7 @@ export class World {
       lastStart: Number.NEGATIVE_INFINITY,
       parked: false,
       readyAt: undefined,
+      readyFor: undefined,
       wake: undefined,
       settlements: [],
     };
@@ -106,12 +107,10 @@ export class World {
     return lane;
   }
 
+  /** Of a keyless item only its live or its last turn is known. */
   laneOfToken(queue: ModelQueue, key: string, token: number): Lane | undefined {
-    return queue.lanes.find(
-      (lane) =>
-        lane.key === key &&
-        (key !== '' || lane.turn?.token === token || lane.settlements.some((one) => one.token === token)),
-    );
+    const newest = (lane: Lane) => lane.turn?.token ?? lane.settlements.at(-1)?.token;
+    return queue.lanes.find((lane) => lane.key === key && (key !== '' || newest(lane) === token));
   }
 
   waiting(queue: ModelQueue): number {
@@ -175,8 +174,12 @@ export class World {
   /** To be called after every change of a lane: keeps the order of readiness and the end of its delay. */
   changed(lane: Lane): void {
     const state = stateOf(lane, this.#now);
-    if (state !== 'READY') lane.readyAt = undefined;
-    else lane.readyAt ??= ++this.#readiness;
+    const head = lane.line[0];
+    if (state === 'READY' && head?.kind === 'caller' && this.#alreadyDone(lane, head)) return;
+    const readyFor = state === 'READY' ? head?.kind : undefined;
+    // Ready for a gate is not ready for a worker: it lines up anew.
+    if (lane.readyFor !== readyFor) lane.readyAt = readyFor && ++this.#readiness;
+    lane.readyFor = readyFor;
     const wakeAt = state === 'DELAY' ? delayedUntil(lane) : undefined;
     if (lane.wake?.at === wakeAt) return;
     this.cancel(lane.wake);
@@ -509,7 +512,7 @@ export class World {
     const later = delay ?? (head === undefined ? 0 : this.#backOff(lane, head));
     if (head !== undefined) head.notBefore = this.#now + later;
     this.#putBack(lane, back);
-    return head !== undefined && later > 0 ? { retryAt: head.notBefore, dead } : { dead };
+    return head === undefined ? { dead } : { retryAt: head.notBefore, dead };
   }
 
   refuseForGood(lane: Lane, how: HowItEnded, error: string): number {

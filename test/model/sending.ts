@@ -8,7 +8,7 @@ import type { AcquirePart, Command, ItemPart } from './commands.js';
 import type { People } from './people.js';
 
 /** A call that was made on one side, and how to make it again. */
-interface Made {
+export interface Made {
   readonly call: Call<unknown>;
   readonly send: (side: Side, call: Call<unknown>) => void;
   /** The queues of a dispatch. */

@@ -27,7 +27,8 @@ export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
     }
   };
   const offered = (queue: string, items: readonly NewItem[]) => {
-    for (const { itemId } of items) if (itemId !== undefined) ledger.offered(queue, itemId);
+    // Of one id twice in a batch the first is the item.
+    for (const id of new Set(items.map(({ itemId }) => itemId))) if (id !== undefined) ledger.offered(queue, id);
   };
   const accepted = (queue: string, result: SubmitResult | undefined) => {
     if (result?.decision === 'accept') ledger.accepted(queue, result.itemId);
@@ -77,8 +78,14 @@ export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
 
     ack(request, reply) {
       const claim = ledger.claimEnd(request, 'Ack');
+      for (const { queue } of request.followUps) {
+        const ofQueue = request.followUps.filter((one) => one.queue === queue);
+        offered(
+          queue,
+          ofQueue.map(({ item }) => item),
+        );
+      }
       for (const { queue, item } of request.followUps) {
-        offered(queue, [item]);
         // The answer that tells what was accepted may come much later.
         if (request.next !== undefined && item.itemId !== undefined) ledger.orderUnknown(queue, item.itemId);
       }
