@@ -1,10 +1,10 @@
 /** Turns from before the start, during `startup_hold` (S29). */
 
-import { ADOPTED, type Lane, LOST, Turn, turnOf } from './lane.js';
+import { ADOPTED, type Lane, LOST, type Turn, turnOf } from './lane.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
 import type { Refusal } from './model.js';
 import type { CoreState } from './state.js';
-import { endTurn, install, latestEndOf, leaseEnd } from './turns.js';
+import { endTurn, install, latestEndOf, leaseEnd, newTurn } from './turns.js';
 
 /** Whether this token may be the live turn of a run before this one, and nothing speaks against it. */
 export function adoptable(state: CoreState, key: string, token: number, lane: Lane | undefined, now: number): boolean {
@@ -16,6 +16,9 @@ export function adoptable(state: CoreState, key: string, token: number, lane: La
   // A token that was settled in this run already was the larger one.
   return lane.settlements === undefined || lane.settlements.token < token;
 }
+
+/** Who holds an adopted turn is not known. */
+const ADOPTER = Object.freeze({ consumerId: 'adopted', ticket: undefined });
 
 /** Makes it the live turn of its key; one with a smaller token is evicted. */
 export function adopt(
@@ -34,7 +37,7 @@ export function adopt(
   const { policy } = queue;
   const life = lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
-  const turn = new Turn(lane, token, ADOPTED, 'adopted', undefined, life, true, now, latestEnd);
+  const turn = newTurn(lane, token, ADOPTED, ADOPTER, life, latestEnd, now);
   install(state, lane, turn, leaseEnd(life, latestEnd, now));
   return turn;
 }

@@ -220,7 +220,7 @@ function retryAfter(state: CoreState, lane: Lane, ahead: number, now: number): n
 /** A ticket comes back: to its turn, or to its place. */
 function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now: number): Caller | undefined {
   if (known instanceof Turn) {
-    if (known.handedOver) known.known = true;
+    if (known.handed !== 'kept') known.handed = 'known';
     else {
       known.consumerId = arrival.consumerId;
       handOver(state, known, arrival.lease, now);

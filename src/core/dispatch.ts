@@ -96,7 +96,7 @@ function comeBack(state: CoreState, ticket: DispatchTicket, request: AcquireRequ
     catchUp(state, lane, now);
     const turn = turnOf(lane);
     if (turn?.token !== token) continue;
-    if (turn.handedOver) turn.known = true;
+    if (turn.handed !== 'kept') turn.handed = 'known';
     else handOver(state, turn, request.lease, now);
     deliveries.push(deliveryView(state, turn));
   }

@@ -6,8 +6,9 @@ import { cancelCaller, giveUp } from './arrivals.js';
 import { AwaitWaiter, dropAwait } from './await.js';
 import { dropWaiter } from './dispatch.js';
 import { expire } from './expiry.js';
-import { Turn } from './lane.js';
+import { turnOf } from './lane.js';
 import { Caller } from './line.js';
+import type { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { dropRoomWaiter, type RoomWaiter, refuseWaiter } from './room.js';
 import type { CoreState } from './state.js';
@@ -26,15 +27,14 @@ export function startDraining(state: CoreState, now: number): void {
       if (caller.asker !== undefined) refuse(state, caller.asker, DRAINING);
       giveUp(state, caller, now);
     }
-    endHeldTurns(state, queue.turns, now);
+    endHeldTurns(state, queue, now);
   }
 }
 
 /** Their absent callers cannot come back any more. */
-function endHeldTurns(state: CoreState, turns: { next: unknown }, now: number): void {
-  const held: Turn[] = [];
-  for (let turn = turns.next; turn instanceof Turn; turn = turn.next) if (!turn.handedOver) held.push(turn);
-  for (const turn of held) expire(state, turn.lane, now);
+function endHeldTurns(state: CoreState, queue: Queue, now: number): void {
+  const lanes = [...queue.lanes.values(), ...queue.keyless.values()];
+  for (const lane of lanes) if (turnOf(lane)?.handed === 'kept') expire(state, lane, now);
 }
 
 /** The process ends: calls that wait for an item are told so. */

@@ -11,7 +11,7 @@ import { endTurn } from './turns.js';
 export function expire(state: CoreState, lane: Lane, now: number): void {
   const { phase } = lane;
   if (phase.at === 'HELD') {
-    const event = phase.handedOver ? 'lease_ends' : 'ticket_ends';
+    const event = phase.handed === 'kept' ? 'ticket_ends' : 'lease_ends';
     if (lane.row.moves[event] !== 'nothing') expireTurn(state, lane, phase, now);
   } else if (lane.row.moves.delay_ends === 'look') {
     if (isLinked(lane)) unlink(lane);
@@ -25,7 +25,7 @@ function expireTurn(state: CoreState, lane: Lane, turn: Turn, now: number): void
   endTurn(state, turn, 'expired', LOST.lease_expired, now);
   if (cargo.kind === 'items' && !cargo.done) {
     // A turn that was never handed over was no attempt.
-    if (turn.handedOver) {
+    if (turn.handed !== 'kept') {
       const error = `lease expired (held by ${turn.consumerId})`;
       park(lane, failAll(state, lane, cargo.items, { cause: 'lease_expired', error, delay: undefined }, now).park);
     } else putBack(state, lane, cargo.items);

@@ -75,7 +75,7 @@ function holderView(state: CoreState, turn: Turn, now: number): HolderView {
     leaseLeft: Math.max(0, turn.lane.due - now),
     renewals: turn.renewals,
     items: cargo.kind === 'items' ? cargo.items.length : 0,
-    heldForTicket: turn.handedOver ? undefined : ticketId,
+    heldForTicket: turn.handed === 'kept' ? ticketId : undefined,
   };
 }
 
@@ -116,7 +116,7 @@ function reason(state: CoreState, lane: Lane, now: number): Why {
 }
 
 function heldBy(turn: Turn): string {
-  if (!turn.handedOver) return `the turn is held for an absent caller until its ticket ends`;
+  if (turn.handed === 'kept') return `the turn is held for an absent caller until its ticket ends`;
   const since = turn.renewals === 0 ? 'has not renewed its lease' : `has renewed its lease ${turn.renewals} times`;
   return `${turn.consumerId} holds it and ${since}`;
 }

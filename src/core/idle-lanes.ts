@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { Lane } from './lane.js';
-import { append, Link, unlink } from './link.js';
+import type { Lane } from './lane.js';
 
 /** At most this many of the lanes that came to rest last are kept out of the LRU. */
 const NURSERY = 16_384;
@@ -8,19 +7,22 @@ const NURSERY = 16_384;
 /**
  * Lanes in INIT, least recently used first; beyond `limit` the oldest is forgotten. Nothing else ever is.
  *
- * A lane that comes to rest first joins a list of the youngest, which costs two pointers, and moves on to the LRU only
- * when enough others came to rest after it. A key that is busy again and again never touches the LRU.
+ * A lane that comes to rest is first written into a ring of the youngest, and moves on to the LRU only when the ring
+ * comes round to its place. If it is busy again by then, its place is void: a key that is busy again and again never
+ * touches the LRU.
  */
 export class IdleLanes {
-  readonly #young = new Link();
-  #youngCount = 0;
-  readonly #nursery: number;
+  readonly #ring: (Lane | undefined)[];
+  /** The place that is written next. */
+  #next = 0;
+  #young = 0;
   readonly #old: LRUCache<Lane, true>;
 
   constructor(limit: number, forget: (lane: Lane) => void) {
-    this.#nursery = Math.min(NURSERY, Math.floor((limit - 1) / 2));
+    const young = Math.min(NURSERY, Math.floor((limit - 1) / 2));
+    this.#ring = new Array<Lane | undefined>(young).fill(undefined);
     this.#old = new LRUCache({
-      max: Math.max(1, limit - this.#nursery),
+      max: Math.max(1, limit - young),
       dispose: (_, lane, reason) => {
         if (reason === 'evict') forget(lane);
       },
@@ -28,31 +30,38 @@ export class IdleLanes {
   }
 
   get size(): number {
-    return this.#youngCount + this.#old.size;
+    return this.#young + this.#old.size;
   }
 
-  /** Precondition: the lane came to rest and stands in no list. */
+  /** Precondition: the lane came to rest. */
   add(lane: Lane): void {
-    append(this.#young, lane);
-    lane.rests = 'young';
-    this.#youngCount += 1;
-    if (this.#youngCount <= this.#nursery) return;
-    const eldest = this.#young.next;
-    unlink(eldest);
-    this.#youngCount -= 1;
-    if (!(eldest instanceof Lane)) throw new TypeError('only lanes rest');
-    eldest.rests = 'old';
-    this.#old.set(eldest, true);
+    if (this.#ring.length === 0) return this.#grow(lane);
+    const place = this.#next;
+    const eldest = this.#ring[place];
+    this.#ring[place] = lane;
+    this.#next = place + 1 === this.#ring.length ? 0 : place + 1;
+    lane.rests = place;
+    this.#young += 1;
+    if (eldest === undefined || eldest.rests !== place || eldest === lane) return;
+    this.#young -= 1;
+    this.#grow(eldest);
   }
 
-  /** To be called before a lane joins any other list: one Link serves them all. */
   delete(lane: Lane): void {
     if (lane.rests === undefined) return;
-    if (lane.rests === 'old') this.#old.delete(lane);
+    if (lane.rests === OLD) this.#old.delete(lane);
     else {
-      unlink(lane);
-      this.#youngCount -= 1;
+      this.#ring[lane.rests] = undefined;
+      this.#young -= 1;
     }
     lane.rests = undefined;
   }
+
+  #grow(lane: Lane): void {
+    lane.rests = OLD;
+    this.#old.set(lane, true);
+  }
 }
+
+/** Where a lane rests that is in the LRU. */
+const OLD = -1;

@@ -1,6 +1,6 @@
 import type { DispatchTicket } from './dispatch-tickets.js';
+import type { Epoch } from './hold-epochs.js';
 import type { Caller, Item, Line } from './line.js';
-import { Link } from './link.js';
 import type { DeQueueAnswer, LaneState, LossCause, NackAnswer, NackKind, SubmitResult } from './model.js';
 import type { Queue } from './queue.js';
 import { ROWS, type StateRow } from './table.js';
@@ -19,30 +19,29 @@ export const ADOPTED: Cargo = Object.freeze({ kind: 'adopted' });
 
 /**
  * The live turn of a lane. It is over when its lane's `due` has come: the end of its lease or of its `max_hold`,
- * whichever is first, or the end of its ticket while it is held for an absent caller. As a Link it stands in its
- * queue's list of live turns, the oldest first.
+ * whichever is first, or the end of its ticket while it is held for an absent caller.
  */
-export class Turn extends Link {
+export class Turn {
+  /**
+   * Who has it: nobody yet (`kept` for the ticket of one who is absent), the one it was handed to (`given`), or one who
+   * has shown with its ticket that it knows (`known`), whatever becomes of the repeated answer.
+   */
+  handed: 'kept' | 'given' | 'known' = 'given';
   renewals = 0;
-  /** It was handed over before its ticket asked again: its holder has it, whatever becomes of the repeated answer. */
-  known = false;
   constructor(
     readonly lane: Lane,
-    readonly token: number,
+    public token: number,
     public cargo: Cargo,
     public consumerId: string,
-    readonly ticket: string | DispatchTicket | undefined,
+    public ticket: string | DispatchTicket | undefined,
     /** ms; life without renewal. */
     public lease: number,
-    /** Handed over to its holder. False: held for the ticket of one who is absent. */
-    public handedOver: boolean,
     /** When it started, or was handed over. */
     public since: number,
     /** Whole ms; unset: no `max_hold`. */
     public latestEnd: number | undefined,
-  ) {
-    super();
-  }
+    public epoch: Epoch,
+  ) {}
 
   get at(): 'HELD' {
     return 'HELD';
@@ -136,8 +135,10 @@ export class Lane extends Timer {
   startedAt: number | undefined = undefined;
   /** The number of the key's last arrival in its queue, 0: none. For repeat distances. */
   lastArrival = 0;
-  /** Among which idle lanes it is; unset: it is not idle. Only `IdleLanes` writes it. */
-  rests: 'young' | 'old' | undefined = undefined;
+  /** Its place among the idle lanes; unset: it is not idle. Only `IdleLanes` writes it. */
+  rests: number | undefined = undefined;
+  /** Its last turn, to be used again: a busy key allocates none, and nobody keeps one that ended. */
+  spare: Turn | undefined = undefined;
   /** Its state as it is counted, with the moves of that state. Only `show` writes it. */
   row: StateRow = ROWS.INIT;
   constructor(

@@ -2,6 +2,7 @@ import type { AcquireWaiter } from './acquire-waiter.js';
 import type { AwaitWaiter } from './await.js';
 import { Counters, LaneCounts } from './counters.js';
 import type { DeadLetter } from './dead-letters.js';
+import { HoldEpochs } from './hold-epochs.js';
 import type { Lane } from './lane.js';
 import type { Caller, Item } from './line.js';
 import { Link } from './link.js';
@@ -29,8 +30,8 @@ export class Queue {
   readonly callers = new Set<Caller>();
   /** Items in all lines. */
   waitingItems = 0;
-  /** Live turns, the oldest first; how many. */
-  readonly turns = new Link();
+  /** Live turns by age; how many. */
+  readonly holds = new HoldEpochs();
   inFlight = 0;
 
   /** Lanes whose head is a caller that waits for a gate, first ready first. */

@@ -36,7 +36,7 @@ function renewTurn(state: CoreState, ref: TurnRef, lease: number | undefined, no
 /** From now on; the turn's own lease stays (S20). A turn that is held for a ticket has no lease yet. */
 function extend(state: CoreState, turn: Turn, lease: number | undefined, now: number): RenewResult {
   const { lane } = turn;
-  if (turn.handedOver) {
+  if (turn.handed !== 'kept') {
     turn.renewals += 1;
     lane.queue.counters.renewed += 1;
     state.wheel.schedule(lane, leaseEnd(lease ?? turn.lease, turn.latestEnd, now));

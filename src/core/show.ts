@@ -1,5 +1,5 @@
 import { markDirty } from './gates.js';
-import { INIT, type Lane, rowOf } from './lane.js';
+import { INIT, type Lane, PLAIN_CALLER, rowOf, type Turn } from './lane.js';
 import { Caller, type Entry, Line } from './line.js';
 import { type CoreState, dropLane } from './state.js';
 import { ROWS } from './table.js';
@@ -16,6 +16,7 @@ export function show(state: CoreState, lane: Lane): void {
   const { states } = lane.queue;
   states.move(was, now);
   lane.row = now;
+  if (lane.spare !== undefined && lane.phase !== lane.spare) unload(lane.spare);
   if (was === ROWS.INIT) {
     state.busyLanes += 1;
     // Those that link it elsewhere have done so before; a lane that parks is in no other list.
@@ -24,6 +25,11 @@ export function show(state: CoreState, lane: Lane): void {
     state.busyLanes -= 1;
     rest(state, lane);
   }
+}
+
+/** A turn that ended must not keep the items it carried. */
+function unload(turn: Turn): void {
+  if (turn.cargo.kind === 'items') turn.cargo = PLAIN_CALLER;
 }
 
 /** A keyless lane that never had a turn can be found by nobody: there is nothing to remember. */

@@ -1,6 +1,4 @@
-import { Turn } from './lane.js';
 import type { Item } from './line.js';
-import { isLinked } from './link.js';
 import type { Queue } from './queue.js';
 import type { CoreState } from './state.js';
 import type { CoordinatorStats, QueueStats, QueueView } from './views.js';
@@ -45,8 +43,8 @@ function oldestWaiting(queue: Queue, now: number): number | undefined {
 }
 
 function longestHold(queue: Queue, now: number): number | undefined {
-  const oldest = queue.turns.next;
-  return isLinked(queue.turns) && oldest instanceof Turn ? now - oldest.since : undefined;
+  const { oldestSince } = queue.holds;
+  return oldestSince === undefined ? undefined : now - oldestSince;
 }
 
 function queueStats(queue: Queue, now: number): QueueStats {

@@ -3,7 +3,7 @@
 import { DispatchTicket } from './dispatch-tickets.js';
 import { markDirty } from './gates.js';
 import { type Cargo, type Ending, INIT, type Lane, remember, Turn } from './lane.js';
-import { append, isLinked, unlink } from './link.js';
+import { isLinked, unlink } from './link.js';
 import type { Policy } from './policy.js';
 import { forgetTicket, show, tell } from './show.js';
 import { after, type CoreState } from './state.js';
@@ -37,9 +37,9 @@ export function startTurn(
   if (queue.rate !== undefined) queue.rate.take(now);
   const token = state.tokens.next();
   const lease = holder.lease ?? policy.lease;
-  const handedOver = heldUntil === undefined;
   const latestEnd = latestEndOf(policy, now);
-  const turn = new Turn(lane, token, cargo, holder.consumerId, holder.ticket, lease, handedOver, now, latestEnd);
+  const turn = newTurn(lane, token, cargo, holder, lease, latestEnd, now);
+  if (heldUntil !== undefined) turn.handed = 'kept';
   counters.wait.add((now - holder.arrivedAt) / 1_000);
   if (policy.minInterval > 0) lane.startedAt = now;
   install(state, lane, turn, heldUntil ?? leaseEnd(lease, latestEnd, now));
@@ -47,6 +47,35 @@ export function startTurn(
     const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;
     tell(state, 'turn', lane, now, { token, itemId, consumerId: holder.consumerId });
   }
+  return turn;
+}
+
+/** The lane's last turn begins anew, or its first one is made. */
+export function newTurn(
+  lane: Lane,
+  token: number,
+  cargo: Cargo,
+  { consumerId, ticket }: Pick<Holder, 'consumerId' | 'ticket'>,
+  lease: number,
+  latestEnd: number | undefined,
+  now: number,
+): Turn {
+  const epoch = lane.queue.holds.start(now);
+  const turn = lane.spare;
+  if (turn === undefined) {
+    lane.spare = new Turn(lane, token, cargo, consumerId, ticket, lease, now, latestEnd, epoch);
+    return lane.spare;
+  }
+  turn.token = token;
+  turn.cargo = cargo;
+  turn.consumerId = consumerId;
+  turn.ticket = ticket;
+  turn.lease = lease;
+  turn.since = now;
+  turn.latestEnd = latestEnd;
+  turn.epoch = epoch;
+  turn.handed = 'given';
+  turn.renewals = 0;
   return turn;
 }
 
@@ -66,7 +95,6 @@ export function install(state: CoreState, lane: Lane, turn: Turn, due: number): 
   state.idle.delete(lane);
   if (isLinked(lane)) unlink(lane);
   lane.phase = turn;
-  append(queue.turns, turn);
   queue.inFlight += 1;
   if (typeof turn.ticket === 'string') {
     lane.tickets ??= new Map();
@@ -86,19 +114,19 @@ function indexKeyless(lane: Lane, turn: Turn): void {
 /** A held turn is handed over: only now its lease and `max_hold` start (S12). */
 export function handOver(state: CoreState, turn: Turn, lease: number | undefined, now: number): void {
   const { lane } = turn;
-  turn.handedOver = true;
+  turn.handed = 'given';
   turn.since = now;
   turn.lease = lease ?? turn.lease;
   turn.latestEnd = latestEndOf(lane.queue.policy, now);
-  // The list of live turns is ordered by `since`.
-  unlink(turn);
-  append(lane.queue.turns, turn);
+  // It ages from now on.
+  lane.queue.holds.end(turn.epoch);
+  turn.epoch = lane.queue.holds.start(now);
   state.wheel.schedule(lane, leaseEnd(turn.lease, turn.latestEnd, now));
 }
 
 /** A turn goes back to waiting for its absent holder (S13). */
 export function holdForTicket(state: CoreState, turn: Turn, now: number): void {
-  turn.handedOver = false;
+  turn.handed = 'kept';
   state.wheel.schedule(turn.lane, after(now, turn.lane.queue.policy.ticketTtl));
 }
 
@@ -110,7 +138,7 @@ export function endTurn(state: CoreState, turn: Turn, way: SettlementWay, ending
   const { lane } = turn;
   const queue = lane.queue;
   state.wheel.cancel(lane);
-  unlink(turn);
+  queue.holds.end(turn.epoch);
   queue.inFlight -= 1;
   queue.usedAt = now;
   lane.phase = INIT;

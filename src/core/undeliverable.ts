@@ -13,7 +13,7 @@ export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: n
     const queue = state.queues.get(name);
     const lane = key === '' ? queue?.keyless.get(token) : queue?.lanes.get(key);
     const turn = lane === undefined ? undefined : turnOf(lane);
-    if (lane === undefined || turn?.token !== token || turn.known) continue;
+    if (lane === undefined || turn?.token !== token || turn.handed === 'known') continue;
     if (turn.ticket !== undefined) holdForTicket(state, turn, now);
     else takeBack(state, lane, turn, now);
   }
