@@ -37,7 +37,8 @@ export function watchEvents(
 }
 
 function startWatch(kit: Kit, call: WatchCall, watcher: Watcher): Result<Watch> {
-  const request = readRequest(kit, call, watchRequest);
+  const caller = { getPeer: () => call.getPeer(), getDeadline: () => call.getDeadline(), waiting: 0 };
+  const request = readRequest(kit, caller, call.request, watchRequest);
   return request.ok ? kit.coordinator.admin.watch(request.value.queue, request.value.key, watcher) : request;
 }
 
