@@ -60,7 +60,7 @@ test('2,000 waits whose deadline ends on one connection are answered before it, 
     () => 'answered',
     (error: ServiceError) => status[error.code],
   );
-  const waits = Array.from({ length: 2_000 }, () => call(raw, raw.enQueue, enQueue, 5_000));
+  const waits = Array.from({ length: 2_000 }, () => call(raw, raw.enQueue, enQueue, 8_000));
   const outcomes = await Promise.allSettled(waits);
   await stillAlive(sidecar);
   assert.equal(counts.undeliverable, 0);
