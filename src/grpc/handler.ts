@@ -21,6 +21,8 @@ export interface Kit {
   readonly coordinator: Coordinator;
   readonly limits: Limits;
   readonly log: Log;
+  /** Calls of CoordinatorService that wait now. */
+  readonly parked: { count: number };
 }
 
 /** From the message to the request; fields that are wrong are told to the check. */
@@ -36,7 +38,7 @@ export function replied<Q, R, A, M>(
   return (call, callback) => {
     const reply = new UnaryReply(kit, call, callback, write);
     try {
-      const request = readRequest(kit, call, read);
+      const request = readRequest(kit, reply, call.request, read);
       if (!request.ok) reply.refuse(request.refusal);
       else reply.waitFor(ask(request.value, reply));
     } catch (error) {
@@ -55,7 +57,7 @@ export function promised<Q, R, A, M>(
   return (call, callback) => {
     const reply = new UnaryReply(kit, call, callback, write);
     const run = async () => {
-      const request = readRequest(kit, call, read);
+      const request = readRequest(kit, reply, call.request, read);
       const result = request.ok ? await ask(request.value) : request;
       if (result.ok) reply.answer(result.value);
       else reply.refuse(result.refusal);
@@ -64,11 +66,11 @@ export function promised<Q, R, A, M>(
   };
 }
 
-export function readRequest<Q, R>(kit: Kit, call: Caller & { readonly request: Q }, read: Read<Q, R>): Result<R> {
+export function readRequest<Q, R>(kit: Kit, caller: Caller, message: Q, read: Read<Q, R>): Result<R> {
   // Nobody hears the answer any more, so a turn would be lost on this call.
-  if (isOver(call)) return { ok: false, refusal: { kind: 'cancelled' } };
+  if (isOver(caller)) return { ok: false, refusal: { kind: 'cancelled' } };
   const check = new Check(kit.limits);
-  const value = read(call.request, check, call);
+  const value = read(message, check, caller);
   const refusal = check.refusal();
   return refusal === undefined ? { ok: true, value } : { ok: false, refusal };
 }
@@ -80,8 +82,9 @@ export function internalError(kit: Kit, method: string, error: unknown): CallSta
   return internalStatus(id);
 }
 
-class UnaryReply<Q, A, M> implements Reply<A> {
+class UnaryReply<Q, A, M> implements Reply<A>, Caller {
   #open = true;
+  #parked = false;
 
   constructor(
     private readonly kit: Kit,
@@ -90,11 +93,23 @@ class UnaryReply<Q, A, M> implements Reply<A> {
     private readonly write: (answer: A) => M,
   ) {}
 
+  get waiting(): number {
+    return this.kit.parked.count;
+  }
+
+  getPeer(): string {
+    return this.call.getPeer();
+  }
+
+  getDeadline(): Date | number {
+    return this.call.getDeadline();
+  }
+
   answer(value: A): boolean {
     if (!this.#open || this.call.cancelled) return false;
     try {
       const message = this.write(value);
-      this.#open = false;
+      this.#close();
       this.callback(null, message);
       return true;
     } catch (error) {
@@ -117,13 +132,15 @@ class UnaryReply<Q, A, M> implements Reply<A> {
 
   waitFor(waiting: Waiting): void {
     if (waiting === undefined || !this.#open) return;
+    this.#parked = true;
+    this.kit.parked.count += 1;
     // grpc-js says "cancelled" after every end of a call, an answered one too.
     this.call.once('cancelled', () => this.#cancel(waiting));
   }
 
   #cancel(pending: Pending): void {
     if (!this.#open) return;
-    this.#open = false;
+    this.#close();
     try {
       pending.cancel();
     } catch (error) {
@@ -133,7 +150,12 @@ class UnaryReply<Q, A, M> implements Reply<A> {
 
   #end(status: CallStatus): void {
     if (!this.#open) return;
-    this.#open = false;
+    this.#close();
     this.callback(status);
+  }
+
+  #close(): void {
+    this.#open = false;
+    if (this.#parked) this.kit.parked.count -= 1;
   }
 }

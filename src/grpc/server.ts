@@ -44,7 +44,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const streams = new OpenStreams();
   const health = new Health();
   try {
-    await addServices(server, options, health, streams);
+    const kit = { ...options, parked: { count: 0 } };
+    await addServices(server, kit, health, streams);
     const address = await listen(server, options.listen);
     health.setServing(true);
     return new RunningServer(address, server, health, streams);

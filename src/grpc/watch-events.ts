@@ -1,5 +1,5 @@
 /** WatchEvents: from the port's bounded buffer to a stream, no faster than its reader reads. */
-import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
+import { type handleServerStreamingCall, Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import type { CoordinatorEvent, Result, Watch, Watcher } from '../coordinator.js';
 import { eventsResponse, watchRequest } from './convert-admin.js';
 import type { WatchEventsRequest, WatchEventsResponse } from './gen/keyturn/v1/admin.js';
@@ -24,6 +24,8 @@ export function watchEvents(
         call.emit('error', statusOf(result.refusal));
         return;
       }
+      // The headers tell the reader that nothing from now on escapes it.
+      call.sendMetadata(new Metadata());
       pump.start(result.value);
       streams.add(call);
       call.once('cancelled', () => {
@@ -37,7 +39,8 @@ export function watchEvents(
 }
 
 function startWatch(kit: Kit, call: WatchCall, watcher: Watcher): Result<Watch> {
-  const request = readRequest(kit, call, watchRequest);
+  const caller = { getPeer: () => call.getPeer(), getDeadline: () => call.getDeadline(), waiting: 0 };
+  const request = readRequest(kit, caller, call.request, watchRequest);
   return request.ok ? kit.coordinator.admin.watch(request.value.queue, request.value.key, watcher) : request;
 }
 
