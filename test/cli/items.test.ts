@@ -183,7 +183,7 @@ describe('commands for people', () => {
       assert.match(stdout, /^key +k in queue e1$/m);
       assert.match(stdout, /^state +BLOCK since \d{4}-\d\d-\d\dT\S+Z \(.* ago\)$/m);
       assert.match(stdout, /^holder +ada, token \d+, since .* ago, lease ends in (1m|59s|5\ds), 0 renewals$/m);
-      assert.match(stdout, /^line +0 callers, 1 items$/m);
+      assert.match(stdout, /^line +0 callers, 1 item$/m);
       assert.match(stdout, /^1 +item +behind +\S+ ago +0$/m);
       const told = await json(['explain', 'e1', 'k']);
       assert.ok(typeof told === 'object' && told !== null && 'holder' in told && 'line' in told && 'state' in told);

@@ -262,7 +262,7 @@ describe('keyturn replay', () => {
       assert.equal(ended.exitCode, 130);
       const { lines, accepted, declined } = summaryOf(ended);
       assert.deepEqual({ lines, accepted, declined }, { lines: 2, accepted: 2, declined: 0 });
-      assert.match(ended.stderr, /1 lines were given back unprocessed/);
+      assert.match(ended.stderr, /gave 1 line back unprocessed/);
       assert.equal(await idle(queue), true);
     });
 
@@ -277,7 +277,7 @@ describe('keyturn replay', () => {
       );
       const ended = await running.ended;
       assert.equal(ended.exitCode, 1);
-      assert.match(ended.stderr, /1 turns were lost while their workers were at work/);
+      assert.match(ended.stderr, /1 turn got lost while the worker was at work/);
       assert.equal(summaryOf(ended).lines, 1);
     });
   }

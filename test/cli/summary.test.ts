@@ -93,7 +93,7 @@ describe('a replay fails', () => {
         work(tally, 'a', 2);
         work(tally, 'a', 1);
       },
-      problem: /^1 lines started after a later line of their key$/,
+      problem: /^1 line started after a later line of the same key$/,
     },
     {
       title: 'when a line had no end',
@@ -115,7 +115,7 @@ describe('a replay fails', () => {
         work(tally, 'a', 1);
         tally.accept(1);
       },
-      problem: /^2 lines were accepted, but the workers began 1$/,
+      problem: /^the workers began 1 line, but 2 were accepted$/,
     },
     {
       title: 'when a line was processed again without a reason',
@@ -125,7 +125,7 @@ describe('a replay fails', () => {
         tally.ledger.start('a', 2);
         tally.ledger.end('a');
       },
-      problem: /^1 lines were begun again, but only 0 turns were lost$/,
+      problem: /^1 line began again, but 0 turns got lost$/,
     },
     {
       title: 'when a turn was lost at work',
@@ -136,7 +136,7 @@ describe('a replay fails', () => {
         tally.ledger.start('a', 2);
         tally.ledger.end('a');
       },
-      problem: /^1 turns were lost while their workers were at work$/,
+      problem: /^1 turn got lost while the worker was at work$/,
     },
     {
       title: 'when a worker never left its key',
@@ -145,7 +145,7 @@ describe('a replay fails', () => {
         tally.accept(1);
         tally.ledger.start('a', 2);
       },
-      problem: /^1 keys were never left$/,
+      problem: /^workers never left 1 key$/,
     },
   ];
   for (const { title, happens, problem } of cases) {
