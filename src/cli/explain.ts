@@ -3,7 +3,7 @@ import type { HolderView, KeyExplanation, LineEntryView } from '../coordinator.j
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { type AddressOptions, addressOption, text } from './options.js';
-import { ago, alignColumns, count, humanDuration, isoInstant, plain } from './output.js';
+import { ago, alignColumns, amount, count, humanDuration, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
 
 interface ExplainOptions extends AddressOptions {
@@ -61,15 +61,15 @@ function toText(queue: string, key: string, told: KeyExplanation): string {
 function holderText({ consumerId, token, since, leaseLeft, renewals, items, heldForTicket }: HolderView): string {
   const parts = [
     `${plain(consumerId)}, token ${token}, since ${ago(since)}`,
-    `lease ends in ${humanDuration(leaseLeft)}, ${count(renewals)} renewals`,
-    items > 0 ? `${count(items)} items` : '',
+    `lease ends in ${humanDuration(leaseLeft)}, ${amount(renewals, 'renewal')}`,
+    items > 0 ? amount(items, 'item') : '',
     heldForTicket === undefined ? '' : `held for its absent caller (ticket ${plain(heldForTicket)})`,
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
 
 function lineText(callers: number, items: number): string {
-  return callers + items === 0 ? 'empty' : `${count(callers)} callers, ${count(items)} items`;
+  return callers + items === 0 ? 'empty' : `${amount(callers, 'caller')}, ${amount(items, 'item')}`;
 }
 
 function entryTable({ line, waitingCallers, waitingItems }: KeyExplanation): string {

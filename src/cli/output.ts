@@ -51,6 +51,11 @@ export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** `1 item`, `2 items`. */
+export function amount(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
 export function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { type AddressOptions, addressOption, durationBetween, text, wholeBetween } from './options.js';
-import { count } from './output.js';
+import { amount } from './output.js';
 import { chooseFormat, openInput, READERS } from './replay/input.js';
 import { readLines } from './replay/lines.js';
 import { Progress } from './replay/progress.js';
@@ -95,7 +95,7 @@ function tell(outcome: ReplayOutcome, options: ReplayOptions, signalled: number 
   if (failure === undefined || summary.lines > 0) {
     process.stdout.write(options.json === true ? `${JSON.stringify(summary)}\n` : summaryTable(summary));
   }
-  if (givenUp > 0 && summary.lines > 0) warn(`${count(givenUp)} lines were given back unprocessed`);
+  if (givenUp > 0 && summary.lines > 0) warn(`gave ${amount(givenUp, 'line')} back unprocessed`);
   for (const problem of problems) warn(problem);
   if (signalled !== undefined) return signalled;
   if (failure !== undefined) throw commandFailure(failure, options.address);

@@ -28,7 +28,8 @@ The command finds KEYTURN_TOKEN, KEYTURN_QUEUE and KEYTURN_KEY in its environmen
 it writes to: a resource that remembers the largest token it saw can refuse a worker whose turn was lost.
 
 While the command runs, the turn is renewed at every third of its lease. Signals go on to the command. If
-the turn is lost, the command is stopped: SIGTERM, and SIGKILL after --kill-after.
+the turn is lost, the command is stopped: SIGTERM, and SIGKILL after --kill-after. If keyturn itself is killed
+(SIGKILL) or stopped (Ctrl-Z), nobody renews the turn, and the command runs on without it.
 
 Exit codes: that of the command (128 + n when signal n ended it; 127 not found, 126 cannot be run), or
   ${EXIT.unreachable}  the sidecar cannot be reached

@@ -32,8 +32,10 @@ export function commandFailure(error: unknown, address: string): unknown {
 }
 
 function unreachable(error: KeyturnError, address: string): string {
+  // Of the many words of the transport these are the ones that tell something.
+  const why = /connect E[A-Z]+/.exec(error.message)?.[0] ?? error.message;
   return (
-    `no answer from a sidecar at ${address} (${error.message}).\n` +
+    `no answer from a sidecar at ${address} (${why}).\n` +
     'Start one with "keyturn serve", or say where it is with --address or KEYTURN_ADDRESS.'
   );
 }

@@ -95,11 +95,11 @@ export class EnQueueMode {
   }
 
   async #giveUp({ line, sequence }: TakenLine): Promise<void> {
-    const { client, plan, tally } = this.#engine;
+    const { client, plan, tally, patience } = this.#engine;
     tally.giveUp();
     const call = { queue: plan.queue, key: line.key, ticket: `${plan.id}-${sequence}`, abandoned: true };
     try {
-      await client.deQueue(call);
+      await patience.call(() => client.deQueue(call));
     } catch (error) {
       // The replay ends anyway, and the place ends with its `ticket_ttl`.
       this.#engine.fail(error);

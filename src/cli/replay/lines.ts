@@ -1,10 +1,11 @@
 import { Buffer } from 'node:buffer';
+import { DEFAULT_LIMITS } from '../../core/limits.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
 import { BrokenInput, excerpt, type Found, type Reader } from './rows.js';
 
-/** The contract's limit of a key, bytes of UTF-8. A sidecar may be configured to less, and says so itself. */
-const LONGEST_KEY = 1_024;
+/** Bytes of UTF-8. A sidecar may be configured to less, and says so itself. */
+const LONGEST_KEY = DEFAULT_LIMITS.keyBytes;
 
 /** How many malformed lines are told of one by one. */
 const TOLD_BAD_LINES = 5;

@@ -4,7 +4,7 @@ import { pause, type TakenLine } from './engine.js';
  * Submitted lines that may be without an end at once: bounds the memory here and in the sidecar, and the time that a
  * line spends in the backlog. Enough that one busy key leaves work for the other workers.
  */
-const MOST = 2_000;
+const MOST = 10_000;
 
 /** A line that was submitted and has had no end yet. */
 export interface OutstandingLine {

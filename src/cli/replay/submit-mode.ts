@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { setMaxListeners } from 'node:events';
 import type { Delivery, SubmitResult } from '../../coordinator.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
@@ -24,6 +25,7 @@ export class SubmitMode {
 
   constructor(engine: Engine) {
     this.#engine = engine;
+    setMaxListeners(0, this.#idle.signal);
     this.#outstanding = new Outstanding(engine.plan.id);
     engine.halted.addEventListener('abort', () => this.#idle.abort(), { once: true });
   }
@@ -64,8 +66,14 @@ export class SubmitMode {
       return { key: taken.line.key, itemId: this.#outstanding.idOf(taken.sequence), payload };
     });
     const call = { queue: plan.queue, items, waitForRoom: WAIT_FOR_ROOM };
-    const { results } = await patience.call(() => client.submit(call, { signal: this.#engine.halted }));
-    for (const result of results) this.#note(result);
+    const { halted } = this.#engine;
+    try {
+      const { results } = await patience.call(() => client.submit(call, { signal: halted }), halted);
+      for (const result of results) this.#note(result);
+    } catch (error) {
+      // Called off: what was accepted nevertheless is discarded with the rest.
+      if (!halted.aborted) throw error;
+    }
     this.#checkEnd();
   }
 
@@ -107,9 +115,9 @@ export class SubmitMode {
   /** A turn may have been given in the moment in which the call was called off: its ticket knows. */
   async #releaseLate(worker: string, ticket: string): Promise<void> {
     if (this.#outstanding.size === 0) return;
-    const { client, plan } = this.#engine;
+    const { client, plan, patience } = this.#engine;
     const call = { queues: [plan.queue], consumerId: `${plan.id}/${worker}`, ticket, wait: 0 };
-    const { deliveries } = await client.acquire(call);
+    const { deliveries } = await patience.call(() => client.acquire(call));
     for (const delivery of deliveries) await this.#release(delivery);
   }
 
@@ -159,14 +167,14 @@ export class SubmitMode {
 
   /** The replay stopped: what it submitted and nobody has begun is of no use to others. */
   async #discardRest(): Promise<void> {
-    const { client, plan, tally } = this.#engine;
+    const { client, plan, tally, patience } = this.#engine;
     const rest = this.#outstanding.rest();
     tally.giveUp(rest.filter((line) => !line.begun).length);
     const ids = rest.map((line) => this.#outstanding.idOf(line.sequence));
     try {
       for (let from = 0; from < ids.length; from += IDS_PER_DISCARD) {
         const itemIds = ids.slice(from, from + IDS_PER_DISCARD);
-        await client.discard({ queue: plan.queue, itemIds }, true);
+        await patience.call(() => client.discard({ queue: plan.queue, itemIds }, true));
       }
     } catch (error) {
       this.#engine.fail(error);

@@ -1,5 +1,5 @@
 import type { RepetitionClass } from '../../core/repetition.js';
-import { alignColumns, count, percent } from '../output.js';
+import { alignColumns, amount, count, percent } from '../output.js';
 import type { Tally } from './tally.js';
 
 /** The contract's summary of a replay; its names are printed as they stand. */
@@ -31,12 +31,12 @@ export function findProblems(summary: ReplaySummary, tally: Tally): readonly str
   const { ledger, lost } = tally;
   const found: (string | false)[] = [
     max_at_once > 1 && `${max_at_once} workers were at once on one key`,
-    order_violations > 0 && `${count(order_violations)} lines started after a later line of their key`,
+    order_violations > 0 && `${amount(order_violations, 'line')} started after a later line of the same key`,
     accepted + declined !== lines && `accepted ${accepted} + declined ${declined} is not lines ${lines}`,
-    ledger.lines !== accepted && `${accepted} lines were accepted, but the workers began ${ledger.lines}`,
-    ledger.repeats > lost && `${ledger.repeats} lines were begun again, but only ${lost} turns were lost`,
-    ledger.open > 0 && `${ledger.open} keys were never left`,
-    lost > 0 && `${count(lost)} turns were lost while their workers were at work`,
+    ledger.lines !== accepted && `the workers began ${amount(ledger.lines, 'line')}, but ${accepted} were accepted`,
+    ledger.repeats > lost && `${amount(ledger.repeats, 'line')} began again, but ${amount(lost, 'turn')} got lost`,
+    ledger.open > 0 && `workers never left ${amount(ledger.open, 'key')}`,
+    lost > 0 && `${amount(lost, 'turn')} got lost while the worker was at work`,
   ];
   return found.filter((problem) => problem !== false);
 }
