@@ -1,4 +1,4 @@
-# Keyturn in a container: about 235 MB, of which Debian is 75, Node 127, and Keyturn with its dependencies 33.
+# Keyturn in a container: about 230 MB, of which Debian is 75, Node 127, and Keyturn with its dependencies 27.
 #
 #   docker build -t keyturn .
 #   docker run --rm --read-only -p 127.0.0.1:7420:7420 -p 127.0.0.1:7421:7421 keyturn

@@ -78,9 +78,9 @@ function weigh(app: string): void {
   if (total >= LARGEST) throw new Error(`that is not below ${LARGEST / MB} MB`);
 }
 
-/** Files take whole blocks of 4 KiB on disk. */
+/** As an engine counts it: the bytes of the files. */
 function sizeOf(folder: string): number {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => statSync(join(folder, name)))
-    .reduce((sum, file) => sum + (file.isFile() ? Math.ceil(file.size / 4_096) * 4_096 : 0), 0);
+    .reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
 }

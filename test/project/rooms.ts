@@ -29,9 +29,9 @@ const RULES: Readonly<Record<Room, Rule>> = {
 /** Configuration knows the words and the built-in values of the core, not its machine. */
 const CORE_FOR_CONFIG = ['src/core/limits.ts', 'src/core/model.ts', 'src/core/policy.ts', 'src/core/settings.ts'];
 
-/** Generated types stop here: what converts, the services, what starts them, the client. */
+/** Generated types stop here: what checks and converts, the services, what starts them, the client. */
 const MAY_SEE_GENERATED =
-  /^src\/grpc\/(convert(-[a-z]+)?|client(-[a-z]+)?|[a-z]+-service|watch-events|server|status)\.ts$/;
+  /^src\/grpc\/(convert(-[a-z]+)?|client(-[a-z]+)?|[a-z]+-service|watch-events|server|status|validate)\.ts$/;
 
 /** @returns the room of a file below `src/`, or undefined when it stands in none */
 export function roomOf(path: string): Room | undefined {

@@ -11,20 +11,23 @@ export interface Import {
 export interface Word {
   readonly text: string;
   readonly line: number;
-  /** The words and signs right before it and after it. */
-  readonly before: string;
-  readonly after: string;
 }
 
 export interface SourceWords {
   readonly imports: readonly Import[];
   readonly words: readonly Word[];
+  /** Lines where the type `any` stands. */
+  readonly anys: readonly number[];
 }
 
 export function sourceWords(text: string): SourceWords {
   const file = parse(text, { sourceType: 'module', plugins: ['typescript'], tokens: true });
   const tokens = (file.tokens ?? []).filter(isToken).filter(({ type }) => typeof type !== 'string');
-  return { imports: [...declared(file.program.body), ...called(tokens)], words: wordsOf(tokens) };
+  return {
+    imports: [...declared(file.program.body), ...called(tokens)],
+    words: wordsOf(tokens),
+    anys: anysOf(file.program),
+  };
 }
 
 type Statement = ReturnType<typeof parse>['program']['body'][number];
@@ -53,18 +56,33 @@ function called(tokens: readonly Token[]): Import[] {
 }
 
 function wordsOf(tokens: readonly Token[]): Word[] {
-  return tokens.flatMap((token, at) => {
+  return tokens.flatMap((token) => {
     if (isQuoted(token) || typeof token.value !== 'string') return [];
-    const before = textOf(tokens[at - 1]);
-    return [{ text: token.value, line: token.loc.start.line, before, after: textOf(tokens[at + 1]) }];
+    return [{ text: token.value, line: token.loc.start.line }];
   });
 }
 
-interface Token {
+/** By the tree, not by the word: a function may be called `any`. */
+function anysOf(node: unknown): number[] {
+  if (Array.isArray(node)) return node.flatMap(anysOf);
+  if (typeof node !== 'object' || node === null) return [];
+  if ('type' in node && node.type === 'TSAnyKeyword' && isPlaced(node)) return [node.loc.start.line];
+  return Object.values(node).flatMap(anysOf);
+}
+
+interface Placed {
+  readonly loc: { readonly start: { readonly line: number } };
+}
+
+/** Whatever the parser makes has a place. */
+function isPlaced(node: object): node is Placed {
+  return 'loc' in node;
+}
+
+interface Token extends Placed {
   /** A string: a comment. */
   readonly type: string | { readonly label: string };
   readonly value: unknown;
-  readonly loc: { readonly start: { readonly line: number } };
 }
 
 /** The parser's own types leave its tokens open. */

@@ -37,10 +37,9 @@ export function checkPurity(files: readonly TextFile[]): readonly string[] {
 }
 
 export function checkNoAny(files: readonly TextFile[]): readonly string[] {
-  return inWords(files, ({ text, before }) => {
-    const isProperty = before === '.' || before === '?.';
-    return text === 'any' && !isProperty ? 'any switches the compiler off; say what it is, or unknown' : undefined;
-  });
+  return files.flatMap(({ path, text }) =>
+    sourceWords(text).anys.map((line) => `${path}:${line}: any switches the compiler off; say what it is, or unknown`),
+  );
 }
 
 function inWords(
