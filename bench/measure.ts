@@ -61,6 +61,11 @@ export function median(values: readonly number[]): number {
   return (upper + (lower ?? upper)) / 2;
 }
 
+/** The rate of several laps of equal work taken together. Precondition: all above zero. */
+export function harmonicMean(rates: readonly number[]): number {
+  return rates.length / rates.reduce((sum, rate) => sum + 1 / rate, 0);
+}
+
 /** The largest less the smallest, as a share of the median. 0 when all are equal, all zero included. */
 export function spread(values: readonly number[]): number {
   const range = Math.max(...values) - Math.min(...values);

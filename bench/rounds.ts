@@ -1,16 +1,33 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Round } from './measure.js';
+import { harmonicMean, type Round } from './measure.js';
 import type { Say } from './row.js';
 
-type Lap = () => number | Promise<number>;
+/** Does a fixed amount of work. Returns how much of it was done per second. */
+export type Lap = () => Promise<number>;
 
-/** Interleaved, so that what disturbs the machine disturbs both. The first round of each only warms up. */
-export async function interleave(count: number, say: Say, keyturn: Lap, peer: Lap): Promise<Round[]> {
+export interface Plan {
+  readonly rounds: number;
+  /** Laps of each in one round. */
+  readonly laps: number;
+}
+
+/**
+ * Lap by lap in turn, so that what disturbs the machine disturbs both. The first round only warms up.
+ *
+ * A round has several laps because one lap would be either so long that the weather changes, or so short that the
+ * garbage collector's work falls into some laps and not into others.
+ */
+export async function interleave(plan: Plan, say: Say, keyturn: Lap, peer: Lap): Promise<Round[]> {
   const rounds: Round[] = [];
-  for (let lap = 0; lap <= count; lap++) {
-    say(lap === 0 ? 'warming up' : `round ${lap} of ${count}`);
-    const round = { value: await keyturn(), peer: await peer() };
-    if (lap > 0) rounds.push(round);
+  for (let round = 0; round <= plan.rounds; round++) {
+    say(round === 0 ? 'warming up' : `round ${round} of ${plan.rounds}`);
+    const ofKeyturn: number[] = [];
+    const ofPeer: number[] = [];
+    for (let lap = 0; lap < plan.laps; lap++) {
+      ofKeyturn.push(await keyturn());
+      ofPeer.push(await peer());
+    }
+    if (round > 0) rounds.push({ value: harmonicMean(ofKeyturn), peer: harmonicMean(ofPeer) });
   }
   return rounds;
 }

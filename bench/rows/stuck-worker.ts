@@ -5,18 +5,13 @@ import type { LocalCoordinator } from '../../src/local/coordinator.js';
 import { HOUR, IGNORE, makeKeys, newItem, QUEUE, startCoordinator } from '../coordinator.js';
 import { perSecond } from '../rounds.js';
 
-export const PARKED = 1_000_000;
-
 const KEYS = 10_000;
 const ITEMS_PER_SUBMIT = 100;
 const TURNS_PER_ACQUIRE = 32;
-const SUBMITS = 1_500;
-
-// Not for who imports this file for its constant.
-if (parentPort !== null && typeof workerData === 'number') await serveLaps(workerData);
+const SUBMITS = 1_000;
 
 async function serveLaps(parked: number): Promise<void> {
-  const coordinator = startCoordinator({ lease: HOUR, maxWaiting: 2 * PARKED });
+  const coordinator = startCoordinator({ lease: HOUR, maxWaiting: 2_000_000 });
   if (parked > 0) await parkBehindStuckKey(coordinator, parked);
   const lap = makeLap(coordinator);
   parentPort?.on('message', () => {
@@ -94,3 +89,6 @@ function acquireRequest(): AcquireRequest {
     lease: undefined,
   };
 }
+
+if (typeof workerData !== 'number') throw new Error('started without the number of parked items');
+await serveLaps(workerData);

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { interleave } from '../rounds.js';
 import type { Row } from '../row.js';
-import { PARKED } from './stuck-worker.js';
 
-const ROUNDS = 7;
+const PLAN = { rounds: 7, laps: 2 };
+const PARKED = 1_000_000;
 const WORKER = new URL('./stuck-worker.js', import.meta.url);
 
 const what =
@@ -17,7 +17,7 @@ export const stuck: Row = {
     // A heap for each: the garbage collector's work on the parked items must not be paid by both.
     const withStuckKey = await startWorker(PARKED);
     const without = await startWorker(0);
-    const rounds = await interleave(ROUNDS, say, withStuckKey.lap, without.lap);
+    const rounds = await interleave(PLAN, say, withStuckKey.lap, without.lap);
     await Promise.all([withStuckKey.worker.terminate(), without.worker.terminate()]);
     return {
       figures: [

@@ -16,7 +16,7 @@ import type { Figure, Round } from '../measure.js';
 import { interleave } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
-const ROUNDS = 7;
+const PLAN = { rounds: 7, laps: 1 };
 /** Calls of the lap that finds out how many a lap shall have. */
 const TRIAL = 30_000;
 const SECONDS_PER_LAP = 3;
@@ -56,7 +56,7 @@ async function measure(bodyFile: string, say: Say): Promise<Round[]> {
   const trial = await lap(sidecar, bodyFile, bytes, TRIAL);
   const requests = Math.ceil(trial * SECONDS_PER_LAP);
   const rounds = await interleave(
-    ROUNDS,
+    PLAN,
     say,
     () => lap(sidecar, bodyFile, bytes, requests),
     () => lap(bare, bodyFile, bytes, requests),
