@@ -44,7 +44,7 @@ export class Stage {
   }
 
   deQueue(name: string, change: Change<typeof build.deQueueRequest>): Call<DeQueueAnswer> {
-    return this.#call(name, (reply) => this.core.deQueue(build.deQueueRequest(change), reply, this.now));
+    return this.#ask(name, (reply) => this.core.deQueue(build.deQueueRequest(change), reply, this.now));
   }
 
   submit(name: string, items: readonly Partial<NewItem>[], queue = build.QUEUE, waitForRoom = 0): Call<SubmitAnswer> {
@@ -62,12 +62,12 @@ export class Stage {
   }
 
   nack(name: string, change: Change<typeof build.nackRequest>): Call<NackAnswer> {
-    return this.#call(name, (reply) => this.core.nack(build.nackRequest(change), reply, this.now));
+    return this.#ask(name, (reply) => this.core.nack(build.nackRequest(change), reply, this.now));
   }
 
   renew(name: string, token: number, queue = build.QUEUE, key = build.KEY): Call<RenewAnswer> {
     const request = { turns: [{ queue, key, token }], lease: undefined };
-    return this.#call(name, (reply) => this.core.renew(request, reply, this.now));
+    return this.#ask(name, (reply) => this.core.renew(request, reply, this.now));
   }
 
   awaitItem(name: string, itemId: string, wait: number): Call<AwaitAnswer> {
@@ -101,7 +101,7 @@ export class Stage {
     return this.core.listQueues(this.now).find((view) => view.name === name);
   }
 
-  #call<T>(name: string, run: (reply: Reply<T>) => WaitingCall | undefined | void): Call<T> {
+  #call<T>(name: string, run: (reply: Reply<T>) => WaitingCall | undefined): Call<T> {
     const call = new Call<T>();
     this.#names.set(call, name);
     const waits = run(call);
@@ -115,6 +115,14 @@ export class Stage {
     }
     this.#carry();
     return call;
+  }
+
+  /** A call that never waits. */
+  #ask<T>(name: string, run: (reply: Reply<T>) => void): Call<T> {
+    return this.#call(name, (reply) => {
+      run(reply);
+      return undefined;
+    });
   }
 
   #carry(): void {
