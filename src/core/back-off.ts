@@ -9,6 +9,8 @@ import type { RetryPolicy } from './policy.js';
  * @param chance a number in [0, 1)
  */
 export function backOff(retry: RetryPolicy, attempts: number, chance: number): number {
-  const delay = Math.min(retry.initial * retry.factor ** (attempts - 1), retry.max);
+  // Many attempts grow beyond all numbers; zero times infinity would be none.
+  const growth = Math.min(retry.factor ** (attempts - 1), Number.MAX_VALUE);
+  const delay = Math.min(retry.initial * growth, retry.max);
   return retry.jitter === 'full' ? delay * chance : delay;
 }

@@ -36,6 +36,8 @@ export class TimingWheel {
   readonly #far = new Link();
   /** Timers of a slot that was reached: to be fired or moved down. */
   readonly #pending = new Link();
+  /** Where the slot ends whose timers are in `pending`. */
+  #pendingEnd = 0;
   #wakeAt = Number.POSITIVE_INFINITY;
 
   constructor(now: number) {
@@ -52,7 +54,9 @@ export class TimingWheel {
   schedule(timer: Timer, due: number): void {
     if (isLinked(timer)) unlink(timer);
     timer.due = due;
-    this.#place(timer);
+    // Behind those of its slot that have not moved down yet: they were scheduled before it.
+    if (due < this.#pendingEnd && isLinked(this.#pending)) append(this.#pending, timer);
+    else this.#place(timer);
     if (due < this.#wakeAt) this.#wakeAt = due;
   }
 
@@ -136,6 +140,7 @@ export class TimingWheel {
     }
     this.#elapsed = Math.max(this.#elapsed, start);
     moveAll(list, this.#pending);
+    this.#pendingEnd = start + 2 ** (level * BITS);
     this.#clear(level, slot);
     return start;
   }
@@ -149,6 +154,7 @@ export class TimingWheel {
     this.#elapsed = start;
     this.#era += 1;
     moveAll(this.#far, this.#pending);
+    this.#pendingEnd = Number.POSITIVE_INFINITY;
     return start;
   }
 

@@ -19,7 +19,14 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   wall: () => Date.now(),
   after(ms, task) {
-    const timer = setTimeout(task, Math.min(Math.ceil(ms), LONGEST_TIMEOUT));
+    let left = Math.ceil(ms);
+    let timer: NodeJS.Timeout;
+    const arm = () => {
+      const part = Math.min(left, LONGEST_TIMEOUT);
+      left -= part;
+      timer = setTimeout(left > 0 ? arm : task, part);
+    };
+    arm();
     return () => clearTimeout(timer);
   },
   soon: (task) => void setImmediate(task),

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DispatchTickets } from '../../src/core/dispatch-tickets.js';
+import { Lane } from '../../src/core/lane.js';
+import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { Queue } from '../../src/core/queue.js';
+import { ResultLedger } from '../../src/core/remembered.js';
+
+const lane = new Lane(new Queue('q', BUILT_IN_POLICY, true, new ResultLedger(0), 0), 'k');
+
+describe('tickets of dispatch', () => {
+  it('are the same for the same consumer and id', () => {
+    const tickets = new DispatchTickets();
+    assert.equal(tickets.open('worker', 't'), tickets.open('worker', 't'));
+  });
+
+  /** Pairs that read the same when they are merely joined, with or without their lengths. */
+  const lookalikes: readonly (readonly [readonly [string, string], readonly [string, string]])[] = [
+    [
+      ['ab', 'c'],
+      ['a', 'bc'],
+    ],
+    [
+      ['', 'ab'],
+      ['ab', ''],
+    ],
+    [
+      ['1:a', 'b'],
+      ['1', ':ab'],
+    ],
+    [
+      ['a', '1:b'],
+      ['a1:', 'b'],
+    ],
+    [
+      ['1', '2:x'],
+      ['12', ':x'],
+    ],
+  ];
+  for (const [[consumer, id], [otherConsumer, otherId]] of lookalikes) {
+    it(`belong to their consumer: "${consumer}" with "${id}" is not "${otherConsumer}" with "${otherId}"`, () => {
+      const tickets = new DispatchTickets();
+      const one = tickets.open(consumer, id);
+      assert.notEqual(tickets.open(otherConsumer, otherId), one);
+      assert.equal(tickets.get(consumer, id), one);
+    });
+  }
+
+  it('are forgotten when they stand for nothing, and not while a turn of theirs lives', () => {
+    const tickets = new DispatchTickets();
+    const ticket = tickets.open('worker', 't');
+    ticket.lanes.set(1, lane);
+    tickets.release(ticket);
+    assert.equal(tickets.get('worker', 't'), ticket);
+    ticket.lanes.delete(1);
+    tickets.release(ticket);
+    assert.equal(tickets.get('worker', 't'), undefined);
+    tickets.keep(ticket);
+    assert.equal(tickets.get('worker', 't'), ticket);
+  });
+});

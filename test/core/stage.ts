@@ -1,0 +1,236 @@
+/** The core on a table: commands at moments that the test chooses, and what comes of them as short words. */
+import type {
+  AckAnswer,
+  AcquireAnswer,
+  AwaitAnswer,
+  DeQueueAnswer,
+  EnQueueAnswer,
+  KeyExplanation,
+  NackAnswer,
+  NewItem,
+  QueueView,
+  Refusal,
+  RenewAnswer,
+  Reply,
+  Result,
+  SubmitAnswer,
+} from '../../src/coordinator.js';
+import { Core, type Effect, type WaitingCall } from '../../src/core/core.js';
+import * as build from '../support/builders.js';
+import { Call } from '../support/call.js';
+import { FIRST_WALL } from '../support/fake-clock.js';
+
+/** Timers in one go: more than any test here has. */
+const ALL = 1_000_000;
+
+type Change<F extends (...args: never[]) => unknown> = Parameters<F>[0];
+
+export class Stage {
+  readonly core: Core;
+  /** Every answer so far, in order: who was told what. */
+  readonly told: string[] = [];
+  readonly #names = new Map<Reply<never>, string>();
+
+  constructor(
+    change: build.SettingsChange = {},
+    public now = 5_000,
+  ) {
+    this.core = new Core(build.settings(change), { now, wall: FIRST_WALL, seed: 1 });
+  }
+
+  enQueue(name: string, change: Change<typeof build.enQueueRequest> = {}): Call<EnQueueAnswer> {
+    const request = build.enQueueRequest({ consumerId: name, ...change });
+    return this.#call(name, (reply) => this.core.enQueue(request, reply, this.now));
+  }
+
+  deQueue(name: string, change: Change<typeof build.deQueueRequest>): Call<DeQueueAnswer> {
+    return this.#ask(name, (reply) => this.core.deQueue(build.deQueueRequest(change), reply, this.now));
+  }
+
+  submit(name: string, items: readonly Partial<NewItem>[], queue = build.QUEUE, waitForRoom = 0): Call<SubmitAnswer> {
+    const request = { queue, items: items.map(build.newItem), waitForRoom };
+    return this.#call(name, (reply) => this.core.submit(request, reply, this.now));
+  }
+
+  acquire(name: string, change: Change<typeof build.acquireRequest> = {}): Call<AcquireAnswer> {
+    const request = build.acquireRequest({ consumerId: name, ...change });
+    return this.#call(name, (reply) => this.core.acquire(request, reply, this.now));
+  }
+
+  ack(name: string, change: Change<typeof build.ackRequest>): Call<AckAnswer> {
+    return this.#call(name, (reply) => this.core.ack(build.ackRequest(change), reply, this.now));
+  }
+
+  nack(name: string, change: Change<typeof build.nackRequest>): Call<NackAnswer> {
+    return this.#ask(name, (reply) => this.core.nack(build.nackRequest(change), reply, this.now));
+  }
+
+  renew(name: string, token: number, queue = build.QUEUE, key = build.KEY): Call<RenewAnswer> {
+    const request = { turns: [{ queue, key, token }], lease: undefined };
+    return this.#ask(name, (reply) => this.core.renew(request, reply, this.now));
+  }
+
+  awaitItem(name: string, itemId: string, wait: number): Call<AwaitAnswer> {
+    const request = { queue: build.QUEUE, itemId, wait };
+    return this.#call(name, (reply) => this.core.awaitItem(request, reply, this.now));
+  }
+
+  /** What a person did, written into the log in the words of `describe`. */
+  person<T>(act: (now: number) => Result<T>, describe: (value: T) => string): void {
+    const outcome = act(this.now);
+    this.told.push(`person ${outcome.ok ? describe(outcome.value) : describeRefusal(outcome.refusal)}`);
+    this.#carry();
+  }
+
+  /** Lets time pass; the wheel is on time. */
+  pass(ms: number): void {
+    const end = this.now + ms;
+    while (this.core.wakeAt <= end) {
+      this.now = Math.max(this.now, this.core.wakeAt);
+      this.core.tick(this.now, ALL);
+      this.#carry();
+    }
+    this.now = end;
+  }
+
+  explain(queue = build.QUEUE, key = build.KEY): KeyExplanation {
+    return okay(this.core.explainKey(queue, key, this.now));
+  }
+
+  queue(name = build.QUEUE): QueueView | undefined {
+    return this.core.listQueues(this.now).find((view) => view.name === name);
+  }
+
+  #call<T>(name: string, run: (reply: Reply<T>) => WaitingCall | undefined): Call<T> {
+    const call = new Call<T>();
+    this.#names.set(call, name);
+    const waits = run(call);
+    if (waits !== undefined) {
+      call.waits({
+        cancel: (leave = false) => {
+          this.core.cancel(waits, leave, this.now);
+          this.#carry();
+        },
+      });
+    }
+    this.#carry();
+    return call;
+  }
+
+  /** A call that never waits. */
+  #ask<T>(name: string, run: (reply: Reply<T>) => void): Call<T> {
+    return this.#call(name, (reply) => {
+      run(reply);
+      return undefined;
+    });
+  }
+
+  #carry(): void {
+    for (let effect = this.core.takeEffect(); effect !== undefined; effect = this.core.takeEffect()) {
+      if (effect.kind === 'event') continue;
+      this.told.push(`${this.#names.get(effect.to) ?? '?'} ${describe(effect)}`);
+      carry(effect);
+    }
+  }
+}
+
+export function okay<T>(result: Result<T>): T {
+  if (!result.ok) throw new Error(`refused: ${describeRefusal(result.refusal)}`);
+  return result.value;
+}
+
+/** Runs a scan that stops after every slice to its end. */
+export function runThrough<T>(scan: Generator<undefined, T>): T {
+  for (;;) {
+    const { done, value } = scan.next();
+    if (done === true) return value;
+  }
+}
+
+type Told = Exclude<Effect, { kind: 'event' }>;
+
+function carry(effect: Told): void {
+  switch (effect.kind) {
+    case 'enqueue':
+      effect.to.answer(effect.answer);
+      return;
+    case 'dequeue':
+      effect.to.answer(effect.answer);
+      return;
+    case 'submit':
+      effect.to.answer(effect.answer);
+      return;
+    case 'acquire':
+      effect.to.answer(effect.answer);
+      return;
+    case 'ack':
+      effect.to.answer(effect.answer);
+      return;
+    case 'nack':
+      effect.to.answer(effect.answer);
+      return;
+    case 'renew':
+      effect.to.answer(effect.answer);
+      return;
+    case 'await':
+      effect.to.answer(effect.answer);
+      return;
+    case 'refuse':
+      effect.to.refuse(effect.refusal);
+  }
+}
+
+/** An answer in the words of the contract. */
+function describe(effect: Told): string {
+  switch (effect.kind) {
+    case 'enqueue':
+      return describeEnQueue(effect.answer);
+    case 'dequeue':
+      return effect.answer.promoted ? 'OK promoted' : 'OK';
+    case 'submit':
+      return effect.answer.results.map((result) => result.decision.toUpperCase()).join(' ');
+    case 'acquire':
+      return describeDeliveries(effect.answer);
+    case 'ack':
+      return 'OK';
+    case 'nack':
+      return describeNack(effect.answer);
+    case 'renew':
+      return effect.answer.results.map((one) => (one.alive ? 'ALIVE' : `LOST ${one.cause}`)).join(' ');
+    case 'await':
+      return effect.answer.state;
+    case 'refuse':
+      return describeRefusal(effect.refusal);
+  }
+}
+
+function describeEnQueue(answer: EnQueueAnswer): string {
+  switch (answer.decision) {
+    case 'accept':
+      return 'ACCEPT';
+    case 'block':
+      return `BLOCK ahead ${answer.ahead}`;
+    case 'decline':
+      return `DECLINE ${answer.reason}`;
+  }
+}
+
+function describeDeliveries({ deliveries }: AcquireAnswer): string {
+  if (deliveries.length === 0) return 'nothing';
+  return deliveries
+    .map(({ items }) => `turn with ${items.map((item) => item.itemId).join('+') || 'no items'}`)
+    .join(' ');
+}
+
+function describeNack({ retryAt, deadLettered }: NackAnswer): string {
+  return [
+    'OK',
+    ...(retryAt === undefined ? [] : ['retry']),
+    ...(deadLettered === 0 ? [] : [`dead ${deadLettered}`]),
+  ].join(' ');
+}
+
+function describeRefusal(refusal: Refusal): string {
+  if (refusal.kind === 'turn_lost') return `TURN_LOST ${refusal.cause}`;
+  return refusal.kind.toUpperCase();
+}
