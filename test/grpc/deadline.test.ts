@@ -13,8 +13,8 @@ const CASES = [
   { what: 'half of what is left, if that is less', left: 30, waiting: 0, within: 15 },
   { what: 'half of very little', left: 1, waiting: 0, within: 0 },
   { what: 'a deadline that is over', left: -5, waiting: 0, within: 0 },
-  { what: 'few calls wait', left: 10_000, waiting: 500, within: 9_980 },
-  { what: 'more calls wait', left: 10_000, waiting: 750, within: 9_480 },
+  { what: 'few calls wait', left: 10_000, waiting: 200, within: 9_980 },
+  { what: 'more calls wait', left: 10_000, waiting: 300, within: 9_480 },
   { what: 'very many calls wait', left: 10_000, waiting: 100_000, within: 8_000 },
   { what: 'half, however many wait', left: 1_000, waiting: 100_000, within: 500 },
 ];
