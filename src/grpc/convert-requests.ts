@@ -177,9 +177,14 @@ function resultOf(result: Bytes, check: Check): Bytes | undefined {
   return result.length === 0 ? undefined : keep(result);
 }
 
-/** The decoder's bytes are a window on the whole message; what stays for long must not hold the rest of it. */
+const NOTHING: Bytes = new Uint8Array(0);
+
+/**
+ * The decoder's bytes are a window on the whole message; what stays for long must not hold the rest of it. Small ones
+ * are copied into Node's pool of 8 KiB, because a buffer of its own costs more than most payloads.
+ */
 function keep(bytes: Bytes): Bytes {
-  return new Uint8Array(bytes);
+  return bytes.length === 0 ? NOTHING : Buffer.from(bytes);
 }
 
 function boundedBy(caller: Caller, wait: number): number {
