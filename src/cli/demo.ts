@@ -98,6 +98,7 @@ class Demo {
 
   async run(): Promise<number> {
     say(`Traffic: ${this.#source.what}`);
+    say(`         as fast as ${WORKERS} workers can, not at the pace of the log`);
     say(`Sidecar: ${this.#at.grpc}, metrics at http://${this.#at.http}/metrics while this runs\n`);
     const outcomes: ReplayOutcome[] = [];
     for (const way of this.#ways()) {
