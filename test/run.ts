@@ -9,6 +9,9 @@
 import { spawn } from 'node:child_process';
 import { sources } from './project/repository.js';
 
+/** For a test that waits for what never happens; the longest file takes a fraction of it. */
+const LONGEST_FILE_MS = 300_000;
+
 const options = process.argv.slice(2).filter((word) => word.startsWith('-'));
 const words = process.argv.slice(2).filter((word) => !word.startsWith('-'));
 
@@ -21,7 +24,8 @@ if (files.length === 0) {
   process.stderr.write(`no test file has ${words.join(' or ')} in its path\n`);
   process.exitCode = 2;
 } else {
-  const runner = spawn(process.execPath, ['--test', '--test-reporter=spec', ...options, ...files], {
+  const guard = `--test-timeout=${LONGEST_FILE_MS}`;
+  const runner = spawn(process.execPath, ['--test', '--test-reporter=spec', guard, ...options, ...files], {
     stdio: 'inherit',
   });
   runner.on('error', (error) => {

@@ -1,0 +1,70 @@
+/** The README is true: its first worker works as it stands, its links lead somewhere, its values are the built-in ones. */
+import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { yamlFile } from '../config/yaml-file.js';
+import { ROOT, read, trackedPaths } from './repository.js';
+
+const readme = read('README.md').text;
+
+test('the first worker runs as it stands', async (t) => {
+  const sidecar = await ServeProcess.start(t);
+  const worker = block('js').replaceAll('127.0.0.1:7420', await sidecar.address('grpc'));
+  const run = spawn(process.execPath, ['--input-type=module', '-'], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => run.kill('SIGKILL'));
+  run.stdin.end(worker);
+  const [first = '', second = '', ...more] = (await text(run.stdout)).split('\n');
+  match(first, /^my turn, token \d+$/);
+  strictEqual(second, 'customer-7: {"order": 12}');
+  deepStrictEqual(more, ['']);
+});
+
+test('the configuration that it shows is accepted', async (t) => {
+  deepStrictEqual(await keyturn(['serve', '--config', yamlFile(t, block('yaml')), '--check-config']), {
+    code: 0,
+    stdout: 'the configuration is fine\n',
+    stderr: '',
+  });
+});
+
+for (const path of trackedPaths().filter((name) => name.endsWith('.md'))) {
+  test(`the links of ${path} lead somewhere`, () => {
+    const page = read(path).text.replace(/^```[\s\S]*?^```$/gm, '');
+    const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => `#${anchor(heading)}`);
+    for (const [, link = ''] of page.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (link.startsWith('https://')) continue;
+      const isThere = headings.includes(link) || existsSync(join(ROOT, dirname(path), link));
+      strictEqual(isThere, true, link);
+    }
+  });
+}
+
+test('what is not promised stands on the first page', () => {
+  const firstPage = readme.split('\n').slice(0, 40).join('\n');
+  for (const point of ['lease ends', 'Exactly-once', 'order between keys', 'declined message', 'Fan-out'])
+    strictEqual(firstPage.includes(point), true, point);
+});
+
+test('every npm script that it names is there', () => {
+  const scripts = read('package.json').text;
+  for (const [, name = ''] of readme.matchAll(/npm (?:run )?(demo|start|test|build)\b/g)) {
+    strictEqual(scripts.includes(`"${name}":`), true, name);
+  }
+});
+
+/** The first block of a language. */
+function block(language: string): string {
+  return readme.match(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm'))?.[1] ?? '';
+}
+
+/** As the sites that show READMEs make it. */
+function anchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^a-z0-9 -]/g, '')
+    .replaceAll(' ', '-');
+}
