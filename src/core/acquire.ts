@@ -68,7 +68,6 @@ export function openQueues(state: CoreState, request: AcquireRequest, now: numbe
   for (const name of request.queues) {
     const queue = openQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
-    queue.usedAt = now;
     queues.push(queue);
   }
   return queues;

@@ -3,7 +3,10 @@
 import { ADOPTED, type Lane, LOST, type Turn, turnOf } from './lane.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
 import type { Refusal } from './model.js';
+import { limitRefusal } from './refusals.js';
+import { restIfNew } from './show.js';
 import type { CoreState } from './state.js';
+import { ROWS } from './table.js';
 import { endTurn, install, latestEndOf, leaseEnd, newTurn } from './turns.js';
 
 /** Whether this token may be the live turn of a run before this one, and nothing speaks against it. */
@@ -20,7 +23,7 @@ export function adoptable(state: CoreState, key: string, token: number, lane: La
 /** Who holds an adopted turn is not known. */
 const ADOPTER = Object.freeze({ consumerId: 'adopted', ticket: undefined });
 
-/** Makes it the live turn of its key; one with a smaller token is evicted. */
+/** Makes it the live turn of its key; one with a smaller token is evicted. Refused where there is no room for the key. */
 export function adopt(
   state: CoreState,
   queueName: string,
@@ -32,6 +35,13 @@ export function adopt(
   const queue = openQueue(state, queueName, now);
   if (isRefusal(queue)) return queue;
   const lane = openLane(state, queue, key, now);
+  const { busyLanes } = state.settings.limits;
+  // Anybody can make up a token from before the start.
+  if (lane.row === ROWS.INIT && state.busyLanes >= busyLanes) {
+    restIfNew(state, lane);
+    queue.counters.rejected.limit += 1;
+    return limitRefusal('busy_lanes', busyLanes);
+  }
   const older = turnOf(lane);
   if (older !== undefined) endTurn(state, older, 'evicted', LOST.evicted, now);
   const { policy } = queue;

@@ -126,7 +126,7 @@ function lineUp(
     answerBlock(state, lane, asker, ahead, retryAfter(state, lane, ahead, now), undefined);
     return undefined;
   }
-  if (superseded === undefined && !hasRoom(state, lane, asker)) return undefined;
+  if (!hasRoom(state, lane, asker, superseded)) return undefined;
   const { consumerId, lease, idempotencyKey } = arrival;
   const takesRoom = asker.kind === 'enqueue';
   const caller = new Caller(lane, asker, consumerId, ticket, lease, idempotencyKey, now, takesRoom);
@@ -141,11 +141,12 @@ function lineUp(
   return waitOrLeave(state, caller, wait, now);
 }
 
-/** Limits of everything that waits (I9). */
-function hasRoom(state: CoreState, lane: Lane, asker: Asker): boolean {
+/** Limits of everything that waits (I9). Who takes another's place adds none, but a caller more if that is an item. */
+function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry | undefined): boolean {
   const { queue } = lane;
   const { waitingCallers, busyLanes } = state.settings.limits;
-  if (queue.waiting >= queue.policy.maxWaiting) {
+  if (superseded instanceof Caller) return true;
+  if (superseded === undefined && queue.waiting >= queue.policy.maxWaiting) {
     queue.counters.rejected.queue_full += 1;
     refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting));
     return false;

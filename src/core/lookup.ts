@@ -25,7 +25,10 @@ export function findQueue(state: CoreState, name: string): Queue | undefined | R
 /** The queue, made if need be. */
 export function openQueue(state: CoreState, name: string, now: number): Queue | Refusal {
   const known = findQueue(state, name);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    if (known instanceof Queue) known.usedAt = now;
+    return known;
+  }
   const { limits, queues, defaultPolicy } = state.settings;
   const policy = queues.get(name);
   if (state.queues.size >= limits.queues && policy === undefined) {
@@ -88,9 +91,11 @@ export function keepHouse(state: CoreState, now: number): void {
   forgetQueues(state, now, FORGET_AFTER);
 }
 
+/** What was used in this very step is kept: a call that opens several queues counts on all of them. */
 function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
   for (const queue of state.queues.values()) {
-    if (now - queue.usedAt < unusedFor || !isForgettable(queue, now)) continue;
+    const unused = now - queue.usedAt;
+    if (unused <= 0 || unused < unusedFor || !isForgettable(queue, now)) continue;
     for (const lane of queue.lanes.values()) forgetIdle(state, lane);
     for (const lane of queue.keyless.values()) forgetIdle(state, lane);
     state.queues.delete(queue.name);

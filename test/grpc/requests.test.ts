@@ -22,7 +22,8 @@ const ms = (value: number) => ({
   seconds: BigInt(Math.floor(value / 1_000)),
   nanos: (value % 1_000) * 1_000_000,
 });
-const bytes = (...values: number[]) => new Uint8Array(values);
+/** What is kept of bytes: a copy in Node's pool; of none, nothing. */
+const bytes = (...values: number[]) => (values.length === 0 ? new Uint8Array(0) : Buffer.from(values));
 
 type WorkerCall = 'enQueue' | 'deQueue' | 'submit' | 'acquire' | 'ack' | 'nack' | 'renew' | 'awaitItem';
 
