@@ -149,7 +149,8 @@ export class World {
       this.#now = Math.max(this.#now, next.at);
       this.cancel(next);
       next.run();
-      this.#comeToRest();
+      // What is due at one moment is one step.
+      if (this.#nextTimer()?.at !== next.at) this.#comeToRest();
     }
     this.#now = this.clock.now();
   }
