@@ -510,10 +510,10 @@ export class World {
     const dead = this.#die(lane, items, (item) => (item.attempts >= maxAttempts ? 'max_attempts' : undefined));
     const back = items.filter((item) => item.state !== 'dead');
     const head = back[0];
-    const later = delay ?? (head === undefined ? 0 : this.#backOff(lane, head));
-    if (head !== undefined) head.notBefore = this.#now + later;
+    // A key that stops has no back-off: whoever resumes it wants it to go on.
+    if (head !== undefined && !lane.parked) head.notBefore = this.#now + (delay ?? this.#backOff(lane, head));
     this.#putBack(lane, back);
-    return head === undefined ? { dead } : { retryAt: head.notBefore, dead };
+    return head === undefined || lane.parked ? { dead } : { retryAt: head.notBefore, dead };
   }
 
   refuseForGood(lane: Lane, how: HowItEnded, error: string): number {
