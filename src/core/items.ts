@@ -66,8 +66,7 @@ export function finish(
     fingerprint: own ? undefined : fingerprintOf(contentOf(item)),
   };
   queue.finished.set(item.id, finished, now + queue.policy.resultTtl, result?.length ?? 0);
-  if (byTurn && item.idempotencyKey !== undefined)
-    markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
+  if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
   answerAwaits(state, queue, item.id, now);
 }
 
