@@ -107,10 +107,9 @@ export class World {
     return lane;
   }
 
-  /** Of a keyless item only its live or its last turn is known. */
   laneOfToken(queue: ModelQueue, key: string, token: number): Lane | undefined {
-    const newest = (lane: Lane) => lane.turn?.token ?? lane.settlements.at(-1)?.token;
-    return queue.lanes.find((lane) => lane.key === key && (key !== '' || newest(lane) === token));
+    const knows = (lane: Lane) => lane.turn?.token === token || lane.settlements.some((one) => one.token === token);
+    return queue.lanes.find((lane) => lane.key === key && (key !== '' || knows(lane)));
   }
 
   waiting(queue: ModelQueue): number {
@@ -364,11 +363,14 @@ export class World {
   #giveToCaller(lane: Lane, turn: LiveTurn, entry: CallerEntry): void {
     this.handOver(lane, turn);
     if (entry.call?.accept(turnView(lane, turn, this.wall)) !== false) return;
-    this.wasNotDelivered(lane, turn);
+    this.wasNotDelivered([{ lane, turn }]);
   }
 
-  wasNotDelivered(lane: Lane, turn: LiveTurn): void {
-    this.#undelivered.push(() => this.#takeBack(lane, turn));
+  /** The turns of one answer. */
+  wasNotDelivered(turns: readonly { readonly lane: Lane; readonly turn: LiveTurn }[]): void {
+    this.#undelivered.push(() => {
+      for (const { lane, turn } of turns) this.#takeBack(lane, turn);
+    });
   }
 
   /** S13. The turn may have ended meanwhile. */
@@ -447,7 +449,7 @@ export class World {
     this.acquires = this.acquires.filter((one) => one !== acquire);
     this.cancel(acquire.timer);
     if (acquire.answer(acquire.basket.map(({ delivery }) => delivery))) return true;
-    for (const { lane, turn } of acquire.basket) this.wasNotDelivered(lane, turn);
+    this.wasNotDelivered(acquire.basket);
     return true;
   }
 
