@@ -1,12 +1,11 @@
 /** Callers: how they arrive, come back with their ticket, wait, and leave. */
 import { answerBlock, answerDecline, answerTurn, nameOf, refuse } from './answers.js';
 import type { Asker } from './effects.js';
-import { closedGate } from './gates.js';
+import { closedGate, hasGateLine } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { finish } from './items.js';
 import { type Lane, PLAIN_CALLER, Turn } from './lane.js';
 import { Caller, type Entry, type Line } from './line.js';
-import { isLinked } from './link.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON } from './refusals.js';
 import { delayOf, resolve } from './resolve.js';
 import { countIn, countOut, lineOf, restIfNew, show, takeOut, tell } from './show.js';
@@ -96,7 +95,7 @@ export function tooSoon(lane: Lane, now: number): number | undefined {
 }
 
 function isOpen(state: CoreState, lane: Lane, now: number): boolean {
-  return !isLinked(lane.queue.gatedLanes) && closedGate(state, lane.queue, now) === undefined;
+  return !hasGateLine(lane.queue) && closedGate(state, lane.queue, now) === undefined;
 }
 
 function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number): void {

@@ -1,3 +1,4 @@
+import { isLinked } from './link.js';
 import type { Queue } from './queue.js';
 import type { CoreState } from './state.js';
 
@@ -16,6 +17,14 @@ export function closedGate(state: CoreState, queue: Queue, now: number): ClosedG
   if (queue.rate === undefined) return undefined;
   const opensAt = queue.rate.opensAt(now);
   return opensAt > now ? { why: 'rate', until: opensAt } : undefined;
+}
+
+/**
+ * Whether somebody stands at the gate already: callers, or items for which a worker waits. A newcomer lines up behind
+ * them (S7): else the callers of one key could pass a freed place on among themselves for ever.
+ */
+export function hasGateLine(queue: Queue): boolean {
+  return isLinked(queue.gatedLanes) || (queue.waiters.size > 0 && isLinked(queue.readyLanes));
 }
 
 /** The queue is looked at once more at the end of this step: something may start, or find room. */

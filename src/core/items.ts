@@ -52,6 +52,8 @@ export function finish(
   as: FinishedItem['state'],
   result: Bytes | undefined,
   now: number,
+  /** A turn made it done: that was an attempt, and its idempotency key is done from now on. */
+  byTurn = as === 'done',
 ): void {
   const queue = item.lane.queue;
   free(state, queue, item);
@@ -60,12 +62,11 @@ export function finish(
     state: as,
     result,
     error: item.lastError,
-    attempt: item.attempts + (as === 'done' ? 1 : 0),
+    attempt: item.attempts + (byTurn ? 1 : 0),
     fingerprint: own ? undefined : fingerprintOf(contentOf(item)),
   };
   queue.finished.set(item.id, finished, now + queue.policy.resultTtl, result?.length ?? 0);
-  if (as === 'done' && item.idempotencyKey !== undefined)
-    markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
+  if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
   answerAwaits(state, queue, item.id, now);
 }
 
@@ -81,7 +82,7 @@ export function finishAll(state: CoreState, items: readonly Item[], result: Byte
 export function finishIfKeyDone(state: CoreState, item: Item, now: number): boolean {
   const done = isKeyDone(item.lane.queue, item.lane.key, item.idempotencyKey, now);
   if (done === undefined) return false;
-  finish(state, item, 'done', done.result, now);
+  finish(state, item, 'done', done.result, now, false);
   return true;
 }
 

@@ -1,6 +1,6 @@
 /** What a lane without a holder does next. */
 import { answerDecline, answerTurn } from './answers.js';
-import { closedGate, markDirty } from './gates.js';
+import { closedGate, hasGateLine, markDirty } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { type Delay, INIT, type Lane, PLAIN_CALLER, type Ready } from './lane.js';
 import { Caller, type Entry } from './line.js';
@@ -39,7 +39,7 @@ function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean
     return false;
   }
   if (leaves(state, head, now)) return true;
-  if (closedGate(state, lane.queue, now) !== undefined || (!pass && isLinked(lane.queue.gatedLanes))) {
+  if (closedGate(state, lane.queue, now) !== undefined || (!pass && hasGateLine(lane.queue))) {
     toReady(state, lane, 'gate', now);
     return false;
   }

@@ -41,7 +41,8 @@ export function startTurn(
   const turn = newTurn(lane, token, cargo, holder, lease, latestEnd, now);
   if (heldUntil !== undefined) turn.handed = 'kept';
   counters.wait.add((now - holder.arrivedAt) / 1_000);
-  if (policy.minInterval > 0) lane.startedAt = now;
+  // A keyless item is never too soon (S2).
+  if (policy.minInterval > 0 && lane.key !== '') lane.startedAt = now;
   install(state, lane, turn, heldUntil ?? leaseEnd(lease, latestEnd, now));
   if (state.watching) {
     const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;

@@ -111,7 +111,8 @@ const item: fc.Arbitrary<ItemPart> = fc
     id: IDS[number] ?? 'i0',
     key: odd === 0 ? 'b' : ([...KEYS, 'a', ''][number % 5] ?? 'a'),
     idempotencyKey: number % 3 === 0 ? `b${number % 2}` : undefined,
-    delay: after,
+    // Of items that come together no two are due together.
+    delay: after === 0 ? 0 : after + 17 * number,
   }));
 
 const acquirePart: fc.Arbitrary<AcquirePart> = fc

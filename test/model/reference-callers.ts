@@ -90,7 +90,7 @@ function repeatAccept(world: World, lane: Lane, turn: LiveTurn, asked: Asked): H
     turn.consumerId = asked.consumerId;
     turn.lease = asked.lease ?? turn.lease;
     world.handOver(lane, turn);
-    if (!asked.call.accept(turnView(lane, turn, world.wall))) world.wasNotDelivered(lane, turn);
+    if (!asked.call.accept(turnView(lane, turn, world.wall))) world.wasNotDelivered([{ lane, turn }]);
     return ANSWERED;
   }
   asked.call.accept(turnView(lane, turn, world.wall));

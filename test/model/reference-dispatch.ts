@@ -66,7 +66,7 @@ function repeatDeliveries(
     world.handOver(lane, turn);
   }
   if (reply.answer({ deliveries: live.map(({ lane, turn }) => world.delivery(lane, turn)) })) return;
-  for (const { lane, turn } of held) world.wasNotDelivered(lane, turn);
+  world.wasNotDelivered(held);
 }
 
 function replaceOlder(world: World, { consumerId, ticket }: AcquireRequest): void {

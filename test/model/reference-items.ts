@@ -24,12 +24,18 @@ export function submit(world: World, request: SubmitRequest, reply: Reply<Submit
       else reply.answer({ results: submitAll(world, queue, request.items) });
       return true;
     };
-    const first = !world.submits.some((one) => one.queue === queue);
-    if (first && attempt()) return undefined;
+    // Whoever needs no room overtakes nobody.
+    const inOrder =
+      placesNeeded(world, queue, request.items) === 0 || !world.submits.some((one) => one.queue === queue);
+    if ((inOrder || isBad(world, queue, request.items)) && attempt()) return undefined;
     if (request.waitForRoom > 0) return waitForRoom(world, queue, request.waitForRoom, attempt, reply);
     reply.refuse(world.queueFull(queue));
     return undefined;
   });
+}
+
+function isBad(world: World, queue: ModelQueue, items: readonly NewItem[]): boolean {
+  return placesNeeded(world, queue, items) > queue.policy.maxWaiting || changesContent(world, queue, items);
 }
 
 function waitForRoom(
@@ -60,7 +66,7 @@ export function checkBatch(
 ): Refusal | undefined {
   for (const [name, items] of batches) {
     const queue = world.queue(name);
-    if (items.length > queue.policy.maxWaiting || changesContent(world, queue, items)) {
+    if (isBad(world, queue, items)) {
       return { kind: 'bad_request', violations: [{ field, description: '' }] };
     }
     if (world.waiting(queue) + placesNeeded(world, queue, items) > queue.policy.maxWaiting)

@@ -107,10 +107,9 @@ export class World {
     return lane;
   }
 
-  /** Of a keyless item only its live or its last turn is known. */
   laneOfToken(queue: ModelQueue, key: string, token: number): Lane | undefined {
-    const newest = (lane: Lane) => lane.turn?.token ?? lane.settlements.at(-1)?.token;
-    return queue.lanes.find((lane) => lane.key === key && (key !== '' || newest(lane) === token));
+    const knows = (lane: Lane) => lane.turn?.token === token || lane.settlements.some((one) => one.token === token);
+    return queue.lanes.find((lane) => lane.key === key && (key !== '' || knows(lane)));
   }
 
   waiting(queue: ModelQueue): number {
@@ -149,7 +148,8 @@ export class World {
       this.#now = Math.max(this.#now, next.at);
       this.cancel(next);
       next.run();
-      this.#comeToRest();
+      // What is due at one moment is one step.
+      if (this.#nextTimer()?.at !== next.at) this.#comeToRest();
     }
     this.#now = this.clock.now();
   }
@@ -363,11 +363,14 @@ export class World {
   #giveToCaller(lane: Lane, turn: LiveTurn, entry: CallerEntry): void {
     this.handOver(lane, turn);
     if (entry.call?.accept(turnView(lane, turn, this.wall)) !== false) return;
-    this.wasNotDelivered(lane, turn);
+    this.wasNotDelivered([{ lane, turn }]);
   }
 
-  wasNotDelivered(lane: Lane, turn: LiveTurn): void {
-    this.#undelivered.push(() => this.#takeBack(lane, turn));
+  /** The turns of one answer. */
+  wasNotDelivered(turns: readonly { readonly lane: Lane; readonly turn: LiveTurn }[]): void {
+    this.#undelivered.push(() => {
+      for (const { lane, turn } of turns) this.#takeBack(lane, turn);
+    });
   }
 
   /** S13. The turn may have ended meanwhile. */
@@ -446,7 +449,7 @@ export class World {
     this.acquires = this.acquires.filter((one) => one !== acquire);
     this.cancel(acquire.timer);
     if (acquire.answer(acquire.basket.map(({ delivery }) => delivery))) return true;
-    for (const { lane, turn } of acquire.basket) this.wasNotDelivered(lane, turn);
+    this.wasNotDelivered(acquire.basket);
     return true;
   }
 
@@ -509,10 +512,10 @@ export class World {
     const dead = this.#die(lane, items, (item) => (item.attempts >= maxAttempts ? 'max_attempts' : undefined));
     const back = items.filter((item) => item.state !== 'dead');
     const head = back[0];
-    const later = delay ?? (head === undefined ? 0 : this.#backOff(lane, head));
-    if (head !== undefined) head.notBefore = this.#now + later;
+    // A key that stops has no back-off: whoever resumes it wants it to go on.
+    if (head !== undefined && !lane.parked) head.notBefore = this.#now + (delay ?? this.#backOff(lane, head));
     this.#putBack(lane, back);
-    return head === undefined ? { dead } : { retryAt: head.notBefore, dead };
+    return head === undefined || lane.parked ? { dead } : { retryAt: head.notBefore, dead };
   }
 
   refuseForGood(lane: Lane, how: HowItEnded, error: string): number {
