@@ -106,7 +106,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
   }
 
   answer(value: A): boolean {
-    if (!this.#open || this.call.cancelled) return false;
+    if (!this.#open) return false;
     try {
       const message = this.write(value);
       this.#close();

@@ -33,10 +33,7 @@ class ObservedCall extends ServerInterceptingCall {
         this.#readable = true;
         listener.onReceiveMessage(message);
       },
-      // A request whose end comes after its call was cancelled would start a handler that is never told so.
-      onReceiveHalfClose: () => {
-        if (!this.#ended) listener.onReceiveHalfClose();
-      },
+      onReceiveHalfClose: () => this.#whenAlive(() => listener.onReceiveHalfClose()),
       onCancel: () => {
         this.#end(this.#unstated());
         listener.onCancel();
@@ -47,6 +44,17 @@ class ObservedCall extends ServerInterceptingCall {
   override sendStatus(status: SentStatus): void {
     this.#end(codeName(status.code ?? -1));
     super.sendStatus(status);
+  }
+
+  /**
+   * The end of a request is also seen when its client cancelled before it; the handler that it starts would give a turn
+   * to nobody. Asking for one more read lets grpc-js look at the stream, and it tells in the next tick what it found.
+   */
+  #whenAlive(then: () => void): void {
+    this.inner.startRead();
+    process.nextTick(() => {
+      if (!this.#ended) then();
+    });
   }
 
   /** The call ended below us: by its client, by its deadline, or because the transport could not accept its message. */

@@ -130,6 +130,9 @@ test('a key that can not stand in a status message as it is does not keep the er
     const failure = await failureOf(call(raw, raw.deQueue, deQueue));
     assert.equal(failure.reason, 'TURN_LOST');
   }
+  coordinator.deQueue = (_, reply) =>
+    reply.refuse({ kind: 'limit', ...full, description: 'half of \ud83d a character' });
+  assert.equal((await failureOf(call(raw, raw.deQueue, deQueue))).message, 'half of \ufffd a character');
 });
 
 test('our client gives code, reason and details of an error', async (t) => {

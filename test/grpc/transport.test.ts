@@ -13,6 +13,7 @@ import {
   SubmitRequest,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { deferred } from '../support/deferred.js';
+import { FrameClient } from '../support/frames.js';
 import { localCoordinator } from '../support/local-coordinator.js';
 import { call, message, OWN_CONNECTION, rawClients, type Sidecar, start, startSidecar } from '../support/sidecar.js';
 import { errorOf, failureOf } from './errors.js';
@@ -100,25 +101,46 @@ async function arrivals(counts: { readonly waiting: number }, expected: number):
 test('a client whose connection breaks while it waits leaves the line', async (t) => {
   const { coordinator, counts } = waitingPort();
   const { address } = await startSidecar(t, coordinator);
-  const session = connectHttp2(`http://${address}`);
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': '/keyturn.v1.CoordinatorService/EnQueue',
-    'content-type': 'application/grpc',
-    te: 'trailers',
-  });
-  stream.on('error', () => {}); // We break it ourselves.
-  stream.end(frame(EnQueueRequest.encode(enQueue).finish()));
+  const client = await FrameClient.open(t, address);
+  client.begin('/keyturn.v1.CoordinatorService/EnQueue', EnQueueRequest.encode(enQueue).finish());
+  client.end();
   await arrivals(counts, 1);
-  session.destroy();
+  client.break();
   await arrivals(counts, 0);
   assert.equal(counts.cancelled, 1);
 });
 
-function frame(payload: Uint8Array): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(payload.length, 1);
-  return Buffer.concat([head, payload]);
+const GIVEN_UP: Readonly<Record<string, { code: string; timeout?: string; how(client: FrameClient): void }>> = {
+  'is cancelled before its end': { code: 'CANCELLED', how: (client) => client.cancel() },
+  'breaks off before its end': { code: 'CANCELLED', how: (client) => client.break() },
+  'ends after its deadline': { code: 'DEADLINE_EXCEEDED', timeout: '30m', how: () => {} },
+};
+
+for (const [what, { code, timeout, how }] of Object.entries(GIVEN_UP)) {
+  test(`a request that ${what} starts nothing`, async (t) => {
+    const coordinator = new FakeCoordinator();
+    let asked = 0;
+    coordinator.enQueue = (_, reply) => {
+      asked += 1;
+      reply.answer(blocked);
+      return undefined;
+    };
+    const sidecar = await startSidecar(t, coordinator);
+    const client = await FrameClient.open(t, sidecar.address);
+    const headers: Record<string, string> = timeout === undefined ? {} : { 'grpc-timeout': timeout };
+    client.begin('/keyturn.v1.CoordinatorService/EnQueue', EnQueueRequest.encode(enQueue).finish(), headers);
+    await client.ping();
+    how(client);
+    const given = deferred();
+    const look = () => (sidecar.observed.length > 0 ? given.resolve() : setTimeout(look, 5));
+    look();
+    await given.promise;
+    client.end();
+    // One more call: whatever a late end started has run by now.
+    await failureOf(call(sidecar.raw, sidecar.raw.enQueue, message(EnQueueRequest)));
+    assert.equal(asked, 0);
+    assert.equal(sidecar.observed[0]?.code, code);
+  });
 }
 
 test('a message over 4 MiB is RESOURCE_EXHAUSTED, and the connection lives', async (t) => {
@@ -140,6 +162,7 @@ test('headers beyond 16 KiB end their own call only', async (t) => {
   await new Promise((resolve) => session.ping(resolve));
   const stream = session.request({ ':method': 'POST', ':path': '/x', 'x-large': 'v'.repeat(40_000) });
   stream.end();
+  stream.once('response', () => stream.destroy(new Error('they were accepted')));
   const [error] = await once(stream, 'error');
   assert.match(error.message, /NGHTTP2_ENHANCE_YOUR_CALM/);
   await stillAlive(sidecar);
