@@ -7,6 +7,7 @@ import { connect, KeyturnError } from '../../src/grpc/client.js';
 import { type Event, EventKind } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { EnQueueRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { deferred } from '../support/deferred.js';
+import { FakeClock } from '../support/fake-clock.js';
 import { type LocalSettings, localCoordinator } from '../support/local-coordinator.js';
 import { message, start, startSidecar } from '../support/sidecar.js';
 import { failureOf } from './errors.js';
@@ -84,10 +85,13 @@ test('a client that disconnects while it waits leaves the line', async (t) => {
 });
 
 test('a wait ends before the deadline of its call, also when only the queue says how long to wait', async (t) => {
-  const { client } = await sidecar(t, { policy: { wait: 200_000 } });
+  const clock = new FakeClock();
+  const { client } = await sidecar(t, { policy: { wait: 200_000, lease: 600_000 }, clock });
   turnOf(await client.enQueue({ queue: 'q', key: 'k' }));
-  const answer = await client.enQueue({ queue: 'q', key: 'k' }, { timeout: 3_000 });
-  assert.equal(answer.decision, 'block');
+  const waiting = client.enQueue({ queue: 'q', key: 'k' }, { timeout: 60_000 });
+  await untilWaiting(client, 1);
+  clock.advance(59_980);
+  assert.equal((await waiting).decision, 'block');
 });
 
 test('Submit, Acquire, Ack, Await: an item from hand to hand', async (t) => {
