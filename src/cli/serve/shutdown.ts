@@ -13,10 +13,12 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 type Signal = (typeof SIGNALS)[number];
 
 export function drainOnSignals(sidecar: Sidecar, { log, timeout }: ShutdownOptions): void {
-  let draining = false;
+  let first: Received | undefined;
   const onSignal = (signal: Signal): void => {
-    if (draining) endNow(sidecar, signal, log);
-    draining = true;
+    const received = { signal, at: performance.now() };
+    if (first !== undefined && isEcho(first, received)) return;
+    if (first !== undefined) endNow(sidecar, signal, log);
+    first = received;
     log.info({ signal, timeout_ms: timeout }, 'draining; a second signal ends it now');
     void drain(sidecar, timeout, log);
   };
@@ -25,6 +27,23 @@ export function drainOnSignals(sidecar: Sidecar, { log, timeout }: ShutdownOptio
     log.fatal({ err: error }, 'unexpected error; ending');
     process.exit(EXIT.failure);
   });
+}
+
+interface Received {
+  readonly signal: Signal;
+  /** ms */
+  readonly at: number;
+}
+
+const ECHO_MS = 500;
+
+/**
+ * `npm start` passes a signal on that the terminal, or who ends the process group, has sent to us as well: one press of
+ * Ctrl-C arrives twice. Without `exec` in that script it would arrive once, and a SIGTERM for npm not at all.
+ */
+function isEcho(first: Received, second: Received): boolean {
+  const byNpm = process.env['npm_lifecycle_event'] === 'start';
+  return byNpm && first.signal === second.signal && second.at - first.at < ECHO_MS;
 }
 
 /** Exits, instead of waiting for the last handle to be let go: what is drained must not hang. */
