@@ -11,6 +11,9 @@ export type RowOutcome =
   | { readonly is: 'done'; readonly report: RowReport }
   | { readonly is: 'failed'; readonly why: string };
 
+/** Between being asked to end and being ended, ms. */
+const GRACE = 5_000;
+
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 
 /** Runs a row in a process of its own: a fresh heap, and code that was compiled for nothing else. */
@@ -21,10 +24,14 @@ export function runRow(name: string, row: Row, say: Say, profileTo: string | und
     const child = fork(CHILD, [name], { execArgv: ['--expose-gc', ...profiling], stdio: ['ignore', 2, 2, 'ipc'] });
     let report: RowReport | undefined;
     let late = false;
-    const timer = setTimeout(() => {
-      late = true;
-      child.kill('SIGKILL');
-    }, row.limit * 1_000);
+    const timers = [
+      setTimeout(() => {
+        late = true;
+        child.kill('SIGTERM');
+      }, row.limit * 1_000),
+      // It does not hear anything any more.
+      setTimeout(() => child.kill('SIGKILL'), row.limit * 1_000 + GRACE),
+    ];
     // The sender is our own child.ts, which is typed.
     child.on('message', (message: FromChild) => {
       if (message.kind === 'progress') say(message.progress);
@@ -37,7 +44,7 @@ export function runRow(name: string, row: Row, say: Say, profileTo: string | und
       finish({ is: 'failed', why });
     });
     const finish = (outcome: RowOutcome) => {
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
       resolve(outcome);
     };
   });

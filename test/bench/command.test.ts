@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { ROWS } from '../../bench/registry.js';
+import { runRow } from '../../bench/run-row.js';
+
+const MAIN = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function bench(...args: string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [MAIN, ...args], (_, stdout, stderr) => {
+      resolve({ code: child.exitCode, stdout, stderr });
+    });
+  });
+}
+
+test('a row that does not exist is answered with those that do, and exit code 2', async () => {
+  const { code, stdout, stderr } = await bench('--only', 'core,teleport');
+  assert.equal(code, 2);
+  assert.equal(stdout, '');
+  assert.match(stderr, /no row 'teleport'/);
+  for (const [name, { what }] of ROWS) assert.ok(stderr.includes(`${name.padEnd(6)}  ${what}`), name);
+});
+
+test('every row says in one line what it does', () => {
+  for (const [name, { what }] of ROWS) assert.match(what, /^\S.{10,180}$/, name);
+});
+
+test('a row whose process fails is a failure with a reason, not a figure', async () => {
+  const row = { what: 'is in no registry', limit: 30, run: async () => ({ figures: [] }) };
+  const outcome = await runRow('no-such-row', row, () => {}, undefined);
+  assert.deepEqual(outcome, { is: 'failed', why: 'its process ended with 1' });
+});
+
+test('a row that takes too long is ended', async () => {
+  // It takes seconds to warm up.
+  const row = { what: 'is the core row, with too little time', limit: 0.2, run: async () => ({ figures: [] }) };
+  const outcome = await runRow('core', row, () => {}, undefined);
+  assert.deepEqual(outcome, { is: 'failed', why: 'it was not done after 0.2 s' });
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderChart } from '../../bench/chart.js';
+import { keptRow } from '../../bench/latest.js';
+import { readReport } from '../../bench/load/h2load.js';
+import { type Line, lineOf } from '../../bench/measure.js';
+import { chooseRows } from '../../bench/options.js';
+import type { Row } from '../../bench/row.js';
+import { renderTable } from '../../bench/table.js';
+
+const CORE: Line = lineOf('core', {
+  part: undefined,
+  what: 'EnQueue+DeQueue',
+  unit: 'pairs/s',
+  peer: 'bare Map',
+  better: 'higher',
+  enough: 0.12,
+  aim: 0.2,
+  outcome: { is: 'measured', rounds: [{ value: 1_234_567, peer: 5_000_000 }] },
+});
+
+const MEMORY: Line = lineOf('memory', {
+  part: 'live turn',
+  what: 'bytes of heap',
+  unit: 'bytes',
+  peer: undefined,
+  better: 'lower',
+  enough: 350,
+  aim: 200,
+  outcome: { is: 'measured', rounds: [{ value: 400, peer: undefined }] },
+});
+
+const UNARY: Line = lineOf('unary', {
+  part: undefined,
+  what: 'EnQueue over loopback',
+  unit: 'calls/s',
+  peer: 'grpc-js',
+  better: 'higher',
+  enough: 0.8,
+  aim: 0.95,
+  outcome: { is: 'missing', needs: 'h2load', install: 'apt-get install nghttp2-client' },
+});
+
+test('a kept row has exactly the agreed fields; what was not measured is null', () => {
+  assert.deepEqual(keptRow(CORE), {
+    row: 'core',
+    what: 'EnQueue+DeQueue',
+    unit: 'pairs/s',
+    value: 1_234_567,
+    peer: 'bare Map',
+    peer_value: 5_000_000,
+    ratio: 0.2469134,
+    better: 'higher',
+    enough: 0.12,
+    aim: 0.2,
+    spread: 0,
+  });
+  const unmeasured = { value: null, peer_value: null, ratio: null, spread: null };
+  assert.deepEqual(keptRow(UNARY), { ...keptRow(UNARY), ...unmeasured });
+  assert.deepEqual(Object.keys(keptRow(UNARY)), Object.keys(keptRow(CORE)));
+});
+
+test('the table has a line a figure and explains each below', () => {
+  assert.deepEqual(renderTable([CORE, MEMORY, UNARY]).split('\n'), [
+    'row                Keyturn            peer               ratio  enough  aim     verdict  spread',
+    'core               1,230,000 pairs/s  5,000,000 pairs/s  0.247  ≥ 0.12  ≥ 0.2   aim      0 %',
+    'memory: live turn  400 bytes          –                  –      ≤ 350   ≤ 200   short    0 %',
+    'unary              –                  –                  –      ≥ 0.8   ≥ 0.95  missing  –',
+    '',
+    'core: EnQueue+DeQueue; against bare Map',
+    'memory: live turn: bytes of heap',
+    'unary: EnQueue over loopback; missing: h2load (apt-get install nghttp2-client)',
+  ]);
+});
+
+test('rows are chosen by name, in the order of the registry; an unknown one is answered with those that there are', () => {
+  const row: Row = { what: 'does nothing', limit: 1, run: async () => ({ figures: [] }) };
+  const rows = new Map([
+    ['core', row],
+    ['growth', row],
+    ['unary', row],
+  ]);
+  assert.deepEqual([...chooseRows('unary, core', rows).keys()], ['core', 'unary']);
+  assert.throws(() => chooseRows('core,session', rows), /no row 'session'.*\n {2}core +does nothing\n {2}growth/);
+});
+
+test('the report of h2load is read, and anything else is refused with what was said', () => {
+  const said = `starting benchmark...
+finished in 3.02s, 33112.58 req/s, 1.29MB/s
+requests: 100000 total, 100000 started, 100000 done, 99990 succeeded, 10 failed, 0 errored, 0 timeout
+status codes: 99990 2xx, 0 3xx, 0 4xx, 10 5xx
+traffic: 3.90MB (4091000) total, 1.10MB (1153000) headers (space savings 94.10%), 898.44KB (920000) data`;
+  assert.deepEqual(readReport(said), { perSecond: 33_112.58, succeeded: 99_990, dataBytes: 920_000 });
+  assert.throws(() => readReport('could not connect'), /not understood:\ncould not connect/);
+});
+
+test('the chart has a line a series, from the left edge to the right, and its words are escaped', () => {
+  const points = [
+    { x: 1_000, y: 100 },
+    { x: 1_000_000, y: 400 },
+  ];
+  const svg = renderChart({ title: 'a < b', x: 'live keys', y: 'ns', series: [{ name: 'Keyturn', points }] });
+  assert.match(svg, /a &lt; b/);
+  assert.match(svg, /<polyline points="70,298 570,112"/);
+});
