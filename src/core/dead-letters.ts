@@ -5,6 +5,7 @@ import { finish, putBack } from './items.js';
 import type { Item } from './line.js';
 import { openLane } from './lookup.js';
 import type { DeathCause } from './model.js';
+import { unpark } from './park.js';
 import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
 import { takeOut } from './show.js';
@@ -135,6 +136,8 @@ export function* discardWaiting(
     const now = clock();
     takeOut(state, item);
     finish(state, item, 'discarded', undefined, now);
+    // Of a keyless lane nothing is left to be resumed.
+    if (lane.key === '') unpark(lane);
     resolve(state, lane, now);
     gone += 1;
   }

@@ -41,7 +41,7 @@ export function startTurn(
   const latestEnd = latestEndOf(policy, now);
   const turn = new Turn(lane, token, cargo, holder.consumerId, holder.ticket, lease, handedOver, now, latestEnd);
   counters.wait.add((now - holder.arrivedAt) / 1_000);
-  if (policy.minInterval > 0) lane.startedAt = now;
+  if (policy.minInterval > 0 && lane.key !== '') lane.startedAt = now;
   install(state, lane, turn, heldUntil ?? leaseEnd(lease, latestEnd, now));
   if (state.watching) {
     const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;
