@@ -7,7 +7,7 @@ import { cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.j
 import type { Effect } from './effects.js';
 import { explainKey } from './explain.js';
 import { isKeysToken, listKeys } from './listing.js';
-import { findQueue, isRefusal, openQueue } from './lookup.js';
+import { findLane, findQueue, isRefusal, openQueue } from './lookup.js';
 import type * as model from './model.js';
 import { nack } from './nack.js';
 import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
@@ -167,8 +167,13 @@ export class Core {
     return this.#with(request.queue, (queue) => queue && listKeys(this.#state, queue, request, slice));
   }
 
+  /** A step like any other: what is over by the clock happens first (S1). */
   explainKey(queue: string, key: string, now: number): model.Result<views.KeyExplanation> {
-    return this.#with(queue, (found) => explainKey(this.#state, found, key, now));
+    const upToDate = (found: Queue | undefined) => {
+      if (found !== undefined) findLane(this.#state, found, key, now);
+      return explainKey(this.#state, found, key, now);
+    };
+    return this.#with(queue, upToDate, now);
   }
 
   evictHolder(queue: string, key: string, now: number): model.Result<views.EvictionView> {

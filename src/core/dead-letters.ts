@@ -2,10 +2,10 @@
 
 import { itemView } from './answers.js';
 import { finish, putBack } from './items.js';
-import type { Lane } from './lane.js';
 import type { Item } from './line.js';
 import { openLane } from './lookup.js';
 import type { DeathCause } from './model.js';
+import { unpark } from './park.js';
 import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
 import { takeOut } from './show.js';
@@ -67,23 +67,40 @@ function letterView(state: CoreState, letter: DeadLetter): DeadLetterView {
 /** Puts dead letters back before what waits, in the order of their submission. @returns how many */
 export function redrive(state: CoreState, queue: Queue, choice: ItemChoice, now: number): number {
   const letters = chosen(queue, choice);
-  const byLane = new Map<Lane, Item[]>();
-  for (const { item, key } of letters) {
-    const lane = openLane(state, queue, key, now);
-    if (lane.row.moves.redrive !== 'put_back') continue;
+  // One lane after the other: opening the next may bring it to rest, and the LRU then drops another that was opened.
+  for (const group of byLane(letters)) redriveTo(state, queue, group, now);
+  queue.counters.redriven += letters.length;
+  return letters.length;
+}
+
+/** Those of a key together; each keyless one for itself. */
+function byLane(letters: readonly DeadLetter[]): Iterable<readonly DeadLetter[]> {
+  const groups = new Map<string | DeadLetter, DeadLetter[]>();
+  for (const letter of letters) {
+    const lane = letter.key === '' ? letter : letter.key;
+    const group = groups.get(lane);
+    if (group === undefined) groups.set(lane, [letter]);
+    else group.push(letter);
+  }
+  return groups.values();
+}
+
+/** Precondition: all are of one lane. */
+function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[], now: number): void {
+  const [first] = letters;
+  if (first === undefined) return;
+  const lane = openLane(state, queue, first.key, now);
+  if (lane.row.moves.redrive !== 'put_back') return;
+  for (const { item } of letters) {
     item.lane = lane;
     item.attempts = 0;
     item.notBefore = 0;
     queue.deadLetters.delete(item.id);
     queue.items.set(item.id, item);
-    byLane.set(lane, [...(byLane.get(lane) ?? []), item]);
   }
-  for (const [lane, items] of byLane) {
-    putBack(state, lane, items);
-    resolve(state, lane, now);
-  }
-  queue.counters.redriven += letters.length;
-  return letters.length;
+  const items = letters.map(({ item }) => item);
+  putBack(state, lane, items);
+  resolve(state, lane, now);
 }
 
 /** @returns how many dead letters are gone */
@@ -119,6 +136,8 @@ export function* discardWaiting(
     const now = clock();
     takeOut(state, item);
     finish(state, item, 'discarded', undefined, now);
+    // Of a keyless lane nothing is left to be resumed.
+    if (lane.key === '') unpark(lane);
     resolve(state, lane, now);
     gone += 1;
   }

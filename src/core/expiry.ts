@@ -1,6 +1,8 @@
 /** What happens when a lane's moment has come. */
+import { giveUp } from './arrivals.js';
 import { failAll, putBack } from './items.js';
 import { INIT, type Lane, LOST, type Turn } from './lane.js';
+import { Caller } from './line.js';
 import { isLinked, unlink } from './link.js';
 import { park } from './park.js';
 import { resolve } from './resolve.js';
@@ -17,6 +19,19 @@ export function expire(state: CoreState, lane: Lane, now: number): void {
     if (isLinked(lane)) unlink(lane);
     lane.phase = INIT;
     resolve(state, lane, now);
+  }
+}
+
+/** Places looked at while the wheel is late: whoever asks must not be stalled by a long line. */
+const MOST_TICKETS = 1_000;
+
+/** Places of absent callers whose ticket is over, though the wheel has not come to it. The oldest ones first. */
+export function endTickets(state: CoreState, lane: Lane, now: number): void {
+  let left = MOST_TICKETS;
+  for (const place of lane.tickets?.values() ?? []) {
+    if (place instanceof Caller && place.asker === undefined && now >= place.due) giveUp(state, place, now);
+    left -= 1;
+    if (left === 0) return;
   }
 }
 

@@ -2,19 +2,28 @@
 
 import { sinceOf, wall } from './explain.js';
 import { type Lane, stateOf, turnOf } from './lane.js';
+import { Item } from './line.js';
 import type { LaneState } from './model.js';
 import type { Queue } from './queue.js';
 import type { CoreState } from './state.js';
 import type { KeyPage, KeyView, ListKeysRequest } from './views.js';
 
-interface Found {
-  readonly lane: Lane;
+/** A place in a list: longest in its state first, then by key; keyless lanes, which share theirs, by `nth`. */
+interface Place {
   readonly since: number;
+  readonly nth: number;
+  readonly key: string;
 }
 
-/** Order of a list: longest in its state first, then by key. */
-function before(a: { since: number; key: string }, b: { since: number; key: string }): boolean {
-  return a.since < b.since || (a.since === b.since && a.key < b.key);
+/** The view is of the moment at which the lane was looked at: the scan may take many steps. */
+interface Found {
+  readonly place: Place;
+  readonly view: KeyView;
+}
+
+function before(a: Place, b: Place): boolean {
+  if (a.since !== b.since) return a.since < b.since;
+  return a.key === b.key ? a.nth < b.nth : a.key < b.key;
 }
 
 /**
@@ -33,9 +42,10 @@ export function* listKeys(
   let more = false;
   for (const lane of lanesOf(queue)) {
     if (++seen % slice === 0) yield;
-    const since = sinceOf(lane) ?? 0;
-    if (!fits(lane, request.state) || (after !== undefined && !before(after, { since, key: lane.key }))) continue;
-    best.push({ lane, since });
+    if (!fits(lane, request.state)) continue;
+    const place = placeOf(lane);
+    if (after !== undefined && !before(after, place)) continue;
+    best.push({ place, view: keyView(state, lane, place.since) });
     if (best.length > request.pageSize * 2) {
       best = cut(best, request.pageSize);
       more = true;
@@ -45,9 +55,19 @@ export function* listKeys(
   more ||= kept.length < best.length;
   const last = kept.at(-1);
   return {
-    keys: kept.map(({ lane, since }) => keyView(state, lane, since)),
-    nextPageToken: more && last !== undefined ? formatToken(last) : '',
+    keys: kept.map(({ view }) => view),
+    nextPageToken: more && last !== undefined ? formatToken(last.place) : '',
   };
+}
+
+function placeOf(lane: Lane): Place {
+  return { since: sinceOf(lane) ?? 0, nth: lane.key === '' ? nthOf(lane) : 0, key: lane.key };
+}
+
+/** The order of submission of what waits, else a token: neither is anybody else's, and tokens are far larger. */
+function nthOf(lane: Lane): number {
+  const head = lane.line?.head;
+  return head instanceof Item ? head.seq : (newestToken(lane) ?? 0);
 }
 
 function* lanesOf(queue: Queue): Generator<Lane> {
@@ -69,12 +89,7 @@ function fits(lane: Lane, wanted: LaneState | undefined): boolean {
 }
 
 function cut(found: Found[], size: number): Found[] {
-  const order = (a: Found, b: Found) => (before(named(a), named(b)) ? -1 : 1);
-  return found.sort(order).slice(0, size);
-}
-
-function named(found: Found): { since: number; key: string } {
-  return { since: found.since, key: found.lane.key };
+  return found.sort((a, b) => (before(a.place, b.place) ? -1 : 1)).slice(0, size);
 }
 
 function keyView(state: CoreState, lane: Lane, since: number): KeyView {
@@ -87,17 +102,18 @@ function keyView(state: CoreState, lane: Lane, since: number): KeyView {
   };
 }
 
-function formatToken(found: Found): string {
-  return `${found.since}:${found.lane.key}`;
+function formatToken({ since, nth, key }: Place): string {
+  return `${since}:${nth}:${key}`;
 }
 
-function parseToken(token: string): { since: number; key: string } | undefined {
-  if (token === '') return undefined;
-  const colon = token.indexOf(':');
-  return { since: Number(token.slice(0, colon)), key: token.slice(colon + 1) };
+const TOKEN = /^(\d+(?:\.\d+)?(?:e[+-]?\d+)?):(\d+):(.*)$/s;
+
+function parseToken(token: string): Place | undefined {
+  const [, since, nth, key] = TOKEN.exec(token) ?? [];
+  return key === undefined ? undefined : { since: Number(since), nth: Number(nth), key };
 }
 
 /** Whether a token is one of ours. */
 export function isKeysToken(token: string): boolean {
-  return token === '' || /^\d+(\.\d+)?(e[+-]?\d+)?:/.test(token);
+  return token === '' || TOKEN.test(token);
 }

@@ -1,5 +1,5 @@
 /** Queues and lanes by their names. */
-import { expire } from './expiry.js';
+import { endTickets, expire } from './expiry.js';
 import { Lane } from './lane.js';
 import type { Refusal } from './model.js';
 import { Queue } from './queue.js';
@@ -80,6 +80,7 @@ export function openLane(state: CoreState, queue: Queue, key: string, now: numbe
 export function catchUp(state: CoreState, lane: Lane, now: number): void {
   const { at } = lane.phase;
   if ((at === 'HELD' || at === 'DELAY') && now >= lane.due) expire(state, lane, now);
+  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
 }
 
 /** Forgets what is over its time, and queues that nobody uses. */

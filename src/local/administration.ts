@@ -36,7 +36,7 @@ export class LocalAdministration implements Administration {
   }
 
   async explainKey(queue: string, key: string) {
-    return this.loop.core.explainKey(queue, key, this.loop.now());
+    return this.#step((now) => this.loop.core.explainKey(queue, key, now));
   }
 
   async evictHolder(queue: string, key: string) {

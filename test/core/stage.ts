@@ -94,7 +94,9 @@ export class Stage {
   }
 
   explain(queue = build.QUEUE, key = build.KEY): KeyExplanation {
-    return okay(this.core.explainKey(queue, key, this.now));
+    const explanation = okay(this.core.explainKey(queue, key, this.now));
+    this.#carry();
+    return explanation;
   }
 
   queue(name = build.QUEUE): QueueView | undefined {

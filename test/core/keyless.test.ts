@@ -1,0 +1,82 @@
+/** Keyless items: no order, no exclusion; each is a lane of its own. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Policy } from '../../src/coordinator.js';
+import { QUEUE } from '../support/builders.js';
+import { okay, runThrough, Stage } from './stage.js';
+
+const KEYLESS = { key: '' };
+
+function withPolicy(policy: Partial<Policy> = {}): Stage {
+  return new Stage({ queues: { [QUEUE]: policy } });
+}
+
+function takeAll(stage: Stage): number[] {
+  return stage.acquire('worker', { maxTurns: 100 }).value.deliveries.map(({ turn }) => turn.token);
+}
+
+function states(stage: Stage) {
+  const { INIT, ...busy } = okay({ ok: true, value: stage.queue()?.states ?? { INIT: -1 } });
+  return { idle: INIT > 0, ...busy };
+}
+
+const NONE = { PROCESS: 0, BLOCK: 0, READY: 0, DELAY: 0, PARK: 0 };
+
+describe('keyless items', () => {
+  it('run at once, however many', () => {
+    const stage = withPolicy();
+    stage.submit('submitter', [KEYLESS, KEYLESS, KEYLESS]);
+    assert.equal(new Set(takeAll(stage)).size, 3);
+  });
+
+  it('are never too soon, and a failed one waits for its back-off alone, not for min_interval (S2)', () => {
+    const stage = withPolicy({ minInterval: 60_000, whenTooSoon: 'decline' });
+    stage.submit('submitter', [KEYLESS, KEYLESS]);
+    const [done, failed] = takeAll(stage);
+    stage.ack('worker', { ...KEYLESS, token: done ?? 0 });
+    stage.nack('worker', { ...KEYLESS, token: failed ?? 0, delay: 1_000 });
+    assert.equal(stage.submit('submitter', [KEYLESS]).value.results[0]?.decision, 'accept');
+    assert.equal(takeAll(stage).length, 1);
+    assert.deepEqual(states(stage), { idle: true, ...NONE, PROCESS: 1, DELAY: 1 });
+    stage.pass(1_000);
+    assert.equal(takeAll(stage).length, 1);
+  });
+
+  it('S23: do not park with a dead letter, but where there is no room for one; an empty key resumes them', () => {
+    const stage = withPolicy({ onDeadLetter: 'park', maxDeadLetters: 1 });
+    stage.submit('submitter', [KEYLESS, KEYLESS, KEYLESS]);
+    for (const token of takeAll(stage)) stage.nack('worker', { ...KEYLESS, token, kind: 'dead_letter' });
+    assert.deepEqual(states(stage), { idle: true, ...NONE, PARK: 2 });
+    assert.deepEqual(okay(stage.core.resumeKey(QUEUE, '', stage.now)), { resumed: true, state: 'READY' });
+    assert.deepEqual(states(stage), { idle: true, ...NONE, READY: 2 });
+    assert.equal(takeAll(stage).length, 2);
+    assert.equal(okay(stage.core.resumeKey(QUEUE, '', stage.now)).resumed, false);
+  });
+
+  it('that are parked and discarded leave nothing behind', () => {
+    const stage = withPolicy({ maxDeadLetters: 1 });
+    stage.submit('submitter', [KEYLESS, KEYLESS, KEYLESS]);
+    for (const token of takeAll(stage)) stage.nack('worker', { ...KEYLESS, token, kind: 'dead_letter' });
+    const scan = okay(stage.core.discardWaiting({ queue: QUEUE, key: '', itemIds: [] }, 10, () => stage.now));
+    assert.equal(scan && runThrough(scan), 2);
+    assert.deepEqual(states(stage), { idle: true, ...NONE });
+    assert.equal(okay(stage.core.resumeKey(QUEUE, '', stage.now)).resumed, false);
+  });
+
+  it('that were redriven run at once again, each for itself', () => {
+    const stage = withPolicy();
+    stage.submit('submitter', [KEYLESS, KEYLESS, { key: 'k' }]);
+    for (const { turn } of stage.acquire('worker', { maxTurns: 3 }).value.deliveries)
+      stage.nack('worker', { key: turn.key, token: turn.token, kind: 'dead_letter' });
+    assert.equal(okay(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, stage.now)), 3);
+    const { deliveries } = stage.acquire('worker', { maxTurns: 3 }).value;
+    assert.deepEqual(
+      deliveries.map(({ turn, items }) => [turn.key, turn.attempt, items.length]),
+      [
+        ['', 1, 1],
+        ['', 1, 1],
+        ['k', 1, 1],
+      ],
+    );
+  });
+});
