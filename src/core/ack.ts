@@ -6,6 +6,7 @@ import type { SettledBy, Turn } from './lane.js';
 import type { Caller } from './line.js';
 import { openQueue } from './lookup.js';
 import type { AckAnswer, AckRequest, Bytes, Refusal, Reply, SubmitResult } from './model.js';
+import { finishStep } from './pump.js';
 import { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { resolve } from './resolve.js';
@@ -27,8 +28,11 @@ export function ack(
     state.effects.push({ kind: 'refuse', to: reply, refusal: settled });
     return undefined;
   }
-  if (request.next !== undefined && !state.draining)
+  if (request.next !== undefined && !state.draining) {
+    // Who waits already is served before: `next` is one more arrival.
+    finishStep(state, now);
     return acquire(state, request.next, { kind: 'ack', reply, followUps: settled }, now);
+  }
   const next = request.next === undefined ? undefined : { deliveries: [] };
   state.effects.push({ kind: 'ack', to: reply, answer: { followUps: settled, next } });
   return undefined;

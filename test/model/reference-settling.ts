@@ -63,13 +63,11 @@ function settleDone(world: World, lane: Lane, request: AckRequest, reply: Reply<
     return undefined;
   }
   world.remember(lane, lane.turn?.caller?.idempotencyKey, request.result);
-  for (const item of lane.turn?.items ?? []) {
-    world.remember(lane, item.content.idempotencyKey, request.result);
-    world.finishWith(lane.queue, item, request.result);
-  }
+  for (const item of lane.turn?.items ?? []) world.finishWith(lane, item, request.result);
   world.endTurn(lane, { cause: 'settled', call: 'ack' });
   const settlement = lane.settlements.at(-1);
-  world.settle();
+  // The lane's own line goes before a follow-up to the same key.
+  world.promote(lane);
   const followUps = request.followUps.flatMap(({ queue, item }) => submitAll(world, world.queue(queue), [item]));
   if (settlement !== undefined) settlement.answer = followUps;
   world.settle();

@@ -260,6 +260,11 @@ export class World {
     for (const queue of this.queues) this.#watchGate(queue);
   }
 
+  /** The head of this line, if it is a caller who stands behind nobody at the gate. */
+  promote(lane: Lane): void {
+    while (lane.line[0]?.kind === 'caller' && this.#firstThatMayStart() === lane) this.#start(lane);
+  }
+
   #firstThatMayStart(): Lane | undefined {
     const ready = this.queues.flatMap((queue) => queue.lanes).filter((lane) => lane.readyAt !== undefined);
     ready.sort((one, other) => (one.readyAt ?? 0) - (other.readyAt ?? 0));
@@ -580,10 +585,13 @@ export class World {
     this.#tellAwaits(item);
   }
 
-  /** Its turn was acked; with at_most_once it was done before and only its result comes. */
-  finishWith(queue: ModelQueue, item: ItemRecord, result: Bytes | undefined): void {
+  /** Its turn was acked; with at_most_once it was done before, and only a result may come yet. */
+  finishWith(lane: Lane, item: ItemRecord, result: Bytes | undefined): void {
+    const { queue } = lane;
     if (item.state === 'in_flight') this.finish(queue, item, 'done', result);
-    else item.result = result ?? item.result;
+    else if (result === undefined) return;
+    else if (this.findItem(queue, item.id) === item) this.finish(queue, item, 'done', result);
+    this.remember(lane, item.content.idempotencyKey, result);
   }
 
   #tellAwaits(item: ItemRecord): void {
