@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpus, totalmem, type } from 'node:os';
+import { cpus, loadavg, totalmem, type } from 'node:os';
 import { promisify } from 'node:util';
 
 /** What a figure depends on, without saying whose machine it is. */
@@ -8,6 +8,14 @@ export function describeMachine(): string {
   const model = processors[0]?.model.trim() ?? 'unknown processor';
   const gib = Math.round(totalmem() / 2 ** 30);
   return `${processors.length} × ${model}, ${gib} GiB, ${type()}, Node ${process.versions.node}`;
+}
+
+/** What to tell who starts a run while the machine is busy with something else; unset: it is not. */
+export function describeLoad(): string | undefined {
+  const [load = 0] = loadavg();
+  const processors = cpus().length;
+  if (load < processors) return undefined;
+  return `the machine is busy (load ${load.toFixed(1)} on ${processors} processors): expect a wide spread\n`;
 }
 
 /** The commit that was measured; `-dirty` when files differ from it. */

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { renderChart } from './chart.js';
 import { type KeptRun, keptRow } from './latest.js';
-import { describeCommit, describeMachine } from './machine.js';
+import { describeCommit, describeLoad, describeMachine } from './machine.js';
 import { type Line, lineOf } from './measure.js';
 import { type Options, readOptions } from './options.js';
 import { progressLine } from './progress.js';
@@ -29,6 +29,7 @@ interface Run {
 async function main(options: Options): Promise<number> {
   // Before the run: files may change while it lasts.
   const commit = await describeCommit(ROOT);
+  process.stderr.write(describeLoad() ?? '');
   const run = await runAll(options);
   const rows = run.lines.map(keptRow);
   const kept: KeptRun = { machine: describeMachine(), date: new Date().toISOString(), commit, rows };

@@ -21,7 +21,7 @@ const what =
 
 export const expiry: Row = {
   what,
-  limit: 400,
+  limit: 600,
   async run(say) {
     const keys = makeKeys(LEASES);
     say('warming up');

@@ -25,7 +25,7 @@ const ROUNDS = 3;
 
 export const memory: Row = {
   what: 'bytes of heap per live turn; per waiting item without its payload; per lane after it went idle and left the LRU',
-  limit: 300,
+  limit: 600,
   async run(say) {
     return {
       figures: [

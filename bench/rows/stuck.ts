@@ -12,7 +12,7 @@ const what =
 
 export const stuck: Row = {
   what,
-  limit: 180,
+  limit: 600,
   async run(say) {
     // A heap for each: the garbage collector's work on the parked items must not be paid by both.
     const withStuckKey = await startWorker(PARKED);
