@@ -531,11 +531,9 @@ export function policies(set: SetStage): void {
     it('S30: what will be declined or replaces another needs no room', () => {
       const declining = set({ maxWaiting: 2, waitingPerKey: 1 });
       declining.items('a');
-      assert.equal(
-        declining.submit([{ itemId: 'b' }, { itemId: 'c' }, { itemId: 'd', key: 'd' }]).refusal.kind,
-        'bad_request',
-      );
-      assert.equal(declining.submit([{ itemId: 'b' }, { itemId: 'd', key: 'd' }]).value.results.length, 2);
+      const batch = [{ itemId: 'b' }, { itemId: 'c' }, { itemId: 'd', key: 'd' }];
+      assert.equal(declining.submit([...batch, { itemId: 'e', key: 'e' }]).refusal.kind, 'queue_full');
+      assert.equal(declining.submit(batch).value.results.length, 3);
       const replacing = set({ maxWaiting: 1, waitingPerKey: 1, whenFull: 'replace' });
       replacing.items('a');
       assert.equal(replacing.items('b').value.results[0]?.decision, 'accept');

@@ -53,7 +53,7 @@ function verdict(call: Call<EnQueueAnswer>): Verdict {
 
 class Machines {
   readonly #coordinator = new LocalCoordinator(
-    settings({ queues: { [QUEUE]: { waitingPerKey: 1, lease: 86_400_000 } } }),
+    settings({ queues: { [QUEUE]: { waitingPerKey: 1, lease: 86_400_000 } }, limits: { idleLanes: 100 } }),
     { clock: new FakeClock(), seed: 1 },
   );
   readonly #keys = new Map<string, ArticleKey>();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Coordinator, CoordinatorSettings, Limits, TurnRef } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
-import { settings } from '../support/builders.js';
+import { policy, settings } from '../support/builders.js';
 import type { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
 import { Ledger } from '../support/ledger.js';
@@ -21,8 +21,7 @@ function side(name: string, clock: FakeClock, calls: Calls, people: People): Sid
 export function realSide(make: MakeCoordinator, scenario: Scenario, limits: Partial<Limits> = {}): Side {
   const clock = new FakeClock();
   const coordinator = make(settingsOf(scenario, limits), clock);
-  const policies: Readonly<Record<string, Scenario['policies'][QueueName]>> = scenario.policies;
-  const ledger = new Ledger((queue) => policies[queue]?.onWaitTimeout === 'take_over');
+  const ledger = new Ledger((queue) => policy(scenario.policies[queue as QueueName])); // those are its queues
   return side('coordinator', clock, observed(coordinator, ledger, clock), realPeople(coordinator, ledger));
 }
 

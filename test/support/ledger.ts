@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import type { Delivery, Turn, TurnRef } from '../../src/coordinator.js';
+import type { Delivery, Policy, Turn, TurnRef } from '../../src/coordinator.js';
 
 interface Known {
   readonly turn: Turn;
-  /** By the coordinator's own words, on the clock of the test. */
+  readonly since: number;
+  /** By its lease, its renewals and `max_hold`, on the clock of the test: wall clocks step. */
   until: number;
   /** Why it may be over before that. */
   endedBy: Claim | undefined;
@@ -30,28 +31,32 @@ export class Ledger {
   /** Claims without which an earlier turn would still have been live when the next one began. */
   readonly #reliedOn = new Set<Claim>();
 
-  /** `mayTakeOver`: whether a caller may take the turn of another one in this queue. */
-  constructor(private readonly mayTakeOver: (queue: string) => boolean) {}
+  constructor(private readonly policyOf: (queue: string) => Pick<Policy, 'onWaitTimeout' | 'maxHold'>) {}
 
-  /** A turn was handed over at `now`; both on the clock of the test, `until` too. */
-  granted(turn: Turn, until: number, now: number): void {
+  /** Turns that somebody got to know of. */
+  get turns(): number {
+    return this.#turns.size;
+  }
+
+  /** A turn was handed over, or told again. */
+  granted(turn: Turn, now: number): void {
     const known = this.#turns.get(turn.token);
     if (known !== undefined) {
       assert.deepEqual([known.turn.queue, known.turn.key], [turn.queue, turn.key], 'a token belongs to one key');
-      known.until = Math.max(known.until, until);
       return;
     }
     const lane = name(turn);
     const before = turn.key === '' ? undefined : this.#newest.get(lane);
     if (before !== undefined) this.#follows(before, turn, now);
-    const fresh: Known = { turn, until, endedBy: undefined };
+    const fresh: Known = { turn, since: now, until: now, endedBy: undefined };
     this.#turns.set(turn.token, fresh);
     this.#newest.set(lane, fresh);
+    this.renewed(turn, now, undefined);
   }
 
   #follows(before: Known, turn: Turn, now: number): void {
     assert.ok(turn.token > before.turn.token, `I5: ${turn.token} after ${before.turn.token}`);
-    if (now >= before.until || this.mayTakeOver(turn.queue)) return;
+    if (now >= before.until || this.policyOf(turn.queue).onWaitTimeout === 'take_over') return;
     assert.ok(before.endedBy !== undefined, `I1: ${name(turn)} given at ${now}, held until ${before.until}`);
     this.#reliedOn.add(before.endedBy);
   }
@@ -77,9 +82,11 @@ export class Ledger {
     assert.ok(!this.#reliedOn.has(claim), `I1: a turn was given because of a ${claim.what} that was refused`);
   }
 
-  renewed(turn: TurnRef, until: number): void {
+  renewed(turn: TurnRef, now: number, lease: number | undefined): void {
     const known = this.#turns.get(turn.token);
-    if (known !== undefined) known.until = until;
+    if (known === undefined) return;
+    const { maxHold = Number.POSITIVE_INFINITY } = this.policyOf(turn.queue);
+    known.until = Math.min(now + (lease ?? known.turn.lease), known.since + maxHold);
   }
 
   /** An item is submitted now. What is accepted keeps this place in the order, what is not may come again. */

@@ -18,8 +18,7 @@ export type Calls = Pick<
 >;
 
 export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
-  const toClock = (wall: number) => wall - clock.wall() + clock.now();
-  const granted = (turn: Turn) => ledger.granted(turn, toClock(turn.leaseExpiresAt), clock.now());
+  const granted = (turn: Turn) => ledger.granted(turn, clock.now());
   const deliveries = (list: readonly Delivery[]) => {
     for (const delivery of list) {
       granted(delivery.turn);
@@ -116,7 +115,7 @@ export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
         tapped(reply, ({ results }) => {
           for (const [index, turn] of request.turns.entries()) {
             const result = results[index];
-            if (result?.alive === true) ledger.renewed(turn, toClock(result.leaseExpiresAt));
+            if (result?.alive === true) ledger.renewed(turn, clock.now(), request.lease);
           }
         }),
       ),

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { CoordinatorEvent } from '../../src/coordinator.js';
+import { lost, type SetStage, type Stage, told } from './stage.js';
+
+export function administration(set: SetStage): void {
+  describe('the six states of a key', () => {
+    const ways: Readonly<Record<string, (stage: Stage) => unknown>> = {
+      INIT: (stage) => stage.end(stage.hold()),
+      PROCESS: (stage) => stage.hold(),
+      BLOCK: (stage) => [stage.hold(), stage.enQueue()],
+      READY: (stage) => stage.items('i'),
+      DELAY: (stage) => stage.submit([{ delay: 500 }]),
+      PARK: (stage) => [stage.items('i'), stage.nack(stage.take().turn, { kind: 'dead_letter' })],
+    };
+    for (const [state, way] of Object.entries(ways)) {
+      it(`${state}: ExplainKey, ListKeys and ListQueues agree`, async () => {
+        const stage = set({ onDeadLetter: 'park' });
+        way(stage);
+        assert.equal(await stage.state(), state);
+        const { states } = await stage.queue();
+        assert.equal(states[state as keyof typeof states], 1); // the table has the six states
+        const any = { queue: 'q', state: undefined, pageSize: 10, pageToken: '' };
+        const { keys } = told(await stage.coordinator.admin.listKeys(any));
+        assert.deepEqual(
+          keys.map((one) => [one.key, one.state]),
+          state === 'INIT' ? [] : [['k', state]],
+        );
+      });
+    }
+  });
+
+  describe('ExplainKey', () => {
+    it('tells the holder, the line, and why it does not move', async () => {
+      const stage = set({ waitingPerKey: 'unlimited', lease: 5_000 });
+      const turn = stage.hold({ consumerId: 'c1' });
+      stage.renew([turn]);
+      stage.enQueue({ consumerId: 'c2', ticket: 't' });
+      stage.items('i');
+      stage.advance(1_000);
+      const { holder, line, waitingCallers, waitingItems, why } = await stage.explain();
+      assert.ok(holder);
+      assert.deepEqual(
+        [holder.consumerId, holder.token, holder.leaseLeft, holder.renewals, holder.items],
+        ['c1', turn.token, 4_000, 1, 0],
+      );
+      assert.deepEqual(
+        line.map(({ kind, id }) => [kind, id]),
+        [
+          ['caller', 't'],
+          ['item', 'i'],
+        ],
+      );
+      assert.deepEqual([waitingCallers, waitingItems], [1, 1]);
+      assert.notEqual(why, '');
+    });
+
+    it('until when, if that is known', async () => {
+      const stage = set();
+      stage.submit([{ delay: 700 }]);
+      const { until, why } = await stage.explain();
+      assert.equal(until, stage.clock.wall() + 700);
+      assert.notEqual(why, '');
+    });
+
+    it('nothing holds a key of which nothing is known', async () => {
+      const { state, holder, line, why } = await set().explain('never');
+      assert.deepEqual([state, holder, line, why], ['INIT', undefined, [], '']);
+    });
+  });
+
+  describe('EvictHolder', () => {
+    it('ends the turn of a caller; the next has it', async () => {
+      const stage = set();
+      const turn = stage.hold({ consumerId: 'c' });
+      const next = stage.enQueue();
+      const view = told(await stage.coordinator.admin.evictHolder('q', 'k'));
+      const { evicted, token, consumerId, itemsReturned, state } = view;
+      assert.deepEqual([evicted, token, consumerId, itemsReturned, state], [true, turn.token, 'c', 0, 'PROCESS']);
+      assert.equal(next.value.decision, 'accept');
+    });
+
+    it('puts items back at the head: READY, no attempt counted', async () => {
+      const stage = set();
+      stage.items('i', 'j');
+      const { turn } = stage.take({ maxItemsPerTurn: 2 });
+      const view = told(await stage.coordinator.admin.evictHolder('q', 'k'));
+      assert.deepEqual([view.itemsReturned, view.state], [2, 'READY']);
+      assert.deepEqual(stage.ack(turn).refusal, lost('evicted'));
+      assert.equal(stage.take().turn.attempt, 1);
+    });
+
+    it('no holder, nothing evicted', async () => {
+      assert.equal(told(await set().coordinator.admin.evictHolder('q', 'k')).evicted, false);
+    });
+  });
+
+  describe('dead letters', () => {
+    async function withDead(...ids: string[]): Promise<Stage> {
+      const stage = set({ waitingPerKey: 'unlimited' });
+      stage.items(...ids);
+      const { turn } = stage.take({ maxItemsPerTurn: ids.length });
+      stage.nack(turn, { kind: 'dead_letter', error: 'bad' });
+      return stage;
+    }
+    const ALL = { queue: 'q', key: undefined, itemIds: [] } as const;
+    const page = { queue: 'q', key: undefined, pageSize: 2, pageToken: '' } as const;
+
+    it('ListDeadLetters tells item, key, attempts, last error, when and cause, in pages', async () => {
+      const stage = await withDead('a', 'b', 'c');
+      const { admin } = stage.coordinator;
+      const first = told(await admin.listDeadLetters(page));
+      const [letter] = first.deadLetters;
+      assert.ok(letter);
+      const { item, key, attempts, lastError, diedAt, cause } = letter;
+      const now = stage.clock.wall();
+      assert.deepEqual([item.itemId, key, attempts, lastError, diedAt, cause], ['a', 'k', 1, 'bad', now, 'refused']);
+      const second = told(await admin.listDeadLetters({ ...page, pageToken: first.nextPageToken }));
+      const ids = [...first.deadLetters, ...second.deadLetters].map((one) => one.item.itemId);
+      assert.deepEqual([ids, second.nextPageToken], [['a', 'b', 'c'], '']);
+      const none = told(await admin.listDeadLetters({ ...page, key: 'other' }));
+      assert.deepEqual(none.deadLetters, []);
+    });
+
+    it('Redrive puts them back before what waits, in the order of submission, attempts from 1', async () => {
+      const stage = await withDead('a', 'b', 'c');
+      stage.items('d');
+      assert.equal(told(await stage.coordinator.admin.redrive({ ...ALL, itemIds: ['c', 'a', 'never'] })), 2);
+      const { turn, items } = stage.take();
+      assert.deepEqual([items[0]?.itemId, turn.attempt], ['a', 1]);
+      stage.ack(turn);
+      assert.deepEqual(stage.drainIds(), ['c', 'd']);
+      assert.equal(told(await stage.coordinator.admin.redrive(ALL)), 1, 'none: all');
+    });
+
+    it('S24: what is redriven goes before a back-off and does not wait for it', async () => {
+      const stage = await withDead('a');
+      stage.items('b');
+      stage.nack(stage.take().turn);
+      assert.equal(await stage.state(), 'DELAY');
+      told(await stage.coordinator.admin.redrive(ALL));
+      assert.deepEqual(stage.drainIds(), ['a']);
+      assert.equal(await stage.state(), 'DELAY');
+    });
+
+    it('Redrive of a key: a parked one stays parked until resumed', async () => {
+      const stage = set({ onDeadLetter: 'park' });
+      const { admin } = stage.coordinator;
+      stage.items('a', 'b');
+      stage.nack(stage.take().turn, { kind: 'dead_letter' });
+      assert.equal(told(await admin.redrive({ ...ALL, key: 'other' })), 0);
+      assert.equal(told(await admin.redrive({ ...ALL, key: 'k' })), 1);
+      assert.deepEqual(stage.drainIds(), []);
+      told(await admin.resumeKey('q', 'k'));
+      assert.deepEqual(stage.drainIds(), ['a', 'b']);
+    });
+
+    it('Discard removes dead letters, and with waiting also items that wait, not those in flight', async () => {
+      const stage = await withDead('a', 'b');
+      const { admin } = stage.coordinator;
+      stage.items('flying', 'c', 'd');
+      const { turn } = stage.take();
+      assert.equal(told(await admin.discard({ ...ALL, itemIds: ['a', 'c'] }, false)), 1);
+      assert.equal(told(await admin.discard(ALL, true)), 3);
+      assert.deepEqual(
+        ['a', 'b', 'c', 'd'].map((id) => stage.await(id).value.state),
+        Array(4).fill('discarded'),
+      );
+      assert.ok(stage.ack(turn).value);
+      assert.deepEqual(stage.drainIds(), []);
+      assert.equal(told(await admin.discard(ALL, true)), 0, 'S34');
+    });
+  });
+
+  describe('ListKeys', () => {
+    it('longest in their state first, in pages', async () => {
+      const stage = set();
+      for (const key of ['a', 'b', 'c']) {
+        stage.hold({ key });
+        stage.advance(10);
+      }
+      const { admin } = stage.coordinator;
+      const request = { queue: 'q', state: 'PROCESS', pageSize: 2, pageToken: '' } as const;
+      const first = told(await admin.listKeys(request));
+      assert.deepEqual(
+        first.keys.map(({ key }) => key),
+        ['a', 'b'],
+      );
+      const second = told(await admin.listKeys({ ...request, pageToken: first.nextPageToken }));
+      assert.deepEqual(
+        second.keys.map(({ key }) => key),
+        ['c'],
+      );
+      assert.equal(second.nextPageToken, '');
+    });
+  });
+
+  describe('WatchEvents', () => {
+    it('tells arrival, turn, settlement, expiry, eviction and dead letter, and what a slow reader missed', async () => {
+      const stage = set({ lease: 1_000 });
+      let wakes = 0;
+      const watcher = { wake: () => void wakes++, end: () => undefined };
+      const watch = told(stage.coordinator.admin.watch('q', undefined, watcher));
+      const kinds = new Set<CoordinatorEvent['kind']>();
+      stage.end(stage.hold());
+      stage.hold();
+      stage.advance(1_000);
+      stage.hold();
+      await stage.coordinator.admin.evictHolder('q', 'k');
+      stage.items('i');
+      stage.nack(stage.take().turn, { kind: 'dead_letter' });
+      stage.clock.turn();
+      const { events, missed } = watch.take();
+      for (const { kind } of events) kinds.add(kind);
+      assert.deepEqual([...kinds].sort(), ['arrival', 'dead_letter', 'eviction', 'expiry', 'settlement', 'turn']);
+      assert.equal(missed, 0);
+      assert.equal(wakes, 1, 'woken once until it was taken');
+      for (let i = 0; i < 50_000; i++) stage.end(stage.hold());
+      const [kept, gap] = [watch.take(), watch.take()];
+      assert.ok(kept.events.length > 0 && gap.missed > 0, 'what was kept, then the gap after it');
+      assert.equal(kept.events.length + gap.missed, 150_000, 'arrival, turn, settlement of each');
+      watch.stop();
+    });
+
+    it('of one key only', () => {
+      const stage = set();
+      const watcher = { wake: () => undefined, end: () => undefined };
+      const watch = told(stage.coordinator.admin.watch('q', 'k', watcher));
+      stage.hold({ key: 'other' });
+      stage.hold();
+      assert.deepEqual([...new Set(watch.take().events.map(({ key }) => key))], ['k']);
+    });
+  });
+}

@@ -1,0 +1,44 @@
+/**
+ * Many seeds of the simulated world. To run one again: `KEYTURN_SEED=… node --test dist/test/sim/simulation.test.js`;
+ * `KEYTURN_RUNS=…` runs that many seeds instead of the usual number.
+ */
+import assert from 'node:assert/strict';
+import { env } from 'node:process';
+import { describe, it } from 'node:test';
+import { LocalCoordinator } from '../../src/local/coordinator.js';
+import { type Outcome, Simulation } from './simulation.js';
+
+const { KEYTURN_SEED, KEYTURN_RUNS } = env;
+const RUNS = Number(KEYTURN_RUNS ?? 40);
+const SEEDS =
+  KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 1_000 + run) : [Number(KEYTURN_SEED)];
+
+async function simulate(seed: number): Promise<Outcome> {
+  try {
+    return await new Simulation(
+      (settings, clock, its) => new LocalCoordinator(settings, { clock, seed: its }),
+      seed,
+    ).run();
+  } catch (error) {
+    const again = `KEYTURN_SEED=${seed} node --test dist/test/sim/simulation.test.js`;
+    throw new Error(`seed ${seed} fails; to run it again: ${again}`, { cause: error });
+  }
+}
+
+describe('simulation', () => {
+  it(`${SEEDS.length} seeds: one live turn per key, tokens grow, order, one answer per call, every item ends once`, async () => {
+    for (const seed of SEEDS) {
+      const { calls, items, finished, turns } = await simulate(seed);
+      assert.ok(
+        calls > 100 && items > 10 && finished > 10 && turns > 50,
+        `seed ${seed} does something: ${calls} ${items} ${finished} ${turns}`,
+      );
+    }
+  });
+
+  it('the same seed gives the same log, another one another', async () => {
+    const [first, second, other] = [await simulate(7), await simulate(7), await simulate(8)];
+    assert.equal(first.hash, second.hash);
+    assert.notEqual(first.hash, other.hash);
+  });
+});
