@@ -86,7 +86,9 @@ export function answerDecline(state: CoreState, lane: Lane, asker: Asker, declin
   });
 }
 
+/** An Ack has been carried out by now: whatever becomes of its `next`, it is not refused any more (S19). */
 export function refuse(state: CoreState, asker: Asker, refusal: Refusal): void {
+  if (asker.kind === 'ack') return answerDeliveries(state, asker, []);
   state.effects.push({ kind: 'refuse', to: asker.reply, refusal });
 }
 

@@ -230,7 +230,7 @@ export class Core {
   }
 
   #finish<T>(outcome: T, now: number): T {
-    if (this.#state.dirty.length > 0) finishStep(this.#state, now);
+    if (this.#state.dirty.length > 0 || this.#state.roomDirty.size > 0) finishStep(this.#state, now);
     return outcome;
   }
 

@@ -27,9 +27,14 @@ export function hasGateLine(queue: Queue): boolean {
   return isLinked(queue.gatedLanes) || (queue.waiters.size > 0 && isLinked(queue.readyLanes));
 }
 
-/** The queue is looked at once more at the end of this step: something may start, or find room. */
+/** The queue is looked at once more at the end of this step: something may start. */
 export function markDirty(state: CoreState, queue: Queue): void {
   if (queue.dirty) return;
   queue.dirty = true;
   state.dirty.push(queue);
+}
+
+/** Its Submits that wait for room are looked at when everything that may start has started. */
+export function markRoom(state: CoreState, queue: Queue): void {
+  if (queue.roomWaiters.size > 0) state.roomDirty.add(queue);
 }

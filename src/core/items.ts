@@ -2,7 +2,7 @@
 import { answerAwaits } from './await.js';
 import { backOff } from './back-off.js';
 import type { DeadLetter } from './dead-letters.js';
-import { markDirty } from './gates.js';
+import { markRoom } from './gates.js';
 import { isKeyDone, markKeyDone } from './idempotency.js';
 import type { Lane, Park } from './lane.js';
 import type { Item } from './line.js';
@@ -90,7 +90,7 @@ export function finishIfKeyDone(state: CoreState, item: Item, now: number): bool
 export function free(state: CoreState, queue: Queue, item: Item): void {
   queue.items.delete(item.id);
   state.payloadBytes -= weightOfItem(item);
-  for (const waiting of state.memoryWaiters) markDirty(state, waiting);
+  for (const waiting of state.memoryWaiters) markRoom(state, waiting);
 }
 
 /** Items go back to the head of their line, in order. They take no room from now on. */

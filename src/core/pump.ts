@@ -14,14 +14,23 @@ const BUDGET = 256;
 
 export function finishStep(state: CoreState, now: number): void {
   // A while, not a for: serving one queue may concern another.
-  while (state.dirty.length > 0) {
+  while (state.dirty.length > 0 || state.roomDirty.size > 0) {
     const dirty = state.dirty;
     state.dirty = [];
     for (const queue of dirty) {
       queue.dirty = false;
       pump(state, queue, now);
-      serveRoom(state, queue, now);
     }
+    if (state.dirty.length === 0) serveOneRoom(state, now);
+  }
+}
+
+/** What it lets in may start at once: the gates are looked at before the next room is. */
+function serveOneRoom(state: CoreState, now: number): void {
+  for (const queue of state.roomDirty) {
+    state.roomDirty.delete(queue);
+    serveRoom(state, queue, now);
+    return;
   }
 }
 

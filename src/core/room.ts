@@ -1,6 +1,7 @@
 /** Room for batches: counted before anything is accepted, and waited for in order. */
 
 import { isFull, tooSoon } from './arrivals.js';
+import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { contentOf, fingerprintOf, OWN_ID, weightOf } from './items.js';
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from './model.js';
@@ -132,6 +133,8 @@ export function dropRoomWaiter(state: CoreState, waiter: RoomWaiter): boolean {
   const { queue } = waiter;
   if (!queue.roomWaiters.delete(waiter)) return false;
   if (queue.roomWaiters.size === 0) state.memoryWaiters.delete(queue);
+  // Those behind it may need less than it did.
+  else markRoom(state, queue);
   state.waitingSubmits -= 1;
   state.wheel.cancel(waiter);
   return true;

@@ -1,4 +1,4 @@
-import { markDirty } from './gates.js';
+import { markRoom } from './gates.js';
 import { INIT, type Lane, PLAIN_CALLER, rowOf, type Turn } from './lane.js';
 import { Caller, type Entry, Line } from './line.js';
 import { type CoreState, dropLane } from './state.js';
@@ -83,7 +83,7 @@ export function countOut(state: CoreState, entry: Entry): void {
   } else {
     queue.waitingItems -= 1;
   }
-  if (queue.roomWaiters.size > 0) markDirty(state, queue);
+  markRoom(state, queue);
 }
 
 export function forgetTicket(lane: Lane, ticket: string): void {

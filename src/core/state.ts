@@ -36,8 +36,10 @@ export class CoreState {
   readonly holdUntil: number;
   /** Made by this step, to be carried out in order. */
   readonly effects = new Outbox();
-  /** Queues whose gate, ready lists or room changed in this step. */
+  /** Queues whose gate or ready lists changed in this step. */
   dirty: Queue[] = [];
+  /** Queues in which there may be room for who waits for it. */
+  readonly roomDirty = new Set<Queue>();
   /** Queues with Submits that wait for payload memory. */
   readonly memoryWaiters = new Set<Queue>();
   draining = false;

@@ -1,5 +1,6 @@
 import { nameOf } from './answers.js';
 import { countArrival, isFull, supersede, tooSoon } from './arrivals.js';
+import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { OWN_ID, weightOfItem } from './items.js';
 import type { Lane } from './lane.js';
@@ -111,6 +112,8 @@ function keep(state: CoreState, lane: Lane, newItem: NewItem, id: string, full: 
   else supersede(state, superseded, item, now);
   countIn(state, item);
   queue.items.set(id, item);
+  // A batch that waits for room may hold this very id: it needs less now.
+  markRoom(state, queue);
   state.payloadBytes += weightOfItem(item);
   if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });
   resolve(state, lane, now);

@@ -1,7 +1,7 @@
 /** How turns start and end. */
 
 import { DispatchTicket } from './dispatch-tickets.js';
-import { markDirty } from './gates.js';
+import { markDirty, markRoom } from './gates.js';
 import { type Cargo, type Ending, INIT, type Lane, remember, Turn } from './lane.js';
 import { isLinked, unlink } from './link.js';
 import type { Policy } from './policy.js';
@@ -142,6 +142,8 @@ export function endTurn(state: CoreState, turn: Turn, way: SettlementWay, ending
   queue.holds.end(turn.epoch);
   queue.inFlight -= 1;
   queue.usedAt = now;
+  // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
+  markRoom(state, queue);
   lane.phase = INIT;
   queue.counters.countSettlement(way);
   queue.counters.hold.add((now - turn.since) / 1_000);

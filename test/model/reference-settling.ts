@@ -87,7 +87,8 @@ function goOn(world: World, followUps: readonly SubmitResult[], request: AckRequ
   }
   return acquire(world, request.next, {
     answer: (next) => reply.answer({ followUps, next }),
-    refuse: (refusal) => reply.refuse(refusal),
+    // The Ack was accepted: what becomes of `next` does not refuse it any more (S19).
+    refuse: () => reply.answer({ followUps, next: { deliveries: [] } }),
   });
 }
 
