@@ -133,6 +133,31 @@ describe('limits.waiting_submits and max_waiting', () => {
   });
 });
 
+describe('who waits for room behind one that leaves', () => {
+  /** Room for one more; the first in the queue of those who wait wants two. */
+  function twoWait(firstWait: number) {
+    const stage = new Stage({ queues: { [QUEUE]: { maxWaiting: 2 } } });
+    stage.submit('submitter', [{ itemId: 'a' }]);
+    const first = stage.submit('first', [{ itemId: 'b' }, { itemId: 'c' }], QUEUE, firstWait);
+    const second = stage.submit('second', [{ itemId: 'd' }], QUEUE, 5_000);
+    assert.ok(first.open && second.open);
+    return { stage, first, second };
+  }
+
+  it('has its room when that one is cancelled', () => {
+    const { first, second } = twoWait(5_000);
+    first.cancel();
+    assert.equal(second.value.results[0]?.decision, 'accept');
+  });
+
+  it('has its room when the wait of that one ends', () => {
+    const { stage, first, second } = twoWait(1_000);
+    stage.pass(1_000);
+    assert.equal(first.refusal.kind, 'queue_full');
+    assert.equal(second.value.results[0]?.decision, 'accept');
+  });
+});
+
 describe('limits.busy_lanes', () => {
   it('refuses a key more, not one more for a key that is busy, and lets a key in when one is idle', () => {
     const stage = new Stage({ queues: { [QUEUE]: STRICT }, limits: { busyLanes: 2 } });
