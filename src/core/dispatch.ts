@@ -187,7 +187,14 @@ function nextReady(state: CoreState, queues: readonly Queue[], now: number): Lan
     first = lane;
     order = lane.phase.order;
   }
-  return first;
+  return queues.some((queue) => callerIsBefore(state, queue, order, now)) ? undefined : first;
+}
+
+/** However many turns a worker may take: a caller that could start and was ready earlier comes in between (S7). */
+function callerIsBefore(state: CoreState, queue: Queue, order: number, now: number): boolean {
+  const lane = queue.gatedLanes.next;
+  if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order > order) return false;
+  return closedGate(state, queue, now) === undefined;
 }
 
 /** Consecutive due items from the head. One whose idempotency key is done, or is in hand already, is not among them. */

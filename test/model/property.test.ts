@@ -13,6 +13,7 @@ import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { type Mix, type Scenario, SIMPLEST_POLICY, scenarios } from './commands.js';
 import { Invariants } from './invariants.js';
 import { type MakeCoordinator, modelSide, Pair, realSide } from './pair.js';
+import { smaller } from './smaller.js';
 
 const make: MakeCoordinator = (settings, clock) => new LocalCoordinator(settings, { clock, seed: 1 });
 
@@ -97,14 +98,21 @@ async function holds(name: string, about: About, property: (scenario: Scenario) 
   const details = await fc.check(fc.asyncProperty(scenarios(about.mix, about.most), property), {
     seed,
     numRuns: Number(KEYTURN_RUNS ?? about.runs),
-    ...(path === undefined ? {} : { path, endOnFailure: true }),
+    endOnFailure: true,
+    ...(path === undefined ? {} : { path }),
   });
-  if (!details.failed) return;
+  const [failing] = details.counterexample ?? [];
+  if (!details.failed || failing === undefined) return;
+  const error = (scenario: Scenario) =>
+    property(scenario).then(
+      () => undefined,
+      (thrown: unknown) => (thrown instanceof Error ? thrown : new Error(String(thrown))),
+    );
+  const small = await smaller(failing, async (scenario) => (await error(scenario)) !== undefined);
   const again = `KEYTURN_SEED=${details.seed} KEYTURN_PATH=${details.counterexamplePath} node --test --test-name-pattern="${name}" dist/test/model/property.test.js`;
-  const scenario = details.counterexample?.map(printed).join();
-  const { errorInstance } = details;
-  const why = errorInstance instanceof Error ? errorInstance.stack : String(errorInstance);
-  assert.fail(`${why}\n\nsmallest scenario found: ${scenario}\n\nto run it again: ${again}`);
+  assert.fail(
+    `${(await error(small))?.stack}\n\nsmallest scenario found: ${printed(small)}\n\nto run it again: ${again}`,
+  );
 }
 
 describe('the coordinator and the reference cannot be told apart', () => {

@@ -254,7 +254,8 @@ export class World {
   settle(): void {
     for (;;) {
       const lane = this.#firstThatMayStart();
-      if (lane !== undefined) this.#start(lane);
+      if (lane !== undefined && this.#closesABasket(lane)) this.#answerBaskets(lane.queue);
+      else if (lane !== undefined) this.#start(lane);
       else if (!this.#answerBaskets() && !this.#serveSubmits()) break;
     }
     for (const queue of this.queues) this.#watchGate(queue);
@@ -448,8 +449,13 @@ export class World {
     return { itemId: item.id, payload, headers, idempotencyKey, submittedAt: this.wall(item.submittedAt), attempt };
   }
 
-  #answerBaskets(): boolean {
-    const acquire = this.acquires.find(({ basket }) => basket.length > 0);
+  /** However much a worker may take, a caller of these queues that was ready earlier comes in between. */
+  #closesABasket(lane: Lane): boolean {
+    return lane.line[0]?.kind === 'caller' && this.acquires.some((one) => isFilled(one, lane.queue));
+  }
+
+  #answerBaskets(queue?: ModelQueue): boolean {
+    const acquire = this.acquires.find((one) => isFilled(one, queue));
     if (acquire === undefined) return false;
     this.acquires = this.acquires.filter((one) => one !== acquire);
     this.cancel(acquire.timer);
@@ -665,4 +671,8 @@ export class World {
         : waitingPerKey === 'unlimited' || counted.length < waitingPerKey;
     return room ? { full: false } : { full: true, victim: counted.at(-1) };
   }
+}
+
+function isFilled({ basket, request }: WaitingAcquire, queue: ModelQueue | undefined): boolean {
+  return basket.length > 0 && (queue === undefined || request.queues.includes(queue.name));
 }
