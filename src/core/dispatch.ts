@@ -28,7 +28,7 @@ export function dispatch(
   const { consumerId } = request;
   const ticket = request.ticket === undefined ? undefined : state.dispatchTickets.open(consumerId, request.ticket);
   const again = ticket === undefined ? [] : comeBack(state, ticket, request, now);
-  const deliveries = again.length > 0 ? again : gather(state, queues, request, ticket, now);
+  const deliveries = again.length > 0 ? again : gather(state, queues, request, ticket, now, false);
   if (deliveries.length > 0 || request.wait <= 0) {
     answerDeliveries(state, asker, deliveries);
     if (ticket !== undefined) state.dispatchTickets.release(ticket);
@@ -52,7 +52,7 @@ function wait(
     refuse(state, asker, limitRefusal('waiting_acquires', waitingAcquires));
     return undefined;
   }
-  const waiter = new AcquireWaiter(asker, request, queues, ticket, state.settings.limits.answerBytes);
+  const waiter = new AcquireWaiter(asker, request, queues, ticket);
   if (ticket !== undefined) ticket.waiter = waiter;
   for (const queue of queues) {
     queue.waiters.add(waiter);
@@ -103,86 +103,45 @@ function comeBack(state: CoreState, ticket: DispatchTicket, request: AcquireRequ
   return deliveries;
 }
 
-/** Takes turns from the ready lanes of these queues, first ready first, as many as the request allows. */
-function gather(
+/**
+ * Takes turns from the ready lanes of these queues, first ready first, as many as the request allows.
+ *
+ * @param served these queues' own waiters are being served; else a queue where others wait is passed over
+ */
+export function gather(
   state: CoreState,
   queues: readonly Queue[],
   request: AcquireRequest,
   ticket: DispatchTicket | undefined,
   now: number,
+  served: boolean,
 ): Delivery[] {
   const deliveries: Delivery[] = [];
   let bytesLeft = state.settings.limits.answerBytes;
   while (deliveries.length < request.maxTurns) {
-    const lane = nextReady(state, queues, now);
-    if (lane === undefined || (deliveries.length > 0 && !fits(lane, bytesLeft))) break;
-    const taken = take(state, lane, request, ticket, bytesLeft, now);
-    if (taken === undefined) continue;
-    bytesLeft -= taken.bytes;
-    deliveries.push(taken.delivery);
+    const lane = nextReady(state, queues, served, now);
+    if (lane === undefined) break;
+    const first = lane.line?.head;
+    if (deliveries.length > 0 && first instanceof Item && weightOfItem(first) > bytesLeft) break;
+    const items = takeItems(state, lane, request.maxItemsPerTurn, bytesLeft, now);
+    if (items.length === 0) {
+      resolve(state, lane, now);
+      continue;
+    }
+    for (const item of items) bytesLeft -= weightOfItem(item);
+    deliveries.push(deliver(state, lane, items, request, ticket, now));
   }
   return deliveries;
 }
 
-/**
- * Puts the turn of a ready lane into the basket of a worker that waits. Its call is answered at the end of the step, or
- * now if no more may go in.
- */
-export function serveWaiter(state: CoreState, waiter: AcquireWaiter, lane: Lane, now: number): void {
-  const { basket, request } = waiter;
-  if (basket.length > 0 && !fits(lane, waiter.bytesLeft)) return answerBasket(state, waiter);
-  const taken = take(state, lane, request, waiter.ticket, waiter.bytesLeft, now);
-  if (taken === undefined) return;
-  if (basket.length === 0) state.baskets.push(waiter);
-  basket.push(taken.delivery);
-  waiter.bytesLeft -= taken.bytes;
-  if (basket.length >= request.maxTurns) answerBasket(state, waiter);
-}
-
-/** The end of the step: those that were given something are answered. */
-export function answerBaskets(state: CoreState): void {
-  const { baskets } = state;
-  if (baskets.length === 0) return;
-  state.baskets = [];
-  for (const waiter of baskets) answerBasket(state, waiter);
-}
-
-function answerBasket(state: CoreState, waiter: AcquireWaiter): void {
-  if (dropWaiter(state, waiter)) answerDeliveries(state, waiter.asker, waiter.basket);
-}
-
-function fits(lane: Lane, bytesLeft: number): boolean {
-  const first = lane.line?.head;
-  return !(first instanceof Item) || weightOfItem(first) <= bytesLeft;
-}
-
-/** Unset: what looked ready held only what was done already; the lane is not ready any more. */
-function take(
-  state: CoreState,
-  lane: Lane,
-  request: AcquireRequest,
-  ticket: DispatchTicket | undefined,
-  bytesLeft: number,
-  now: number,
-): { readonly delivery: Delivery; readonly bytes: number } | undefined {
-  const items = takeItems(state, lane, request.maxItemsPerTurn, bytesLeft, now);
-  if (items.length === 0) {
-    resolve(state, lane, now);
-    return undefined;
-  }
-  const bytes = items.reduce((sum, item) => sum + weightOfItem(item), 0);
-  return { delivery: deliver(state, lane, items, request, ticket, now), bytes };
-}
-
 /** The lane that has been ready longest, over all queues whose gates are open. O(queues of the request). */
-function nextReady(state: CoreState, queues: readonly Queue[], now: number): Lane | undefined {
+function nextReady(state: CoreState, queues: readonly Queue[], served: boolean, now: number): Lane | undefined {
   let first: Lane | undefined;
   let order = Number.POSITIVE_INFINITY;
   for (const queue of queues) {
     const lane = queue.readyLanes.next;
     if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
-    // Where others wait they are first.
-    if (queue.waiters.size > 0 || closedGate(state, queue, now) !== undefined) continue;
+    if ((!served && queue.waiters.size > 0) || closedGate(state, queue, now) !== undefined) continue;
     if (lane.row.moves.dispatch !== 'start') continue;
     first = lane;
     order = lane.phase.order;

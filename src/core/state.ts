@@ -1,4 +1,3 @@
-import type { AcquireWaiter } from './acquire-waiter.js';
 import { DispatchTickets } from './dispatch-tickets.js';
 import { IdleLanes } from './idle-lanes.js';
 import { type Lane, settledTokens } from './lane.js';
@@ -39,8 +38,6 @@ export class CoreState {
   readonly effects = new Outbox();
   /** Queues whose gate or ready lists changed in this step. */
   dirty: Queue[] = [];
-  /** Waiting workers that this step gave something, in order. */
-  baskets: AcquireWaiter[] = [];
   /** Queues in which there may be room for who waits for it. */
   readonly roomDirty = new Set<Queue>();
   /** Queues with Submits that wait for payload memory. */
