@@ -1,12 +1,9 @@
-import { enQueueRequest, IGNORE, makeKeys, QUEUE, startCoordinator, TokenReply } from '../coordinator.js';
-import { interleave, perSecond } from '../rounds.js';
+import { startHeap } from '../heaps.js';
+import { interleave } from '../rounds.js';
 import type { Row } from '../row.js';
 
-const KEYS = 10_000;
-const PAIRS = 200_000;
-/** The Map is faster: so many, that its laps last about as long. */
-const MAP_PAIRS = 1_000_000;
 const PLAN = { rounds: 9, laps: 4 };
+const WORKER = new URL('./core-worker.js', import.meta.url);
 
 const what = 'EnQueue+DeQueue in process, 10,000 keys, leases armed, metrics counted';
 
@@ -14,8 +11,10 @@ export const core: Row = {
   what,
   limit: 120,
   async run(say) {
-    const keys = makeKeys(KEYS);
-    const rounds = await interleave(PLAN, say, keyturnLap(keys), mapLap(keys));
+    const keyturn = await startHeap(WORKER, 'keyturn');
+    const map = await startHeap(WORKER, 'map');
+    const rounds = await interleave(PLAN, say, keyturn.lap, map.lap);
+    await Promise.all([keyturn.close(), map.close()]);
     return {
       figures: [
         {
@@ -32,28 +31,3 @@ export const core: Row = {
     };
   },
 };
-
-function keyturnLap(keys: readonly string[]): () => Promise<number> {
-  const coordinator = startCoordinator();
-  const reply = new TokenReply();
-  return () =>
-    perSecond(PAIRS, (index) => {
-      const key = keys[index % KEYS] ?? '';
-      coordinator.enQueue(enQueueRequest(key), reply);
-      const holder = { token: reply.token };
-      coordinator.deQueue({ queue: QUEUE, key, holder, abandoned: false, result: undefined }, IGNORE);
-    });
-}
-
-function mapLap(keys: readonly string[]): () => Promise<number> {
-  const map = new Map<string, { readonly token: number; readonly since: number }>();
-  let token = 0;
-  return () =>
-    perSecond(MAP_PAIRS, (index) => {
-      const key = keys[index % KEYS] ?? '';
-      token += 1;
-      map.set(key, { token, since: index });
-      if (map.get(key)?.token !== token) throw new Error('the Map lost a key');
-      map.delete(key);
-    });
-}

@@ -1,15 +1,12 @@
-import type { LocalCoordinator } from '../../src/local/coordinator.js';
-import { enQueueRequest, HOUR, IGNORE, makeKeys, QUEUE, startCoordinator, TokenReply } from '../coordinator.js';
+import { startHeap } from '../heaps.js';
 import { median, type Round } from '../measure.js';
-import { interleave, perSecond } from '../rounds.js';
+import { interleave } from '../rounds.js';
 import type { Row, Say, Series } from '../row.js';
-import { shuffled } from '../shuffle.js';
 
 const SIZES = [1_000, 10_000, 100_000, 1_000_000] as const;
-/** The same at every size. */
-const PAIRS = 500_000;
 /** A million pairs a round: so often a Map of a million keys that come and go rehashes, and no round may be spared that. */
 const PLAN = { rounds: 5, laps: 2 };
+const WORKER = new URL('./growth-worker.js', import.meta.url);
 
 const what =
   'a pair (DeQueue, then EnQueue of the same key) at 1 k, 10 k, 100 k and 1 M live keys in random order: how much slower it gets from 1 k to 1 M';
@@ -36,45 +33,13 @@ export const growth: Row = {
 
 /** Rounds in ns per pair. */
 async function measure(size: number, say: Say): Promise<Round[]> {
-  const keys = makeKeys(size);
-  const order = shuffled(size, PAIRS);
-  const coordinator = startCoordinator({ lease: HOUR });
   const told: Say = (progress) => say(`${size} live keys: ${progress}`);
-  const rounds = await interleave(PLAN, told, await keyturnLap(coordinator, keys, order), mapLap(keys, order));
-  coordinator.close();
+  told('filling');
+  const keyturn = await startHeap(WORKER, 'keyturn', String(size));
+  const map = await startHeap(WORKER, 'map', String(size));
+  const rounds = await interleave(PLAN, told, keyturn.lap, map.lap);
+  await Promise.all([keyturn.close(), map.close()]);
   return rounds.map((round) => ({ value: 1e9 / round.value, peer: 1e9 / peerOf(round) }));
-}
-
-async function keyturnLap(coordinator: LocalCoordinator, keys: readonly string[], order: Uint32Array) {
-  const reply = new TokenReply();
-  const tokens = new Float64Array(keys.length);
-  const enQueue = (at: number) => {
-    coordinator.enQueue(enQueueRequest(keys[at] ?? ''), reply);
-    tokens[at] = reply.token;
-  };
-  await perSecond(keys.length, enQueue);
-  return () =>
-    perSecond(PAIRS, (index) => {
-      const at = order[index] ?? 0;
-      const holder = { token: tokens[at] ?? 0 };
-      coordinator.deQueue({ queue: QUEUE, key: keys[at] ?? '', holder, abandoned: false, result: undefined }, IGNORE);
-      enQueue(at);
-    });
-}
-
-function mapLap(keys: readonly string[], order: Uint32Array): () => Promise<number> {
-  const map = new Map<string, { readonly token: number; readonly since: number }>();
-  keys.forEach((key, token) => {
-    map.set(key, { token, since: 0 });
-  });
-  return () =>
-    perSecond(PAIRS, (index) => {
-      const at = order[index] ?? 0;
-      const key = keys[at] ?? '';
-      if (map.get(key)?.token !== at) throw new Error('the Map lost a key');
-      map.delete(key);
-      map.set(key, { token: at, since: index });
-    });
 }
 
 /** Each round by how much it is slower at the largest size than at the smallest. */

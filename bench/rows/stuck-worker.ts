@@ -1,24 +1,14 @@
-/** Dispatch on a heap of its own: `workerData` items are parked behind a stuck key, then it runs a lap whenever it is told to. */
-import { parentPort, workerData } from 'node:worker_threads';
+/** The row `stuck` on a heap of its own. Argument: how many items are parked behind the stuck key; 0: there is none. */
 import type { AcquireAnswer, AcquireRequest, NewItem, Reply } from '../../src/coordinator.js';
 import type { LocalCoordinator } from '../../src/local/coordinator.js';
 import { HOUR, IGNORE, makeKeys, newItem, QUEUE, startCoordinator } from '../coordinator.js';
-import { perSecond } from '../rounds.js';
+import { serveLaps } from '../heaps.js';
+import { type Lap, perSecond } from '../rounds.js';
 
 const KEYS = 10_000;
 const ITEMS_PER_SUBMIT = 100;
 const TURNS_PER_ACQUIRE = 32;
 const SUBMITS = 1_000;
-
-async function serveLaps(parked: number): Promise<void> {
-  const coordinator = startCoordinator({ lease: HOUR, maxWaiting: 2_000_000 });
-  if (parked > 0) await parkBehindStuckKey(coordinator, parked);
-  const lap = makeLap(coordinator);
-  parentPort?.on('message', () => {
-    lap().then((rate) => parentPort?.postMessage(rate));
-  });
-  parentPort?.postMessage('ready');
-}
 
 async function parkBehindStuckKey(coordinator: LocalCoordinator, parked: number): Promise<void> {
   const submit = (count: number) => {
@@ -33,7 +23,7 @@ async function parkBehindStuckKey(coordinator: LocalCoordinator, parked: number)
 }
 
 /** Every item that is submitted is taken and acknowledged before the next batch. */
-function makeLap(coordinator: LocalCoordinator): () => Promise<number> {
+function makeLap(coordinator: LocalCoordinator): Lap {
   const keys = makeKeys(KEYS);
   const worker = new DispatchWorker(coordinator);
   return async () => {
@@ -90,5 +80,7 @@ function acquireRequest(): AcquireRequest {
   };
 }
 
-if (typeof workerData !== 'number') throw new Error('started without the number of parked items');
-await serveLaps(workerData);
+const parked = Number(process.argv[2]);
+const coordinator = startCoordinator({ lease: HOUR, maxWaiting: 2_000_000 });
+if (parked > 0) await parkBehindStuckKey(coordinator, parked);
+serveLaps(makeLap(coordinator));

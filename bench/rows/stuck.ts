@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { startHeap } from '../heaps.js';
 import { interleave } from '../rounds.js';
 import type { Row } from '../row.js';
 
@@ -14,11 +13,10 @@ export const stuck: Row = {
   what,
   limit: 600,
   async run(say) {
-    // A heap for each: the garbage collector's work on the parked items must not be paid by both.
-    const withStuckKey = await startWorker(PARKED);
-    const without = await startWorker(0);
+    const withStuckKey = await startHeap(WORKER, String(PARKED));
+    const without = await startHeap(WORKER, '0');
     const rounds = await interleave(PLAN, say, withStuckKey.lap, without.lap);
-    await Promise.all([withStuckKey.worker.terminate(), without.worker.terminate()]);
+    await Promise.all([withStuckKey.close(), without.close()]);
     return {
       figures: [
         {
@@ -35,20 +33,3 @@ export const stuck: Row = {
     };
   },
 };
-
-interface Lapper {
-  readonly worker: Worker;
-  readonly lap: () => Promise<number>;
-}
-
-async function startWorker(parked: number): Promise<Lapper> {
-  const worker = new Worker(WORKER, { workerData: parked });
-  await once(worker, 'message');
-  const lap = async () => {
-    worker.postMessage('lap');
-    const [rate]: unknown[] = await once(worker, 'message');
-    if (typeof rate !== 'number') throw new Error(`a worker answered ${String(rate)}`);
-    return rate;
-  };
-  return { worker, lap };
-}
