@@ -96,9 +96,10 @@ function placesNeeded(world: World, queue: ModelQueue, items: readonly NewItem[]
   const ids = new Set<string>();
   for (const item of items) {
     const lane = item.key === '' ? undefined : world.lane(queue, item.key);
+    const done = item.idempotencyKey !== undefined && world.done({ queue, key: item.key }, item.idempotencyKey);
     const known =
       item.itemId !== undefined && (ids.has(item.itemId) || world.findItem(queue, item.itemId) !== undefined);
-    if (known || (lane !== undefined && !takesPlace(world, lane, item, added.get(item.key) ?? 0))) continue;
+    if (known || done || (lane !== undefined && !takesPlace(world, lane, item, added.get(item.key) ?? 0))) continue;
     needed += 1;
     added.set(item.key, (added.get(item.key) ?? 0) + 1);
     if (item.itemId !== undefined) ids.add(item.itemId);

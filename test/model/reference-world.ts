@@ -615,7 +615,7 @@ export class World {
 
   // ---- idempotency
 
-  done(lane: Lane, idempotencyKey: string): { result: Bytes | undefined } | undefined {
+  done(lane: Pick<Lane, 'queue' | 'key'>, idempotencyKey: string): { result: Bytes | undefined } | undefined {
     return lane.queue.done.find(
       (one) => one.key === lane.key && one.idempotencyKey === idempotencyKey && one.until > this.#now,
     );

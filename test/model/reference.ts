@@ -77,7 +77,7 @@ export class Reference implements Worked {
   redrive(choice: ItemChoice): number {
     return this.#world.step(() => {
       const chosen = this.#takeDeadLetters(choice);
-      for (const item of chosen.toReversed()) this.#putFirst(choice.queue, item);
+      this.#putFirst(choice.queue, chosen);
       return chosen.length;
     });
   }
@@ -103,16 +103,19 @@ export class Reference implements Worked {
     return chosen;
   }
 
-  #putFirst(queueName: string, item: ItemRecord): void {
-    const queue = this.#world.queue(queueName);
-    const { key } = item.content;
-    const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
-    item.state = 'waiting';
-    item.attempts = 0;
-    item.notBefore = 0;
-    item.cameBack = true;
-    lane.line.unshift(item);
-    this.#world.changed(lane);
+  /** Before what waits, in their order; keys become ready in that order too. */
+  #putFirst(name: string, items: readonly ItemRecord[]): void {
+    const queue = this.#world.queue(name);
+    for (const key of new Set(items.map((item) => item.content.key))) {
+      const ofKey = items.filter((item) => item.content.key === key);
+      // Each keyless item is a lane of its own.
+      for (const group of key === '' ? ofKey.map((item) => [item]) : [ofKey]) {
+        const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
+        for (const item of group) Object.assign(item, { state: 'waiting', attempts: 0, notBefore: 0, cameBack: true });
+        lane.line.unshift(...group);
+        this.#world.changed(lane);
+      }
+    }
   }
 
   // ---- what people see

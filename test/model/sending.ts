@@ -6,6 +6,7 @@ import type { FakeClock } from '../support/fake-clock.js';
 import type { Calls } from '../support/observed.js';
 import type { AcquirePart, Command, ItemPart } from './commands.js';
 import type { People } from './people.js';
+import type { Tokens } from './same.js';
 
 /** A call that was made on one side, and how to make it again. */
 export interface Made {
@@ -24,8 +25,7 @@ export interface Side {
   readonly made: Made[];
   readonly turns: TurnRef[];
   readonly settled: Set<number>;
-  /** Tokens in the order in which they were seen. */
-  readonly tokens: number[];
+  readonly tokens: Tokens;
 }
 
 /** What it told the person who gave it; calls are compared apart. */

@@ -38,12 +38,12 @@ export class Ledger {
     return this.#turns.size;
   }
 
-  /** A turn was handed over, or told again. */
-  granted(turn: Turn, now: number): void {
+  /** A turn was handed over, or told again. @returns whether it is new */
+  granted(turn: Turn, now: number): boolean {
     const known = this.#turns.get(turn.token);
     if (known !== undefined) {
       assert.deepEqual([known.turn.queue, known.turn.key], [turn.queue, turn.key], 'a token belongs to one key');
-      return;
+      return false;
     }
     const lane = name(turn);
     const before = turn.key === '' ? undefined : this.#newest.get(lane);
@@ -52,6 +52,7 @@ export class Ledger {
     this.#turns.set(turn.token, fresh);
     this.#newest.set(lane, fresh);
     this.renewed(turn, now, undefined);
+    return true;
   }
 
   #follows(before: Known, turn: Turn, now: number): void {

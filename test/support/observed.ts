@@ -21,8 +21,7 @@ export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
   const granted = (turn: Turn) => ledger.granted(turn, clock.now());
   const deliveries = (list: readonly Delivery[]) => {
     for (const delivery of list) {
-      granted(delivery.turn);
-      ledger.delivered(delivery);
+      if (granted(delivery.turn)) ledger.delivered(delivery);
     }
   };
   const offered = (queue: string, items: readonly NewItem[]) => {
