@@ -125,7 +125,7 @@ export function* discardWaiting(
   clock: () => number,
 ): Generator<undefined, number> {
   const ids = new Set(choice.itemIds);
-  const candidates = ids.size > 0 ? itemsById(queue, ids) : queue.items.values();
+  const candidates = ids.size > 0 ? itemsById(queue, ids) : queue.items.scan();
   let gone = 0;
   let seen = 0;
   for (const item of candidates) {

@@ -7,6 +7,7 @@ import { isKeyDone, markKeyDone } from './idempotency.js';
 import type { Lane, Park } from './lane.js';
 import type { Item } from './line.js';
 import type { Bytes, DeathCause } from './model.js';
+import { OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
 import { type FinishedItem, fingerprint } from './remembered.js';
 import { countIn, lineOf, tell } from './show.js';
@@ -14,8 +15,6 @@ import { after, type CoreState } from './state.js';
 
 /** What an item costs beside its payload, headers and ids (S33). */
 const ITEM_OVERHEAD = 256;
-/** Ids that are made here begin with this; what begins so cannot be chosen by a client. */
-export const OWN_ID = '~';
 
 export interface Content {
   readonly key: string;

@@ -76,7 +76,7 @@ function* lanesOf(queue: Queue): Generator<Lane> {
   for (const [token, lane] of queue.keyless) {
     if (lane.line === undefined && newestToken(lane) === token) yield lane;
   }
-  for (const item of queue.items.values()) if (item.lane.key === '' && !item.inFlight) yield item.lane;
+  for (const item of queue.items.scan()) if (item.lane.key === '' && !item.inFlight) yield item.lane;
 }
 
 function newestToken(lane: Lane): number | undefined {

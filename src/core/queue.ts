@@ -3,8 +3,9 @@ import type { AwaitWaiter } from './await.js';
 import { Counters, LaneCounts } from './counters.js';
 import type { DeadLetter } from './dead-letters.js';
 import { HoldEpochs } from './hold-epochs.js';
+import { ItemIndex } from './item-index.js';
 import type { Lane } from './lane.js';
-import type { Caller, Item } from './line.js';
+import type { Caller } from './line.js';
 import { Link } from './link.js';
 import type { Policy } from './policy.js';
 import { type DoneKey, type FinishedItem, Memory, type ResultLedger } from './remembered.js';
@@ -21,7 +22,7 @@ export class Queue {
   /** Keyless lanes that are parked: they can be found by no key. */
   readonly keylessParked = new Set<Lane>();
   /** Items that wait or are in flight, in order of submission. */
-  readonly items = new Map<string, Item>();
+  readonly items = new ItemIndex();
   readonly deadLetters = new Map<string, DeadLetter>();
   readonly finished: Memory<FinishedItem>;
   readonly doneKeys: Memory<DoneKey>;

@@ -41,6 +41,8 @@ export class ResultLedger {
   add(entry: { readonly bytes: number; forget(): void }): void {
     this.#kept.add(entry);
     this.#bytes += entry.bytes;
+    // Not even begun where there is room: the front of a Set from which much was deleted is far away.
+    if (this.#bytes <= this.limit) return;
     for (const oldest of this.#kept) {
       if (this.#bytes <= this.limit) break;
       oldest.forget();

@@ -3,8 +3,9 @@
 import { isFull, tooSoon } from './arrivals.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
-import { contentOf, fingerprintOf, OWN_ID, weightOf } from './items.js';
+import { contentOf, fingerprintOf, weightOf } from './items.js';
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from './model.js';
+import { OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
 import { badRequest, limitRefusal, memoryFull, queueFull } from './refusals.js';
 import { after, type CoreState } from './state.js';

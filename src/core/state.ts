@@ -2,6 +2,7 @@ import { DispatchTickets } from './dispatch-tickets.js';
 import { IdleLanes } from './idle-lanes.js';
 import { type Lane, settledTokens } from './lane.js';
 import { Outbox } from './outbox.js';
+import { OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
 import { Random } from './random.js';
 import { ResultLedger } from './remembered.js';
@@ -24,6 +25,8 @@ export class CoreState {
   readonly wheel: TimingWheel;
   readonly tokens: Tokens;
   readonly random: Random;
+  /** Ids that are made here begin with this. */
+  readonly ownIds: string;
   readonly queues = new Map<string, Queue>();
   /** The queue that was asked for last: most calls in a row are for one. */
   lastQueue: Queue | undefined = undefined;
@@ -63,6 +66,7 @@ export class CoreState {
     this.wheel = new TimingWheel(start.now);
     this.tokens = new Tokens(start.wall);
     this.random = new Random(start.seed);
+    this.ownIds = `${OWN_ID}${this.tokens.first.toString(36)}-`;
     this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);
     this.holdUntil = start.now + settings.startupHold;
     this.wallOffset = start.wall - start.now;

@@ -2,7 +2,7 @@ import { nameOf } from './answers.js';
 import { countArrival, isFull, supersede, tooSoon } from './arrivals.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
-import { OWN_ID, weightOfItem } from './items.js';
+import { weightOfItem } from './items.js';
 import type { Lane } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
@@ -85,7 +85,7 @@ function isKnown(queue: Queue, id: string, now: number): boolean {
 
 /** Unique across restarts, because the first token is. */
 function ownId(state: CoreState): string {
-  return `${OWN_ID}${state.tokens.first.toString(36)}-${(state.itemSeq + 1).toString(36)}`;
+  return state.ownIds + (state.itemSeq + 1).toString(36);
 }
 
 function decide(state: CoreState, lane: Lane, item: NewItem, id: string, now: number): SubmitResult {
