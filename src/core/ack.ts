@@ -128,7 +128,7 @@ function amend(turn: Turn, result: Bytes | undefined, now: number): void {
   const { queue } = lane;
   for (const item of cargo.items) {
     const finished = queue.finished.get(item.id, now);
-    if (finished !== undefined)
+    if (finished?.state === 'done')
       queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
     if (item.idempotencyKey !== undefined) markKeyDone(queue, lane.key, item.idempotencyKey, result, now);
   }

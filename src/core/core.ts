@@ -11,7 +11,7 @@ import { findLane, findQueue, isRefusal, openQueue } from './lookup.js';
 import type * as model from './model.js';
 import { nack } from './nack.js';
 import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
-import { finishStep } from './pump.js';
+import { finishStep, isUnfinished } from './pump.js';
 import type { Queue } from './queue.js';
 import { badRequest } from './refusals.js';
 import { renew } from './renew.js';
@@ -230,7 +230,7 @@ export class Core {
   }
 
   #finish<T>(outcome: T, now: number): T {
-    if (this.#state.dirty.length > 0 || this.#state.roomDirty.size > 0) finishStep(this.#state, now);
+    if (isUnfinished(this.#state)) finishStep(this.#state, now);
     return outcome;
   }
 

@@ -1,63 +1,99 @@
 /** The end of a step: whatever a gate, a worker or room was missing for, and no longer is, happens now. */
 import { answerDeliveries } from './answers.js';
 import { dropWaiter, gather, hasReady } from './dispatch.js';
-import { closedGate } from './gates.js';
+import { closedGate, markDirty } from './gates.js';
 import { Lane } from './lane.js';
-import { isLinked } from './link.js';
 import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
 import { serveRoom } from './room.js';
 import type { CoreState } from './state.js';
 
-/** Turns given in one go. A million lanes behind a gate that opens must not hold up everybody else. */
+/** Calls answered in one go. A million lanes behind a gate that opens must not hold up everybody else. */
 const BUDGET = 256;
 
+/** Whether there is anything to be finished. */
+export function isUnfinished(state: CoreState): boolean {
+  return state.dirty.length > 0 || state.roomDirty.size > 0;
+}
+
+/** First everything that may start, first ready first over all queues; then room; then what that lets start, and so on. */
 export function finishStep(state: CoreState, now: number): void {
-  // A while, not a for: serving one queue may concern another.
-  while (state.dirty.length > 0 || state.roomDirty.size > 0) {
-    const dirty = state.dirty;
-    state.dirty = [];
-    for (const queue of dirty) {
+  let left = BUDGET;
+  do left = startReady(state, left, now);
+  while (serveOneRoom(state, now) || (state.dirty.length > 0 && left > 0));
+  goOnSoon(state, now);
+}
+
+/** @returns what is left of the budget */
+function startReady(state: CoreState, budget: number, now: number): number {
+  for (let left = budget; left > 0; left--) {
+    const lane = firstReady(state, now);
+    if (lane === undefined) return left;
+    start(state, lane, now);
+  }
+  return 0;
+}
+
+/** The lane that has been ready longest, of the queues that changed. A queue in which none may start is let go. */
+function firstReady(state: CoreState, now: number): Lane | undefined {
+  const { dirty } = state;
+  let first: Lane | undefined;
+  let kept = 0;
+  for (const queue of dirty) {
+    const lane = firstOf(state, queue, now);
+    if (lane === undefined) {
       queue.dirty = false;
-      pump(state, queue, now);
+      continue;
     }
-    if (state.dirty.length === 0) serveOneRoom(state, now);
+    dirty[kept++] = queue;
+    if (first === undefined || orderOf(lane) < orderOf(first)) first = lane;
   }
-}
-
-/** What it lets in may start at once: the gates are looked at before the next room is. */
-function serveOneRoom(state: CoreState, now: number): void {
-  for (const queue of state.roomDirty) {
-    state.roomDirty.delete(queue);
-    serveRoom(state, queue, now);
-    return;
-  }
-}
-
-function pump(state: CoreState, queue: Queue, now: number): void {
-  for (let given = 0; isLinked(queue.gatedLanes) || hasReady(queue); given++) {
-    const gate = closedGate(state, queue, now);
-    const until = gate === undefined && given >= BUDGET ? now : gate?.until;
-    if (until !== undefined) state.wheel.schedule(queue.gateTimer, Math.ceil(until));
-    if (gate !== undefined || until !== undefined) return;
-    serveNext(state, queue, now);
-  }
+  dirty.length = kept;
+  return first;
 }
 
 /** Callers behind the gate and items for workers take turns in the order in which they became ready (S7). */
-function serveNext(state: CoreState, queue: Queue, now: number): void {
+function firstOf(state: CoreState, queue: Queue, now: number): Lane | undefined {
   const gated = queue.gatedLanes.next;
   const ready = hasReady(queue) ? queue.readyLanes.next : undefined;
-  const gatedFirst = gated instanceof Lane && (!(ready instanceof Lane) || orderOf(gated) < orderOf(ready));
-  if (gatedFirst) {
-    if (gated.row.moves.gate_opens === 'start') resolve(state, gated, now, true);
-    return;
-  }
-  const [waiter] = queue.waiters;
+  const caller = gated instanceof Lane ? gated : undefined;
+  const item = ready instanceof Lane ? ready : undefined;
+  if (caller === undefined && item === undefined) return undefined;
+  const gate = closedGate(state, queue, now);
+  if (gate === undefined) return item === undefined || (caller && orderOf(caller) < orderOf(item)) ? caller : item;
+  if (gate.until !== undefined) state.wheel.schedule(queue.gateTimer, Math.ceil(gate.until));
+  return undefined;
+}
+
+function start(state: CoreState, lane: Lane, now: number): void {
+  if (lane.row.moves.gate_opens === 'start' && lane.phase.at === 'READY' && lane.phase.waitsFor === 'gate')
+    return resolve(state, lane, now, true);
+  const [waiter] = lane.queue.waiters;
   if (waiter === undefined) return;
   const deliveries = gather(state, waiter.queues, waiter.request, waiter.ticket, now, true);
-  // Nothing: the lanes that looked ready held only what was done already. They are not ready any more.
-  if (deliveries.length > 0 && dropWaiter(state, waiter)) answerDeliveries(state, waiter.asker, deliveries);
+  if (deliveries.length === 0) {
+    // The lanes that looked ready held only what was done already, or a caller of another queue is before them.
+    for (const queue of waiter.queues) markDirty(state, queue);
+  } else if (dropWaiter(state, waiter)) answerDeliveries(state, waiter.asker, deliveries);
+}
+
+/** What it lets in may start at once: the gates are looked at before the next room is. */
+function serveOneRoom(state: CoreState, now: number): boolean {
+  for (const queue of state.roomDirty) {
+    state.roomDirty.delete(queue);
+    serveRoom(state, queue, now);
+    return true;
+  }
+  return false;
+}
+
+/** The budget is used up: the rest follows in the next tick. */
+function goOnSoon(state: CoreState, now: number): void {
+  for (const queue of state.dirty) {
+    queue.dirty = false;
+    state.wheel.schedule(queue.gateTimer, Math.ceil(now));
+  }
+  state.dirty.length = 0;
 }
 
 function orderOf(lane: Lane): number {

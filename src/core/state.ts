@@ -40,7 +40,7 @@ export class CoreState {
   /** Made by this step, to be carried out in order. */
   readonly effects = new Outbox();
   /** Queues whose gate or ready lists changed in this step. */
-  dirty: Queue[] = [];
+  readonly dirty: Queue[] = [];
   /** Queues in which there may be room for who waits for it. */
   readonly roomDirty = new Set<Queue>();
   /** Queues with Submits that wait for payload memory. */
