@@ -146,10 +146,10 @@ function nextReady(state: CoreState, queues: readonly Queue[], served: boolean, 
     first = lane;
     order = lane.phase.order;
   }
-  return queues.some((queue) => callerIsBefore(state, queue, order, now)) ? undefined : first;
+  return first !== undefined && callerIsBefore(state, first.queue, order, now) ? undefined : first;
 }
 
-/** However many turns a worker may take: a caller that could start and was ready earlier comes in between (S7). */
+/** However many turns a worker may take: a caller of the queue that was ready earlier comes in between (S7). */
 function callerIsBefore(state: CoreState, queue: Queue, order: number, now: number): boolean {
   const lane = queue.gatedLanes.next;
   if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order > order) return false;

@@ -21,6 +21,7 @@ function dispatch(world: World, request: AcquireRequest, reply: Reply<AcquireAns
   const acquire: WaitingAcquire = {
     request,
     basket: [],
+    passedBy: new Set(),
     answer: (deliveries) => reply.answer({ deliveries }),
     timer: undefined,
   };

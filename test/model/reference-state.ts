@@ -140,6 +140,8 @@ export interface ModelQueue {
 export interface WaitingAcquire {
   readonly request: AcquireRequest;
   readonly basket: { readonly lane: Lane; readonly turn: LiveTurn; readonly delivery: Delivery }[];
+  /** Queues of which a caller got a turn since the first one of the basket. */
+  readonly passedBy: Set<ModelQueue>;
   readonly answer: (deliveries: readonly Delivery[]) => boolean;
   timer: Timer | undefined;
 }

@@ -254,8 +254,7 @@ export class World {
   settle(): void {
     for (;;) {
       const lane = this.#firstThatMayStart();
-      if (lane !== undefined && this.#closesABasket(lane)) this.#answerBaskets(lane.queue);
-      else if (lane !== undefined) this.#start(lane);
+      if (lane !== undefined) this.#start(lane);
       else if (!this.#answerBaskets() && !this.#serveSubmits()) break;
     }
     for (const queue of this.queues) this.#watchGate(queue);
@@ -351,6 +350,7 @@ export class World {
   }
 
   #startCaller(lane: Lane, entry: CallerEntry): void {
+    for (const { basket, passedBy } of this.acquires) if (basket.length > 0) passedBy.add(lane.queue);
     lane.line.shift();
     this.cancel(entry.timer);
     const turn = this.#newTurn(lane, {
@@ -401,6 +401,11 @@ export class World {
   #startItems(lane: Lane): void {
     const acquire = this.#acquireFor(lane);
     if (acquire === undefined) throw new Error('somebody asked for this');
+    // However much a worker may take, a caller of the queue that was ready earlier comes in between (S7).
+    if (acquire.passedBy.has(lane.queue)) {
+      this.#answerBasket(acquire);
+      return;
+    }
     const { request } = acquire;
     const items = this.#takeItems(lane, request.maxItemsPerTurn);
     const turn = this.#newTurn(lane, {
@@ -449,14 +454,12 @@ export class World {
     return { itemId: item.id, payload, headers, idempotencyKey, submittedAt: this.wall(item.submittedAt), attempt };
   }
 
-  /** However much a worker may take, a caller of these queues that was ready earlier comes in between. */
-  #closesABasket(lane: Lane): boolean {
-    return lane.line[0]?.kind === 'caller' && this.acquires.some((one) => isFilled(one, lane.queue));
+  #answerBaskets(): boolean {
+    const acquire = this.acquires.find(({ basket }) => basket.length > 0);
+    return acquire !== undefined && this.#answerBasket(acquire);
   }
 
-  #answerBaskets(queue?: ModelQueue): boolean {
-    const acquire = this.acquires.find((one) => isFilled(one, queue));
-    if (acquire === undefined) return false;
+  #answerBasket(acquire: WaitingAcquire): boolean {
     this.acquires = this.acquires.filter((one) => one !== acquire);
     this.cancel(acquire.timer);
     if (acquire.answer(acquire.basket.map(({ delivery }) => delivery))) return true;
@@ -671,8 +674,4 @@ export class World {
         : waitingPerKey === 'unlimited' || counted.length < waitingPerKey;
     return room ? { full: false } : { full: true, victim: counted.at(-1) };
   }
-}
-
-function isFilled({ basket, request }: WaitingAcquire, queue: ModelQueue | undefined): boolean {
-  return basket.length > 0 && (queue === undefined || request.queues.includes(queue.name));
 }
