@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import { env } from 'node:process';
 import { describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { type Mix, type Scenario, SIMPLEST_POLICY, scenarios } from './commands.js';
@@ -79,11 +80,9 @@ const ABOUT: Readonly<Record<string, About>> = {
 
 /** One line for each command, and of the policies what is not the simplest. */
 function printed({ policies, startupHold, commands }: Scenario): string {
-  const plain = JSON.stringify(SIMPLEST_POLICY);
+  const plain = new Map(Object.entries(SIMPLEST_POLICY));
   const said = Object.entries(policies).map(([name, part]) => {
-    const unlike = Object.entries(part).filter(
-      ([setting, value]) => !plain.includes(JSON.stringify({ [setting]: value }).slice(1, -1)),
-    );
+    const unlike = Object.entries(part).filter(([setting, value]) => !isDeepStrictEqual(plain.get(setting), value));
     return `  ${name}: ${JSON.stringify(Object.fromEntries(unlike))}`;
   });
   return [`startup_hold ${startupHold}`, ...said, ...commands.map((command) => `  ${JSON.stringify(command)}`)].join(

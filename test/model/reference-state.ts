@@ -107,7 +107,8 @@ export interface Lane {
   turn: LiveTurn | undefined;
   line: Entry[];
   lastStart: number;
-  parked: boolean;
+  /** Since when, in the order in which keys parked; unset: not parked. */
+  parked: number | undefined;
   /** Place in the order of readiness; unset: not ready. */
   readyAt: number | undefined;
   /** What it became ready for: a gate or a worker. */
@@ -177,7 +178,7 @@ export function delayedUntil(lane: Lane): number {
 
 export function stateOf(lane: Lane, now: number): LaneState {
   if (lane.turn !== undefined) return lane.line.length === 0 ? 'PROCESS' : 'BLOCK';
-  if (lane.parked) return 'PARK';
+  if (lane.parked !== undefined) return 'PARK';
   if (delayedUntil(lane) > now) return 'DELAY';
   return lane.line.length === 0 ? 'INIT' : 'READY';
 }

@@ -97,7 +97,7 @@ export class World {
       turn: undefined,
       line: [],
       lastStart: Number.NEGATIVE_INFINITY,
-      parked: false,
+      parked: undefined,
       readyAt: undefined,
       readyFor: undefined,
       wake: undefined,
@@ -232,7 +232,7 @@ export class World {
   retryAfter(lane: Lane): number {
     const delay = delayedUntil(lane) - this.#now;
     const gate = this.#gateOpens(lane.queue) - this.#now;
-    const left = lane.parked ? 0 : delay > 0 ? delay : gate;
+    const left = lane.parked !== undefined ? 0 : delay > 0 ? delay : gate;
     return left > 0 && left < Number.POSITIVE_INFINITY ? left : NOBODY_KNOWS;
   }
 
@@ -527,9 +527,10 @@ export class World {
     const back = items.filter((item) => item.state !== 'dead');
     const head = back[0];
     // A key that stops has no back-off: whoever resumes it wants it to go on.
-    if (head !== undefined && !lane.parked) head.notBefore = this.#now + (delay ?? this.#backOff(lane, head));
+    if (head !== undefined && lane.parked === undefined)
+      head.notBefore = this.#now + (delay ?? this.#backOff(lane, head));
     this.#putBack(lane, back);
-    return head === undefined || lane.parked ? { dead } : { retryAt: head.notBefore, dead };
+    return head === undefined || lane.parked !== undefined ? { dead } : { retryAt: head.notBefore, dead };
   }
 
   refuseForGood(lane: Lane, how: HowItEnded, error: string): number {
@@ -559,7 +560,7 @@ export class World {
       const cause = causeOf(item);
       if (cause === undefined) continue;
       if (queue.dead.length >= queue.policy.maxDeadLetters) {
-        lane.parked = true;
+        lane.parked ??= ++this.serial;
         continue;
       }
       dead += 1;
@@ -568,7 +569,7 @@ export class World {
       item.state = 'dead';
       queue.dead.push(item);
       this.#tellAwaits(item);
-      if (queue.policy.onDeadLetter === 'park' && lane.key !== '') lane.parked = true;
+      if (queue.policy.onDeadLetter === 'park' && lane.key !== '') lane.parked ??= ++this.serial;
     }
     return dead;
   }

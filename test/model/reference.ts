@@ -53,9 +53,10 @@ export class Reference implements Worked {
 
   resumeKey(queue: string, key: string): boolean {
     return this.#world.step(() => {
-      const parked = this.#world.queue(queue).lanes.filter((lane) => lane.key === key && lane.parked);
+      const parked = this.#world.queue(queue).lanes.filter((lane) => lane.key === key && lane.parked !== undefined);
+      parked.sort((one, other) => (one.parked ?? 0) - (other.parked ?? 0));
       for (const lane of parked) {
-        lane.parked = false;
+        lane.parked = undefined;
         this.#world.changed(lane);
       }
       return parked.length > 0;
