@@ -114,7 +114,11 @@ export class LocalCoordinator implements Coordinator {
 
   #settled(call?: WaitingCall): Waiting {
     this.#loop.settle();
-    if (call === undefined) return undefined;
+    return call === undefined ? undefined : this.#pending(call);
+  }
+
+  /** Apart, because a function that makes a closure pays for its scope on every call, made or not. */
+  #pending(call: WaitingCall): Waiting {
     return {
       cancel: (leave = false) => {
         this.#loop.core.cancel(call, leave, this.#loop.now());
