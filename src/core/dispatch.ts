@@ -28,7 +28,7 @@ export function dispatch(
   const { consumerId } = request;
   const ticket = request.ticket === undefined ? undefined : state.dispatchTickets.open(consumerId, request.ticket);
   const again = ticket === undefined ? [] : comeBack(state, ticket, request, now);
-  const deliveries = again.length > 0 ? again : gather(state, queues, request, ticket, now, false);
+  const deliveries = again.length > 0 ? again : gather(state, queues, request, ticket, now, undefined);
   if (deliveries.length > 0 || request.wait <= 0) {
     answerDeliveries(state, asker, deliveries);
     if (ticket !== undefined) state.dispatchTickets.release(ticket);
@@ -106,7 +106,7 @@ function comeBack(state: CoreState, ticket: DispatchTicket, request: AcquireRequ
 /**
  * Takes turns from the ready lanes of these queues, first ready first, as many as the request allows.
  *
- * @param served these queues' own waiters are being served; else a queue where others wait is passed over
+ * @param waiter who is served; unset: a newcomer. A queue where somebody else waits longer is passed over
  */
 export function gather(
   state: CoreState,
@@ -114,12 +114,12 @@ export function gather(
   request: AcquireRequest,
   ticket: DispatchTicket | undefined,
   now: number,
-  served: boolean,
+  waiter: AcquireWaiter | undefined,
 ): Delivery[] {
   const deliveries: Delivery[] = [];
   let bytesLeft = state.settings.limits.answerBytes;
   while (deliveries.length < request.maxTurns) {
-    const lane = nextReady(state, queues, served, now);
+    const lane = nextReady(state, queues, waiter, now);
     if (lane === undefined) break;
     const first = lane.line?.head;
     if (deliveries.length > 0 && first instanceof Item && weightOfItem(first) > bytesLeft) break;
@@ -135,13 +135,19 @@ export function gather(
 }
 
 /** The lane that has been ready longest, over all queues whose gates are open. O(queues of the request). */
-function nextReady(state: CoreState, queues: readonly Queue[], served: boolean, now: number): Lane | undefined {
+function nextReady(
+  state: CoreState,
+  queues: readonly Queue[],
+  waiter: AcquireWaiter | undefined,
+  now: number,
+): Lane | undefined {
   let first: Lane | undefined;
   let order = Number.POSITIVE_INFINITY;
   for (const queue of queues) {
     const lane = queue.readyLanes.next;
     if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
-    if ((!served && queue.waiters.size > 0) || closedGate(state, queue, now) !== undefined) continue;
+    const [longest] = queue.waiters;
+    if (longest !== waiter || closedGate(state, queue, now) !== undefined) continue;
     if (lane.row.moves.dispatch !== 'start') continue;
     first = lane;
     order = lane.phase.order;

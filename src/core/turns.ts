@@ -42,7 +42,11 @@ export function startTurn(
   if (heldUntil !== undefined) turn.handed = 'kept';
   counters.wait.add((now - holder.arrivedAt) / 1_000);
   // A keyless item is never too soon (S2).
-  if (policy.minInterval > 0 && lane.key !== '') lane.startedAt = now;
+  if (policy.minInterval > 0 && lane.key !== '') {
+    lane.startedAt = now;
+    // What waits for room may be too soon now, and need none.
+    if (policy.whenTooSoon === 'decline') markRoom(state, queue);
+  }
   install(state, lane, turn, heldUntil ?? leaseEnd(lease, latestEnd, now));
   if (state.watching) {
     const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;

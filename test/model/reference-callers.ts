@@ -90,10 +90,8 @@ function repeatAccept(world: World, lane: Lane, turn: LiveTurn, asked: Asked): H
     turn.consumerId = asked.consumerId;
     turn.lease = asked.lease ?? turn.lease;
     world.handOver(lane, turn);
-    if (!asked.call.accept(turnView(lane, turn, world.wall))) world.wasNotDelivered([{ lane, turn }]);
-    return ANSWERED;
   }
-  asked.call.accept(turnView(lane, turn, world.wall));
+  world.told([{ lane, turn }], asked.call.accept(turnView(lane, turn, world.wall)));
   return ANSWERED;
 }
 
@@ -138,7 +136,7 @@ function join(
     consumerId: asked.consumerId,
     lease: asked.lease,
     call: undefined,
-    end: 0,
+    end: Number.POSITIVE_INFINITY,
     timer: undefined,
   };
   if (!stays && victim !== undefined) {
@@ -214,7 +212,10 @@ function absent(world: World, lane: Lane, entry: CallerEntry): void {
     return;
   }
   entry.end = world.now + lane.queue.policy.ticketTtl;
-  entry.timer = world.timer(entry.end, () => world.remove(lane, entry));
+  entry.timer = world.timer(entry.end, () => {
+    world.remove(lane, entry);
+    world.promote(lane);
+  });
 }
 
 function goneAway(world: World, lane: Lane, entry: CallerEntry, call: CallerCall, leave: boolean): void {
@@ -249,6 +250,7 @@ function byToken(
 function endCaller(world: World, lane: Lane, request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
   if (!request.abandoned) world.remember(lane, lane.turn?.caller?.idempotencyKey, request.result);
   world.endTurn(lane, { cause: 'settled', call: 'dequeue', manner: `${request.abandoned}` });
+  world.changed(lane);
   const settlement = lane.settlements.at(-1);
   const waited = lane.line.length;
   world.settle();

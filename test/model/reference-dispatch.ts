@@ -66,8 +66,7 @@ function repeatDeliveries(
     turn.lease = lease ?? turn.lease;
     world.handOver(lane, turn);
   }
-  if (reply.answer({ deliveries: live.map(({ lane, turn }) => world.delivery(lane, turn)) })) return;
-  world.wasNotDelivered(held);
+  world.told(live, reply.answer({ deliveries: live.map(({ lane, turn }) => world.delivery(lane, turn)) }));
 }
 
 function replaceOlder(world: World, { consumerId, ticket }: AcquireRequest): void {

@@ -65,6 +65,7 @@ function settleDone(world: World, lane: Lane, request: AckRequest, reply: Reply<
   world.remember(lane, lane.turn?.caller?.idempotencyKey, request.result);
   for (const item of lane.turn?.items ?? []) world.finishWith(lane, item, request.result);
   world.endTurn(lane, { cause: 'settled', call: 'ack' });
+  world.changed(lane);
   const settlement = lane.settlements.at(-1);
   // The lane's own line goes before a follow-up to the same key.
   world.promote(lane);

@@ -84,6 +84,8 @@ export interface LiveTurn {
   until: number;
   holdUntil: number;
   heldForTicket: string | undefined;
+  /** An answer that told of it arrived. */
+  known: boolean;
   renewals: number;
   timer: Timer | undefined;
 }

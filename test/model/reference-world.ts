@@ -173,9 +173,12 @@ export class World {
 
   /** To be called after every change of a lane: keeps the order of readiness and the end of its delay. */
   changed(lane: Lane): void {
+    // A keyless item that is gone leaves nothing behind that could be stopped.
+    if (lane.key === '' && lane.turn === undefined && lane.line.length === 0) lane.parked = undefined;
     const state = stateOf(lane, this.#now);
     const head = lane.line[0];
-    if (state === 'READY' && head?.kind === 'caller' && this.#alreadyDone(lane, head)) return;
+    if (state === 'READY' && head?.kind === 'caller' && (this.#isOver(lane, head) || this.#alreadyDone(lane, head)))
+      return;
     const readyFor = state === 'READY' ? head?.kind : undefined;
     // Ready for a gate is not ready for a worker: it lines up anew.
     if (lane.readyFor !== readyFor) lane.readyAt = readyFor && ++this.#readiness;
@@ -186,9 +189,17 @@ export class World {
     lane.wake = wakeAt === undefined ? undefined : this.timer(wakeAt, () => this.#awake(lane));
   }
 
+  /** Its ticket ends in this moment: it has no time to be given anything. */
+  #isOver(lane: Lane, head: CallerEntry): boolean {
+    if (head.call !== undefined || head.end > this.#now) return false;
+    this.remove(lane, head);
+    return true;
+  }
+
   #awake(lane: Lane): void {
     lane.wake = undefined;
     this.changed(lane);
+    this.promote(lane);
   }
 
   /** When `rate` allows the next turn. */
@@ -225,6 +236,7 @@ export class World {
   /** The freed place is the next one's own: it does not line up at the gate for it. */
   takeOver(lane: Lane): void {
     this.endTurn(lane, { cause: 'taken_over' });
+    this.changed(lane);
     while (lane.turn === undefined && lane.readyAt !== undefined && lane.line[0]?.kind === 'caller') this.#start(lane);
     this.settle();
   }
@@ -313,6 +325,7 @@ export class World {
       until: 0,
       holdUntil: Number.POSITIVE_INFINITY,
       heldForTicket: undefined,
+      known: false,
       renewals: 0,
       timer: undefined,
     };
@@ -368,20 +381,21 @@ export class World {
 
   #giveToCaller(lane: Lane, turn: LiveTurn, entry: CallerEntry): void {
     this.handOver(lane, turn);
-    if (entry.call?.accept(turnView(lane, turn, this.wall)) !== false) return;
-    this.wasNotDelivered([{ lane, turn }]);
+    this.told([{ lane, turn }], entry.call?.accept(turnView(lane, turn, this.wall)) !== false);
   }
 
-  /** The turns of one answer. */
-  wasNotDelivered(turns: readonly { readonly lane: Lane; readonly turn: LiveTurn }[]): void {
+  /** The turns of one answer, and whether it arrived. */
+  told(turns: readonly { readonly lane: Lane; readonly turn: LiveTurn }[], arrived: boolean): void {
+    for (const { turn } of turns) turn.known ||= arrived;
+    if (arrived) return;
     this.#undelivered.push(() => {
       for (const { lane, turn } of turns) this.#takeBack(lane, turn);
     });
   }
 
-  /** S13. The turn may have ended meanwhile. */
+  /** S13. The turn may have ended meanwhile, or its holder may have it from another answer. */
   #takeBack(lane: Lane, turn: LiveTurn): void {
-    if (lane.turn !== turn) return;
+    if (lane.turn !== turn || turn.known) return;
     if ((turn.caller?.ticket ?? turn.dispatchTicket) !== undefined) this.hold(lane, turn);
     else
       this.#giveBack(
@@ -462,8 +476,7 @@ export class World {
   #answerBasket(acquire: WaitingAcquire): boolean {
     this.acquires = this.acquires.filter((one) => one !== acquire);
     this.cancel(acquire.timer);
-    if (acquire.answer(acquire.basket.map(({ delivery }) => delivery))) return true;
-    this.wasNotDelivered(acquire.basket);
+    this.told(acquire.basket, acquire.answer(acquire.basket.map(({ delivery }) => delivery)));
     return true;
   }
 
@@ -487,8 +500,10 @@ export class World {
     if (lane.turn !== turn) return;
     if (turn.heldForTicket !== undefined) this.release(lane, { cause: 'lease_expired' });
     else this.retry(lane, { cause: 'lease_expired' }, 'lease expired', undefined);
+    this.promote(lane);
   }
 
+  /** Whoever calls this puts back what came back, and then says that the lane changed. */
   endTurn(lane: Lane, how: HowItEnded): LiveTurn {
     const { turn } = lane;
     if (turn === undefined) throw new Error('no turn to end');
@@ -503,7 +518,6 @@ export class World {
       answer: how.answer,
     });
     if (lane.settlements.length > REMEMBERED_SETTLEMENTS) lane.settlements.shift();
-    this.changed(lane);
     return turn;
   }
 
