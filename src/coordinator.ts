@@ -17,15 +17,19 @@ import type {
   DeQueueRequest,
   EnQueueAnswer,
   EnQueueRequest,
+  HelloAnswer,
+  HelloRequest,
   LaneState,
   NackAnswer,
   NackRequest,
+  Notice,
   RenewAnswer,
   RenewRequest,
   Reply,
   Result,
   SubmitAnswer,
   SubmitRequest,
+  TurnRef,
 } from './core/model.js';
 import type {
   CoordinatorEvent,
@@ -60,7 +64,8 @@ export interface Pending {
 /** `undefined`: the call was answered already. */
 export type Waiting = Pending | undefined;
 
-export interface Coordinator {
+/** The calls of workers. */
+export interface Calls {
   enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting;
   deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void;
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting;
@@ -69,6 +74,11 @@ export interface Coordinator {
   nack(request: NackRequest, reply: Reply<NackAnswer>): void;
   renew(request: RenewRequest, reply: Reply<RenewAnswer>): void;
   awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting;
+}
+
+export interface Coordinator extends Calls {
+  /** A stream of calls of one worker begins. Refused when there are too many, or while draining. */
+  openSession(listener: SessionListener): Result<Session>;
   readonly admin: Administration;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
@@ -79,6 +89,29 @@ export interface Coordinator {
   drain(timeout: number): Promise<DrainReport>;
   /** Ends everything now. Calls that still wait are refused (DRAINING). */
   close(): void;
+}
+
+/**
+ * One stream of a worker: the same calls, and the turns they give are this stream's. It is told what happens to them.
+ */
+export interface Session extends Calls {
+  /**
+   * From now on turns given here without a `lease` of their own are tied: they live until `max_hold`, and `ttl` after the
+   * stream broke. Turns of an earlier stream with this id are taken back; if it is still open it is told that it was
+   * replaced. A second hello on one stream is refused.
+   */
+  hello(request: HelloRequest, reply: Reply<HelloAnswer>): void;
+  /** It is known that nobody learnt of these turns, though their answers were taken (S13). */
+  undeliverable(turns: readonly TurnRef[]): void;
+  /** The stream is gone. Calls that wait are the stream's to cancel first. */
+  close(): void;
+}
+
+/** The stream's side of a session. */
+export interface SessionListener {
+  notice(notice: Notice): void;
+  /** A newer stream has its id: nothing follows. Calls that still wait are the stream's to cancel. */
+  replaced(): void;
 }
 
 export interface DrainReport {

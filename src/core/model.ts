@@ -23,6 +23,7 @@ export interface Turn {
   readonly token: number;
   /** Life without renewal, ms. */
   readonly lease: number;
+  /** Infinity: its session renews it, and nothing else ends it by time. */
   readonly leaseExpiresAt: number;
   /** Which try of its first item; 0 for a turn without items. */
   readonly attempt: number;
@@ -205,6 +206,32 @@ export interface AwaitAnswer {
   readonly attempt: number;
 }
 
+/** Ties to a session the turns that it is given from now on without a lease of their own. */
+export interface HelloRequest {
+  readonly consumerId: string;
+  /** Unset: the coordinator makes one. */
+  readonly sessionId: string | undefined;
+  /** How long the turns outlive the session's stream, ms. Unset: 10 s. */
+  readonly ttl: number | undefined;
+}
+
+export interface HelloAnswer {
+  readonly sessionId: string;
+  readonly ttl: number;
+  /** The live turns that were taken back from an earlier stream of this id: the first 10,000. */
+  readonly turns: readonly TurnRef[];
+  /** How many were taken back. */
+  readonly turnCount: number;
+}
+
+export type NoticeKind = 'turn_lost' | 'turn_ending';
+
+/** What happened, unasked, to a turn that was given on a session. */
+export type Notice =
+  | { readonly kind: 'turn_lost'; readonly turn: Turn; readonly cause: LossCause }
+  /** A third of its life is left and nothing renews it, or `max_hold` nears. */
+  | { readonly kind: 'turn_ending'; readonly turn: Turn };
+
 /** Why a call was refused. Every refusal leaves everything as it was. `grpc/status.ts` maps them to statuses. */
 export type Refusal =
   | { readonly kind: 'bad_request'; readonly violations: readonly FieldViolation[] }
@@ -221,6 +248,8 @@ export type Refusal =
     }
   | { readonly kind: 'no_such_queue'; readonly queue: string }
   | { readonly kind: 'draining'; readonly retryAfter: number }
+  /** Ends a session's stream: a newer stream has its id. */
+  | { readonly kind: 'session_replaced'; readonly sessionId: string }
   | { readonly kind: 'cancelled' };
 
 export interface FieldViolation {

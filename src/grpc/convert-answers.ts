@@ -7,7 +7,9 @@ import type {
   Delivery,
   DeQueueAnswer,
   EnQueueAnswer,
+  HelloAnswer,
   NackAnswer,
+  Notice,
   RenewAnswer,
   RenewResult,
   SubmitAnswer,
@@ -102,7 +104,7 @@ export function renewResponse(answer: RenewAnswer): wire.RenewResponse {
 function renewResult(result: RenewResult): wire.RenewResult {
   if (result.alive) {
     const cause = wire.LossCause.LOSS_CAUSE_UNSPECIFIED;
-    return { alive: true, leaseExpiresAt: toTimestamp(result.leaseExpiresAt), cause };
+    return { alive: true, leaseExpiresAt: endOf(result.leaseExpiresAt), cause };
   }
   return { alive: false, leaseExpiresAt: undefined, cause: LOSS_CAUSES[result.cause] };
 }
@@ -116,13 +118,32 @@ export function awaitResponse(answer: AwaitAnswer): wire.AwaitResponse {
   };
 }
 
+export function helloResponse({ sessionId, ttl, turns, turnCount }: HelloAnswer): wire.HelloResponse {
+  const refs = turns.map(({ queue, key, token }) => ({ queue, key, token: BigInt(token) }));
+  return { sessionId, ttl: toDuration(ttl), turns: refs, turnCount };
+}
+
+export function noticeMessage(notice: Notice): wire.Notice {
+  const turn = turnMessage(notice.turn);
+  if (notice.kind === 'turn_lost') {
+    return { turn, kind: wire.NoticeKind.NOTICE_KIND_TURN_LOST, cause: LOSS_CAUSES[notice.cause] };
+  }
+  const cause = wire.LossCause.LOSS_CAUSE_UNSPECIFIED;
+  return { turn, kind: wire.NoticeKind.NOTICE_KIND_TURN_ENDING, cause };
+}
+
 function turnMessage(turn: Turn): wire.Turn {
   return {
     queue: turn.queue,
     key: turn.key,
     token: BigInt(turn.token),
     lease: toDuration(turn.lease),
-    leaseExpiresAt: toTimestamp(turn.leaseExpiresAt),
+    leaseExpiresAt: endOf(turn.leaseExpiresAt),
     attempt: turn.attempt,
   };
+}
+
+/** Unset: time alone does not end it. */
+function endOf(epochMs: number): ReturnType<typeof toTimestamp> | undefined {
+  return epochMs === Number.POSITIVE_INFINITY ? undefined : toTimestamp(epochMs);
 }

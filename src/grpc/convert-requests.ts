@@ -10,6 +10,7 @@ import type {
   DeQueueRequest,
   EnQueueRequest,
   FollowUp,
+  HelloRequest,
   NackKind,
   NackRequest,
   NewItem,
@@ -148,6 +149,14 @@ export function awaitRequest(message: wire.AwaitRequest, check: Check, caller: C
     queue: check.queue('queue', message.queue),
     itemId: check.requiredId('item_id', message.itemId),
     wait: boundedBy(caller, check.wait('wait', message.wait) ?? 0),
+  };
+}
+
+export function helloRequest(message: wire.Hello, check: Check, caller: Caller): HelloRequest {
+  return {
+    consumerId: consumerOf(check.text('consumer_id', message.consumerId, check.limits.idBytes), caller),
+    sessionId: check.id('session_id', message.sessionId),
+    ttl: check.lease('ttl', message.ttl),
   };
 }
 

@@ -21,8 +21,10 @@ import {
 } from './convert-requests.js';
 import type { CoordinatorServiceServer } from './gen/keyturn/v1/coordinator.js';
 import { type Kit, replied } from './handler.js';
+import { session } from './session.js';
+import type { OpenStreams } from './streams.js';
 
-export function coordinatorService(kit: Kit): CoordinatorServiceServer {
+export function coordinatorService(kit: Kit, streams: OpenStreams): CoordinatorServiceServer {
   const { coordinator } = kit;
   return {
     enQueue: replied(kit, enQueueRequest, (request, reply) => coordinator.enQueue(request, reply), enQueueResponse),
@@ -48,6 +50,7 @@ export function coordinatorService(kit: Kit): CoordinatorServiceServer {
       renewResponse,
     ),
     await: replied(kit, awaitRequest, (request, reply) => coordinator.awaitItem(request, reply), awaitResponse),
+    session: session(kit, streams),
   };
 }
 

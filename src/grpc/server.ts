@@ -56,7 +56,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
 }
 
 async function addServices(server: Server, kit: Kit, health: Health, streams: OpenStreams): Promise<void> {
-  server.addService(CoordinatorServiceService, coordinatorService(kit));
+  server.addService(CoordinatorServiceService, coordinatorService(kit, streams));
   server.addService(AdminServiceService, adminService(kit, streams));
   health.addTo(server, streams);
   await addReflection(server);

@@ -84,6 +84,11 @@ const TELL: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => Told }
     message: 'this sidecar is draining and gives no new turns',
     details: [retryInfo(refusal.retryAfter)],
   }),
+  session_replaced: (refusal) => ({
+    code: status.ABORTED,
+    reason: 'SESSION_REPLACED',
+    message: `a newer stream has the session ${shorten(refusal.sessionId)}`,
+  }),
   cancelled: () => ({ code: status.CANCELLED, reason: 'CANCELLED', message: 'the call was cancelled' }),
 };
 
@@ -115,18 +120,28 @@ export function codeName(code: number): string {
 /** What a call without a status of ours came to, for the metrics. */
 export const UNSTATED = { cancelled: 'CANCELLED', deadline: 'DEADLINE_EXCEEDED', unreadable: 'UNKNOWN' } as const;
 
+/** The same as a message, for the reply to a command of a session. */
+export function statusMessage(refusal: Refusal): Status {
+  const tell = TELL[refusal.kind] as (refusal: Refusal) => Told;
+  return messageOf(tell(refusal));
+}
+
 function compose(told: Told): CallStatus {
-  const message = printable(told.message);
+  const message = messageOf(told);
+  const bytes = Status.encode(message).finish();
+  const metadata = new Metadata();
+  metadata.set(DETAILS_KEY, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  return { code: told.code, details: message.message, metadata };
+}
+
+function messageOf(told: Told): Status {
   const info = ErrorInfo.encode({
     reason: told.reason,
     domain: DOMAIN,
     metadata: new Map(told.metadata),
   }).finish();
   const details = [any('ErrorInfo', info), ...(told.details ?? [])];
-  const bytes = Status.encode({ code: told.code, message, details }).finish();
-  const metadata = new Metadata();
-  metadata.set(DETAILS_KEY, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  return { code: told.code, details: message, metadata };
+  return { code: told.code, message: printable(told.message), details };
 }
 
 function full(reason: string, refusal: Full): Told {

@@ -18,6 +18,9 @@ import type {
   RenewAnswer,
   RenewRequest,
   Reply,
+  Result,
+  Session,
+  SessionListener,
   SubmitAnswer,
   SubmitRequest,
   Waiting,
@@ -26,6 +29,7 @@ import type { WaitingCall } from '../core/core.js';
 import { LocalAdministration } from './administration.js';
 import { type Clock, systemClock } from './clock.js';
 import { Loop } from './loop.js';
+import { LocalSession } from './session.js';
 
 export interface LocalOptions {
   /** Default: the system's. */
@@ -80,6 +84,10 @@ export class LocalCoordinator implements Coordinator {
 
   awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting {
     return this.#settled(this.#loop.core.awaitItem(request, reply, this.#loop.now()));
+  }
+
+  openSession(_listener: SessionListener): Result<Session> {
+    return { ok: true, value: new LocalSession(this) };
   }
 
   stats(): CoordinatorStats {

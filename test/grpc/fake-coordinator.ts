@@ -10,6 +10,7 @@ export class FakeCoordinator implements Coordinator {
   nack: Coordinator['nack'] = () => unexpected('nack');
   renew: Coordinator['renew'] = () => unexpected('renew');
   awaitItem: Coordinator['awaitItem'] = () => unexpected('awaitItem');
+  openSession: Coordinator['openSession'] = () => unexpected('openSession');
 
   readonly admin: { -readonly [K in keyof Administration]: Administration[K] } = {
     listQueues: () => unexpected('listQueues'),

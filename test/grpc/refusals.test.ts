@@ -72,6 +72,10 @@ const CASES: Readonly<Record<Refusal['kind'], Case>> = {
     refusal: { kind: 'draining', retryAfter: 2_000 },
     expected: { code: 'UNAVAILABLE', reason: 'DRAINING', types: ['ErrorInfo', 'RetryInfo'], retryAfter: 2_000 },
   },
+  session_replaced: {
+    refusal: { kind: 'session_replaced', sessionId: 's' },
+    expected: { code: 'ABORTED', reason: 'SESSION_REPLACED', types: ['ErrorInfo'], metadata: {} },
+  },
   cancelled: {
     refusal: { kind: 'cancelled' },
     expected: { code: 'CANCELLED', reason: 'CANCELLED', types: ['ErrorInfo'] },

@@ -31,7 +31,7 @@ const CORE_FOR_CONFIG = ['src/core/limits.ts', 'src/core/model.ts', 'src/core/po
 
 /** Generated types stop here: what checks and converts, the services, what starts them, the client. */
 const MAY_SEE_GENERATED =
-  /^src\/grpc\/(convert(-[a-z]+)?|client(-[a-z]+)?|[a-z]+-service|watch-events|server|status|validate)\.ts$/;
+  /^src\/grpc\/(convert(-[a-z]+)?|client(-[a-z]+)?|[a-z]+-service|session(-[a-z]+)?|watch-events|server|status|validate)\.ts$/;
 
 /** @returns the room of a file below `src/`, or undefined when it stands in none */
 export function roomOf(path: string): Room | undefined {
