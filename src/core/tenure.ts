@@ -12,15 +12,17 @@ export function ownerOn(stream: Stream | undefined, lease: number | undefined): 
 
 /** Whether the turn is over by the clock (S1). */
 export function isOver(turn: Turn, now: number): boolean {
-  const { owner, latestEnd } = turn;
-  if (!(owner instanceof Session)) return now >= turn.lane.due;
+  const { owner } = turn;
+  if (owner === undefined || !(owner instanceof Session)) return now >= turn.lane.due;
+  const { latestEnd } = turn;
   return now >= owner.endsAt || (latestEnd !== undefined && now >= latestEnd);
 }
 
 /** When the turn ends if nothing else happens, whole ms; Infinity: its session renews it. */
 export function endOf(turn: Turn): number {
-  const { owner, latestEnd } = turn;
-  if (!(owner instanceof Session)) return turn.lane.due;
+  const { owner } = turn;
+  if (owner === undefined || !(owner instanceof Session)) return turn.lane.due;
+  const { latestEnd } = turn;
   return latestEnd === undefined ? owner.endsAt : Math.min(owner.endsAt, latestEnd);
 }
 
@@ -36,7 +38,8 @@ export function leaseEnd(lease: number, latestEnd: number | undefined, now: numb
  */
 export function live(state: CoreState, turn: Turn, now: number): void {
   const { lane, owner } = turn;
-  if (owner instanceof Session) {
+  if (owner === undefined) state.wheel.schedule(lane, leaseEnd(turn.lease, turn.latestEnd, now));
+  else if (owner instanceof Session) {
     state.wheel.cancel(lane);
     owner.tie(lane);
     if (turn.latestEnd !== undefined) watchPeriod(state, turn, turn.lease);

@@ -9,7 +9,7 @@ import type { Policy } from './policy.js';
 import type { Stream } from './session.js';
 import { forgetTicket, show, tell } from './show.js';
 import { after, type CoreState } from './state.js';
-import { disown, live, moveTo, ownerOn } from './tenure.js';
+import { disown, leaseEnd, live, moveTo, ownerOn } from './tenure.js';
 import type { SettlementWay } from './views.js';
 
 /** For whom a turn starts. */
@@ -52,10 +52,12 @@ export function startTurn(
     if (policy.whenTooSoon === 'decline') markRoom(state, queue);
   }
   install(state, lane, turn);
-  if (heldUntil === undefined) {
+  if (heldUntil !== undefined) keepUntil(state, turn, heldUntil);
+  else if (on === undefined) state.wheel.schedule(lane, leaseEnd(lease, latestEnd, now));
+  else {
     turn.owner = ownerOn(on, holder.lease);
     live(state, turn, now);
-  } else keepUntil(state, turn, heldUntil);
+  }
   if (state.watching) {
     const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;
     tell(state, 'turn', lane, now, { token, itemId, consumerId: holder.consumerId });
