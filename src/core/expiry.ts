@@ -25,10 +25,11 @@ export function expire(state: CoreState, lane: Lane, now: number): void {
 }
 
 /** A tied turn ends here at its `max_hold`; of any other the end of its lease is told before it comes. */
-export function watchDue(state: CoreState, { turn }: TurnWatch, now: number): void {
+export function watchDue(state: CoreState, watch: TurnWatch, now: number): void {
+  const { turn } = watch;
   if (isOver(turn, now)) return expire(state, turn.lane, now);
   tellEnding(state, turn);
-  watchOn(state, turn, now);
+  watchOn(state, watch, now);
 }
 
 /** Places looked at while the wheel is late: whoever asks must not be stalled by a long line. */

@@ -12,6 +12,8 @@ import { Timer } from './timing-wheel.js';
  * it is also what ends it at `max_hold`: its lane is not on the wheel.
  */
 export class TurnWatch extends Timer {
+  /** When the end of the lease is to be told; Infinity: it was told, or it is not what ends the turn. */
+  leaseNears = Number.POSITIVE_INFINITY;
   /** That `max_hold` nears is told once. */
   holdTold = false;
   constructor(readonly turn: Turn) {
@@ -50,30 +52,31 @@ function lastThird(end: number, life: number): number {
  */
 export function watchPeriod(state: CoreState, turn: Turn, lease: number): void {
   const { owner, lane, latestEnd } = turn;
-  const leaseEnds = !(owner instanceof Session) && lane.due !== latestEnd;
-  arm(state, turn, leaseEnds ? lastThird(lane.due, lease) : Number.POSITIVE_INFINITY);
+  const byLease = !(owner instanceof Session) && lane.due !== latestEnd;
+  turn.watch ??= new TurnWatch(turn);
+  turn.watch.leaseNears = byLease ? lastThird(lane.due, lease) : Number.POSITIVE_INFINITY;
+  arm(state, turn.watch);
 }
 
-/** It was told: the same lease is told no more. */
-export function watchOn(state: CoreState, turn: Turn, now: number): void {
-  const { watch, latestEnd } = turn;
-  if (watch !== undefined && latestEnd !== undefined && now >= holdNears(turn, latestEnd)) watch.holdTold = true;
-  arm(state, turn, Number.POSITIVE_INFINITY);
+/** It was told what had come by now. */
+export function watchOn(state: CoreState, watch: TurnWatch, now: number): void {
+  const { turn, leaseNears } = watch;
+  if (now >= leaseNears) watch.leaseNears = Number.POSITIVE_INFINITY;
+  if (turn.latestEnd !== undefined && now >= holdNears(turn, turn.latestEnd)) watch.holdTold = true;
+  arm(state, watch);
 }
 
-function arm(state: CoreState, turn: Turn, leaseNears: number): void {
-  const { owner, latestEnd, lane } = turn;
-  const tied = owner instanceof Session;
-  let next = leaseNears;
-  if (latestEnd !== undefined) {
-    if (turn.watch?.holdTold !== true) next = Math.min(next, holdNears(turn, latestEnd));
-    else if (tied) next = latestEnd;
-  }
-  // What comes no sooner than the end of the lease comes never, unless somebody renews it: then this is asked again.
-  if (next < (tied ? Number.POSITIVE_INFINITY : lane.due)) {
-    turn.watch ??= new TurnWatch(turn);
-    state.wheel.schedule(turn.watch, next);
-  } else if (turn.watch !== undefined) state.wheel.cancel(turn.watch);
+function arm(state: CoreState, watch: TurnWatch): void {
+  const next = nextMoment(watch);
+  if (next === Number.POSITIVE_INFINITY) state.wheel.cancel(watch);
+  else state.wheel.schedule(watch, next);
+}
+
+function nextMoment({ turn, leaseNears, holdTold }: TurnWatch): number {
+  const { owner, latestEnd } = turn;
+  if (latestEnd === undefined) return leaseNears;
+  if (!holdTold) return Math.min(leaseNears, holdNears(turn, latestEnd));
+  return owner instanceof Session ? latestEnd : leaseNears;
 }
 
 function holdNears(turn: Turn, latestEnd: number): number {

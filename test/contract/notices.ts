@@ -173,6 +173,20 @@ export function notices(set: SetStage): void {
       assert.deepEqual(seen, ['2000 ending k', '3000 lost lease_expired k']);
     });
 
+    it('of a lease and of max_hold, each at its own third', () => {
+      const stage = set({ lease: 900, maxHold: 3_000 });
+      const stream = open(stage.coordinator);
+      const turn = stream.hold();
+      for (let at = 500; at <= 1_500; at += 500) {
+        stage.advance(500);
+        stream.renew([turn]);
+      }
+      assert.deepEqual(
+        told(stream, 1_000, (ms) => stage.advance(ms)),
+        ['500 ending k', '600 ending k', '900 lost lease_expired k'],
+      );
+    });
+
     it('of a lease that max_hold cuts short only max_hold counts', () => {
       const stage = set({ lease: 900, maxHold: 600 });
       const stream = open(stage.coordinator);
