@@ -37,14 +37,13 @@ const LAST_ANSWERS_MS = 1_000;
 /** @throws CommandFailure when it cannot listen; nothing is left running then */
 export async function startSidecar(config: Config, { log, version }: SidecarOptions): Promise<Sidecar> {
   const coordinator = new LocalCoordinator(config.coordinator);
-  const metrics = createMetrics({ coordinator, version, sessions: () => grpc?.sessions ?? 0 });
+  const metrics = createMetrics({ coordinator, version });
   const probe: Probe = { notReady: 'starting' };
   let http: HttpServer | undefined;
-  let grpc: GrpcServer | undefined;
   try {
     // HTTP first: until gRPC listens it says that it is starting.
     http = await listenHttp(config, metrics, probe, log);
-    grpc = await listenGrpc(config, coordinator, metrics, log);
+    const grpc = await listenGrpc(config, coordinator, metrics, log);
     warnBeyondLoopback(config, log);
     probe.notReady = undefined;
     return running({ coordinator, grpc, http, probe, host: tcp(config.server.httpListen).host });
