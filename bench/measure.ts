@@ -11,6 +11,8 @@ export interface Round {
 
 /** What a row measured: one line of the table. */
 export interface Figure {
+  /** The row of the results that it belongs to. Unset: the one that measured it, which has one kind of figures. */
+  readonly row?: string;
   /** What tells it from the other figures of its row. Unset: the row has one figure. */
   readonly part: string | undefined;
   /** One line: what is done, and what is counted. */
@@ -82,8 +84,8 @@ export function judge(measured: number, better: Better, enough: number, aim: num
  * The ratio is that of the two medians, so that it can be checked from the line; its spread is that of the ratios of
  * neighbours, which had the same weather.
  */
-export function lineOf(row: string, figure: Figure): Line {
-  const { outcome, peer, ...told } = figure;
+export function lineOf(measuredBy: string, figure: Figure): Line {
+  const { row = measuredBy, outcome, peer, ...told } = figure;
   if (outcome.is === 'missing') {
     const unmeasured = { value: undefined, peerValue: undefined, ratio: undefined, spread: undefined };
     return { row, ...told, ...unmeasured, peer: missing(outcome.needs, outcome.install), verdict: 'missing' };

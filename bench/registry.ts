@@ -3,8 +3,11 @@ import { core } from './rows/core.js';
 import { expiry } from './rows/expiry.js';
 import { growth } from './rows/growth.js';
 import { memory } from './rows/memory.js';
+import { session } from './rows/session.js';
 import { stuck } from './rows/stuck.js';
 import { unary } from './rows/unary.js';
 
 /** All rows, in the order in which they run. A new row is a file in rows/ and a line here. */
-export const ROWS: ReadonlyMap<string, Row> = new Map(Object.entries({ core, growth, memory, unary, stuck, expiry }));
+export const ROWS: ReadonlyMap<string, Row> = new Map(
+  Object.entries({ core, growth, memory, unary, session, stuck, expiry }),
+);

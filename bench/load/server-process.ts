@@ -7,14 +7,16 @@ import { fileURLToPath } from 'node:url';
 export interface ServerProcess {
   /** host:port */
   readonly address: string;
+  /** Bytes in use, garbage not counted. */
+  bytesInUse(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** The sidecar as people start it, with the built-in settings. */
-export function startSidecar(): Promise<ServerProcess> {
+/** The sidecar as people start it, with the built-in settings but for these, by the names of the environment. */
+export function startSidecar(settings: Readonly<Record<`KEYTURN_${string}`, string>> = {}): Promise<ServerProcess> {
   const script = new URL('../../src/main.js', import.meta.url);
   const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
-  return startServer(script, ['serve', ...ports, '--drain-timeout', '0s']);
+  return startServer(script, ['serve', ...ports, '--drain-timeout', '0s'], settings);
 }
 
 /** grpc-js alone; answers every call with this message. */
@@ -23,12 +25,22 @@ export function startBareServer(answer: Uint8Array): Promise<ServerProcess> {
   return startServer(script, [Buffer.from(answer).toString('base64')]);
 }
 
-/** Both say where they listen in a JSON line with the field `grpc`. */
-async function startServer(script: URL, args: readonly string[]): Promise<ServerProcess> {
+/** grpc-js alone; answers every command of a session with the reply of its kind in this message. */
+export function startBareSessionServer(replies: Uint8Array): Promise<ServerProcess> {
+  const script = new URL('../peers/bare-session-server.js', import.meta.url);
+  return startServer(script, [Buffer.from(replies).toString('base64')]);
+}
+
+/** Each says where it listens in a JSON line with the field `grpc`. */
+async function startServer(script: URL, args: readonly string[], settings: object = {}): Promise<ServerProcess> {
+  const probe = fileURLToPath(new URL('./heap-probe.js', import.meta.url));
   // A profiled row is about its servers.
   const profiling = process.execArgv.filter((flag) => flag.startsWith('--cpu-prof'));
-  const command = [...profiling, fileURLToPath(script), ...args];
-  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], env: ownEnvironment() });
+  const command = [...profiling, '--expose-gc', '--import', probe, fileURLToPath(script), ...args];
+  const child = spawn(process.execPath, command, {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...ownEnvironment(), ...settings },
+  });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   const address = await listening(child);
@@ -37,7 +49,14 @@ async function startServer(script: URL, args: readonly string[]): Promise<Server
     child.kill('SIGTERM');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   };
-  return { address, stop };
+  return { address, bytesInUse: () => askBytes(child), stop };
+}
+
+async function askBytes(child: ChildProcess): Promise<number> {
+  child.send('bytes in use');
+  const [bytes]: unknown[] = await once(child, 'message');
+  if (typeof bytes !== 'number') throw new Error(`the server answered ${String(bytes)}`);
+  return bytes;
 }
 
 /** Somebody's settings for a sidecar are not those that are measured. */
