@@ -63,6 +63,14 @@ export function median(values: readonly number[]): number {
   return (upper + (lower ?? upper)) / 2;
 }
 
+/** The smallest value that at least this share of the values does not exceed. Precondition: at least one value. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+  if (value === undefined) throw new RangeError('a percentile of nothing');
+  return value;
+}
+
 /** The rate of several laps of equal work taken together. Precondition: all above zero. */
 export function harmonicMean(rates: readonly number[]): number {
   return rates.length / rates.reduce((sum, rate) => sum + 1 / rate, 0);

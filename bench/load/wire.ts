@@ -47,7 +47,8 @@ export function newItem(key: string, payload: Uint8Array = NOTHING): NewItem {
   return { key, payload, headers: NO_HEADERS, itemId: '', idempotencyKey: '', delay: undefined };
 }
 
-export function acquire(maxTurns: number): { $case: 'acquire'; value: AcquireRequest } {
+/** @param wait for the first turn */
+export function acquire(maxTurns: number, wait: Duration): { $case: 'acquire'; value: AcquireRequest } {
   const value = {
     queues: [QUEUE],
     key: '',
@@ -55,7 +56,7 @@ export function acquire(maxTurns: number): { $case: 'acquire'; value: AcquireReq
     ticket: '',
     maxTurns,
     maxItemsPerTurn: 1,
-    wait: undefined,
+    wait,
     lease: undefined,
   };
   return { $case: 'acquire', value };
