@@ -8,8 +8,9 @@ import { memory } from './rows/memory.js';
 import { session } from './rows/session.js';
 import { stuck } from './rows/stuck.js';
 import { unary } from './rows/unary.js';
+import { waiting } from './rows/waiting.js';
 
 /** All rows, in the order in which they run. A new row is a file in rows/ and a line here. */
 export const ROWS: ReadonlyMap<string, Row> = new Map(
-  Object.entries({ core, growth, memory, unary, session, handover, dispatch, stuck, expiry }),
+  Object.entries({ core, growth, memory, unary, session, handover, dispatch, stuck, expiry, waiting }),
 );

@@ -1,6 +1,9 @@
 /** A server in a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -12,11 +15,20 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** The sidecar as people start it, with the built-in settings but for these, by the names of the environment. */
-export function startSidecar(settings: Readonly<Record<`KEYTURN_${string}`, string>> = {}): Promise<ServerProcess> {
+/** The sidecar as people start it, with the built-in settings but for these of the policy, by their names in the file. */
+export async function startSidecar(policy: Readonly<Record<string, string | number>> = {}): Promise<ServerProcess> {
   const script = new URL('../../src/main.js', import.meta.url);
-  const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
-  return startServer(script, ['serve', ...ports, '--drain-timeout', '0s'], settings);
+  const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
+  try {
+    // JSON is YAML.
+    const file = join(directory, 'keyturn.yaml');
+    await writeFile(file, JSON.stringify({ default: policy }));
+    const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
+    return await startServer(script, ['serve', '--config', file, ...ports, '--drain-timeout', '0s']);
+  } finally {
+    // It is read at the start only.
+    await rm(directory, { recursive: true });
+  }
 }
 
 /** grpc-js alone; answers every call with this message. */
@@ -32,14 +44,14 @@ export function startBareSessionServer(replies: Uint8Array): Promise<ServerProce
 }
 
 /** Each says where it listens in a JSON line with the field `grpc`. */
-async function startServer(script: URL, args: readonly string[], settings: object = {}): Promise<ServerProcess> {
+async function startServer(script: URL, args: readonly string[]): Promise<ServerProcess> {
   const probe = fileURLToPath(new URL('./heap-probe.js', import.meta.url));
   // A profiled row is about its servers.
   const profiling = process.execArgv.filter((flag) => flag.startsWith('--cpu-prof'));
   const command = [...profiling, '--expose-gc', '--import', probe, fileURLToPath(script), ...args];
   const child = spawn(process.execPath, command, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...ownEnvironment(), ...settings },
+    env: ownEnvironment(),
   });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
