@@ -10,7 +10,7 @@ import type { Clock, Random } from '../clock.js';
 import { KeyturnError } from '../errors.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { Renewals } from '../turns/renewals.js';
-import { GRACE_MS } from '../unary/ask.js';
+import { GRACE_MS } from '../unary/open-calls.js';
 import { commandError } from '../wire/status.js';
 import { fromDuration, toDuration } from '../wire/time.js';
 import type { Turn } from '../words.js';
