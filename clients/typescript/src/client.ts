@@ -126,6 +126,7 @@ export class Keyturn implements Calls {
 
   /** Calls that are open are refused (CANCELLED); then nothing keeps the process alive. Closing twice is fine. */
   async close(): Promise<void> {
+    this.admin.close();
     await this.transport.close();
     this.#disconnect();
   }
