@@ -26,7 +26,8 @@ export async function runUnder<T>(
   handler: (signal: AbortSignal) => T | PromiseLike<T>,
 ): Promise<Ending<T>> {
   const stop = new LinkedAbort([held.signal, ...limits.signals]);
-  const callOff = limits.maxHold === undefined ? undefined : clock.after(limits.maxHold, () => stop.abort(tooLong(limits)));
+  const callOff =
+    limits.maxHold === undefined ? undefined : clock.after(limits.maxHold, () => stop.abort(tooLong(limits)));
   try {
     // Lost before it began (a long wait, a slow process): nothing is started just to be stopped.
     if (held.signal.aborted) return { kind: 'lost', error: lossOf(held.signal) };
