@@ -1,7 +1,7 @@
 /** `@keyturn/client`: the client of Keyturn. */
 export type * from './admin-words.js';
 export type { CallSettings, Calls, HeldTurn, Transport, Turns } from './calls.js';
-export { connect, Keyturn, type KeyturnOptions } from './client.js';
+export { connect, Keyturn } from './client.js';
 export type { Clock } from './clock.js';
 export { type Consumer, ConsumerStoppedError, type StopOptions } from './consume/consumer.js';
 export type { ConsumeOptions, Stage, Trouble, Work, WorkHandler } from './consume/options.js';
@@ -15,6 +15,7 @@ export {
   RetryLater,
 } from './consume/verdict.js';
 export { type ErrorDetails, type FieldViolation, KeyturnError, type TurnLoss, TurnLostError } from './errors.js';
+export type { KeyturnOptions } from './options.js';
 export type { ProducerErrorHandler, ProducerOptions, ProducerResult, SpoolOptions } from './producer/options.js';
 export type { Producer } from './producer/producer.js';
 export { ProducerClosedError, ProducerFullError, ProducerTimeoutError } from './producer/producer-error.js';
