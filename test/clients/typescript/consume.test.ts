@@ -488,14 +488,14 @@ describe('consume', () => {
   });
 
   const WRONG: readonly (readonly [string | readonly string[], ConsumeOptions, RegExp])[] = [
-    [[], {}, /^RangeError: the number of queues is 0; allowed is a whole number from 1 to 100$/],
-    ['', {}, /^TypeError: a queue is ""; needed is a text that is not empty$/],
-    ['q', { concurrency: 0 }, /^RangeError: concurrency is 0; allowed is a whole number from 1 to 10000$/],
-    ['q', { concurrency: 1.5 }, /^RangeError: concurrency is 1.5/],
-    ['q', { maxItemsPerTurn: 1_001 }, /^RangeError: maxItemsPerTurn is 1001/],
-    ['q', { wait: 300_001 }, /^RangeError: wait is 300001; allowed is a number from 100 to 300000$/],
-    ['q', { lease: 1 }, /^RangeError: lease is 1/],
-    ['q', { settleTimeout: 0 }, /^RangeError: settleTimeout is 0/],
+    [[], {}, /^KeyturnError: the number of queues is 0; allowed is a whole number from 1 to 100$/],
+    ['', {}, /^KeyturnError: a queue is ""; needed is a text that is not empty$/],
+    ['q', { concurrency: 0 }, /^KeyturnError: concurrency is 0; allowed is a whole number from 1 to 10000$/],
+    ['q', { concurrency: 1.5 }, /^KeyturnError: concurrency is 1.5/],
+    ['q', { maxItemsPerTurn: 1_001 }, /^KeyturnError: maxItemsPerTurn is 1001/],
+    ['q', { wait: 300_001 }, /^KeyturnError: wait is 300001; allowed is a number from 100 to 300000$/],
+    ['q', { lease: 1 }, /^KeyturnError: lease is 1/],
+    ['q', { settleTimeout: 0 }, /^KeyturnError: settleTimeout is 0/],
   ];
   for (const [queues, options, error] of WRONG) {
     it(`refuses ${JSON.stringify([queues, options])}`, async () => {
