@@ -10,15 +10,18 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY clients/typescript/package.json clients/typescript/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json buf.yaml buf.gen.yaml ./
 COPY proto proto
+COPY clients/typescript clients/typescript
 COPY src src
 RUN npm run build:src
 
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY clients/typescript/package.json clients/typescript/
 RUN npm ci --omit=dev --ignore-scripts
 
 # The image of Node alone takes 230 of the 250 MB. What only builders need goes; it would still be in the layers below,
@@ -34,6 +37,9 @@ WORKDIR /app
 COPY package.json LICENSE ./
 COPY proto proto
 COPY --from=dependencies /app/node_modules node_modules
+# What `@keyturn/client` in there is a link to.
+COPY clients/typescript/package.json clients/typescript/
+COPY --from=build /app/clients/typescript/dist clients/typescript/dist
 COPY --from=build /app/dist/src dist/src
 
 # A container has a loopback of its own, so that what listens only there could be reached by nobody outside of it.

@@ -3,11 +3,12 @@ import { strictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
 import { read, sources, tracked } from './project/repository.js';
 import { checkRooms, runTimeCycles } from './project/rooms.js';
-import { checkNames, checkNoAny, checkPurity, checkSizes } from './project/style.js';
+import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime } from './project/style.js';
 import { checkTraces } from './project/traces.js';
 
 const src = sources('src');
-const all = [...src, ...sources('test'), ...sources('bench')];
+const client = sources('clients/typescript/src');
+const all = [...src, ...client, ...sources('test'), ...sources('bench')];
 
 function nothingWrong(found: readonly string[]): void {
   strictEqual(found.join('\n'), '');
@@ -19,23 +20,27 @@ test('there is something to look at', () => {
 });
 
 test('every room imports only what it may', () => {
-  nothingWrong(checkRooms(src, productionDependencies()));
+  nothingWrong(checkRooms([...src, ...client], productionDependencies()));
 });
 
 test('no cycle of rooms at run time', () => {
-  nothingWrong(runTimeCycles(src));
+  nothingWrong(runTimeCycles([...src, ...client]));
 });
 
 test('the core knows no clock, chance, promise, timer, process or console', () => {
   nothingWrong(checkPurity(src.filter(({ path }) => path.startsWith('src/core/'))));
 });
 
+test('the client knows time and chance by its clock only', () => {
+  nothingWrong(checkTime(client.filter(({ path }) => path !== 'clients/typescript/src/clock.ts')));
+});
+
 test('no any', () => {
   nothingWrong(checkNoAny(all));
 });
 
-test('no file of src has 400 lines', () => {
-  nothingWrong(checkSizes(src));
+test('no file of src or of the client has 400 lines', () => {
+  nothingWrong(checkSizes([...src, ...client]));
 });
 
 test('no file is called utils, common or index', () => {

@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
+import type { DeadLetterView, ItemChoiceCall, Keyturn } from '@keyturn/client';
 import type { Command } from 'commander';
-import type { DeadLetterView } from '../coordinator.js';
-import type { ItemChoiceCall, KeyturnClient } from '../grpc/client.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
@@ -101,12 +100,12 @@ interface Pages {
   readonly next: string;
 }
 
-async function readPages(client: KeyturnClient, { queue, key, limit, pageToken }: ListOptions): Promise<Pages> {
+async function readPages(client: Keyturn, { queue, key, limit, pageToken }: ListOptions): Promise<Pages> {
   const letters: DeadLetterView[] = [];
   let next = pageToken ?? '';
   do {
     const pageSize = Math.min(limit - letters.length, LARGEST_PAGE);
-    const page = await client.listDeadLetters({ queue, key, pageSize, pageToken: next });
+    const page = await client.admin.listDeadLetters({ queue, key, pageSize, pageToken: next });
     letters.push(...page.deadLetters);
     next = page.nextPageToken;
   } while (next !== '' && letters.length < limit);
@@ -137,7 +136,7 @@ function toJson({ item, key, attempts, lastError, diedAt, cause }: DeadLetterVie
 }
 
 async function redrive(options: ChoiceOptions): Promise<number> {
-  const redriven = await withSidecar(options.address, (client) => client.redrive(choiceOf(options)));
+  const redriven = await withSidecar(options.address, (client) => client.admin.redrive(choiceOf(options)));
   process.stdout.write(options.json === true ? `${JSON.stringify({ redriven })}\n` : `${count(redriven)} redriven\n`);
   return EXIT.ok;
 }
@@ -151,7 +150,9 @@ async function discard(options: DiscardOptions): Promise<number> {
       EXIT.usage,
     );
   }
-  const discarded = await withSidecar(options.address, (client) => client.discard(choiceOf(options), waiting === true));
+  const discarded = await withSidecar(options.address, (client) =>
+    client.admin.discard(choiceOf(options), waiting === true),
+  );
   process.stdout.write(
     options.json === true ? `${JSON.stringify({ discarded })}\n` : `${count(discarded)} discarded\n`,
   );

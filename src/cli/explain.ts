@@ -1,5 +1,5 @@
+import type { HolderView, KeyExplanation, LineEntryView } from '@keyturn/client';
 import type { Command } from 'commander';
-import type { HolderView, KeyExplanation, LineEntryView } from '../coordinator.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { type AddressOptions, addressOption, text } from './options.js';
@@ -37,7 +37,7 @@ export function registerExplain(program: Command): void {
 }
 
 async function explain(queue: string, key: string, { address, json }: ExplainOptions): Promise<number> {
-  const told = await withSidecar(address, (client) => client.explainKey(queue, key));
+  const told = await withSidecar(address, (client) => client.admin.explainKey(queue, key));
   process.stdout.write(json === true ? `${JSON.stringify(toJson(queue, key, told))}\n` : toText(queue, key, told));
   return EXIT.ok;
 }

@@ -1,5 +1,5 @@
+import type { QueueInfo } from '@keyturn/client';
 import type { Command } from 'commander';
-import type { QueueInfo } from '../grpc/client.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { type AddressOptions, addressOption } from './options.js';
@@ -33,7 +33,7 @@ export function registerQueues(program: Command): void {
 }
 
 async function listQueues({ address, json }: QueuesOptions): Promise<number> {
-  const queues = await withSidecar(address, (client) => client.listQueues());
+  const queues = await withSidecar(address, (client) => client.admin.listQueues());
   process.stdout.write(json === true ? `${JSON.stringify(queues.map(toJson))}\n` : toText(queues));
   return EXIT.ok;
 }

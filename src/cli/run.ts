@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { type Keyturn, KeyturnError, type Turn, TurnLostError } from '@keyturn/client';
 import type { Command } from 'commander';
-import type { Turn } from '../coordinator.js';
-import { type KeyturnClient, KeyturnError } from '../grpc/client.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
@@ -12,7 +11,6 @@ import { Child, type Ending } from './run/child.js';
 import { Claim, type Claimed } from './run/claim.js';
 import { Forwarding } from './run/forwarding.js';
 import { withSidecar } from './sidecar.js';
-import { TurnKeeper, type TurnLoss } from './turn-keeper.js';
 
 interface RunOptions extends AddressOptions {
   readonly queue: string;
@@ -90,11 +88,11 @@ async function run(command: readonly string[], options: RunOptions): Promise<num
 }
 
 class Run {
-  readonly #client: KeyturnClient;
+  readonly #client: Keyturn;
   readonly #options: RunOptions;
   readonly #forwarding: Forwarding;
 
-  constructor(client: KeyturnClient, options: RunOptions, forwarding: Forwarding) {
+  constructor(client: Keyturn, options: RunOptions, forwarding: Forwarding) {
     this.#client = client;
     this.#options = options;
     this.#forwarding = forwarding;
@@ -105,23 +103,25 @@ class Run {
     const consumerId = consumer ?? `${hostname()}:${process.pid}`;
     const plan = { queue, key, wait, lease, consumerId, ticket: `run-${randomUUID()}` };
     const claimed = await new Claim(this.#client, plan).wait(this.#forwarding.stop);
-    return claimed.kind === 'turn' ? this.#hold(claimed.turn, command) : this.#noTurn(claimed);
+    return claimed.kind === 'turn' ? this.#hold(claimed, command) : this.#noTurn(claimed);
   }
 
-  async #hold(turn: Turn, [command = '', ...args]: readonly string[]): Promise<number> {
-    const keeper = new TurnKeeper(this.#client, turn);
+  async #hold({ turn, askedAt }: Extract<Claimed, { kind: 'turn' }>, words: readonly string[]): Promise<number> {
+    const [command = '', ...args] = words;
+    const held = this.#client.hold(turn, askedAt);
     const environment = { KEYTURN_TOKEN: String(turn.token), KEYTURN_QUEUE: turn.queue, KEYTURN_KEY: turn.key };
     const child = new Child(command, args, { ...process.env, ...environment });
-    keeper.lost.addEventListener('abort', () => this.#stopChild(child, keeper.loss), { once: true });
+    held.signal.addEventListener('abort', () => this.#stopChild(child, held.signal.reason), { once: true });
     this.#forwarding.to(child);
     const ending = await child.ended();
-    keeper.stop();
+    held.release();
     if (ending.kind === 'not_started') warn(ending.why);
-    return keeper.loss === undefined ? this.#settle(turn, ending) : EXIT.turnLost;
+    return held.signal.aborted ? EXIT.turnLost : this.#settle(turn, ending);
   }
 
-  #stopChild(child: Child, loss: TurnLoss | undefined): void {
-    warn(`the turn of ${this.#name} was lost (${loss}): stopping the command`);
+  #stopChild(child: Child, reason: unknown): void {
+    const cause = reason instanceof TurnLostError ? reason.cause : String(reason);
+    warn(`the turn of ${this.#name} was lost (${cause}): stopping the command`);
     child.stop(this.#options.killAfter);
   }
 

@@ -1,16 +1,17 @@
-import { connect, type KeyturnClient, KeyturnError } from '../grpc/client.js';
+import { connect, type Keyturn, KeyturnError } from '@keyturn/client';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
 
 /** Uses the sidecar at an address, and closes the connection whatever happens. Failed calls become {@link CommandFailure}s. */
-export async function withSidecar<T>(address: string, use: (client: KeyturnClient) => Promise<T>): Promise<T> {
-  const client = connect(address);
+export async function withSidecar<T>(address: string, use: (client: Keyturn) => Promise<T>): Promise<T> {
+  // Administration is unary anyhow, and for a single call so is the rest.
+  const client = connect(address, { transport: 'unary' });
   try {
     return await use(client);
   } catch (error) {
     throw commandFailure(error, address);
   } finally {
-    client.close();
+    await client.close();
   }
 }
 

@@ -1,9 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { ItemCall, Keyturn, SubmitResult } from '@keyturn/client';
 import type { Command } from 'commander';
-import type { SubmitResult } from '../coordinator.js';
-import type { ItemCall, KeyturnClient } from '../grpc/client.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
@@ -166,7 +165,7 @@ async function standardInput(): Promise<Uint8Array> {
 }
 
 async function send(
-  client: KeyturnClient,
+  client: Keyturn,
   items: readonly ItemCall[],
   options: SubmitOptions,
 ): Promise<readonly SubmitResult[]> {

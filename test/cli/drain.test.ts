@@ -1,18 +1,18 @@
 /** Contract, section 5: what SIGTERM does, over real gRPC, to a real process. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { connect, type KeyturnClient } from '../../src/grpc/client.js';
+import { connect, type Keyturn } from '@keyturn/client';
 import { healthOf } from './health.js';
 import { ServeProcess } from './serve-process.js';
 
 interface Stage {
   readonly sidecar: ServeProcess;
-  readonly client: KeyturnClient;
+  readonly client: Keyturn;
 }
 
 async function stage(t: TestContext, ...args: string[]): Promise<Stage> {
   const sidecar = await ServeProcess.start(t, args);
-  const client = connect(await sidecar.address('grpc'));
+  const client = connect(await sidecar.address('grpc'), { transport: 'unary' });
   t.after(() => client.close());
   return { sidecar, client };
 }

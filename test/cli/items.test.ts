@@ -95,7 +95,7 @@ describe('commands for people', () => {
       assert.equal(ended.exitCode, 0);
       assert.equal(ended.stdout.split('\n').length, 1_201);
       await command(args, { stdin });
-      const queue = (await sidecar.client.listQueues()).find(({ name }) => name === 's4');
+      const queue = (await sidecar.client.admin.listQueues()).find(({ name }) => name === 's4');
       assert.equal(queue?.waiting, 1_200);
       assert.deepEqual(
         (await take('s4')).slice(0, 2).map(({ itemId, payload }) => [itemId, payload]),
@@ -132,7 +132,7 @@ describe('commands for people', () => {
     it('with a delay is not taken before it has passed', async () => {
       await command(['submit', '--queue', 's5', '--key', 'k', '--payload', 'x', '--delay', '1h']);
       assert.deepEqual(await take('s5'), []);
-      assert.equal((await sidecar.client.explainKey('s5', 'k')).state, 'DELAY');
+      assert.equal((await sidecar.client.admin.explainKey('s5', 'k')).state, 'DELAY');
     });
 
     const wrong: readonly [string, readonly string[], number, RegExp][] = [
@@ -214,7 +214,7 @@ describe('commands for people', () => {
     it('lists them in columns', async () => {
       await sidecar.client.enQueue({ queue: 'listed', key: 'k', lease: 60_000 });
       await sidecar.client.submit({ queue: 'listed', items: [{ key: 'k' }, { key: 'l' }] });
-      await sidecar.client.pauseQueue('listed');
+      await sidecar.client.admin.pauseQueue('listed');
       const { exitCode, stdout } = await command(['queues']);
       assert.equal(exitCode, 0);
       assert.match(stdout, /^QUEUE +LIVE +WAITING +OLDEST +DEAD +PROCESS +BLOCK +READY +DELAY +PARK$/m);
@@ -224,7 +224,7 @@ describe('commands for people', () => {
     it('lists them in JSON, with their policies', async () => {
       await sidecar.client.submit({ queue: 'orders', items: [{ key: 'listed', itemId: 'listed' }] });
       const queues = await json(['queues']);
-      await sidecar.client.discard({ queue: 'orders' }, true);
+      await sidecar.client.admin.discard({ queue: 'orders' }, true);
       assert.ok(Array.isArray(queues));
       const orders: unknown = queues.find((queue) => queue.name === 'orders');
       assert.ok(typeof orders === 'object' && orders !== null && 'policy' in orders);

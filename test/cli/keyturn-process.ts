@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { connect, type KeyturnClient } from '../../src/grpc/client.js';
+import { connect, type Keyturn } from '@keyturn/client';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
@@ -80,7 +80,7 @@ function gather(stream: Readable | null): () => string {
 
 export interface Serving {
   readonly address: string;
-  readonly client: KeyturnClient;
+  readonly client: Keyturn;
   readonly child: ChildProcess;
 }
 
@@ -92,7 +92,7 @@ export async function serve(cleanup: Cleanup, settings = ''): Promise<Serving> {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], env: withoutOwnVariables() });
   cleanup.after(() => stop(child));
   const address = await listening(child.stderr);
-  const client = connect(address);
+  const client = connect(address, { transport: 'unary' });
   cleanup.after(() => client.close());
   return { address, client, child };
 }

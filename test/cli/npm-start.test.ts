@@ -1,13 +1,13 @@
 /** `npm start`: npm passes signals on that the process has got already. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connect } from '../../src/grpc/client.js';
+import { connect } from '@keyturn/client';
 import { read } from '../project/repository.js';
 import { ServeProcess } from './serve-process.js';
 
 test('one Ctrl-C that arrives twice drains, and does not end it now', async (t) => {
   const sidecar = await ServeProcess.start(t, [], { npm_lifecycle_event: 'start' });
-  const client = connect(await sidecar.address('grpc'));
+  const client = connect(await sidecar.address('grpc'), { transport: 'unary' });
   t.after(() => client.close());
   const answer = await client.enQueue({ queue: 'orders', key: 'a', lease: 60_000 });
   assert.ok(answer.decision === 'accept');

@@ -69,11 +69,11 @@ describe('keyturn run', () => {
   }
 
   async function inLine(key: string): Promise<number> {
-    return (await sidecar.client.explainKey('line', key)).waitingCallers;
+    return (await sidecar.client.admin.explainKey('line', key)).waitingCallers;
   }
 
   async function held(key: string): Promise<boolean> {
-    return (await sidecar.client.explainKey('line', key)).holder !== undefined;
+    return (await sidecar.client.admin.explainKey('line', key)).holder !== undefined;
   }
 
   describe('passes on', () => {
@@ -159,7 +159,7 @@ describe('keyturn run', () => {
     const running = await started(t, 'renewed', ['--lease', '300ms'], 'echo ready; sleep 1.5; echo done');
     const other = waiting(t, 'renewed');
     await until('it was renewed past its lease', async () => {
-      return ((await sidecar.client.explainKey('line', 'renewed')).holder?.renewals ?? 0) >= 4;
+      return ((await sidecar.client.admin.explainKey('line', 'renewed')).holder?.renewals ?? 0) >= 4;
     });
     const { exitCode, stdout } = await running.ended;
     assert.deepEqual([exitCode, stdout], [0, 'ready\ndone\n']);
@@ -170,7 +170,7 @@ describe('keyturn run', () => {
     it('stops the command with SIGTERM', async (t: TestContext) => {
       const script = `trap 'echo stopped; exit 0' TERM; ${WAIT_LONG}`;
       const running = await started(t, 'evicted', ['--lease', '300ms'], script);
-      assert.equal((await sidecar.client.evictHolder('line', 'evicted')).evicted, true);
+      assert.equal((await sidecar.client.admin.evictHolder('line', 'evicted')).evicted, true);
       const { exitCode, stdout, stderr } = await running.ended;
       assert.deepEqual([exitCode, stdout], [76, 'ready\nstopped\n']);
       assert.equal(stderr, 'keyturn: the turn of key evicted in queue line was lost (evicted): stopping the command\n');
@@ -179,13 +179,13 @@ describe('keyturn run', () => {
     it('kills a command that does not stop', async (t: TestContext) => {
       const script = `trap '' TERM; ${WAIT_LONG}`;
       const running = await started(t, 'stubborn', ['--lease', '300ms', '--kill-after', '200ms'], script);
-      await sidecar.client.evictHolder('line', 'stubborn');
+      await sidecar.client.admin.evictHolder('line', 'stubborn');
       assert.equal((await running.ended).exitCode, 76);
     });
 
     it('says so even if the command has ended before it was known', async (t: TestContext) => {
       const running = await started(t, 'late', ['--lease', '1h'], 'echo ready; read go');
-      await sidecar.client.evictHolder('line', 'late');
+      await sidecar.client.admin.evictHolder('line', 'late');
       running.child.stdin?.end('go\n');
       const { exitCode, stderr } = await running.ended;
       assert.equal(exitCode, 76);
@@ -215,7 +215,7 @@ describe('keyturn run', () => {
         assert.match(stderr, /^keyturn: no turn of key busy in queue line within (0ms|200ms): 1 before us\. /);
         assert.equal(await inLine('busy'), 0);
       }
-      assert.equal((await sidecar.client.explainKey('line', 'busy')).holder?.consumerId, 'me');
+      assert.equal((await sidecar.client.admin.explainKey('line', 'busy')).holder?.consumerId, 'me');
     });
 
     it('says by whom it was declined', async (t: TestContext) => {

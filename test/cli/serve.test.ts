@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { connect, type KeyturnClient } from '../../src/grpc/client.js';
+import { connect, type Keyturn } from '@keyturn/client';
 import { yamlFile } from '../config/yaml-file.js';
 import { parseExposition, sampleValue } from '../observability/exposition.js';
 import { healthOf } from './health.js';
 import { keyturn, ServeProcess } from './serve-process.js';
 
-function client(t: TestContext, address: string): KeyturnClient {
-  const made = connect(address);
+function client(t: TestContext, address: string): Keyturn {
+  const made = connect(address, { transport: 'unary' });
   t.after(() => made.close());
   return made;
 }

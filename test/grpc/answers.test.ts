@@ -194,7 +194,7 @@ test('ListQueues tells policy and counts', async (t) => {
   const rest = { longestHold: undefined, deadLetters: 5, paused: true };
   const quiet = { ...view, ...rest, policy: BUILT_IN_POLICY, oldestWaiting: undefined, paused: false };
   coordinator.admin.listQueues = () => Promise.resolve([{ ...view, ...rest }, quiet]);
-  const [first, second] = await client.listQueues();
+  const [first, second] = await client.admin.listQueues();
   assert.deepEqual(first, {
     name: 'a',
     policy: { ...policy, waitingPerKey: '3' },
@@ -217,21 +217,21 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
     asked.push(request);
     return ok({ keys, nextPageToken: 'n' });
   };
-  assert.deepEqual(await client.listKeys({ queue: 'q' }), { keys, nextPageToken: 'n' });
-  await client.listKeys({ queue: 'q', state: 'PARK', pageSize: 1_000, pageToken: 'p' });
+  assert.deepEqual(await client.admin.listKeys({ queue: 'q' }), { keys, nextPageToken: 'n' });
+  await client.admin.listKeys({ queue: 'q', state: 'PARK', pageSize: 1_000, pageToken: 'p' });
   assert.deepEqual(asked, [
     { queue: 'q', state: undefined, pageSize: 100, pageToken: '' },
     { queue: 'q', state: 'PARK', pageSize: 1_000, pageToken: 'p' },
   ]);
   for (const view of [explanation, quietExplanation]) {
     coordinator.admin.explainKey = () => ok(view);
-    assert.deepEqual(await client.explainKey('q', 'k'), view);
+    assert.deepEqual(await client.admin.explainKey('q', 'k'), view);
   }
   const eviction = { evicted: true, token: 5, consumerId: 'w', itemsReturned: 3, state: 'READY' } as const;
   coordinator.admin.evictHolder = () => ok(eviction);
-  assert.deepEqual(await client.evictHolder('q', 'k'), eviction);
+  assert.deepEqual(await client.admin.evictHolder('q', 'k'), eviction);
   coordinator.admin.resumeKey = () => ok({ resumed: true, state: 'INIT' });
-  assert.deepEqual(await client.resumeKey('q', 'k'), { resumed: true, state: 'INIT' });
+  assert.deepEqual(await client.admin.resumeKey('q', 'k'), { resumed: true, state: 'INIT' });
 });
 
 const explanation: KeyExplanation = {
@@ -278,11 +278,11 @@ test('PauseQueue, ResumeQueue and SetLimits', async (t) => {
     asked.push([queue, change]);
     return ok({ rate: { perSecond: 2.5, burst: 3 }, maxInFlight: undefined });
   };
-  await client.pauseQueue('q');
-  await client.resumeQueue('q');
-  const limits = await client.setLimits('q', { rate: { perSecond: 2.5, burst: 3 }, maxInFlight: 7 });
-  await client.setLimits('q', { rate: 'none', maxInFlight: 'none' });
-  await client.setLimits('q', { rate: undefined, maxInFlight: undefined });
+  await client.admin.pauseQueue('q');
+  await client.admin.resumeQueue('q');
+  const limits = await client.admin.setLimits('q', { rate: { perSecond: 2.5, burst: 3 }, maxInFlight: 7 });
+  await client.admin.setLimits('q', { rate: 'none', maxInFlight: 'none' });
+  await client.admin.setLimits('q', { rate: undefined, maxInFlight: undefined });
   assert.deepEqual(limits, { rate: { perSecond: 2.5, burst: 3 }, maxInFlight: undefined });
   assert.deepEqual(asked, [
     ['pause', 'q'],
@@ -311,9 +311,9 @@ test('ListDeadLetters, Redrive and Discard', async (t) => {
     asked.push([choice, waiting]);
     return ok(3);
   };
-  assert.deepEqual(await client.listDeadLetters({ queue: 'q', key: '' }), { deadLetters, nextPageToken: '' });
-  assert.equal(await client.redrive({ queue: 'q' }), 2);
-  assert.equal(await client.discard({ queue: 'q', key: 'k', itemIds: ['i'] }, true), 3);
+  assert.deepEqual(await client.admin.listDeadLetters({ queue: 'q', key: '' }), { deadLetters, nextPageToken: '' });
+  assert.equal(await client.admin.redrive({ queue: 'q' }), 2);
+  assert.equal(await client.admin.discard({ queue: 'q', key: 'k', itemIds: ['i'] }, true), 3);
   assert.deepEqual(asked, [
     { queue: 'q', key: '', pageSize: 100, pageToken: '' },
     { queue: 'q', key: undefined, itemIds: [] },

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { connect, KeyturnError } from '@keyturn/client';
 import type { EnQueueAnswer, Turn } from '../../src/coordinator.js';
-import { connect, KeyturnError } from '../../src/grpc/client.js';
 import { type Event, EventKind } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { EnQueueRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { deferred } from '../support/deferred.js';
@@ -41,7 +41,7 @@ test('EnQueue and DeQueue: a turn, a wait, a hand-over', async (t) => {
 
 async function untilWaiting(client: ReturnType<typeof connect>, count: number): Promise<void> {
   for (;;) {
-    const { waitingCallers } = await client.explainKey('q', 'k');
+    const { waitingCallers } = await client.admin.explainKey('q', 'k');
     if (waitingCallers === count) return;
   }
 }
@@ -55,12 +55,12 @@ test('a ticket keeps its place, repeats its turn, and gives it up', async (t) =>
   const turn = turnOf(await client.enQueue(mine));
   assert.equal(turnOf(await client.enQueue(mine)).token, turn.token);
   assert.deepEqual(await client.deQueue({ queue: 'q', key: 'k', ticket: 't1' }), { promoted: false, waiting: 0 });
-  assert.equal((await client.explainKey('q', 'k')).state, 'INIT');
+  assert.equal((await client.admin.explainKey('q', 'k')).state, 'INIT');
 });
 
 test('the same ticket from two connections at once: the newer waits, the older gets BLOCK', async (t) => {
   const { client, address } = await sidecar(t);
-  const other = connect(address);
+  const other = connect(address, { transport: 'unary' });
   t.after(() => other.close());
   const holder = turnOf(await client.enQueue({ queue: 'q', key: 'k' }));
   const mine = { queue: 'q', key: 'k', ticket: 't1', wait: 60_000 };
@@ -175,14 +175,14 @@ test('Nack: retry, release, dead letter; Redrive and Discard', async (t) => {
   assert.ok(retried.retryAt !== undefined && retried.deadLettered === 0);
   assert.deepEqual(await nack({ kind: 'release' }), { retryAt: undefined, deadLettered: 0 });
   assert.deepEqual(await nack({ kind: 'dead_letter', error: 'hopeless' }), { retryAt: undefined, deadLettered: 1 });
-  const { deadLetters } = await client.listDeadLetters({ queue: 'q', key: 'k' });
+  const { deadLetters } = await client.admin.listDeadLetters({ queue: 'q', key: 'k' });
   assert.deepEqual(
     deadLetters.map(({ key, attempts, lastError, cause, item }) => [key, attempts, lastError, cause, item.itemId]),
     [['k', 2, 'hopeless', 'refused', 'i']],
   );
-  assert.equal(await client.redrive({ queue: 'q', itemIds: ['i'] }), 1);
+  assert.equal(await client.admin.redrive({ queue: 'q', itemIds: ['i'] }), 1);
   assert.equal((await client.awaitItem({ queue: 'q', itemId: 'i' })).state, 'waiting');
-  assert.equal(await client.discard({ queue: 'q' }, true), 1);
+  assert.equal(await client.admin.discard({ queue: 'q' }, true), 1);
   assert.equal((await client.awaitItem({ queue: 'q', itemId: 'i' })).state, 'discarded');
 });
 
@@ -218,31 +218,31 @@ test('an answer of Acquire stays within what clients accept, with the rest for t
 test('AdminService: list, explain, evict, pause, resume, limits', async (t) => {
   const { client } = await sidecar(t);
   const turn = turnOf(await client.enQueue({ queue: 'q', key: 'k', consumerId: 'w1' }));
-  const [queue] = await client.listQueues();
+  const [queue] = await client.admin.listQueues();
   assert.ok(queue);
   assert.deepEqual([queue.name, queue.liveTurns, queue.paused, queue.states.PROCESS], ['q', 1, false, 1]);
-  const { keys } = await client.listKeys({ queue: 'q' });
+  const { keys } = await client.admin.listKeys({ queue: 'q' });
   assert.deepEqual(
     keys.map(({ key, state, consumerId }) => [key, state, consumerId]),
     [['k', 'PROCESS', 'w1']],
   );
-  const { holder } = await client.explainKey('q', 'k');
+  const { holder } = await client.admin.explainKey('q', 'k');
   assert.deepEqual([holder?.consumerId, holder?.token], ['w1', turn.token]);
-  const evicted = await client.evictHolder('q', 'k');
+  const evicted = await client.admin.evictHolder('q', 'k');
   assert.deepEqual([evicted.evicted, evicted.token, evicted.consumerId], [true, turn.token, 'w1']);
-  await client.pauseQueue('q');
+  await client.admin.pauseQueue('q');
   assert.equal((await client.enQueue({ queue: 'q', key: 'k', wait: 0 })).decision, 'block');
-  await client.resumeQueue('q');
-  const limits = await client.setLimits('q', { rate: { perSecond: 5, burst: 2 }, maxInFlight: 1 });
+  await client.admin.resumeQueue('q');
+  const limits = await client.admin.setLimits('q', { rate: { perSecond: 5, burst: 2 }, maxInFlight: 1 });
   assert.deepEqual(limits, { rate: { perSecond: 5, burst: 2 }, maxInFlight: 1 });
-  const without = await client.setLimits('q', { rate: 'none', maxInFlight: 'none' });
+  const without = await client.admin.setLimits('q', { rate: 'none', maxInFlight: 'none' });
   assert.deepEqual(without, { rate: undefined, maxInFlight: undefined });
-  assert.deepEqual(await client.resumeKey('q', 'k'), { resumed: false, state: 'INIT' });
+  assert.deepEqual(await client.admin.resumeKey('q', 'k'), { resumed: false, state: 'INIT' });
 });
 
 test('WatchEvents tells what happens in a queue', async (t) => {
   const { client, rawAdmin } = await sidecar(t);
-  await client.setLimits('q', { rate: undefined, maxInFlight: undefined });
+  await client.admin.setLimits('q', { rate: undefined, maxInFlight: undefined });
   const stream = rawAdmin.watchEvents({ queue: 'q', key: 'k' });
   const seen: Event[] = [];
   const settled = deferred();

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type CallSettings, type Keyturn, KeyturnError } from '@keyturn/client';
 import type { LossCause, Turn } from '../../src/coordinator.js';
-import { type CallSettings, type KeyturnClient, KeyturnError } from '../../src/grpc/client.js';
 import type { LocalCoordinator } from '../../src/local/coordinator.js';
 import { deferred } from '../support/deferred.js';
 import { type LocalSettings, localCoordinator } from '../support/local-coordinator.js';
@@ -44,13 +44,13 @@ async function isFull(answer: Promise<unknown>, reason: 'QUEUE_FULL' | 'LIMIT' |
   assert.ok(error.details.retryAfter !== undefined);
 }
 
-async function take(client: KeyturnClient, key = 'k', lease?: number): Promise<Turn> {
+async function take(client: Keyturn, key = 'k', lease?: number): Promise<Turn> {
   const answer = await client.enQueue({ queue: 'q', key, lease });
   assert.ok(answer.decision === 'accept');
   return answer.turn;
 }
 
-async function takeItem(client: KeyturnClient): Promise<Turn> {
+async function takeItem(client: Keyturn): Promise<Turn> {
   await client.submit({ queue: 'q', items: [{ key: 'k', itemId: 'i' }] });
   const { deliveries } = await client.acquire({ queues: ['q'] });
   assert.ok(deliveries[0]);
@@ -113,7 +113,7 @@ test('TURN_LOST: after the lease, and nothing is changed by it', async (t) => {
 test('TURN_LOST: EVICTED', async (t) => {
   const { client } = await sidecar(t);
   const turn = await take(client);
-  await client.evictHolder('q', 'k');
+  await client.admin.evictHolder('q', 'k');
   await isLost(client.deQueue({ ...turn }), 'EVICTED');
 });
 
@@ -141,7 +141,7 @@ test('QUEUE_FULL accepts nothing of the batch', async (t) => {
   const { client } = await sidecar(t, { policy: { maxWaiting: 2 } });
   await client.submit({ queue: 'q', items: [{ key: 'a' }] });
   await isFull(client.submit({ queue: 'q', items: [{ key: 'b' }, { key: 'c' }] }), 'QUEUE_FULL');
-  const [queue] = await client.listQueues();
+  const [queue] = await client.admin.listQueues();
   assert.equal(queue?.waiting, 1);
 });
 
@@ -217,7 +217,7 @@ test('LIMIT: watchers', async (t) => {
   const stream = rawAdmin.watchEvents({ queue: 'q' });
   stream.on('error', () => {}); // Cancelled below.
   await once(stream, 'metadata');
-  await isFull(client.watchEvents('q').next(), 'LIMIT');
+  await isFull(client.admin.watchEvents('q').next(), 'LIMIT');
   stream.cancel();
 });
 
@@ -240,17 +240,17 @@ test('NO_SUCH_QUEUE for every call when queues are not made on first use', async
     client.ack(ref),
     client.nack({ ...ref, kind: 'retry' }),
     client.awaitItem({ queue: 'q', itemId: 'i' }),
-    client.listKeys({ queue: 'q' }),
-    client.explainKey('q', 'k'),
-    client.evictHolder('q', 'k'),
-    client.resumeKey('q', 'k'),
-    client.pauseQueue('q'),
-    client.resumeQueue('q'),
-    client.setLimits('q', { rate: undefined, maxInFlight: 1 }),
-    client.listDeadLetters({ queue: 'q' }),
-    client.redrive({ queue: 'q' }),
-    client.discard({ queue: 'q' }, true),
-    client.watchEvents('q').next(),
+    client.admin.listKeys({ queue: 'q' }),
+    client.admin.explainKey('q', 'k'),
+    client.admin.evictHolder('q', 'k'),
+    client.admin.resumeKey('q', 'k'),
+    client.admin.pauseQueue('q'),
+    client.admin.resumeQueue('q'),
+    client.admin.setLimits('q', { rate: undefined, maxInFlight: 1 }),
+    client.admin.listDeadLetters({ queue: 'q' }),
+    client.admin.redrive({ queue: 'q' }),
+    client.admin.discard({ queue: 'q' }, true),
+    client.admin.watchEvents('q').next(),
   ];
   for (const call of calls) {
     const error = await refused(call);
@@ -270,7 +270,7 @@ test('a place that is given up from elsewhere is CANCELLED for the call that wai
   await take(client);
   const waiting = refused(client.enQueue({ queue: 'q', key: 'k', ticket: 't', wait: 60_000 }));
   for (;;) {
-    if ((await client.explainKey('q', 'k')).waitingCallers === 1) break;
+    if ((await client.admin.explainKey('q', 'k')).waitingCallers === 1) break;
   }
   await client.deQueue({ queue: 'q', key: 'k', ticket: 't' });
   const error = await waiting;
@@ -280,6 +280,6 @@ test('a place that is given up from elsewhere is CANCELLED for the call that wai
 test('a page_token that is not ours is a bad request', async (t) => {
   const { client } = await sidecar(t);
   await take(client);
-  await isBadRequest(client.listKeys({ queue: 'q', pageToken: 'not ours' }), 'page_token');
-  await isBadRequest(client.listDeadLetters({ queue: 'q', pageToken: 'not ours' }), 'page_token');
+  await isBadRequest(client.admin.listKeys({ queue: 'q', pageToken: 'not ours' }), 'page_token');
+  await isBadRequest(client.admin.listDeadLetters({ queue: 'q', pageToken: 'not ours' }), 'page_token');
 });

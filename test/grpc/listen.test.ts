@@ -29,7 +29,7 @@ for (const listen of ['127.0.0.1:0', 'localhost:0', '0.0.0.0:0', ...(v6 ? ['[::1
   test(`${listen} gives a real port that a client reaches`, async (t) => {
     const { address, client } = await startSidecar(t, serving(), { listen });
     assert.match(address, /:[1-9]\d*$/);
-    assert.deepEqual(await client.listQueues(), []);
+    assert.deepEqual(await client.admin.listQueues(), []);
   });
 }
 
@@ -62,7 +62,7 @@ test('a Unix socket is for the owner and the group, and gone after a stop', asyn
     const { address, client, server } = await startSidecar(t, serving(), { listen: `unix:${path}` });
     assert.equal(address, `unix:${path}`);
     assert.equal(lstatSync(path).mode & 0o777, 0o660);
-    assert.deepEqual(await client.listQueues(), []);
+    assert.deepEqual(await client.admin.listQueues(), []);
     if (stop === 'stop') await server.stop(1_000);
     else server.forceStop();
     assert.equal(existsSync(path), false, stop);
@@ -88,7 +88,7 @@ test('a socket file that a killed process left is replaced', async (t) => {
   await once(spawn(process.execPath, ['-e', script]), 'exit');
   assert.ok(lstatSync(path).isSocket());
   const { client } = await startSidecar(t, serving(), { listen: `unix:${path}` });
-  assert.deepEqual(await client.listQueues(), []);
+  assert.deepEqual(await client.admin.listQueues(), []);
 });
 
 test('a socket that somebody answers on is left alone', async (t) => {

@@ -1,8 +1,8 @@
 /** The contract's error table: every refusal of the port becomes exactly its status, reason and details. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { KeyturnError } from '@keyturn/client';
 import type { LossCause, Refusal } from '../../src/coordinator.js';
-import { KeyturnError } from '../../src/grpc/client.js';
 import { DeQueueRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { call, message, startSidecar } from '../support/sidecar.js';
 import { type Failure, failureOf } from './errors.js';
@@ -160,7 +160,7 @@ test('our client gives code, reason and details of an error', async (t) => {
 test('our client says UNAVAILABLE when nobody listens', async (t) => {
   const { client, server } = await startSidecar(t, new FakeCoordinator());
   await server.stop(0);
-  await assert.rejects(client.listQueues(), (error) => {
+  await assert.rejects(client.admin.listQueues(), (error) => {
     assert.ok(error instanceof KeyturnError);
     assert.deepEqual([error.code, error.reason], ['UNAVAILABLE', '']);
     return true;

@@ -55,7 +55,7 @@ async function watched(t: TestContext) {
 
 test('events of every kind arrive in order, with what the reader missed', async (t) => {
   const { client, started, buffer, stopped } = await watched(t);
-  const reader = client.watchEvents('q', 'k');
+  const reader = client.admin.watchEvents('q', 'k');
   const first = reader.next();
   const watcher = await started.promise;
   assert.deepEqual(buffer.asked, { queue: 'q', key: 'k' });

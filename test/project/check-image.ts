@@ -51,7 +51,7 @@ function copyInto(folder: string, { from, sources, target }: Copy): void {
   for (const source of sources) {
     const isFolder = statSync(fullPath(source, from)).isDirectory();
     const to = isFolder ? join(folder, target) : join(folder, target, posix.basename(source));
-    if (from !== undefined) cpSync(fullPath(source, from), to, { recursive: true });
+    if (from !== undefined) cpSync(fullPath(source, from), to, { recursive: true, verbatimSymlinks: true });
     else for (const path of contextFiles(source)) copyFile(path, join(to, path.slice(source.length)));
   }
 }

@@ -3,7 +3,7 @@ import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkRooms, runTimeCycles } from './rooms.js';
 
-const PRODUCTION = ['@grpc/grpc-js', 'commander', 'lru-cache', 'yaml'];
+const PRODUCTION = ['@grpc/grpc-js', '@keyturn/client', 'commander', 'lru-cache', 'yaml'];
 
 function check(path: string, text: string): string {
   return checkRooms([{ path, text }], PRODUCTION).join('\n');
@@ -19,6 +19,12 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ['src/local/loop.ts', "import { hrtime } from 'node:process';\nimport { Core } from '../core/core.js';"],
   ['src/grpc/convert-time.ts', "import type { Duration } from './gen/google/protobuf/duration.js';"],
   ['src/grpc/server.ts', "import { Server } from '@grpc/grpc-js';"],
+  ['src/cli/run.ts', "import { connect } from '@keyturn/client';"],
+  ['clients/typescript/src/wire/time.ts', "import type { Duration } from '../gen/google/protobuf/duration.js';"],
+  [
+    'clients/typescript/src/channel.ts',
+    "import { Channel } from '@grpc/grpc-js';\nimport { hrtime } from 'node:process';",
+  ],
   ['src/config/config.ts', "import { DEFAULT_LIMITS } from '../core/limits.js';"],
   [
     'src/http/server.ts',
@@ -55,6 +61,24 @@ const REFUSED: readonly (readonly [string, string, RegExp])[] = [
     "import type { Queue } from '../core/queue.js';",
     /observability may not import core/,
   ],
+  ['src/grpc/server.ts', "import { connect } from '@keyturn/client';", /only cli may import @keyturn\/client/],
+  ['src/cli/run.ts', "import { Held } from '@keyturn/client/internal/turns/held-turn';", /by that name/],
+  [
+    'src/cli/run.ts',
+    "import { Held } from '../../clients/typescript/src/turns/held-turn.js';",
+    /may not import client/,
+  ],
+  [
+    'clients/typescript/src/client.ts',
+    "import type { Turn } from '../../../src/coordinator.js';",
+    /client may not import port/,
+  ],
+  [
+    'clients/typescript/src/client.ts',
+    "import type { Turn } from './gen/keyturn/v1/coordinator.js';",
+    /generated code stops/,
+  ],
+  ['clients/typescript/src/client.ts', "import { parse } from 'yaml';", /client may not import yaml/],
   ['src/utils/strings.ts', '', /stands in no room/],
   ['src/grpc/server.ts', "import { join } from '../strings.js';", /src\/strings.ts stands in no room/],
 ];

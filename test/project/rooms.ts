@@ -3,8 +3,24 @@ import { posix } from 'node:path';
 import type { TextFile } from './repository.js';
 import { type Import, sourceWords } from './source-words.js';
 
-const ROOMS = ['main', 'cli', 'config', 'port', 'core', 'local', 'grpc', 'gen', 'http', 'observability'] as const;
+const ROOMS = [
+  'main',
+  'cli',
+  'config',
+  'port',
+  'core',
+  'local',
+  'grpc',
+  'gen',
+  'http',
+  'observability',
+  'client',
+  'client_gen',
+] as const;
 export type Room = (typeof ROOMS)[number];
+
+/** Rooms that are not called as the folder below `src/` in which they stand. */
+const NOT_FOLDERS: ReadonlySet<Room> = new Set(['main', 'port', 'gen', 'client', 'client_gen']);
 
 interface Rule {
   /** Besides itself. */
@@ -24,22 +40,32 @@ const RULES: Readonly<Record<Room, Rule>> = {
   gen: { rooms: [], packages: 'any' },
   http: { rooms: ['port'], packages: ['node:'] },
   observability: { rooms: ['port'], packages: 'any' },
+  // A package of its own, which knows nothing of the sidecar but its proto.
+  client: { rooms: ['client_gen'], packages: ['node:', '@grpc/grpc-js'] },
+  client_gen: { rooms: [], packages: ['@bufbuild/protobuf', '@grpc/grpc-js'] },
 };
 
 /** Configuration knows the words and the built-in values of the core, not its machine. */
 const CORE_FOR_CONFIG = ['src/core/limits.ts', 'src/core/model.ts', 'src/core/policy.ts', 'src/core/settings.ts'];
 
-/** Generated types stop here: what checks and converts, the services, what starts them, the client. */
+/** Generated types stop here: what checks and converts, the services, what starts them; the client's transports. */
 const MAY_SEE_GENERATED =
-  /^src\/grpc\/(convert(-[a-z]+)?|client(-[a-z]+)?|[a-z]+-service|session(-[a-z]+)?|watch-events|server|status|validate)\.ts$/;
+  /^(src\/grpc\/(convert(-[a-z]+)?|[a-z]+-service|session(-[a-z]+)?|watch-events|server|status|validate)|clients\/typescript\/src\/(wire|unary|session)\/[a-z-]+)\.ts$/;
 
-/** @returns the room of a file below `src/`, or undefined when it stands in none */
+/** The client's own package, by its name: for the commands, which are made of it. */
+const CLIENT_PACKAGE = '@keyturn/client';
+/** Where it stands. */
+const CLIENT = 'clients/typescript/src/';
+
+/** @returns the room of a file below `src/` or the client's, or undefined when it stands in none */
 export function roomOf(path: string): Room | undefined {
   if (path === 'src/main.ts') return 'main';
   if (path === 'src/coordinator.ts') return 'port';
   if (path.startsWith('src/grpc/gen/')) return 'gen';
+  if (path.startsWith(`${CLIENT}gen/`)) return 'client_gen';
+  if (path.startsWith(CLIENT)) return 'client';
   const folder = path.match(/^src\/([a-z]+)\//)?.[1];
-  return ROOMS.find((room) => room === folder && room !== 'main' && room !== 'port' && room !== 'gen');
+  return ROOMS.find((room) => room === folder && !NOT_FOLDERS.has(room));
 }
 
 /** @returns what is wrong, one sentence each */
@@ -66,14 +92,18 @@ function checkFile(from: string, room: Room, target: string): string | undefined
   if (there !== room && !RULES[room].rooms.includes(there)) return `${room} may not import ${there} (${target})`;
   if (room === 'config' && there === 'core' && !CORE_FOR_CONFIG.includes(target))
     return `config may import only the words and built-in values of core, not ${target}`;
-  if (there === 'gen' && room === 'grpc' && !MAY_SEE_GENERATED.test(from))
-    return `generated code stops at the conversion, the services and the client; this is none of them`;
+  const isGenerated = (there === 'gen' && room === 'grpc') || (there === 'client_gen' && room === 'client');
+  if (isGenerated && !MAY_SEE_GENERATED.test(from))
+    return `generated code stops at the conversion, the services and the transports; this is none of them`;
   return undefined;
 }
 
 function checkPackage(room: Room, specifier: string, production: readonly string[]): string | undefined {
   const { packages } = RULES[room];
   const name = packageOf(specifier);
+  // What is not public of it is there for its own tests.
+  if (name === CLIENT_PACKAGE && (room !== 'cli' || specifier !== CLIENT_PACKAGE))
+    return `only cli may import ${CLIENT_PACKAGE}, by that name; this is ${specifier} in ${room}`;
   if (packages !== 'any') return packages.includes(name) ? undefined : `${room} may not import ${specifier}`;
   if (name === 'node:' || production.includes(name)) return undefined;
   return `${specifier} is not among the production dependencies`;

@@ -1,7 +1,7 @@
 /** The checks of style see what they should, and nothing else. */
 import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkNames, checkNoAny, checkPurity, checkSizes } from './style.js';
+import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime } from './style.js';
 
 const IMPURE: readonly (readonly [string, RegExp])[] = [
   ['const now = Date.now();', /no Date$/],
@@ -36,6 +36,14 @@ for (const text of PURE) {
   test(`fine in the core: ${text}`, () => deepStrictEqual(checkPurity([{ path: 'src/core/lane.ts', text }]), []));
 }
 
+test('the client reads no clock and draws no number by itself', () => {
+  const found = (text: string) => checkTime([{ path: 'clients/typescript/src/client.ts', text }]).join('\n');
+  match(found('\nconst now = Date.now();'), /client\.ts:2: Date stands in clock\.ts only/);
+  match(found('setTimeout(() => 1, 1);'), /setTimeout stands/);
+  match(found('const die = Math.random();'), /Math\.random stands/);
+  deepStrictEqual(found('clock.after(1, random); // no setTimeout'), '');
+});
+
 test('any is found as a type, not as a name or a word in a string', () => {
   const found = (text: string) => checkNoAny([{ path: 'src/cli/run.ts', text }]);
   match(found('let x: any;').join(), /^src\/cli\/run\.ts:1: any /);
@@ -53,5 +61,9 @@ test('a file of 400 lines is too long', () => {
 test('names that say nothing', () => {
   const bad = ['src/utils/a.ts', 'src/core/common.ts', 'src/core/index.ts', 'test/support/helpers.test.ts'];
   strictEqual(checkNames(bad).length, bad.length);
-  deepStrictEqual(checkNames(['src/core/link.ts', 'src/core/indexes.ts', 'src/grpc/utf8.ts']), []);
+  strictEqual(checkNames(['clients/typescript/src/session/index.ts']).length, 1);
+  deepStrictEqual(
+    checkNames(['clients/typescript/src/index.ts', 'src/core/link.ts', 'src/core/indexes.ts', 'src/grpc/utf8.ts']),
+    [],
+  );
 });

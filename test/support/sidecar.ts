@@ -8,9 +8,9 @@ import {
   Metadata,
   type ServiceError,
 } from '@grpc/grpc-js';
+import { connect, type Keyturn } from '@keyturn/client';
 import type { Coordinator, Limits } from '../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../src/core/limits.js';
-import { connect, type KeyturnClient } from '../../src/grpc/client.js';
 import { AdminServiceClient } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { CoordinatorServiceClient } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js';
@@ -31,7 +31,7 @@ export interface Sidecar {
   readonly server: GrpcServer;
   readonly address: string;
   /** Our own client, in the words of the port. */
-  readonly client: KeyturnClient;
+  readonly client: Keyturn;
   /** The generated clients: what a stranger sends and gets. */
   readonly raw: CoordinatorServiceClient;
   readonly rawAdmin: AdminServiceClient;
@@ -67,7 +67,7 @@ export async function startSidecar(
   });
   t.after(() => server.forceStop());
   const { address } = server;
-  const client = connect(address);
+  const client = connect(address, { transport: 'unary' });
   t.after(() => client.close());
   const { raw, rawAdmin } = rawClients(t, address);
   return { server, address, client, raw, rawAdmin, observed, log };

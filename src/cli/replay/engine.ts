@@ -1,8 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Turn } from '../../coordinator.js';
-import { type KeyturnClient, KeyturnError } from '../../grpc/client.js';
-import { TurnKeeper } from '../turn-keeper.js';
+import { type Keyturn, KeyturnError, type Turn } from '@keyturn/client';
 import type { Line } from './lines.js';
 import { Patience } from './patience.js';
 import { Tally } from './tally.js';
@@ -43,7 +41,7 @@ export class Engine {
   #failure: unknown;
 
   constructor(
-    readonly client: KeyturnClient,
+    readonly client: Keyturn,
     readonly plan: ReplayPlan,
     source: LineSource,
     stop: AbortSignal,
@@ -106,16 +104,16 @@ export class Engine {
 
   /** The work on one line under its turn, as its worker sees it. Long work renews the turn. */
   async work(turn: Turn, sequence: number): Promise<Worked> {
-    const keeper = new TurnKeeper(this.client, turn);
+    const held = this.client.hold(turn, this.client.clock.now());
     this.tally.ledger.start(turn.key, sequence);
     try {
-      await pause(this.plan.work, AbortSignal.any([this.halted, keeper.lost]));
+      await pause(this.plan.work, AbortSignal.any([this.halted, held.signal]));
     } finally {
       this.tally.ledger.end(turn.key);
-      keeper.stop();
+      held.release();
     }
-    if (keeper.loss !== undefined) this.tally.lose();
-    if (keeper.loss !== undefined) return 'lost';
+    if (held.signal.aborted) this.tally.lose();
+    if (held.signal.aborted) return 'lost';
     return this.halted.aborted ? 'stopped' : 'done';
   }
 

@@ -1,4 +1,4 @@
-import type { EnQueueAnswer, Turn } from '../../coordinator.js';
+import type { EnQueueAnswer, Turn } from '@keyturn/client';
 import { type Engine, pause, type TakenLine } from './engine.js';
 
 /** How long one call waits for its turn, ms. The ticket keeps the place between two calls. */

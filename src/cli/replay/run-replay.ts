@@ -1,4 +1,4 @@
-import type { KeyturnClient } from '../../grpc/client.js';
+import type { Keyturn } from '@keyturn/client';
 import { Engine, type LineSource, type ReplayPlan } from './engine.js';
 import { EnQueueMode } from './enqueue-mode.js';
 import { SubmitMode } from './submit-mode.js';
@@ -34,7 +34,7 @@ export interface ReplayOutcome {
  * taken and all turns and places are given back; the outcome tells of what was done until then.
  */
 export async function runReplay(
-  client: KeyturnClient,
+  client: Keyturn,
   mode: Mode,
   plan: ReplayPlan,
   source: LineSource,

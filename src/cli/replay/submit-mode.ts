@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { setMaxListeners } from 'node:events';
-import type { Delivery, SubmitResult } from '../../coordinator.js';
+import type { Delivery, SubmitResult } from '@keyturn/client';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
 import type { Engine, TakenLine, Worked } from './engine.js';
@@ -174,7 +174,7 @@ export class SubmitMode {
     try {
       for (let from = 0; from < ids.length; from += IDS_PER_DISCARD) {
         const itemIds = ids.slice(from, from + IDS_PER_DISCARD);
-        await patience.call(() => client.discard({ queue: plan.queue, itemIds }, true));
+        await patience.call(() => client.admin.discard({ queue: plan.queue, itemIds }, true));
       }
     } catch (error) {
       this.#engine.fail(error);

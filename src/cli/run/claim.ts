@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EnQueueAnswer, Turn } from '../../coordinator.js';
-import type { KeyturnClient } from '../../grpc/client.js';
+import type { Calls, Clock, EnQueueAnswer, Turn } from '@keyturn/client';
 import { isAway } from '../sidecar.js';
 
 /** How long one call waits, ms; the ticket keeps the place between two calls. */
@@ -20,10 +19,13 @@ export interface ClaimPlan {
   readonly wait: number | undefined;
 }
 
+type Claimant = Pick<Calls, 'enQueue' | 'deQueue'> & { readonly clock: Clock };
+
 type Declined = Extract<EnQueueAnswer, { decision: 'decline' }>;
 
 export type Claimed =
-  | { readonly kind: 'turn'; readonly turn: Turn }
+  /** `askedAt`: the client's clock when the call was sent that brought it. */
+  | { readonly kind: 'turn'; readonly turn: Turn; readonly askedAt: number }
   | { readonly kind: 'declined'; readonly answer: Declined }
   /** The wait ended first. `ahead`: how many still stand before us. */
   | { readonly kind: 'too_late'; readonly ahead: number }
@@ -31,15 +33,15 @@ export type Claimed =
 
 /** Waits in the line of a key, in one place however many calls it takes, until there is a decision or the wait ends. */
 export class Claim {
-  readonly #client: Pick<KeyturnClient, 'enQueue' | 'deQueue'>;
+  readonly #client: Claimant;
   readonly #plan: ClaimPlan;
   readonly #until: number;
   #lastAnswer: number | undefined;
 
-  constructor(client: Pick<KeyturnClient, 'enQueue' | 'deQueue'>, plan: ClaimPlan) {
+  constructor(client: Claimant, plan: ClaimPlan) {
     this.#client = client;
     this.#plan = plan;
-    this.#until = performance.now() + (plan.wait ?? Infinity);
+    this.#until = client.clock.now() + (plan.wait ?? Infinity);
   }
 
   /** When it ends without a decision, the place (or a turn that came at the last moment) is given up. */
@@ -51,13 +53,13 @@ export class Claim {
 
   async #decide(stop: AbortSignal): Promise<Claimed> {
     for (;;) {
-      const asked = performance.now();
+      const asked = this.#client.clock.now();
       const answer = await this.#ask(stop);
       // Also when the answer is ACCEPT: no command is started just to be stopped.
       if (stop.aborted) return { kind: 'stopped' };
-      if (answer?.decision === 'accept') return { kind: 'turn', turn: answer.turn };
+      if (answer?.decision === 'accept') return { kind: 'turn', turn: answer.turn, askedAt: asked };
       if (answer?.decision === 'decline') return { kind: 'declined', answer };
-      if (performance.now() >= this.#until) return { kind: 'too_late', ahead: answer?.ahead ?? 0 };
+      if (this.#client.clock.now() >= this.#until) return { kind: 'too_late', ahead: answer?.ahead ?? 0 };
       await this.#pause(asked, stop);
     }
   }
@@ -65,11 +67,11 @@ export class Claim {
   /** Unset: no answer, for now. */
   async #ask(stop: AbortSignal): Promise<EnQueueAnswer | undefined> {
     const { queue, key, consumerId, ticket, lease } = this.#plan;
-    const wait = Math.ceil(Math.max(0, Math.min(this.#until - performance.now(), LONGEST_CALL)));
+    const wait = Math.ceil(Math.max(0, Math.min(this.#until - this.#client.clock.now(), LONGEST_CALL)));
     try {
       const call = { queue, key, consumerId, ticket, lease, wait };
       const answer = await this.#client.enQueue(call, { signal: stop });
-      this.#lastAnswer = performance.now();
+      this.#lastAnswer = this.#client.clock.now();
       return answer;
     } catch (error) {
       if (stop.aborted || this.#bears(error)) return undefined;
@@ -79,13 +81,13 @@ export class Claim {
 
   /** A sidecar that never answered is not there. One that did may come back. */
   #bears(error: unknown): boolean {
-    const absent = performance.now() - (this.#lastAnswer ?? -Infinity);
+    const absent = this.#client.clock.now() - (this.#lastAnswer ?? -Infinity);
     return isAway(error) && absent < LONGEST_CALL + LONGEST_ABSENCE;
   }
 
   /** A sidecar that answers at once (behind a gate), or not at all, is not asked in a busy loop. */
   async #pause(asked: number, stop: AbortSignal): Promise<void> {
-    const pause = Math.min(LEAST_PAUSE + asked - performance.now(), this.#until - performance.now());
+    const pause = Math.min(LEAST_PAUSE + asked - this.#client.clock.now(), this.#until - this.#client.clock.now());
     if (pause > 0) await sleep(pause, undefined, { signal: stop }).catch(() => undefined);
   }
 

@@ -1,82 +1,25 @@
 /** Calls and answers of AdminService in plain words. */
 import type {
-  CoordinatorEvent,
   DeadLetterPage,
+  EventBatch,
   EvictionView,
   HolderView,
-  ItemChoice,
+  ItemChoiceCall,
   KeyExplanation,
   KeyPage,
   LaneState,
   LimitsChange,
   LimitsView,
   LineEntryView,
-  ListDeadLettersRequest,
-  ListKeysRequest,
-  RatePolicy,
-} from '../coordinator.js';
-import { deliveredItem, instantOf, known, optionalMs, unlessEmpty } from './client-answers.js';
-import { fromDuration, fromTimestamp, fromWireToken } from './convert-time.js';
-import { EVENT_KINDS, LANE_STATES, wordOf } from './convert-words.js';
-import * as wire from './gen/keyturn/v1/admin.js';
-
-/** A queue as ListQueues tells of it. */
-export interface QueueInfo {
-  readonly name: string;
-  readonly policy: PolicyInfo;
-  readonly states: Readonly<Partial<Record<LaneState, number>>>;
-  readonly waiting: number;
-  readonly liveTurns: number;
-  /** ms; unset: nobody waits. */
-  readonly oldestWaiting: number | undefined;
-  readonly deadLetters: number;
-  readonly paused: boolean;
-}
-
-/** A policy as it is shown: words as the wire has them, durations in ms. */
-export interface PolicyInfo {
-  readonly waitingPerKey: string;
-  readonly whenFull: string;
-  readonly lease: number | undefined;
-  readonly maxHold: number | undefined;
-  readonly wait: number | undefined;
-  readonly onWaitTimeout: string;
-  readonly ticketTtl: number | undefined;
-  readonly minInterval: number | undefined;
-  readonly whenTooSoon: string;
-  readonly rate: RatePolicy | undefined;
-  readonly maxInFlight: number | undefined;
-  readonly retry:
-    | {
-        readonly maxAttempts: number;
-        readonly initial: number | undefined;
-        readonly factor: number;
-        readonly max: number | undefined;
-        readonly jitter: string;
-      }
-    | undefined;
-  readonly onDeadLetter: string;
-  readonly delivery: string;
-  readonly idempotencyTtl: number | undefined;
-  readonly resultTtl: number | undefined;
-  readonly maxWaiting: number;
-  readonly maxDeadLetters: number;
-  readonly maxRemembered: number;
-}
-
-export type ListKeysCall = Pick<ListKeysRequest, 'queue'> & Optional<Omit<ListKeysRequest, 'queue'>>;
-export type ListDeadLettersCall = Pick<ListDeadLettersRequest, 'queue'> &
-  Optional<Omit<ListDeadLettersRequest, 'queue'>>;
-export type ItemChoiceCall = Pick<ItemChoice, 'queue'> & Optional<Omit<ItemChoice, 'queue'>>;
-
-/** Events of a queue since the last ones. */
-export interface EventBatch {
-  readonly events: readonly Omit<CoordinatorEvent, 'queue'>[];
-  /** How many before these the reader was too slow for. */
-  readonly missed: number;
-}
-
-type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined };
+  ListDeadLettersCall,
+  ListKeysCall,
+  PolicyInfo,
+  QueueInfo,
+} from '../admin-words.js';
+import * as wire from '../gen/keyturn/v1/admin.js';
+import { deliveredItem, instantOf, known, unlessEmpty } from './answers.js';
+import { fromDuration, fromTimestamp, fromWireToken, optionalMs } from './time.js';
+import { EVENT_KINDS, LANE_STATES, wordOf } from './word-tables.js';
 
 export function wireListKeys(call: ListKeysCall): wire.ListKeysRequest {
   return {

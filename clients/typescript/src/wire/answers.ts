@@ -1,4 +1,6 @@
-/** Answers of CoordinatorService in the words of the port. */
+/** Answers of CoordinatorService in the client's words. */
+import type { Timestamp } from '../gen/google/protobuf/timestamp.js';
+import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import type {
   AckAnswer,
   AcquireAnswer,
@@ -13,12 +15,9 @@ import type {
   SubmitAnswer,
   SubmitResult,
   Turn,
-} from '../coordinator.js';
-import { fromDuration, fromTimestamp, fromWireToken } from './convert-time.js';
-import { DECISIONS, ITEM_STATES, LOSS_CAUSES, REASONS, wordOf } from './convert-words.js';
-import type { Duration } from './gen/google/protobuf/duration.js';
-import type { Timestamp } from './gen/google/protobuf/timestamp.js';
-import type * as wire from './gen/keyturn/v1/coordinator.js';
+} from '../words.js';
+import { fromDuration, fromTimestamp, fromWireToken, optionalMs } from './time.js';
+import { DECISIONS, ITEM_STATES, LOSS_CAUSES, REASONS, wordOf } from './word-tables.js';
 
 export function enQueueAnswer(message: wire.EnQueueResponse): EnQueueAnswer {
   const decision = known('decision', wordOf(DECISIONS, message.decision));
@@ -85,7 +84,7 @@ export function renewAnswer(message: wire.RenewResponse): RenewAnswer {
 }
 
 function renewResult(message: wire.RenewResult): RenewResult {
-  if (message.alive) return { alive: true, leaseExpiresAt: instantOf(message.leaseExpiresAt) };
+  if (message.alive) return { alive: true, leaseExpiresAt: endOf(message.leaseExpiresAt) };
   return { alive: false, cause: wordOf(LOSS_CAUSES, message.cause) ?? 'unknown' };
 }
 
@@ -105,7 +104,7 @@ function turnOf(message: wire.Turn | undefined): Turn {
     key: turn.key,
     token: fromWireToken(turn.token),
     lease: fromDuration(known('lease', turn.lease)),
-    leaseExpiresAt: instantOf(turn.leaseExpiresAt),
+    leaseExpiresAt: endOf(turn.leaseExpiresAt),
     attempt: turn.attempt,
   };
 }
@@ -124,12 +123,13 @@ export function unlessEmpty(text: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-export function optionalMs(duration: Duration | undefined): number | undefined {
-  return duration && fromDuration(duration);
-}
-
 export function instantOf(timestamp: Timestamp | undefined): number {
   return timestamp === undefined ? 0 : fromTimestamp(timestamp);
+}
+
+/** What has no end is not told one. */
+function endOf(timestamp: Timestamp | undefined): number {
+  return timestamp === undefined ? Number.POSITIVE_INFINITY : fromTimestamp(timestamp);
 }
 
 function bytesOf(bytes: Uint8Array): Uint8Array | undefined {

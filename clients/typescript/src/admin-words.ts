@@ -1,0 +1,176 @@
+/** The words of administration as types: what people ask of a sidecar and get to see. */
+import type { DeliveredItem } from './words.js';
+
+export type LaneState = 'INIT' | 'PROCESS' | 'BLOCK' | 'READY' | 'DELAY' | 'PARK';
+export type DeathCause = 'max_attempts' | 'refused';
+export type EventKind = 'arrival' | 'turn' | 'settlement' | 'expiry' | 'eviction' | 'dead_letter';
+
+export interface RatePolicy {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** A queue as ListQueues tells of it. */
+export interface QueueInfo {
+  readonly name: string;
+  readonly policy: PolicyInfo;
+  readonly states: Readonly<Partial<Record<LaneState, number>>>;
+  readonly waiting: number;
+  readonly liveTurns: number;
+  /** ms; unset: nobody waits. */
+  readonly oldestWaiting: number | undefined;
+  readonly deadLetters: number;
+  readonly paused: boolean;
+}
+
+/** A policy as it is shown: words as the wire has them, durations in ms. */
+export interface PolicyInfo {
+  readonly waitingPerKey: string;
+  readonly whenFull: string;
+  readonly lease: number | undefined;
+  readonly maxHold: number | undefined;
+  readonly wait: number | undefined;
+  readonly onWaitTimeout: string;
+  readonly ticketTtl: number | undefined;
+  readonly minInterval: number | undefined;
+  readonly whenTooSoon: string;
+  readonly rate: RatePolicy | undefined;
+  readonly maxInFlight: number | undefined;
+  readonly retry:
+    | {
+        readonly maxAttempts: number;
+        readonly initial: number | undefined;
+        readonly factor: number;
+        readonly max: number | undefined;
+        readonly jitter: string;
+      }
+    | undefined;
+  readonly onDeadLetter: string;
+  readonly delivery: string;
+  readonly idempotencyTtl: number | undefined;
+  readonly resultTtl: number | undefined;
+  readonly maxWaiting: number;
+  readonly maxDeadLetters: number;
+  readonly maxRemembered: number;
+}
+
+export interface ListKeysCall {
+  readonly queue: string;
+  /** Unset: any but INIT. */
+  readonly state?: LaneState | undefined;
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
+}
+
+export interface KeyView {
+  readonly key: string;
+  readonly state: LaneState;
+  readonly since: number;
+  readonly waiting: number;
+  readonly consumerId: string | undefined;
+}
+
+export interface KeyPage {
+  readonly keys: readonly KeyView[];
+  readonly nextPageToken: string;
+}
+
+export interface HolderView {
+  readonly consumerId: string;
+  readonly token: number;
+  readonly since: number;
+  /** ms */
+  readonly leaseLeft: number;
+  readonly renewals: number;
+  readonly items: number;
+  readonly heldForTicket: string | undefined;
+}
+
+export interface LineEntryView {
+  readonly kind: 'caller' | 'item';
+  readonly id: string;
+  readonly since: number;
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+}
+
+export interface KeyExplanation {
+  readonly state: LaneState;
+  readonly since: number | undefined;
+  readonly holder: HolderView | undefined;
+  readonly waitingCallers: number;
+  readonly waitingItems: number;
+  /** The first 100. */
+  readonly line: readonly LineEntryView[];
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  /** One sentence; empty when nothing holds the key. */
+  readonly why: string;
+  readonly until: number | undefined;
+  readonly deadLetters: number;
+}
+
+export interface EvictionView {
+  readonly evicted: boolean;
+  readonly token: number;
+  readonly consumerId: string;
+  readonly itemsReturned: number;
+  readonly state: LaneState;
+}
+
+export interface LimitsChange {
+  /** Unset: stays. `none`: taken away. */
+  readonly rate: RatePolicy | 'none' | undefined;
+  readonly maxInFlight: number | 'none' | undefined;
+}
+
+export interface LimitsView {
+  readonly rate: RatePolicy | undefined;
+  readonly maxInFlight: number | undefined;
+}
+
+export interface DeadLetterView {
+  readonly item: DeliveredItem;
+  readonly key: string;
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  readonly diedAt: number;
+  readonly cause: DeathCause;
+}
+
+export interface DeadLetterPage {
+  readonly deadLetters: readonly DeadLetterView[];
+  readonly nextPageToken: string;
+}
+
+export interface ListDeadLettersCall {
+  readonly queue: string;
+  readonly key?: string | undefined;
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
+}
+
+/** Which dead letters (and items): all that fit every condition that is set. */
+export interface ItemChoiceCall {
+  readonly queue: string;
+  readonly key?: string | undefined;
+  /** Unset or empty: all. */
+  readonly itemIds?: readonly string[] | undefined;
+}
+
+export interface KeyEvent {
+  readonly kind: EventKind;
+  readonly at: number;
+  readonly key: string;
+  readonly token: number | undefined;
+  readonly itemId: string | undefined;
+  readonly consumerId: string | undefined;
+  readonly detail: string | undefined;
+}
+
+/** Events of a queue since the last ones. */
+export interface EventBatch {
+  readonly events: readonly KeyEvent[];
+  /** How many before these the reader was too slow for. */
+  readonly missed: number;
+}

@@ -1,0 +1,50 @@
+import type { HeldTurn } from '../calls.js';
+import { type TurnLoss, TurnLostError } from '../errors.js';
+import type { Turn } from '../words.js';
+
+const BECAUSE: Readonly<Record<TurnLoss, string>> = {
+  lease_expired: 'its lease or max_hold ended',
+  evicted: 'its holder was evicted',
+  taken_over: 'a waiting caller took it over',
+  settled: 'somebody else settled it',
+  unknown: 'the sidecar knows nothing of it',
+  unreachable: 'nothing was heard from the sidecar for so long that it may have ended',
+  replaced: 'another client has the session',
+  closed: 'the client was closed',
+};
+
+export function turnLost({ queue, key }: Turn, cause: TurnLoss): TurnLostError {
+  return new TurnLostError(
+    `the turn of key ${JSON.stringify(key)} of queue ${queue} is lost: ${BECAUSE[cause]}`,
+    cause,
+  );
+}
+
+/** One turn that somebody holds. Many turns are never asked for their signal, and a controller is not cheap: it is made then. */
+export abstract class Held implements HeldTurn {
+  #controller: AbortController | undefined;
+  #loss: TurnLostError | undefined;
+
+  constructor(readonly turn: Turn) {}
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#loss !== undefined) this.#controller.abort(this.#loss);
+    }
+    return this.#controller.signal;
+  }
+
+  get lost(): boolean {
+    return this.#loss !== undefined;
+  }
+
+  /** Only the first cause counts. */
+  lose(cause: TurnLoss): void {
+    if (this.#loss !== undefined) return;
+    this.#loss = turnLost(this.turn, cause);
+    this.#controller?.abort(this.#loss);
+  }
+
+  abstract release(): void;
+}

@@ -1,0 +1,72 @@
+/** The words of the contract and their numbers on the wire. Total: a new word does not compile until it stands here. */
+import type { EventKind, LaneState } from '../admin-words.js';
+import { EventKind as WireEventKind, LaneState as WireLaneState } from '../gen/keyturn/v1/admin.js';
+import {
+  Decision as WireDecision,
+  ItemState as WireItemState,
+  LossCause as WireLossCause,
+  NackKind as WireNackKind,
+  Reason as WireReason,
+} from '../gen/keyturn/v1/coordinator.js';
+import type { Decision, ItemState, LossCause, NackKind, Reason } from '../words.js';
+
+export const DECISIONS: Readonly<Record<Decision, WireDecision>> = {
+  accept: WireDecision.DECISION_ACCEPT,
+  block: WireDecision.DECISION_BLOCK,
+  decline: WireDecision.DECISION_DECLINE,
+};
+
+export const REASONS: Readonly<Record<Reason, WireReason>> = {
+  waiter_exists: WireReason.REASON_WAITER_EXISTS,
+  superseded: WireReason.REASON_SUPERSEDED,
+  already_done: WireReason.REASON_ALREADY_DONE,
+  too_soon: WireReason.REASON_TOO_SOON,
+};
+
+export const NACK_KINDS: Readonly<Record<NackKind, WireNackKind>> = {
+  retry: WireNackKind.NACK_KIND_RETRY,
+  release: WireNackKind.NACK_KIND_RELEASE,
+  dead_letter: WireNackKind.NACK_KIND_DEAD_LETTER,
+};
+
+export const ITEM_STATES: Readonly<Record<ItemState, WireItemState>> = {
+  waiting: WireItemState.ITEM_STATE_WAITING,
+  in_flight: WireItemState.ITEM_STATE_IN_FLIGHT,
+  done: WireItemState.ITEM_STATE_DONE,
+  dead: WireItemState.ITEM_STATE_DEAD,
+  superseded: WireItemState.ITEM_STATE_SUPERSEDED,
+  discarded: WireItemState.ITEM_STATE_DISCARDED,
+  unknown: WireItemState.ITEM_STATE_UNKNOWN,
+};
+
+export const LOSS_CAUSES: Readonly<Record<LossCause, WireLossCause>> = {
+  lease_expired: WireLossCause.LOSS_CAUSE_LEASE_EXPIRED,
+  evicted: WireLossCause.LOSS_CAUSE_EVICTED,
+  taken_over: WireLossCause.LOSS_CAUSE_TAKEN_OVER,
+  settled: WireLossCause.LOSS_CAUSE_SETTLED,
+  unknown: WireLossCause.LOSS_CAUSE_UNKNOWN,
+};
+
+export const LANE_STATES: Readonly<Record<LaneState, WireLaneState>> = {
+  INIT: WireLaneState.LANE_STATE_INIT,
+  PROCESS: WireLaneState.LANE_STATE_PROCESS,
+  BLOCK: WireLaneState.LANE_STATE_BLOCK,
+  READY: WireLaneState.LANE_STATE_READY,
+  DELAY: WireLaneState.LANE_STATE_DELAY,
+  PARK: WireLaneState.LANE_STATE_PARK,
+};
+
+export const EVENT_KINDS: Readonly<Record<EventKind, WireEventKind>> = {
+  arrival: WireEventKind.EVENT_KIND_ARRIVAL,
+  turn: WireEventKind.EVENT_KIND_TURN,
+  settlement: WireEventKind.EVENT_KIND_SETTLEMENT,
+  expiry: WireEventKind.EVENT_KIND_EXPIRY,
+  eviction: WireEventKind.EVENT_KIND_EVICTION,
+  dead_letter: WireEventKind.EVENT_KIND_DEAD_LETTER,
+};
+
+/** The words of a table with their numbers; a loop, not `Object.entries`, so that the words keep their type. */
+export function wordOf<W extends string>(table: Readonly<Record<W, number>>, wire: number): W | undefined {
+  for (const word in table) if (table[word] === wire) return word;
+  return undefined;
+}
