@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { connect } from '../../src/grpc/client.js';
+import { connect } from '@keyturn/client';
 import { type Running, serve, startKeyturnOnCue, temporaryFolder, until } from './keyturn-process.js';
 
 type Pipe = 'stdout' | 'stderr';
@@ -55,7 +55,7 @@ describe('into a closed pipe', () => {
     const args = ['submit', '--queue', 'q', '--key', 'k', '--lines', '--address', address];
     const { ended } = await startWithClosed(['stdout'], args, lines);
     assert.equal((await ended).exitCode, 0);
-    assert.equal((await client.listQueues()).find(({ name }) => name === 'q')?.waiting, 1_200);
+    assert.equal((await client.admin.listQueues()).find(({ name }) => name === 'q')?.waiting, 1_200);
   });
 
   it('keyturn serve serves on, though nobody reads its log', async (t) => {
@@ -66,7 +66,7 @@ describe('into a closed pipe', () => {
     const client = connect(address);
     t.after(() => client.close());
     await until('it answers', () =>
-      client.listQueues().then(
+      client.admin.listQueues().then(
         () => true,
         () => false,
       ),

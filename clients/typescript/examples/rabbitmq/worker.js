@@ -29,10 +29,13 @@ await channel.prefetch(20);
 /** @type {Set<Promise<void>>} */
 const inWork = new Set();
 const { consumerTag } = await channel.consume(QUEUE, (message) => {
-  // RabbitMQ says so when the queue is deleted.
-  if (message === null) return stop(1);
-  const work = handle(message).finally(() => inWork.delete(work));
-  inWork.add(work);
+  if (message === null) {
+    // RabbitMQ says so when the queue is deleted.
+    void stop(1);
+  } else {
+    const work = handle(message).finally(() => inWork.delete(work));
+    inWork.add(work);
+  }
 });
 
 /** @param {amqp.ConsumeMessage} message */
