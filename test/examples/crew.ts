@@ -19,29 +19,21 @@ export class Crew {
   /** What became of messages, by their ids; of one that came again what was said last. */
   readonly outcomes = new Map<string, string>();
   readonly #cleanup: Cleanup;
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #wakers = new Set<() => void>();
+  #wake = (): void => {};
 
-  constructor(cleanup: Cleanup, env: NodeJS.ProcessEnv) {
+  constructor(cleanup: Cleanup) {
     this.#cleanup = cleanup;
-    this.#env = env;
   }
 
-  hire(env: NodeJS.ProcessEnv = {}): NodeProcess {
-    const worker = startExample(
-      this.#cleanup,
-      'worker',
-      { ...this.#env, ...env },
-      { listen: (said) => this.note(said) },
-    );
+  hire(env: NodeJS.ProcessEnv): NodeProcess {
+    const worker = startExample(this.#cleanup, 'worker', env, { listen: (said) => this.#note(said) });
     this.workers.push(worker);
     return worker;
   }
 
   /** Something happened that others may wait for. */
-  note({ id, outcome }: Said): void {
-    if (id !== undefined) this.outcomes.set(String(id), String(outcome));
-    for (const wake of this.#wakers) wake();
+  wake(): void {
+    this.#wake();
   }
 
   count(outcome: string): number {
@@ -59,15 +51,21 @@ export class Crew {
     while (!isSo()) {
       let timer: NodeJS.Timeout | undefined;
       await new Promise<void>((resolve, reject) => {
-        this.#wakers.clear();
-        this.#wakers.add(resolve);
-        const words = () => this.workers.flatMap((worker) => worker.words).join('\n');
-        timer = setTimeout(
-          () => reject(new Error(`not within two minutes: ${what}\n${words()}`)),
-          deadline - performance.now(),
-        );
+        this.#wake = resolve;
+        timer = setTimeout(() => reject(this.#tooLate(what)), deadline - performance.now());
       });
       clearTimeout(timer);
     }
+  }
+
+  #note({ id, outcome }: Said): void {
+    if (id !== undefined) this.outcomes.set(String(id), String(outcome));
+    this.wake();
+  }
+
+  #tooLate(what: string): Error {
+    const counts = ['done', 'declined', 'blocked'].map((outcome) => `${outcome} ${this.count(outcome)}`);
+    const words = this.workers.flatMap((worker) => worker.words);
+    return new Error([`not within two minutes: ${what}`, ...counts, ...words].join('\n'));
   }
 }

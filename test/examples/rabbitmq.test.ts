@@ -4,11 +4,12 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { connect as connectBroker } from 'amqplib';
 import { type Serving, serve } from '../cli/keyturn-process.js';
 import { needs } from '../support/needed-program.js';
+import type { Said } from '../support/node-process.js';
 import { RABBITMQ, startRabbitmq } from '../support/rabbitmq.js';
 import { Crew, startExample } from './crew.js';
 import { PhotoLedger } from './photo-ledger.js';
 
-describe('the example worker for RabbitMQ', needs(RABBITMQ), () => {
+describe('the example worker for RabbitMQ', { ...needs(RABBITMQ), timeout: 240_000 }, () => {
   const tasks: (() => Promise<void> | void)[] = [];
   let amqpUrl: string;
   let sidecar: Serving;
@@ -30,15 +31,15 @@ describe('the example worker for RabbitMQ', needs(RABBITMQ), () => {
 
   async function scene(t: TestContext, queue: string): Promise<Scene> {
     const ledger = new PhotoLedger();
-    const listen = (said: Readonly<Record<string, unknown>>) => {
+    const crew = new Crew(t);
+    const listen = (said: Said) => {
       ledger.note(said);
-      crew.note({});
+      crew.wake();
     };
     const store = startExample(t, 'store', { STORE_PORT: '0' }, { listen });
     const { listening } = await store.says((said) => said['listening'] !== undefined);
     const storeUrl = `http://127.0.0.1:${listening}`;
     const env = { AMQP_URL: amqpUrl, KEYTURN_ADDRESS: sidecar.address, QUEUE: queue, STORE_URL: storeUrl };
-    const crew = new Crew(t, env);
     return { ledger, crew, env, storeUrl };
   }
 
@@ -60,8 +61,8 @@ describe('the example worker for RabbitMQ', needs(RABBITMQ), () => {
 
   it('one worker at a time is on a photo, every message is acked, and what is not needed is not done', async (t) => {
     const here = await scene(t, 'coalesce');
-    const { crew, ledger } = here;
-    for (let n = 0; n < 3; n++) crew.hire({ RENDER_MS: '20' });
+    const { crew, ledger, env } = here;
+    for (let n = 0; n < 3; n++) crew.hire({ ...env, RENDER_MS: '20' });
     const [messages, photos] = [300, 12];
     const publishedAt = new Map<string, number>();
     const broker = await connectBroker(amqpUrl);
@@ -89,10 +90,10 @@ describe('the example worker for RabbitMQ', needs(RABBITMQ), () => {
     const here = await scene(t, 'killed');
     const { crew, ledger, env } = here;
     const messages = 60;
-    const victim = crew.hire({ RENDER_MS: '600000' });
+    const victim = crew.hire({ ...env, RENDER_MS: '600000' });
     await startExample(t, 'publish', env, { args: [String(messages), '5'] }).ended;
     await crew.until('the victim is at work on all photos', () => ledger.open === 5);
-    for (let n = 0; n < 3; n++) crew.hire({ RENDER_MS: '20', WAIT_MS: '500' });
+    for (let n = 0; n < 3; n++) crew.hire({ ...env, RENDER_MS: '20', WAIT_MS: '500' });
     await crew.until('others wait in vain', () => crew.count('blocked') > 0);
     victim.kill('SIGKILL');
     assert.equal(await victim.ended, 'SIGKILL');

@@ -46,14 +46,15 @@ export class NodeProcess {
     this.#child = child;
     this.#listen = listen;
     const lines = [child.stdout, child.stderr].map((output) => this.#read(output));
-    this.ended = Promise.all([once(child, 'exit'), ...lines]).then(() => {
+    const exit = once(child, 'exit');
+    this.ended = Promise.all([exit, ...lines]).then(() => {
       this.#isOver = true;
       this.#wake();
       return child.exitCode ?? child.signalCode ?? 0;
     });
     cleanup.after(async () => {
       this.kill('SIGKILL');
-      await this.ended;
+      await exit;
     });
   }
 
