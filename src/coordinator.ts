@@ -22,11 +22,11 @@ import type {
   LaneState,
   NackAnswer,
   NackRequest,
-  Notice,
   RenewAnswer,
   RenewRequest,
   Reply,
   Result,
+  SessionListener,
   SubmitAnswer,
   SubmitRequest,
   TurnRef,
@@ -77,7 +77,7 @@ export interface Calls {
 }
 
 export interface Coordinator extends Calls {
-  /** A stream of calls of one worker begins. Refused when there are too many, or while draining. */
+  /** A stream of calls of one worker begins. Refused when there are too many; not while draining: turns are ended on it. */
   openSession(listener: SessionListener): Result<Session>;
   readonly admin: Administration;
   /** Every number behind the metrics, as it stands now. */
@@ -105,13 +105,6 @@ export interface Session extends Calls {
   undeliverable(turns: readonly TurnRef[]): void;
   /** The stream is gone. Calls that wait are the stream's to cancel first. */
   close(): void;
-}
-
-/** The stream's side of a session. */
-export interface SessionListener {
-  notice(notice: Notice): void;
-  /** A newer stream has its id: nothing follows. Calls that still wait are the stream's to cancel. */
-  replaced(): void;
 }
 
 export interface DrainReport {

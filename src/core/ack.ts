@@ -11,6 +11,7 @@ import { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { resolve } from './resolve.js';
 import { countRejected, lacks, type Need, RoomPlan } from './room.js';
+import type { Stream } from './session.js';
 import { findSettling, stale } from './settle.js';
 import type { CoreState } from './state.js';
 import { submitItem } from './submit.js';
@@ -22,8 +23,9 @@ export function ack(
   request: AckRequest,
   reply: Reply<AckAnswer>,
   now: number,
+  stream?: Stream,
 ): Caller | AcquireWaiter | undefined {
-  const settled = settle(state, request, now);
+  const settled = settle(state, request, now, stream);
   if (!Array.isArray(settled)) {
     state.effects.push({ kind: 'refuse', to: reply, refusal: settled });
     return undefined;
@@ -31,7 +33,7 @@ export function ack(
   if (request.next !== undefined && !state.draining) {
     // Who waits already is served before: `next` is one more arrival.
     finishStep(state, now);
-    return acquire(state, request.next, { kind: 'ack', reply, followUps: settled }, now);
+    return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled }, now);
   }
   const next = request.next === undefined ? undefined : { deliveries: [] };
   state.effects.push({ kind: 'ack', to: reply, answer: { followUps: settled, next } });
@@ -39,7 +41,7 @@ export function ack(
 }
 
 /** Everything that could refuse the call is looked at before anything changes. */
-function settle(state: CoreState, request: AckRequest, now: number): SubmitResult[] | Refusal {
+function settle(state: CoreState, request: AckRequest, now: number, by: Stream | undefined): SubmitResult[] | Refusal {
   const { queue, key, token } = request;
   const found = findSettling(state, 'ack', queue, key, token, now);
   if (found.is === 'refused') return found.refusal;
@@ -47,7 +49,7 @@ function settle(state: CoreState, request: AckRequest, now: number): SubmitResul
   if (!Array.isArray(next)) return next;
   if (found.is === 'repeat') return repeated(found.settled) ?? stale(state, 'ack', queue, key, 'settled');
   const refusal = checkFollowUps(state, found.turn, request, now);
-  if (refusal === undefined) return apply(state, found.turn, request, now);
+  if (refusal === undefined) return apply(state, found.turn, request, now, by);
   countRejected(found.turn.lane.queue, refusal);
   return refusal;
 }
@@ -88,7 +90,7 @@ function freedBy(turn: Turn): number {
   return turn.cargo.items.reduce((sum, item) => sum + weightOfItem(item), 0);
 }
 
-function apply(state: CoreState, turn: Turn, request: AckRequest, now: number): SubmitResult[] {
+function apply(state: CoreState, turn: Turn, request: AckRequest, now: number, by: Stream | undefined): SubmitResult[] {
   const { lane } = turn;
   const followUps: SubmitResult[] = [];
   const ending: SettledBy = {
@@ -96,7 +98,7 @@ function apply(state: CoreState, turn: Turn, request: AckRequest, now: number): 
     call: 'ack',
     followUps,
   };
-  endTurn(state, turn, 'ack', ending, now);
+  endTurn(state, turn, 'ack', ending, now, by);
   finishCargo(state, turn, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);

@@ -9,6 +9,7 @@ import type { AcquireRequest, EnQueueAnswer, EnQueueRequest, Refusal, Reply } fr
 import { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { countRejected } from './room.js';
+import type { Stream } from './session.js';
 import type { CoreState } from './state.js';
 
 /** @returns the entry that waits, if the call has to */
@@ -17,6 +18,7 @@ export function enQueue(
   request: EnQueueRequest,
   reply: Reply<EnQueueAnswer>,
   now: number,
+  stream?: Stream,
 ): Caller | undefined {
   const queue = state.draining ? DRAINING : openQueue(state, request.queue, now);
   if (isRefusal(queue)) {
@@ -29,7 +31,7 @@ export function enQueue(
   const wanted = request.wait ?? queue.policy.wait;
   const wait = maxWait === undefined ? wanted : Math.min(wanted, maxWait);
   const lane = openLane(state, queue, request.key, now);
-  const asker = { kind: 'enqueue', reply } as const;
+  const asker = { kind: 'enqueue', reply, stream } as const;
   return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey, wait, arrivedAt: now }, now);
 }
 

@@ -4,10 +4,12 @@ import { ADOPTED, type Lane, LOST, type Turn, turnOf } from './lane.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
 import type { Refusal } from './model.js';
 import { limitRefusal } from './refusals.js';
+import type { Stream } from './session.js';
 import { restIfNew } from './show.js';
 import type { CoreState } from './state.js';
 import { ROWS } from './table.js';
-import { endTurn, install, latestEndOf, leaseEnd, newTurn } from './turns.js';
+import { live, ownerOn } from './tenure.js';
+import { endTurn, install, latestEndOf, newTurn } from './turns.js';
 
 /** Whether this token may be the live turn of a run before this one, and nothing speaks against it. */
 export function adoptable(state: CoreState, key: string, token: number, lane: Lane | undefined, now: number): boolean {
@@ -23,13 +25,17 @@ export function adoptable(state: CoreState, key: string, token: number, lane: La
 /** Who holds an adopted turn is not known. */
 const ADOPTER = Object.freeze({ consumerId: 'adopted', ticket: undefined });
 
-/** Makes it the live turn of its key; one with a smaller token is evicted. Refused where there is no room for the key. */
+/**
+ * Makes it the live turn of its key, and of the stream that asks; one with a smaller token is evicted. Refused where
+ * there is no room for the key.
+ */
 export function adopt(
   state: CoreState,
   queueName: string,
   key: string,
   token: number,
   lease: number | undefined,
+  on: Stream | undefined,
   now: number,
 ): Turn | Refusal {
   const queue = openQueue(state, queueName, now);
@@ -48,7 +54,9 @@ export function adopt(
   const life = lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
   const turn = newTurn(lane, token, ADOPTED, ADOPTER, life, latestEnd, now);
-  install(state, lane, turn, leaseEnd(life, latestEnd, now));
+  install(state, lane, turn);
+  turn.owner = ownerOn(on, lease);
+  live(state, turn, now);
   return turn;
 }
 
@@ -60,5 +68,5 @@ export function adoptForSettling(
   token: number,
   now: number,
 ): Turn | Refusal {
-  return adopt(state, queueName, key, token, undefined, now);
+  return adopt(state, queueName, key, token, undefined, undefined, now);
 }

@@ -5,6 +5,7 @@ import type { Caller, Entry, Item } from './line.js';
 import { Caller as CallerEntry } from './line.js';
 import type { Bytes, DeliveredItem, Delivery, Reason, Refusal, Turn as TurnView } from './model.js';
 import type { CoreState } from './state.js';
+import { endOf } from './tenure.js';
 
 export function turnView(state: CoreState, turn: Turn): TurnView {
   const lane = turn.lane;
@@ -14,7 +15,7 @@ export function turnView(state: CoreState, turn: Turn): TurnView {
     key: lane.key,
     token: turn.token,
     lease: turn.lease,
-    leaseExpiresAt: lane.due + state.wallOffset,
+    leaseExpiresAt: endOf(turn) + state.wallOffset,
     attempt: cargo.kind === 'items' ? (cargo.items[0]?.attempts ?? 0) + 1 : 0,
   };
 }

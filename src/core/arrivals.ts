@@ -12,7 +12,7 @@ import { countIn, countOut, lineOf, restIfNew, show, takeOut, tell } from './sho
 import { after, type CoreState } from './state.js';
 import { ROWS } from './table.js';
 import { takeOverIfMay } from './take-over.js';
-import { handOver, startTurn } from './turns.js';
+import { startTurn, tellAgain } from './turns.js';
 
 /** One that arrives by EnQueue or by Acquire with a key. */
 export interface Arrival {
@@ -103,7 +103,7 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   if (state.busyLanes >= state.settings.limits.busyLanes) return refuseLane(state, lane, asker);
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'accept' });
   const cargo = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
-  const turn = startTurn(state, lane, cargo, arrival, now);
+  const turn = startTurn(state, lane, cargo, arrival, asker.stream, now);
   answerTurn(state, asker, turn);
 }
 
@@ -220,11 +220,8 @@ function retryAfter(state: CoreState, lane: Lane, ahead: number, now: number): n
 /** A ticket comes back: to its turn, or to its place. */
 function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now: number): Caller | undefined {
   if (known instanceof Turn) {
-    if (known.handed !== 'kept') known.handed = 'known';
-    else {
-      known.consumerId = arrival.consumerId;
-      handOver(state, known, arrival.lease, now);
-    }
+    if (known.handed === 'kept') known.consumerId = arrival.consumerId;
+    tellAgain(state, known, arrival.asker.stream, arrival.lease, now);
     answerTurn(state, arrival.asker, known);
     return undefined;
   }

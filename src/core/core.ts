@@ -15,6 +15,8 @@ import { finishStep, isUnfinished } from './pump.js';
 import type { Queue } from './queue.js';
 import { badRequest } from './refusals.js';
 import { renew } from './renew.js';
+import type { Stream } from './session.js';
+import { closeStream, hello, openStream } from './sessions.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
 import { coordinatorStats, queueView } from './stats.js';
@@ -25,6 +27,7 @@ import type * as views from './views.js';
 
 export type { WaitingCall } from './drain.js';
 export type { Effect } from './effects.js';
+export type { Stream } from './session.js';
 export type { Start } from './state.js';
 
 /**
@@ -88,12 +91,14 @@ export class Core {
     return more || this.#state.wheel.wakeAt <= now;
   }
 
-  enQueue(request: model.EnQueueRequest, reply: model.Reply<model.EnQueueAnswer>, now: number) {
-    return this.#finish(enQueue(this.#state, request, reply, now), now);
+  // Each call says on which stream it came, if it did: turns are given on it, and ends that it brings about are no news to it.
+
+  enQueue(request: model.EnQueueRequest, reply: model.Reply<model.EnQueueAnswer>, now: number, on?: Stream) {
+    return this.#finish(enQueue(this.#state, request, reply, now, on), now);
   }
 
-  deQueue(request: model.DeQueueRequest, reply: model.Reply<model.DeQueueAnswer>, now: number): void {
-    deQueue(this.#state, request, reply, now);
+  deQueue(request: model.DeQueueRequest, reply: model.Reply<model.DeQueueAnswer>, now: number, on?: Stream): void {
+    deQueue(this.#state, request, reply, now, on);
     this.#finish(undefined, now);
   }
 
@@ -101,21 +106,21 @@ export class Core {
     return this.#finish(submit(this.#state, request, reply, now), now);
   }
 
-  acquire(request: model.AcquireRequest, reply: model.Reply<model.AcquireAnswer>, now: number) {
-    return this.#finish(acquire(this.#state, request, { kind: 'acquire', reply }, now), now);
+  acquire(request: model.AcquireRequest, reply: model.Reply<model.AcquireAnswer>, now: number, stream?: Stream) {
+    return this.#finish(acquire(this.#state, request, { kind: 'acquire', reply, stream }, now), now);
   }
 
-  ack(request: model.AckRequest, reply: model.Reply<model.AckAnswer>, now: number) {
-    return this.#finish(ack(this.#state, request, reply, now), now);
+  ack(request: model.AckRequest, reply: model.Reply<model.AckAnswer>, now: number, on?: Stream) {
+    return this.#finish(ack(this.#state, request, reply, now, on), now);
   }
 
-  nack(request: model.NackRequest, reply: model.Reply<model.NackAnswer>, now: number): void {
-    nack(this.#state, request, reply, now);
+  nack(request: model.NackRequest, reply: model.Reply<model.NackAnswer>, now: number, on?: Stream): void {
+    nack(this.#state, request, reply, now, on);
     this.#finish(undefined, now);
   }
 
-  renew(request: model.RenewRequest, reply: model.Reply<model.RenewAnswer>, now: number): void {
-    renew(this.#state, request, reply, now);
+  renew(request: model.RenewRequest, reply: model.Reply<model.RenewAnswer>, now: number, on?: Stream): void {
+    renew(this.#state, request, reply, now, on);
     this.#finish(undefined, now);
   }
 
@@ -124,6 +129,19 @@ export class Core {
     if (!isRefusal(queue)) return awaitItem(this.#state, queue, request, reply, now);
     this.#state.effects.push({ kind: 'refuse', to: reply, refusal: queue });
     return undefined;
+  }
+
+  openStream(listener: model.SessionListener): model.Result<Stream> {
+    return openStream(this.#state, listener);
+  }
+
+  hello(stream: Stream, request: model.HelloRequest, reply: model.Reply<model.HelloAnswer>, now: number): void {
+    hello(this.#state, stream, request, reply, now);
+    this.#finish(undefined, now);
+  }
+
+  closeStream(stream: Stream, now: number): void {
+    closeStream(this.#state, stream, now);
   }
 
   /** The one who asked is gone: no answer follows. With a ticket its place is kept, unless `leave`. */

@@ -4,23 +4,38 @@ import { endingByTicket, type Lane, type SettledBy, Turn } from './lane.js';
 import { findLane, findQueue, isRefusal } from './lookup.js';
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from './model.js';
 import { resolve } from './resolve.js';
+import type { Stream } from './session.js';
 import { findSettling, stale } from './settle.js';
 import type { CoreState } from './state.js';
 import { endTurn } from './turns.js';
 
-export function deQueue(state: CoreState, request: DeQueueRequest, reply: Reply<DeQueueAnswer>, now: number): void {
+export function deQueue(
+  state: CoreState,
+  request: DeQueueRequest,
+  reply: Reply<DeQueueAnswer>,
+  now: number,
+  by?: Stream,
+): void {
   const { holder } = request;
   const outcome =
-    'token' in holder ? byToken(state, request, holder.token, now) : byTicket(state, request, holder.ticket, now);
+    'token' in holder
+      ? byToken(state, request, holder.token, now, by)
+      : byTicket(state, request, holder.ticket, now, by);
   if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
   else state.effects.push({ kind: 'dequeue', to: reply, answer: outcome });
 }
 
-function byToken(state: CoreState, request: DeQueueRequest, token: number, now: number): DeQueueAnswer | Refusal {
+function byToken(
+  state: CoreState,
+  request: DeQueueRequest,
+  token: number,
+  now: number,
+  by: Stream | undefined,
+): DeQueueAnswer | Refusal {
   const { queue, key } = request;
   const found = findSettling(state, 'dequeue', queue, key, token, now);
   if (found.is === 'refused') return found.refusal;
-  if (found.is === 'live') return endCallersTurn(state, found.turn, request, now);
+  if (found.is === 'live') return endCallersTurn(state, found.turn, request, now, by);
   const again = repeated(found.settled, request.abandoned);
   return again ?? stale(state, 'dequeue', queue, key, 'settled');
 }
@@ -29,12 +44,18 @@ function repeated(settled: SettledBy, abandoned: boolean): DeQueueAnswer | undef
   return settled.call === 'dequeue' && settled.abandoned === abandoned ? settled.answer : undefined;
 }
 
-function byTicket(state: CoreState, request: DeQueueRequest, ticket: string, now: number): DeQueueAnswer | Refusal {
+function byTicket(
+  state: CoreState,
+  request: DeQueueRequest,
+  ticket: string,
+  now: number,
+  by: Stream | undefined,
+): DeQueueAnswer | Refusal {
   const queue = findQueue(state, request.queue);
   if (isRefusal(queue)) return queue;
   const lane = queue === undefined ? undefined : findLane(state, queue, request.key, now);
   const known = lane?.tickets?.get(ticket);
-  if (known instanceof Turn) return endCallersTurn(state, known, request, now);
+  if (known instanceof Turn) return endCallersTurn(state, known, request, now, by);
   if (known !== undefined) {
     refuseCancelled(state, known);
     giveUp(state, known, now);
@@ -61,7 +82,13 @@ const ABANDONED: SettledBy = Object.freeze({
   answer: NOBODY_WAITS,
 });
 
-function endCallersTurn(state: CoreState, turn: Turn, request: DeQueueRequest, now: number): DeQueueAnswer | Refusal {
+function endCallersTurn(
+  state: CoreState,
+  turn: Turn,
+  request: DeQueueRequest,
+  now: number,
+  by: Stream | undefined,
+): DeQueueAnswer | Refusal {
   const { lane, cargo } = turn;
   if (cargo.kind === 'items') {
     lane.queue.counters.rejected.use_ack += 1;
@@ -73,12 +100,12 @@ function endCallersTurn(state: CoreState, turn: Turn, request: DeQueueRequest, n
   const way = abandoned ? 'release' : 'dequeue';
   if (lane.line === undefined) {
     // The usual end has one outcome, known beforehand: nothing is allocated for it.
-    endTurn(state, turn, way, abandoned ? ABANDONED : DONE, now);
+    endTurn(state, turn, way, abandoned ? ABANDONED : DONE, now, by);
     resolve(state, lane, now);
     return NOBODY_WAITS;
   }
   const answer = { promoted: false, waiting: 0 };
-  endTurn(state, turn, way, { ended: 'settled', call: 'dequeue', abandoned, answer }, now);
+  endTurn(state, turn, way, { ended: 'settled', call: 'dequeue', abandoned, answer }, now, by);
   resolve(state, lane, now);
   answer.promoted = lane.phase instanceof Turn;
   answer.waiting = lane.line?.length ?? 0;

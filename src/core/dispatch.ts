@@ -15,7 +15,7 @@ import { limitRefusal } from './refusals.js';
 import { resolve } from './resolve.js';
 import { takeOut } from './show.js';
 import { after, type CoreState } from './state.js';
-import { handOver, startTurn } from './turns.js';
+import { startTurn, tellAgain } from './turns.js';
 
 /** @returns the waiter, if the call has to wait */
 export function dispatch(
@@ -27,8 +27,8 @@ export function dispatch(
 ): AcquireWaiter | undefined {
   const { consumerId } = request;
   const ticket = request.ticket === undefined ? undefined : state.dispatchTickets.open(consumerId, request.ticket);
-  const again = ticket === undefined ? [] : comeBack(state, ticket, request, now);
-  const deliveries = again.length > 0 ? again : gather(state, queues, request, ticket, now, undefined);
+  const again = ticket === undefined ? [] : comeBack(state, ticket, request, asker, now);
+  const deliveries = again.length > 0 ? again : gather(state, { asker, request, queues, ticket }, now, undefined);
   if (deliveries.length > 0 || request.wait <= 0) {
     answerDeliveries(state, asker, deliveries);
     if (ticket !== undefined) state.dispatchTickets.release(ticket);
@@ -84,7 +84,13 @@ export function endWaiter(state: CoreState, waiter: AcquireWaiter): void {
 }
 
 /** A ticket comes back: an older call that waits gets nothing; turns that still live are returned (S15). */
-function comeBack(state: CoreState, ticket: DispatchTicket, request: AcquireRequest, now: number): Delivery[] {
+function comeBack(
+  state: CoreState,
+  ticket: DispatchTicket,
+  request: AcquireRequest,
+  asker: DeliveryAsker,
+  now: number,
+): Delivery[] {
   if (ticket.waiter !== undefined) {
     const { waiter } = ticket;
     endWaiter(state, waiter);
@@ -96,26 +102,22 @@ function comeBack(state: CoreState, ticket: DispatchTicket, request: AcquireRequ
     catchUp(state, lane, now);
     const turn = turnOf(lane);
     if (turn?.token !== token) continue;
-    if (turn.handed !== 'kept') turn.handed = 'known';
-    else handOver(state, turn, request.lease, now);
+    tellAgain(state, turn, asker.stream, request.lease, now);
     deliveries.push(deliveryView(state, turn));
   }
   return deliveries;
 }
 
+/** Who takes turns of dispatch. */
+type Taker = Pick<AcquireWaiter, 'asker' | 'request' | 'queues' | 'ticket'>;
+
 /**
  * Takes turns from the ready lanes of these queues, first ready first, as many as the request allows.
  *
- * @param waiter who is served; unset: a newcomer. A queue where somebody else waits longer is passed over
+ * @param waiter the taker, if it waits; unset: a newcomer. A queue where somebody else waits longer is passed over
  */
-export function gather(
-  state: CoreState,
-  queues: readonly Queue[],
-  request: AcquireRequest,
-  ticket: DispatchTicket | undefined,
-  now: number,
-  waiter: AcquireWaiter | undefined,
-): Delivery[] {
+export function gather(state: CoreState, taker: Taker, now: number, waiter: AcquireWaiter | undefined): Delivery[] {
+  const { queues, request } = taker;
   const deliveries: Delivery[] = [];
   let bytesLeft = state.settings.limits.answerBytes;
   while (deliveries.length < request.maxTurns) {
@@ -129,7 +131,7 @@ export function gather(
       continue;
     }
     for (const item of items) bytesLeft -= weightOfItem(item);
-    deliveries.push(deliver(state, lane, items, request, ticket, now));
+    deliveries.push(deliver(state, lane, items, taker, now));
   }
   return deliveries;
 }
@@ -187,14 +189,14 @@ function deliver(
   state: CoreState,
   lane: Lane,
   items: readonly Item[],
-  request: AcquireRequest,
-  ticket: DispatchTicket | undefined,
+  { request, ticket, asker }: Taker,
   now: number,
 ): Delivery {
   const done = lane.queue.policy.delivery === 'at_most_once';
   const { consumerId, lease } = request;
   const arrivedAt = waitedSince(items[0], now);
-  const turn = startTurn(state, lane, { kind: 'items', items, done }, { consumerId, ticket, lease, arrivedAt }, now);
+  const holder = { consumerId, ticket, lease, arrivedAt };
+  const turn = startTurn(state, lane, { kind: 'items', items, done }, holder, asker.stream, now);
   const delivery = deliveryView(state, turn);
   if (done) for (const item of items) finish(state, item, 'done', undefined, now);
   return delivery;

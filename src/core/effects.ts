@@ -4,22 +4,33 @@ import type {
   AwaitAnswer,
   DeQueueAnswer,
   EnQueueAnswer,
+  HelloAnswer,
   NackAnswer,
+  Notice,
   Refusal,
   RenewAnswer,
   Reply,
+  SessionListener,
   SubmitAnswer,
   SubmitResult,
 } from './model.js';
+import type { Stream } from './session.js';
 import type { CoordinatorEvent } from './views.js';
 
+/** On which stream it was asked: the turn that is given is that stream's. Unset: on none. */
+interface OnStream {
+  readonly stream: Stream | undefined;
+}
+
 /** Who asked for deliveries, and in which form the answer comes. */
-export type DeliveryAsker =
-  | { readonly kind: 'acquire'; readonly reply: Reply<AcquireAnswer> }
-  | { readonly kind: 'ack'; readonly reply: Reply<AckAnswer>; readonly followUps: readonly SubmitResult[] };
+export type DeliveryAsker = OnStream &
+  (
+    | { readonly kind: 'acquire'; readonly reply: Reply<AcquireAnswer> }
+    | { readonly kind: 'ack'; readonly reply: Reply<AckAnswer>; readonly followUps: readonly SubmitResult[] }
+  );
 
 /** Who waits in a line. */
-export type Asker = { readonly kind: 'enqueue'; readonly reply: Reply<EnQueueAnswer> } | DeliveryAsker;
+export type Asker = (OnStream & { readonly kind: 'enqueue'; readonly reply: Reply<EnQueueAnswer> }) | DeliveryAsker;
 
 /**
  * What a step of the core wants done. The loop carries effects out in order. The core never calls a Reply.
@@ -33,5 +44,8 @@ export type Effect =
   | { readonly kind: 'nack'; readonly to: Reply<NackAnswer>; readonly answer: NackAnswer }
   | { readonly kind: 'renew'; readonly to: Reply<RenewAnswer>; readonly answer: RenewAnswer }
   | { readonly kind: 'await'; readonly to: Reply<AwaitAnswer>; readonly answer: AwaitAnswer }
+  | { readonly kind: 'hello'; readonly to: Reply<HelloAnswer>; readonly answer: HelloAnswer }
   | { readonly kind: 'refuse'; readonly to: Reply<never>; readonly refusal: Refusal }
+  | { readonly kind: 'notice'; readonly to: SessionListener; readonly notice: Notice }
+  | { readonly kind: 'replaced'; readonly to: SessionListener }
   | { readonly kind: 'event'; readonly event: CoordinatorEvent };

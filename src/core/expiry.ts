@@ -4,9 +4,11 @@ import { failAll, putBack } from './items.js';
 import { INIT, type Lane, LOST, type Turn } from './lane.js';
 import { Caller } from './line.js';
 import { isLinked, unlink } from './link.js';
+import { type TurnWatch, tellEnding, watchOn } from './notices.js';
 import { park } from './park.js';
 import { resolve } from './resolve.js';
 import type { CoreState } from './state.js';
+import { isOver } from './tenure.js';
 import { endTurn } from './turns.js';
 
 /** The end of a lease, of `max_hold`, of the ticket a turn is held for, or of a delay. Precondition: it has come. */
@@ -20,6 +22,14 @@ export function expire(state: CoreState, lane: Lane, now: number): void {
     lane.phase = INIT;
     resolve(state, lane, now);
   }
+}
+
+/** A tied turn ends here at its `max_hold`; of any other the end of its lease is told before it comes. */
+export function watchDue(state: CoreState, watch: TurnWatch, now: number): void {
+  const { turn } = watch;
+  if (isOver(turn, now)) return expire(state, turn.lane, now);
+  tellEnding(state, turn);
+  watchOn(state, watch, now);
 }
 
 /** Places looked at while the wheel is late: whoever asks must not be stalled by a long line. */

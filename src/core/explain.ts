@@ -5,9 +5,11 @@ import { type Lane, stateOf, type Turn, turnOf } from './lane.js';
 import { Caller, type Entry, Item } from './line.js';
 import type { Queue } from './queue.js';
 import { delayOf } from './resolve.js';
+import { Session } from './session.js';
 import type { CoreState } from './state.js';
+import { endOf } from './tenure.js';
 import { isDispatchTicket } from './turns.js';
-import type { HolderView, KeyExplanation, LineEntryView } from './views.js';
+import type { HolderView, KeyExplanation, LineEntryView, SessionView } from './views.js';
 
 /** Entries of a line that are told. */
 const TOLD = 100;
@@ -72,11 +74,16 @@ function holderView(state: CoreState, turn: Turn, now: number): HolderView {
     consumerId: turn.consumerId,
     token: turn.token,
     since: turn.since + state.wallOffset,
-    leaseLeft: Math.max(0, turn.lane.due - now),
+    leaseLeft: Math.max(0, endOf(turn) - now),
     renewals: turn.renewals,
     items: cargo.kind === 'items' ? cargo.items.length : 0,
     heldForTicket: turn.handed === 'kept' ? ticketId : undefined,
+    session: turn.owner instanceof Session ? sessionView(state, turn.owner) : undefined,
   };
+}
+
+function sessionView(state: CoreState, { id, stream, brokenAt }: Session): SessionView {
+  return { id, brokenSince: stream === undefined ? brokenAt + state.wallOffset : undefined };
 }
 
 function lineView(state: CoreState, head: Entry | undefined): LineEntryView[] {
@@ -105,7 +112,7 @@ function reason(state: CoreState, lane: Lane, now: number): Why {
     case 'INIT':
       return { why: '', until: undefined };
     case 'HELD':
-      return { why: heldBy(phase), until: lane.due };
+      return { why: heldBy(phase), until: endOrNever(phase) };
     case 'PARK':
       return { why: parkedBecause(phase.because, phase.itemId), until: undefined };
     case 'DELAY':
@@ -117,8 +124,18 @@ function reason(state: CoreState, lane: Lane, now: number): Why {
 
 function heldBy(turn: Turn): string {
   if (turn.handed === 'kept') return `the turn is held for an absent caller until its ticket ends`;
+  if (turn.owner instanceof Session) return `${turn.consumerId} holds it and ${keptBy(turn.owner)}`;
   const since = turn.renewals === 0 ? 'has not renewed its lease' : `has renewed its lease ${turn.renewals} times`;
   return `${turn.consumerId} holds it and ${since}`;
+}
+
+function keptBy({ id, stream }: Session): string {
+  return stream === undefined ? `its session "${id}" is broken` : `its session "${id}" renews it`;
+}
+
+function endOrNever(turn: Turn): number | undefined {
+  const end = endOf(turn);
+  return end === Number.POSITIVE_INFINITY ? undefined : end;
 }
 
 function parkedBecause(because: 'dead_letter' | 'no_room', itemId: string): string {

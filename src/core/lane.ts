@@ -2,7 +2,9 @@ import type { DispatchTicket } from './dispatch-tickets.js';
 import type { Epoch } from './hold-epochs.js';
 import type { Caller, Item, Line } from './line.js';
 import type { DeQueueAnswer, LaneState, LossCause, NackAnswer, NackKind, SubmitResult } from './model.js';
+import type { TurnWatch } from './notices.js';
 import type { Queue } from './queue.js';
+import type { Session, Stream } from './session.js';
 import { ROWS, type StateRow } from './table.js';
 import { Timer } from './timing-wheel.js';
 
@@ -19,7 +21,8 @@ export const ADOPTED: Cargo = Object.freeze({ kind: 'adopted' });
 
 /**
  * The live turn of a lane. It is over when its lane's `due` has come: the end of its lease or of its `max_hold`,
- * whichever is first, or the end of its ticket while it is held for an absent caller.
+ * whichever is first, or the end of its ticket while it is held for an absent caller. A tied turn is over at the end of
+ * its session or of its `max_hold` instead, and its lane is in the list of the session.
  */
 export class Turn {
   /**
@@ -28,6 +31,12 @@ export class Turn {
    */
   handed: 'kept' | 'given' | 'known' = 'given';
   renewals = 0;
+  /**
+   * The session it is tied to, or the stream that it was given on and that is told of it. Unset: given on none, or
+   * nobody has it.
+   */
+  owner: Session | Stream | undefined = undefined;
+  watch: TurnWatch | undefined = undefined;
   constructor(
     readonly lane: Lane,
     public token: number,
@@ -122,7 +131,10 @@ export class Settlement {
   ) {}
 }
 
-/** The state of one key. Its timer ends its turn or its delay; while READY it stands in a ready list instead. */
+/**
+ * The state of one key. Its timer ends its turn or its delay; while READY it stands in a ready list instead, and while
+ * its turn is tied in the list of the session.
+ */
 export class Lane extends Timer {
   phase: Phase = INIT;
   /** Unset: empty. */

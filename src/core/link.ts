@@ -3,7 +3,7 @@
  * behind its last member. What is in no list is linked to itself.
  *
  * A Link is in one list at a time. That is on purpose: a lane is on the timing wheel (a turn or a delay ends), or in a
- * ready list, or in neither, and never in two of them.
+ * ready list, or in that of the session to which its turn is tied, or in none, and never in two of them.
  */
 export class Link {
   prev: Link = this;

@@ -7,6 +7,7 @@ import { limitRefusal } from './refusals.js';
 import { countNew } from './show.js';
 import { type CoreState, dropLane } from './state.js';
 import { ROWS } from './table.js';
+import { isOver } from './tenure.js';
 
 /** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
 const FORGET_AFTER = 60_000;
@@ -78,8 +79,10 @@ export function openLane(state: CoreState, queue: Queue, key: string, now: numbe
 
 /** What is over by the clock is over, even if the wheel is late. */
 export function catchUp(state: CoreState, lane: Lane, now: number): void {
-  const { at } = lane.phase;
-  if ((at === 'HELD' || at === 'DELAY') && now >= lane.due) expire(state, lane, now);
+  const { phase } = lane;
+  if (phase.at === 'HELD') {
+    if (isOver(phase, now)) expire(state, lane, now);
+  } else if (phase.at === 'DELAY' && now >= lane.due) expire(state, lane, now);
   if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
 }
 

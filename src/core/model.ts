@@ -232,6 +232,13 @@ export type Notice =
   /** A third of its life is left and nothing renews it, or `max_hold` nears. */
   | { readonly kind: 'turn_ending'; readonly turn: Turn };
 
+/** The stream's side of a session. */
+export interface SessionListener {
+  notice(notice: Notice): void;
+  /** A newer stream has its id: nothing follows. Calls that still wait are the stream's to cancel. */
+  replaced(): void;
+}
+
 /** Why a call was refused. Every refusal leaves everything as it was. `grpc/status.ts` maps them to statuses. */
 export type Refusal =
   | { readonly kind: 'bad_request'; readonly violations: readonly FieldViolation[] }

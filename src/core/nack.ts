@@ -5,6 +5,7 @@ import type { NackAnswer, NackKind, NackRequest, Refusal, Reply } from './model.
 import { park } from './park.js';
 import { badRequest } from './refusals.js';
 import { resolve } from './resolve.js';
+import type { Stream } from './session.js';
 import { findSettling, stale } from './settle.js';
 import type { CoreState } from './state.js';
 import { endTurn } from './turns.js';
@@ -12,17 +13,17 @@ import type { SettlementWay } from './views.js';
 
 const WAY: Readonly<Record<NackKind, SettlementWay>> = { retry: 'nack', release: 'release', dead_letter: 'nack' };
 
-export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAnswer>, now: number): void {
-  const outcome = settle(state, request, now);
+export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAnswer>, now: number, by?: Stream): void {
+  const outcome = settle(state, request, now, by);
   if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
   else state.effects.push({ kind: 'nack', to: reply, answer: outcome });
 }
 
-function settle(state: CoreState, request: NackRequest, now: number): NackAnswer | Refusal {
+function settle(state: CoreState, request: NackRequest, now: number, by: Stream | undefined): NackAnswer | Refusal {
   const { queue, key, token, kind } = request;
   const found = findSettling(state, 'nack', queue, key, token, now);
   if (found.is === 'refused') return found.refusal;
-  if (found.is === 'live') return check(found.turn, request) ?? apply(state, found.turn, request, now);
+  if (found.is === 'live') return check(found.turn, request) ?? apply(state, found.turn, request, now, by);
   const { settled } = found;
   if (settled.call === 'nack' && settled.kind === kind) return settled.answer;
   return stale(state, 'nack', queue, key, 'settled');
@@ -47,11 +48,11 @@ interface Filling {
   deadLettered: number;
 }
 
-function apply(state: CoreState, turn: Turn, request: NackRequest, now: number): NackAnswer {
+function apply(state: CoreState, turn: Turn, request: NackRequest, now: number, by: Stream | undefined): NackAnswer {
   const { lane } = turn;
   const answer: Filling = { retryAt: undefined, deadLettered: 0 };
   const ending: SettledBy = { ended: 'settled', call: 'nack', kind: request.kind, answer };
-  endTurn(state, turn, WAY[request.kind], ending, now);
+  endTurn(state, turn, WAY[request.kind], ending, now, by);
   const items = keptItems(turn.cargo);
   finishAll(state, items.slice(0, request.done), undefined, now);
   giveBack(state, turn, items.slice(request.done), request, answer, now);

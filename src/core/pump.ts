@@ -70,7 +70,7 @@ function start(state: CoreState, lane: Lane, now: number): void {
     return resolve(state, lane, now, true);
   const [waiter] = lane.queue.waiters;
   if (waiter === undefined) return;
-  const deliveries = gather(state, waiter.queues, waiter.request, waiter.ticket, now, waiter);
+  const deliveries = gather(state, waiter, now, waiter);
   if (deliveries.length === 0) {
     // The lanes that looked ready held only what was done already, or a caller of another queue is before them.
     for (const queue of waiter.queues) markDirty(state, queue);

@@ -2,10 +2,17 @@ import { adopt, adoptable } from './adopt.js';
 import { endingOf, Turn, turnOf } from './lane.js';
 import { findHeldLane, findQueue, isRefusal } from './lookup.js';
 import type { LossCause, RenewAnswer, RenewRequest, RenewResult, Reply, TurnRef } from './model.js';
+import { Session, type Stream } from './session.js';
 import type { CoreState } from './state.js';
-import { leaseEnd } from './turns.js';
+import { endOf, liveBy } from './tenure.js';
 
-export function renew(state: CoreState, request: RenewRequest, reply: Reply<RenewAnswer>, now: number): void {
+export function renew(
+  state: CoreState,
+  request: RenewRequest,
+  reply: Reply<RenewAnswer>,
+  now: number,
+  on?: Stream,
+): void {
   for (const { queue } of request.turns) {
     const found = findQueue(state, queue);
     if (isRefusal(found)) {
@@ -13,11 +20,17 @@ export function renew(state: CoreState, request: RenewRequest, reply: Reply<Rene
       return;
     }
   }
-  const results = request.turns.map((ref) => renewTurn(state, ref, request.lease, now));
+  const results = request.turns.map((ref) => renewTurn(state, ref, request.lease, now, on));
   state.effects.push({ kind: 'renew', to: reply, answer: { results } });
 }
 
-function renewTurn(state: CoreState, ref: TurnRef, lease: number | undefined, now: number): RenewResult {
+function renewTurn(
+  state: CoreState,
+  ref: TurnRef,
+  lease: number | undefined,
+  now: number,
+  on: Stream | undefined,
+): RenewResult {
   const queue = state.queues.get(ref.queue);
   const lane = queue === undefined ? undefined : findHeldLane(state, queue, ref.key, ref.token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
@@ -25,7 +38,7 @@ function renewTurn(state: CoreState, ref: TurnRef, lease: number | undefined, no
     return extend(state, turn, lease, now);
   const ending = lane === undefined ? undefined : endingOf(lane, ref.token);
   if (ending === undefined && adoptable(state, ref.key, ref.token, lane, now)) {
-    const adopted = adopt(state, ref.queue, ref.key, ref.token, lease, now);
+    const adopted = adopt(state, ref.queue, ref.key, ref.token, lease, on, now);
     if (adopted instanceof Turn) return alive(state, adopted);
   }
   if (queue !== undefined) queue.counters.staleTokens.renew += 1;
@@ -33,17 +46,20 @@ function renewTurn(state: CoreState, ref: TurnRef, lease: number | undefined, no
   return { alive: false, cause };
 }
 
-/** From now on; the turn's own lease stays (S20). A turn that is held for a ticket has no lease yet. */
+/**
+ * From now on; the turn's own lease stays (S20). A turn that is held for a ticket has no lease yet, and a tied one is
+ * renewed by its session.
+ */
 function extend(state: CoreState, turn: Turn, lease: number | undefined, now: number): RenewResult {
   const { lane } = turn;
   if (turn.handed !== 'kept') {
     turn.renewals += 1;
     lane.queue.counters.renewed += 1;
-    state.wheel.schedule(lane, leaseEnd(lease ?? turn.lease, turn.latestEnd, now));
+    if (!(turn.owner instanceof Session)) liveBy(state, turn, lease ?? turn.lease, now);
   }
   return alive(state, turn);
 }
 
 function alive(state: CoreState, turn: Turn): RenewResult {
-  return { alive: true, leaseExpiresAt: turn.lane.due + state.wallOffset };
+  return { alive: true, leaseExpiresAt: endOf(turn) + state.wallOffset };
 }

@@ -83,7 +83,7 @@ function giveTurn(state: CoreState, lane: Lane, head: Caller, now: number): void
   const heldUntil = asker === undefined ? head.due : undefined;
   takeOut(state, head);
   const cargo = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
-  const turn = startTurn(state, lane, cargo, head, now, heldUntil);
+  const turn = startTurn(state, lane, cargo, head, asker?.stream, now, heldUntil);
   if (asker !== undefined) answerTurn(state, asker, turn);
 }
 

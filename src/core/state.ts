@@ -6,6 +6,7 @@ import { OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
 import { Random } from './random.js';
 import { ResultLedger } from './remembered.js';
+import type { Session } from './session.js';
 import type { CoordinatorSettings } from './settings.js';
 import { ROWS } from './table.js';
 import { Timer, TimingWheel } from './timing-wheel.js';
@@ -34,6 +35,10 @@ export class CoreState {
   readonly idle: IdleLanes;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
+  /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
+  readonly sessions = new Map<string, Session>();
+  /** Streams that are open, hello said or not. */
+  openStreams = 0;
   readonly housekeeping = new Housekeeping();
   /** No turn starts before this moment (startup_hold). */
   readonly holdUntil: number;
@@ -58,6 +63,8 @@ export class CoreState {
   waitingSubmits = 0;
   readyOrder = 0;
   itemSeq = 0;
+  /** Ids of sessions that were made here. */
+  sessionSeq = 0;
 
   constructor(
     readonly settings: CoordinatorSettings,

@@ -8,6 +8,7 @@ export function coordinatorStats(state: CoreState, now: number): CoordinatorStat
   return {
     queues: [...state.queues.values()].map((queue) => queueStats(queue, now)),
     parkedCalls: parked,
+    sessions: state.openStreams,
     payloadBytes: state.payloadBytes,
   };
 }

@@ -2,13 +2,16 @@ import { AcquireWaiter } from './acquire-waiter.js';
 import { endWait, giveUp } from './arrivals.js';
 import { AwaitWaiter, endAwait } from './await.js';
 import { endWaiter } from './dispatch.js';
-import { expire } from './expiry.js';
+import { expire, watchDue } from './expiry.js';
 import { markDirty } from './gates.js';
 import { Lane } from './lane.js';
 import { Caller } from './line.js';
 import { keepHouse } from './lookup.js';
+import { TurnWatch } from './notices.js';
 import { GateTimer } from './queue.js';
 import { endRoomWait, RoomWaiter } from './room.js';
+import { Session } from './session.js';
+import { endNextTurn } from './sessions.js';
 import { type CoreState, Housekeeping } from './state.js';
 import type { Timer } from './timing-wheel.js';
 
@@ -22,6 +25,8 @@ export function fire(state: CoreState, timer: Timer, now: number): void {
   else if (timer instanceof AcquireWaiter) endWaiter(state, timer);
   else if (timer instanceof RoomWaiter) endRoomWait(state, timer, now);
   else if (timer instanceof AwaitWaiter) endAwait(state, timer, now);
+  else if (timer instanceof TurnWatch) watchDue(state, timer, now);
+  else if (timer instanceof Session) endNextTurn(state, timer, now);
   else if (timer instanceof GateTimer) markDirty(state, timer.queue);
   else if (timer instanceof Housekeeping) {
     keepHouse(state, now);

@@ -4,9 +4,12 @@ import { DispatchTicket } from './dispatch-tickets.js';
 import { markDirty, markRoom } from './gates.js';
 import { type Cargo, type Ending, INIT, type Lane, remember, Turn } from './lane.js';
 import { isLinked, unlink } from './link.js';
+import { tellLost } from './notices.js';
 import type { Policy } from './policy.js';
+import type { Stream } from './session.js';
 import { forgetTicket, show, tell } from './show.js';
 import { after, type CoreState } from './state.js';
+import { disown, leaseEnd, live, moveTo, ownerOn } from './tenure.js';
 import type { SettlementWay } from './views.js';
 
 /** For whom a turn starts. */
@@ -22,6 +25,7 @@ export interface Holder {
 /**
  * Starts a turn. Precondition: the lane has none, and no gate is closed.
  *
+ * @param on the stream it is given on, if it is one
  * @param heldUntil set: the holder is absent, and its ticket keeps the turn until then (S12)
  */
 export function startTurn(
@@ -29,6 +33,7 @@ export function startTurn(
   lane: Lane,
   cargo: Cargo,
   holder: Holder,
+  on: Stream | undefined,
   now: number,
   heldUntil?: number,
 ): Turn {
@@ -39,7 +44,6 @@ export function startTurn(
   const lease = holder.lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
   const turn = newTurn(lane, token, cargo, holder, lease, latestEnd, now);
-  if (heldUntil !== undefined) turn.handed = 'kept';
   counters.wait.add((now - holder.arrivedAt) / 1_000);
   // A keyless item is never too soon (S2).
   if (policy.minInterval > 0 && lane.key !== '') {
@@ -47,7 +51,13 @@ export function startTurn(
     // What waits for room may be too soon now, and need none.
     if (policy.whenTooSoon === 'decline') markRoom(state, queue);
   }
-  install(state, lane, turn, heldUntil ?? leaseEnd(lease, latestEnd, now));
+  install(state, lane, turn);
+  if (heldUntil !== undefined) keepUntil(state, turn, heldUntil);
+  else if (on === undefined) state.wheel.schedule(lane, leaseEnd(lease, latestEnd, now));
+  else {
+    turn.owner = ownerOn(on, holder.lease);
+    live(state, turn, now);
+  }
   if (state.watching) {
     const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;
     tell(state, 'turn', lane, now, { token, itemId, consumerId: holder.consumerId });
@@ -89,13 +99,8 @@ export function latestEndOf(policy: Policy, now: number): number | undefined {
   return policy.maxHold === undefined ? undefined : after(now, policy.maxHold);
 }
 
-export function leaseEnd(lease: number, latestEnd: number | undefined, now: number): number {
-  const end = after(now, lease);
-  return latestEnd === undefined || end < latestEnd ? end : latestEnd;
-}
-
-/** Makes a turn the live one of its lane. */
-export function install(state: CoreState, lane: Lane, turn: Turn, due: number): void {
+/** Makes a turn the live one of its lane. How long it lives is the caller's to say. */
+export function install(state: CoreState, lane: Lane, turn: Turn): void {
   const queue = lane.queue;
   state.idle.delete(lane);
   if (isLinked(lane)) unlink(lane);
@@ -108,7 +113,6 @@ export function install(state: CoreState, lane: Lane, turn: Turn, due: number): 
     turn.ticket.lanes.set(turn.token, lane);
   }
   if (lane.key === '') indexKeyless(lane, turn);
-  state.wheel.schedule(lane, due);
   show(state, lane);
 }
 
@@ -117,7 +121,7 @@ function indexKeyless(lane: Lane, turn: Turn): void {
 }
 
 /** A held turn is handed over: only now its lease and `max_hold` start (S12). */
-export function handOver(state: CoreState, turn: Turn, lease: number | undefined, now: number): void {
+function handOver(state: CoreState, turn: Turn, on: Stream | undefined, lease: number | undefined, now: number): void {
   const { lane } = turn;
   turn.handed = 'given';
   turn.since = now;
@@ -126,22 +130,52 @@ export function handOver(state: CoreState, turn: Turn, lease: number | undefined
   // It ages from now on.
   lane.queue.holds.end(turn.epoch);
   turn.epoch = lane.queue.holds.start(now);
-  state.wheel.schedule(lane, leaseEnd(turn.lease, turn.latestEnd, now));
+  turn.owner = ownerOn(on, lease);
+  live(state, turn, now);
+}
+
+/** A ticket comes back to its turn. */
+export function tellAgain(
+  state: CoreState,
+  turn: Turn,
+  on: Stream | undefined,
+  lease: number | undefined,
+  now: number,
+): void {
+  if (turn.handed === 'kept') return handOver(state, turn, on, lease, now);
+  turn.handed = 'known';
+  moveTo(state, turn, on, lease, now);
 }
 
 /** A turn goes back to waiting for its absent holder (S13). */
 export function holdForTicket(state: CoreState, turn: Turn, now: number): void {
+  disown(state, turn);
+  keepUntil(state, turn, after(now, turn.lane.queue.policy.ticketTtl));
+}
+
+function keepUntil(state: CoreState, turn: Turn, due: number): void {
   turn.handed = 'kept';
-  state.wheel.schedule(turn.lane, after(now, turn.lane.queue.policy.ticketTtl));
+  state.wheel.schedule(turn.lane, due);
 }
 
 /**
  * Ends the live turn of a lane and leaves it without one: whoever calls this puts back what the turn carried, and then
- * resolves the lane.
+ * resolves the lane. The stream that has the turn is told, unless it is the one that settled it.
  */
-export function endTurn(state: CoreState, turn: Turn, way: SettlementWay, ending: Ending, now: number): void {
+export function endTurn(
+  state: CoreState,
+  turn: Turn,
+  way: SettlementWay,
+  ending: Ending,
+  now: number,
+  by?: Stream,
+): void {
   const { lane } = turn;
   const queue = lane.queue;
+  if (turn.owner !== undefined) {
+    tellLost(state, turn, ending.ended, by);
+    disown(state, turn);
+  }
   state.wheel.cancel(lane);
   queue.holds.end(turn.epoch);
   queue.inFlight -= 1;

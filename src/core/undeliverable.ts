@@ -5,6 +5,7 @@ import type { Item } from './line.js';
 import type { TurnRef } from './model.js';
 import { resolve } from './resolve.js';
 import type { CoreState } from './state.js';
+import { disown } from './tenure.js';
 import { endTurn, holdForTicket } from './turns.js';
 
 /** These turns were given, but it is known that nobody learnt of them (S13). */
@@ -28,6 +29,8 @@ const TAKEN_BACK: SettledBy = Object.freeze({
 
 function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
   const { cargo } = turn;
+  // Nobody knows of it: nobody is told.
+  disown(state, turn);
   endTurn(state, turn, 'release', TAKEN_BACK, now);
   if (cargo.kind === 'items') {
     if (cargo.done) for (const item of cargo.items) revive(state, item);

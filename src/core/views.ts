@@ -43,11 +43,20 @@ export interface HolderView {
   readonly consumerId: string;
   readonly token: number;
   readonly since: number;
-  /** ms */
+  /** ms; Infinity: its session renews it, and nothing else ends it by time. */
   readonly leaseLeft: number;
   readonly renewals: number;
   readonly items: number;
   readonly heldForTicket: string | undefined;
+  /** Unset: it is not tied. */
+  readonly session?: SessionView | undefined;
+}
+
+/** The session to which a turn is tied. */
+export interface SessionView {
+  readonly id: string;
+  /** Unset: its stream is open. */
+  readonly brokenSince: number | undefined;
 }
 
 export interface LineEntryView {
@@ -172,6 +181,8 @@ export interface QueueStats {
 
 export interface CoordinatorStats {
   readonly queues: readonly QueueStats[];
+  /** Streams of workers that are open. */
+  readonly sessions: number;
   /** Calls that wait for something, of all kinds. */
   readonly parkedCalls: number;
   /** Payload memory in use, bytes. */

@@ -2,9 +2,8 @@
 import { type Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
 import type { Coordinator, Limits } from '../coordinator.js';
 import { adminService } from './admin-service.js';
-import { coordinatorService } from './coordinator-service.js';
+import { COORDINATOR_SERVICE, coordinatorService } from './coordinator-service.js';
 import { AdminServiceService } from './gen/keyturn/v1/admin.js';
-import { CoordinatorServiceService } from './gen/keyturn/v1/coordinator.js';
 import type { Kit, Log } from './handler.js';
 import { Health } from './health.js';
 import { openToGroup, parseListen, removeStaleSocket, targetOf } from './listen.js';
@@ -27,6 +26,8 @@ export interface GrpcServerOptions {
 export interface GrpcServer {
   /** Where it listens, with the real port; usable as the target of a client. */
   readonly address: string;
+  /** Sessions that are open now. */
+  readonly sessions: number;
   /** What health answers: SERVING, or NOT_SERVING (draining). */
   setServing(serving: boolean): void;
   /** Takes no new calls, ends the streams, and resolves when all calls ended, or were ended after `graceMs`. */
@@ -44,11 +45,11 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const streams = new OpenStreams();
   const health = new Health();
   try {
-    const kit = { ...options, parked: { count: 0 } };
+    const kit = { ...options, parked: { count: 0 }, sessions: { count: 0 } };
     await addServices(server, kit, health, streams);
     const address = await listen(server, options.listen);
     health.setServing(true);
-    return new RunningServer(address, server, health, streams);
+    return new RunningServer(address, server, health, streams, kit.sessions);
   } catch (error) {
     server.forceShutdown();
     throw error;
@@ -56,7 +57,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
 }
 
 async function addServices(server: Server, kit: Kit, health: Health, streams: OpenStreams): Promise<void> {
-  server.addService(CoordinatorServiceService, coordinatorService(kit, streams));
+  server.addService(COORDINATOR_SERVICE, coordinatorService(kit, streams));
   server.addService(AdminServiceService, adminService(kit, streams));
   health.addTo(server, streams);
   await addReflection(server);
@@ -86,7 +87,12 @@ class RunningServer implements GrpcServer {
     private readonly server: Server,
     private readonly health: Health,
     private readonly streams: OpenStreams,
+    private readonly open: Kit['sessions'],
   ) {}
+
+  get sessions(): number {
+    return this.open.count;
+  }
 
   setServing(serving: boolean): void {
     this.health.setServing(serving);

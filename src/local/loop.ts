@@ -90,6 +90,15 @@ export class Loop {
       case 'await':
         effect.to.answer(effect.answer);
         return;
+      case 'hello':
+        effect.to.answer(effect.answer);
+        return;
+      case 'notice':
+        effect.to.notice(effect.notice);
+        return;
+      case 'replaced':
+        effect.to.replaced();
+        return;
       case 'refuse':
         effect.to.refuse(effect.refusal);
         return;

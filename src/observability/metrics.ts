@@ -10,8 +10,6 @@ import type { Totals } from './stats-sum.js';
 export interface MetricsOptions {
   readonly coordinator: Pick<Coordinator, 'stats'>;
   readonly version: string;
-  /** Streams of workers that are open. */
-  readonly sessions: () => number;
 }
 
 export interface Metrics {
@@ -141,7 +139,7 @@ interface Scrape {
   readonly queues: readonly LabelledStats[];
 }
 
-export function createMetrics({ coordinator, version, sessions }: MetricsOptions): Metrics {
+export function createMetrics({ coordinator, version }: MetricsOptions): Metrics {
   const registry = new Registry();
   const calls = new CallDurations();
   const labels = new QueueLabels();
@@ -151,7 +149,7 @@ export function createMetrics({ coordinator, version, sessions }: MetricsOptions
   };
   let scrape = read();
   for (const metric of QUEUE_METRICS) registerQueueMetric(registry, metric, () => scrape.queues);
-  registerProcessMetrics(registry, { calls, sessions, version, stats: () => scrape.stats });
+  registerProcessMetrics(registry, { calls, version, stats: () => scrape.stats });
   collectDefaultMetrics({ register: registry });
   let running: Promise<Exposition> | undefined;
   return {
@@ -202,12 +200,11 @@ function withQueue(queue: string, { labels, value }: Sample): Sample {
 
 interface ProcessNumbers {
   readonly calls: CallDurations;
-  readonly sessions: () => number;
   readonly version: string;
   readonly stats: () => CoordinatorStats;
 }
 
-function registerProcessMetrics(registry: Registry, { calls, sessions, version, stats }: ProcessNumbers): void {
+function registerProcessMetrics(registry: Registry, { calls, version, stats }: ProcessNumbers): void {
   const one = (name: string, help: string, value: () => number, labels: Labels = {}): void =>
     plainGauge({ registry, name, help, labelNames: Object.keys(labels) }, () => [{ labels, value: value() }]);
   plainHistogram(
@@ -219,7 +216,7 @@ function registerProcessMetrics(registry: Registry, { calls, sessions, version, 
     },
     () => calls.samples(),
   );
-  one('keyturn_sessions', 'Sessions that are open.', sessions);
+  one('keyturn_sessions', 'Sessions that are open.', () => stats().sessions);
   one('keyturn_parked_calls', 'Calls that wait for something.', () => stats().parkedCalls);
   one(
     'keyturn_payload_bytes',

@@ -1,22 +1,33 @@
 /** The contract in cases, over the port alone: whatever implements it has to pass them all. */
 import { describe } from 'node:test';
-import type { Policy } from '../../src/coordinator.js';
-import { QUEUE, type SettingsChange } from '../support/builders.js';
+import { QUEUE } from '../support/builders.js';
 import { administration } from './administration.js';
 import { items } from './items.js';
 import { limits } from './limits.js';
+import { notices } from './notices.js';
+import { onStreams, onTiedStreams } from './over-sessions.js';
 import { policies } from './policy.js';
 import { restarts } from './restart.js';
-import { type MakeCoordinator, Stage } from './stage.js';
+import { sessions } from './sessions.js';
+import { type MakeCoordinator, type SetStage, Stage } from './stage.js';
 import { tickets } from './tickets.js';
 import { turns } from './turns.js';
 import { workers } from './workers.js';
 
 /** `make` gets a clock that stands still until a case moves it. */
 export function describeCoordinator(name: string, make: MakeCoordinator): void {
-  // A small memory of idle lanes is quicker to set up; cases about it say their own.
-  const set = (policy: Partial<Policy> = {}, change: Omit<SettingsChange, 'queues'> = {}) =>
-    new Stage(make, { queues: { [QUEUE]: policy }, ...change, limits: { idleLanes: 1_000, ...change.limits } });
+  describeCalls(name, make);
+  describeCalls(`${name}, every call on a stream,`, onStreams(make));
+  describeCalls(`${name}, every call on a stream that said hello,`, onTiedStreams(make));
+  const set = stageSetter(make);
+  describe(`${name} keeps the contract of sessions`, () => {
+    sessions(set);
+    notices(set);
+  });
+}
+
+function describeCalls(name: string, make: MakeCoordinator): void {
+  const set = stageSetter(make);
   describe(`${name} keeps the contract`, () => {
     turns(set);
     tickets(set);
@@ -27,4 +38,10 @@ export function describeCoordinator(name: string, make: MakeCoordinator): void {
     limits(set);
     restarts(make);
   });
+}
+
+/** A small memory of idle lanes is quicker to set up; cases about it say their own. */
+function stageSetter(make: MakeCoordinator): SetStage {
+  return (policy = {}, change = {}, clock) =>
+    new Stage(make, { queues: { [QUEUE]: policy }, ...change, limits: { idleLanes: 1_000, ...change.limits } }, clock);
 }

@@ -1,54 +1,30 @@
 import assert from 'node:assert/strict';
 import type {
-  AckAnswer,
-  AckRequest,
   AcquireAnswer,
-  AcquireRequest,
-  AwaitAnswer,
   Coordinator,
   CoordinatorSettings,
   Delivery,
-  DeQueueAnswer,
-  DeQueueRequest,
-  EnQueueAnswer,
-  EnQueueRequest,
   KeyExplanation,
   LaneState,
-  NackAnswer,
-  NackRequest,
-  NewItem,
   Policy,
   QueueView,
-  RenewAnswer,
-  RenewRequest,
   Result,
-  SubmitAnswer,
-  SubmitRequest,
-  Turn,
 } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
-import {
-  ackRequest,
-  acquireRequest,
-  deQueueRequest,
-  enQueueRequest,
-  KEY,
-  nackRequest,
-  newItem,
-  QUEUE,
-  type SettingsChange,
-  settings,
-} from '../support/builders.js';
-import { Call } from '../support/call.js';
+import { KEY, QUEUE, type SettingsChange, settings } from '../support/builders.js';
+import type { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
+import { Worker } from './worker.js';
+
+export { turnOf } from './worker.js';
 
 export type MakeCoordinator = (settings: CoordinatorSettings, clock: Clock) => Coordinator;
 
 /** Makes a stage whose queue `q` has the given policy, or with whole settings. */
-export type SetStage = (policy?: Partial<Policy>, change?: Omit<SettingsChange, 'queues'>) => Stage;
+export type SetStage = (policy?: Partial<Policy>, change?: Omit<SettingsChange, 'queues'>, clock?: FakeClock) => Stage;
 
-/** A coordinator, time, and short words for what is done to it. Queue `q` and key `k` unless a test says otherwise. */
-export class Stage {
+/** A coordinator, time, a worker with unary calls, and what people see. */
+export class Stage extends Worker {
   readonly coordinator: Coordinator;
 
   constructor(
@@ -56,76 +32,9 @@ export class Stage {
     change: SettingsChange = {},
     readonly clock: FakeClock = new FakeClock(),
   ) {
-    this.coordinator = make(settings(change), clock);
-  }
-
-  enQueue(change: Partial<EnQueueRequest> = {}, deliverable = true): Call<EnQueueAnswer> {
-    const call = new Call<EnQueueAnswer>(deliverable);
-    return call.waits(this.coordinator.enQueue(enQueueRequest(change), call));
-  }
-
-  /** Takes the turn of a key that must be free. */
-  hold(change: Partial<EnQueueRequest> = {}): Turn {
-    return turnOf(this.enQueue(change));
-  }
-
-  deQueue(change: Partial<DeQueueRequest> & Pick<DeQueueRequest, 'holder'>): Call<DeQueueAnswer> {
-    const call = new Call<DeQueueAnswer>();
-    this.coordinator.deQueue(deQueueRequest(change), call);
-    return call;
-  }
-
-  /** Ends a caller's turn. */
-  end({ queue, key, token }: Turn, change: Partial<DeQueueRequest> = {}): Call<DeQueueAnswer> {
-    return this.deQueue({ queue, key, holder: { token }, ...change });
-  }
-
-  submit(items: readonly Partial<NewItem>[], change: Partial<SubmitRequest> = {}): Call<SubmitAnswer> {
-    const call = new Call<SubmitAnswer>();
-    const request = { queue: QUEUE, waitForRoom: 0, ...change, items: items.map(newItem) };
-    return call.waits(this.coordinator.submit(request, call));
-  }
-
-  /** Submits items `ids` of one key. */
-  items(...ids: string[]): Call<SubmitAnswer> {
-    return this.submit(ids.map((itemId) => ({ itemId })));
-  }
-
-  acquire(change: Partial<AcquireRequest> = {}, deliverable = true): Call<AcquireAnswer> {
-    const call = new Call<AcquireAnswer>(deliverable);
-    return call.waits(this.coordinator.acquire(acquireRequest(change), call));
-  }
-
-  /** Takes exactly one turn, at once. */
-  take(change: Partial<AcquireRequest> = {}): Delivery {
-    const [delivery, ...rest] = this.acquire(change).value.deliveries;
-    assert.ok(delivery !== undefined && rest.length === 0, 'one turn could be taken');
-    return delivery;
-  }
-
-  ack(turn: Turn, change: Partial<AckRequest> = {}): Call<AckAnswer> {
-    const call = new Call<AckAnswer>();
-    const { queue, key, token } = turn;
-    return call.waits(this.coordinator.ack(ackRequest({ queue, key, token, ...change }), call));
-  }
-
-  nack(turn: Turn, change: Partial<NackRequest> = {}): Call<NackAnswer> {
-    const call = new Call<NackAnswer>();
-    const { queue, key, token } = turn;
-    this.coordinator.nack(nackRequest({ queue, key, token, ...change }), call);
-    return call;
-  }
-
-  renew(turns: readonly Turn[], lease?: number): RenewAnswer['results'] {
-    const call = new Call<RenewAnswer>();
-    const request: RenewRequest = { turns, lease };
-    this.coordinator.renew(request, call);
-    return call.value.results;
-  }
-
-  await(itemId: string, wait = 0, queue = QUEUE): Call<AwaitAnswer> {
-    const call = new Call<AwaitAnswer>();
-    return call.waits(this.coordinator.awaitItem({ queue, itemId, wait }, call));
+    const coordinator = make(settings(change), clock);
+    super(coordinator);
+    this.coordinator = coordinator;
   }
 
   async explain(key = KEY, queue = QUEUE): Promise<KeyExplanation> {
@@ -142,27 +51,9 @@ export class Stage {
     return view;
   }
 
-  /** Ids of the items that an Acquire can take one after the other, each acked, until there is none. */
-  drainIds(change: Partial<AcquireRequest> = {}): string[] {
-    const ids: string[] = [];
-    for (;;) {
-      const [delivery] = this.acquire(change).value.deliveries;
-      if (delivery === undefined) return ids;
-      ids.push(...delivery.items.map(({ itemId }) => itemId));
-      assert.ok(this.ack(delivery.turn).value);
-    }
-  }
-
   advance(ms: number): void {
     this.clock.advance(ms);
   }
-}
-
-export function turnOf(call: Call<EnQueueAnswer>): Turn {
-  const answer = call.value;
-  assert.equal(answer.decision, 'accept', JSON.stringify(answer));
-  if (answer.decision !== 'accept') throw new Error('asserted above');
-  return answer.turn;
 }
 
 export function deliveryOf(call: Call<AcquireAnswer>): Delivery {

@@ -129,7 +129,7 @@ export class Stage {
 
   #carry(): void {
     for (let effect = this.core.takeEffect(); effect !== undefined; effect = this.core.takeEffect()) {
-      if (effect.kind === 'event') continue;
+      if (effect.kind === 'event' || effect.kind === 'notice' || effect.kind === 'replaced') continue;
       this.told.push(`${this.#names.get(effect.to) ?? '?'} ${describe(effect)}`);
       carry(effect);
     }
@@ -149,7 +149,7 @@ export function runThrough<T>(scan: Generator<undefined, T>): T {
   }
 }
 
-type Told = Exclude<Effect, { kind: 'event' }>;
+type Told = Exclude<Effect, { kind: 'event' | 'notice' | 'replaced' }>;
 
 function carry(effect: Told): void {
   switch (effect.kind) {
@@ -177,6 +177,9 @@ function carry(effect: Told): void {
     case 'await':
       effect.to.answer(effect.answer);
       return;
+    case 'hello':
+      effect.to.answer(effect.answer);
+      return;
     case 'refuse':
       effect.to.refuse(effect.refusal);
   }
@@ -201,6 +204,8 @@ function describe(effect: Told): string {
       return effect.answer.results.map((one) => (one.alive ? 'ALIVE' : `LOST ${one.cause}`)).join(' ');
     case 'await':
       return effect.answer.state;
+    case 'hello':
+      return `hello ${effect.answer.sessionId}`;
     case 'refuse':
       return describeRefusal(effect.refusal);
   }

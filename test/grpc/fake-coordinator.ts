@@ -28,7 +28,7 @@ export class FakeCoordinator implements Coordinator {
   };
 
   stats(): CoordinatorStats {
-    return { queues: [], parkedCalls: 0, payloadBytes: 0 };
+    return { queues: [], sessions: 0, parkedCalls: 0, payloadBytes: 0 };
   }
 
   drain(): Promise<DrainReport> {

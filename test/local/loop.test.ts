@@ -139,6 +139,30 @@ describe('the loop', () => {
     assert.equal(clock.pending, 1);
   });
 
+  it('works off the turns of a broken session in slices too, whatever else ends with them', () => {
+    const { clock, coordinator, enQueue, live } = setUp();
+    const mass = 10 * BUDGET;
+    const opened = coordinator.openSession({ notice: () => undefined, replaced: () => undefined });
+    assert.ok(opened.ok);
+    const session = opened.value;
+    session.hello({ consumerId: 'worker', sessionId: undefined, ttl: 5_000 }, new Call());
+    for (let i = 0; i < mass; i++) session.enQueue(enQueueRequest({ key: `tied ${i}` }), new Call());
+    session.close();
+    for (let i = 0; i < mass; i++) enQueue(`k${i}`, 5_000);
+    assert.equal(live(), 2 * mass);
+    let before = 2 * mass;
+    let slices = 0;
+    clock.inBetween = () => {
+      slices += 1;
+      assert.ok(before - live() <= BUDGET, 'no slice is larger than the budget');
+      before = live();
+    };
+    clock.advance(5_000);
+    assert.ok(slices >= (2 * mass) / BUDGET - 1, `${slices} slices`);
+    assert.equal(live(), 0);
+    assert.equal(clock.pending, 1);
+  });
+
   it('lets go of its timer when it is closed, and refuses those who wait', () => {
     const { clock, coordinator, enQueue } = setUp();
     enQueue('k', 5_000);

@@ -100,8 +100,8 @@ interface Scraped {
 }
 
 function scraped(): Scraped {
-  let stats: CoordinatorStats = { queues: [], parkedCalls: 3, payloadBytes: 4_096 };
-  const metrics = createMetrics({ coordinator: { stats: () => stats }, version: '1.2.3', sessions: () => 2 });
+  let stats: CoordinatorStats = { queues: [], sessions: 2, parkedCalls: 3, payloadBytes: 4_096 };
+  const metrics = createMetrics({ coordinator: { stats: () => stats }, version: '1.2.3' });
   return {
     metrics,
     async scrape(queues) {

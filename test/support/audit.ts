@@ -114,6 +114,7 @@ function check(told: Told): void {
       if (token !== undefined) tokens.add(token);
     }
   }
+  checkSessions(told);
   checkWhole(told);
 }
 
@@ -161,6 +162,26 @@ function checkKey(key: string, told: KeyExplanation, listed: readonly KeyView[])
   if (waiting <= 100) assert.equal(callers, told.waitingCallers);
   assert.equal(told.why !== '', told.state !== 'INIT', 'why it does not move is said, and only where it does not');
   assert.ok(told.holder === undefined || told.holder.leaseLeft > 0, 'what is shown as live is live');
+}
+
+/** Turns of one session are told the same of it; while its stream is open nothing but `max_hold` ends them by time. */
+function checkSessions({ queues, stats, explanations }: Told): void {
+  const known = new Map<string, number | undefined>();
+  for (const { name, policy } of queues) {
+    for (const { holder, until, why } of explanations.get(name)?.values() ?? []) {
+      if (holder?.session === undefined) continue;
+      const { id, brokenSince } = holder.session;
+      assert.equal(brokenSince, known.has(id) ? known.get(id) : brokenSince, `session ${id} is broken or it is not`);
+      known.set(id, brokenSince);
+      assert.equal(holder.heldForTicket, undefined, 'a turn that nobody has is tied to nobody');
+      const endless = brokenSince === undefined && policy.maxHold === undefined;
+      assert.equal(holder.leaseLeft === Number.POSITIVE_INFINITY, endless, `session ${id} renews its turns`);
+      assert.equal(until === undefined, endless);
+      assert.ok(why.includes(id), why);
+    }
+  }
+  const open = [...known.values()].filter((brokenSince) => brokenSince === undefined).length;
+  assert.ok(open <= stats.sessions, 'a session that is not broken has an open stream');
 }
 
 function checkWhole({ queues, stats }: Told): void {

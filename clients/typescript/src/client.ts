@@ -1,7 +1,14 @@
 /** The client of one sidecar. */
+import { randomUUID } from 'node:crypto';
+import type { Channel } from '@grpc/grpc-js';
 import type { CallSettings, Calls, HeldTurn, Transport } from './calls.js';
 import { openChannel } from './channel.js';
-import { type Clock, systemClock } from './clock.js';
+import { type Clock, systemClock, systemRandom } from './clock.js';
+import { checkOptions, type KeyturnOptions } from './options.js';
+import { DEFAULT_BACK_OFF } from './session/back-off.js';
+import { grpcStreams } from './session/grpc-stream.js';
+import { DEFAULT_OPEN_LIMITS } from './session/open-commands.js';
+import { SessionTransport } from './session/transport.js';
 import { AdminCalls } from './unary/admin.js';
 import { UnaryTransport } from './unary/transport.js';
 import type {
@@ -24,29 +31,42 @@ import type {
   Turn,
 } from './words.js';
 
-export interface KeyturnOptions {
-  /** `session`: every call on one stream, which keeps turns alive and reconnects. `unary`: each call by itself. Unset: session. */
-  readonly transport?: 'session' | 'unary' | undefined;
-  /** Who asks, for people who look, in calls that do not say; up to 256 bytes. Unset: the sidecar sees the peer's address. */
-  readonly consumerId?: string | undefined;
-  /**
-   * How long before a turn may have ended its signal aborts, ms. Unset: a tenth of its life, at most 2 s. Never more than
-   * half of its life.
-   */
-  readonly margin?: number | undefined;
-}
+/** As the sidecar's own. */
+const DEFAULT_TTL_MS = 10_000;
 
 /**
  * Does no I/O: the connection is made by the first call.
  *
  * @param address `host:port` or `unix:/path`
+ * @throws KeyturnError when an option is wrong
  */
 export function connect(address: string, options: KeyturnOptions = {}): Keyturn {
+  checkOptions(options);
   const channel = openChannel(address);
-  const clock = systemClock;
-  const { consumerId, margin } = options;
-  const transport = new UnaryTransport({ address, channel, clock, consumerId, margin });
+  const transport =
+    options.transport === 'unary' ? unary(address, channel, options) : session(address, channel, options);
   return new Keyturn(address, transport, new AdminCalls(address, channel), () => channel.close());
+}
+
+function unary(address: string, channel: Channel, { consumerId, margin }: KeyturnOptions): Transport {
+  return new UnaryTransport({ address, channel, clock: systemClock, consumerId, margin });
+}
+
+function session(address: string, channel: Channel, options: KeyturnOptions): Transport {
+  const settings = {
+    sessionId: options.sessionId ?? randomUUID(),
+    clientId: randomUUID(),
+    consumerId: options.consumerId,
+    ttl: options.sessionTtl ?? DEFAULT_TTL_MS,
+    margin: options.margin,
+    limits: {
+      commands: options.openCommands ?? DEFAULT_OPEN_LIMITS.commands,
+      bytes: options.openBytes ?? DEFAULT_OPEN_LIMITS.bytes,
+    },
+    backOff: DEFAULT_BACK_OFF,
+  };
+  const openStream = grpcStreams(address, channel);
+  return new SessionTransport(settings, { clock: systemClock, random: systemRandom, openStream });
 }
 
 /** Made by {@link connect}. The calls of a worker, those of people as `admin`, and what is built on them. */

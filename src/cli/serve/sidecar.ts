@@ -37,7 +37,7 @@ const LAST_ANSWERS_MS = 1_000;
 /** @throws CommandFailure when it cannot listen; nothing is left running then */
 export async function startSidecar(config: Config, { log, version }: SidecarOptions): Promise<Sidecar> {
   const coordinator = new LocalCoordinator(config.coordinator);
-  const metrics = createMetrics({ coordinator, version, sessions: () => 0 });
+  const metrics = createMetrics({ coordinator, version });
   const probe: Probe = { notReady: 'starting' };
   let http: HttpServer | undefined;
   try {

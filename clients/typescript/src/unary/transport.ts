@@ -3,7 +3,8 @@ import { type Channel, credentials } from '@grpc/grpc-js';
 import type { CallSettings, HeldTurn, Transport } from '../calls.js';
 import type { Clock } from '../clock.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
-import { RenewedTurns } from '../turns/renewed-turns.js';
+import { Held } from '../turns/held-turn.js';
+import { Renewals } from '../turns/renewals.js';
 import * as answers from '../wire/answers.js';
 import * as requests from '../wire/requests.js';
 import type {
@@ -41,7 +42,7 @@ export class UnaryTransport implements Transport {
   readonly clock: Clock;
   readonly #coordinator: CoordinatorServiceClient;
   readonly #consumerId: string | undefined;
-  readonly #turns: RenewedTurns;
+  readonly #renewals: Renewals;
   #closed = false;
 
   constructor({ address, channel, clock, consumerId, margin }: UnaryOptions) {
@@ -50,7 +51,7 @@ export class UnaryTransport implements Transport {
       channelOverride: channel,
     });
     this.#consumerId = consumerId;
-    this.#turns = new RenewedTurns(this, clock, margin);
+    this.#renewals = new Renewals(this, clock, margin);
   }
 
   async enQueue(call: EnQueueCall, settings?: CallSettings): Promise<EnQueueAnswer> {
@@ -99,13 +100,15 @@ export class UnaryTransport implements Transport {
   }
 
   hold(turn: Turn, askedAt: number): HeldTurn {
-    return this.#turns.hold(turn, askedAt);
+    const held = new Held(turn, (one) => this.#renewals.drop(one));
+    this.#renewals.keep(held, askedAt);
+    return held;
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#turns.close();
+    this.#renewals.close('closed');
     this.#coordinator.close();
   }
 }

@@ -1,0 +1,88 @@
+/** How long a live turn lives, and whose it is: by its lease, or tied to a session. */
+import type { Turn } from './lane.js';
+import { unwatch, watchPeriod } from './notices.js';
+import { forgetIfEmpty, Session, type Stream } from './session.js';
+import { after, type CoreState } from './state.js';
+
+/** Whose a turn is that is given on this stream: a call with a lease of its own asks for a turn that is not tied. */
+export function ownerOn(stream: Stream | undefined, lease: number | undefined): Turn['owner'] {
+  if (stream?.listener === undefined) return undefined;
+  return lease === undefined ? (stream.session ?? stream) : stream;
+}
+
+/** Whether the turn is over by the clock (S1). */
+export function isOver(turn: Turn, now: number): boolean {
+  const { owner } = turn;
+  if (owner === undefined || !(owner instanceof Session)) return now >= turn.lane.due;
+  const { latestEnd } = turn;
+  return now >= owner.endsAt || (latestEnd !== undefined && now >= latestEnd);
+}
+
+/** When the turn ends if nothing else happens, whole ms; Infinity: its session renews it. */
+export function endOf(turn: Turn): number {
+  const { owner } = turn;
+  if (owner === undefined || !(owner instanceof Session)) return turn.lane.due;
+  const { latestEnd } = turn;
+  return latestEnd === undefined ? owner.endsAt : Math.min(owner.endsAt, latestEnd);
+}
+
+export function leaseEnd(lease: number, latestEnd: number | undefined, now: number): number {
+  const end = after(now, lease);
+  return latestEnd === undefined || end < latestEnd ? end : latestEnd;
+}
+
+/**
+ * The life of a turn begins, or goes on under an owner of another kind: tied, its lane stands in the session's list and
+ * not on the wheel, so that nothing has to be done to renew it; else its lease runs from now. Precondition: `owner` is
+ * who has it now, and it is in nobody's list.
+ */
+export function live(state: CoreState, turn: Turn, now: number): void {
+  const { lane, owner } = turn;
+  if (owner === undefined) state.wheel.schedule(lane, leaseEnd(turn.lease, turn.latestEnd, now));
+  else if (owner instanceof Session) {
+    state.wheel.cancel(lane);
+    owner.tie(lane);
+    if (turn.latestEnd !== undefined) watchPeriod(state, turn, turn.lease);
+  } else liveBy(state, turn, turn.lease, now);
+}
+
+/** A turn that is not tied lives this much longer. */
+export function liveBy(state: CoreState, turn: Turn, lease: number, now: number): void {
+  state.wheel.schedule(turn.lane, leaseEnd(lease, turn.latestEnd, now));
+  if (turn.owner !== undefined) watchPeriod(state, turn, lease);
+}
+
+/** It is nobody's any more: it ends, or is held for one who is absent, or goes to another. */
+export function disown(state: CoreState, turn: Turn): void {
+  const { owner } = turn;
+  if (owner === undefined) return;
+  turn.owner = undefined;
+  unwatch(state, turn);
+  if (!(owner instanceof Session)) return;
+  state.wheel.cancel(turn.lane);
+  owner.size -= 1;
+  forgetIfEmpty(state, owner);
+}
+
+/**
+ * The turn is told once more, by its ticket: it is theirs who asked last. Nothing is renewed by that (S11), unless it
+ * was tied and is so no more: then its lease begins.
+ */
+export function moveTo(
+  state: CoreState,
+  turn: Turn,
+  stream: Stream | undefined,
+  lease: number | undefined,
+  now: number,
+): void {
+  const owner = ownerOn(stream, lease);
+  const before = turn.owner;
+  if (owner === before) return;
+  disown(state, turn);
+  turn.owner = owner;
+  if (owner instanceof Session) live(state, turn, now);
+  else if (before instanceof Session) {
+    turn.lease = lease ?? turn.lease;
+    live(state, turn, now);
+  } else if (owner !== undefined) watchPeriod(state, turn, turn.lease);
+}
