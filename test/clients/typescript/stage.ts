@@ -81,12 +81,17 @@ export function settled(): Promise<void> {
 
 /** What became of a promise so far. */
 export async function stateOf(promise: Promise<unknown>): Promise<'open' | 'answered' | 'refused'> {
+  let state: 'open' | 'answered' | 'refused' = 'open';
+  promise.then(
+    () => {
+      state = 'answered';
+    },
+    () => {
+      state = 'refused';
+    },
+  );
   await settled();
-  const states = [
-    promise.then(() => 'answered' as const).catch(() => 'refused' as const),
-    Promise.resolve('open' as const),
-  ];
-  return Promise.race(states);
+  return state;
 }
 
 export async function refused(promise: Promise<unknown>): Promise<KeyturnError> {
