@@ -26,7 +26,8 @@ export async function runUnder<T>(
   handler: (signal: AbortSignal) => T | PromiseLike<T>,
 ): Promise<Ending<T>> {
   const stop = new LinkedAbort([held.signal, ...limits.signals]);
-  const callOff = limits.maxHold === undefined ? undefined : clock.after(limits.maxHold, () => stop.abort(tooLong(limits)));
+  const callOff =
+    limits.maxHold === undefined ? undefined : clock.after(limits.maxHold, () => stop.abort(tooLong(limits)));
   try {
     // Lost before it began (a long wait, a slow process): nothing is started just to be stopped.
     if (held.signal.aborted) return { kind: 'lost', error: lossOf(held.signal) };
@@ -44,7 +45,8 @@ export async function runUnder<T>(
 function lossOf(signal: AbortSignal, error?: unknown): TurnLostError {
   const reason: unknown = signal.reason;
   const loss = reason instanceof TurnLostError ? reason : new TurnLostError(messageOf(reason), 'unknown');
-  if (error === undefined || error === reason) return loss;
+  const isHandedOn = error === reason || (error instanceof Error && error.name === 'AbortError');
+  if (error === undefined || isHandedOn) return loss;
   return new TurnLostError(`${loss.message}; the handler ended with: ${messageOf(error)}`, loss.cause, loss.details);
 }
 

@@ -12,7 +12,8 @@ const HEADER_OVERHEAD = 16;
 
 /** Bytes that an item takes in a message, at most. */
 export function sizeOf(item: ItemCall): number {
-  let size = ITEM_OVERHEAD + (item.payload?.length ?? 0) + utf8(item.key) + utf8(item.itemId) + utf8(item.idempotencyKey);
+  let size =
+    ITEM_OVERHEAD + (item.payload?.length ?? 0) + utf8(item.key) + utf8(item.itemId) + utf8(item.idempotencyKey);
   for (const [name, value] of item.headers ?? []) size += HEADER_OVERHEAD + utf8(name) + utf8(value);
   return size;
 }

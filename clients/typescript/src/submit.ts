@@ -1,6 +1,6 @@
 import type { Base } from './base.js';
-import type { Failure } from './failure.js';
 import { KeyturnError } from './errors.js';
+import type { Failure } from './failure.js';
 import { messageOf } from './failure.js';
 import { LARGEST_MESSAGE, MOST_ITEMS, sizeOf, tooLarge } from './item-size.js';
 import { numberWithin } from './option-checks.js';
@@ -45,7 +45,12 @@ const LONGEST_WAIT = 300_000;
  *
  * @throws KeyturnError; the reason of `signal`
  */
-export async function submit(base: Base, queue: string, item: ItemCall, options: SubmitOptions = {}): Promise<SubmitResult> {
+export async function submit(
+  base: Base,
+  queue: string,
+  item: ItemCall,
+  options: SubmitOptions = {},
+): Promise<SubmitResult> {
   check(options);
   const named = withId(base, item);
   const size = sizeOf(named);

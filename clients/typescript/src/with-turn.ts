@@ -1,11 +1,11 @@
 import type { Base } from './base.js';
 import { Claim } from './claim.js';
+import { TurnLostError } from './errors.js';
 import { failureOf, messageOf } from './failure.js';
 import { type Ending, runUnder } from './held-work.js';
 import { functionNeeded, numberWithin } from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
 import type { Bytes, Reason, Turn } from './words.js';
-import { TurnLostError } from './errors.js';
 
 /** What a handler of {@link TurnHandler} gets. */
 export interface HeldKey {

@@ -2,10 +2,17 @@ import { BackOff } from '../back-off.js';
 import type { Base } from '../base.js';
 import { failureOf, retryAfterOf } from '../failure.js';
 import { functionNeeded, numberWithin } from '../option-checks.js';
-import { pause } from '../pause.js';
 import { GRACE } from '../patience.js';
+import { pause } from '../pause.js';
 import type { AcquireCall, Delivery } from '../words.js';
-import { type ConsumeOptions, type ConsumeSettings, settingsOf, type Stage, type Work, type WorkHandler } from './options.js';
+import {
+  type ConsumeOptions,
+  type ConsumeSettings,
+  type Stage,
+  settingsOf,
+  type Work,
+  type WorkHandler,
+} from './options.js';
 import { type Next, release, type Surroundings, Worker } from './worker.js';
 
 export interface StopOptions {
@@ -20,6 +27,8 @@ export interface Consumer {
    * (a bad name, no permission), or `onError` throws. Nobody listening, the process ends, as with every rejection.
    */
   readonly done: Promise<void>;
+  /** Resolves when `done` is settled, however that was. */
+  readonly ended: Promise<void>;
   /** How many turns are held now. */
   readonly held: number;
   /**
@@ -59,6 +68,7 @@ export function consume(
 
 class Consumption implements Consumer {
   readonly done: Promise<void>;
+  readonly ended: Promise<void>;
   readonly #base: Base;
   readonly #settings: ConsumeSettings;
   readonly #around: Surroundings;
@@ -76,6 +86,7 @@ class Consumption implements Consumer {
   #deadline = Infinity;
   #resolve: () => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
+  #resolveEnded: () => void = () => undefined;
   readonly #unfollow: () => void;
 
   constructor(base: Base, settings: ConsumeSettings, handler: WorkHandler, signal: AbortSignal | undefined) {
@@ -94,6 +105,9 @@ class Consumption implements Consumer {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
     const follow = (): void => this.#begin(DEFAULT_STOP);
     signal?.addEventListener('abort', follow, { once: true });
     this.#unfollow = () => signal?.removeEventListener('abort', follow);
@@ -108,8 +122,8 @@ class Consumption implements Consumer {
   async stop({ timeout = DEFAULT_STOP }: StopOptions = {}): Promise<void> {
     numberWithin('timeout', timeout, 0, LONGEST_STOP);
     this.#begin(timeout);
-    // Why it could not go on is told by `done`.
-    await this.done.catch(() => undefined);
+    // Why it could not go on is told by `done`, and to nobody else: this does not make it heard.
+    await this.ended;
   }
 
   get #isStopping(): boolean {
@@ -250,5 +264,6 @@ class Consumption implements Consumer {
     this.#unfollow();
     if (this.#fatal === undefined) this.#resolve();
     else this.#reject(this.#fatal.error);
+    this.#resolveEnded();
   }
 }

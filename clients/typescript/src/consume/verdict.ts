@@ -18,6 +18,7 @@ export interface Outcome {
 }
 
 /** What a handler may return: nothing, the result of the items, or more. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function that is declared to return nothing is a handler too
 export type Handled = Bytes | Outcome | undefined | void;
 
 export interface GivenBackOptions extends ErrorOptions {

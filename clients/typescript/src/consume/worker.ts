@@ -118,10 +118,7 @@ export class Worker {
     );
   }
 
-  async #ack(
-    { result, followUps }: Extract<Verdict, { call: 'ack' }>,
-    patience: Patience,
-  ): Promise<void> {
+  async #ack({ result, followUps }: Extract<Verdict, { call: 'ack' }>, patience: Patience): Promise<void> {
     const { base } = this.#around;
     const { queue, key, token } = this.#delivery.turn;
     const next = this.#around.next();

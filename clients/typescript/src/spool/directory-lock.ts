@@ -117,8 +117,11 @@ async function lives({ pid, life }: Owner): Promise<boolean> {
 async function lifeOf(pid: number): Promise<string> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may contain anything; the 20th field after it is the start.
-    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    // The name in parentheses may contain anything; after it come the state and, 19 fields later, the start.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state, started] = [fields[0], fields[19] ?? ''];
+    // It has ended, and whoever started it has not asked how.
+    if (state === 'Z' || state === 'X') return '';
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
     return `${boot.trim()}/${started}`;
   } catch {
