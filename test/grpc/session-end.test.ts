@@ -91,7 +91,7 @@ for (const [what, breakOff] of Object.entries(BROKEN)) {
 test('a stream whose deadline comes ends so; waits are answered a little before', async (t) => {
   const coordinator = localCoordinator(t);
   const { raw } = await startSidecar(t, coordinator);
-  const session = new SessionClient(raw, true, 400);
+  const session = new SessionClient(raw, 400);
   tokenOf(await session.ask('enqueue', commands.enqueue()));
   const [waiting = 0] = session.send(commands.enqueue(wholeMinute));
   assert.equal(expecting('enqueue', await session.reply(waiting)).decision, BLOCK);

@@ -38,8 +38,8 @@ export class SessionClient {
   readonly #ended = deferred<ServiceError | undefined>();
   #lastId = 0;
 
-  /** @param reads false: it takes nothing until {@link read} */
-  constructor(client: Client, reads = true, timeout?: number) {
+  /** @param timeout ms until the deadline of the stream */
+  constructor(client: Client, timeout?: number) {
     const options = timeout === undefined ? {} : { deadline: Date.now() + timeout };
     this.stream = client.makeBidiStreamRequest(
       PATH,
@@ -53,10 +53,6 @@ export class SessionClient {
     this.stream.on('status', ({ code }: StatusObject) => {
       if (code === 0) this.#end(undefined);
     });
-    if (reads) this.read();
-  }
-
-  read(): void {
     this.stream.on('data', (response: SessionResponse) => this.#take(response));
   }
 
