@@ -1,4 +1,4 @@
-/** What a session writes by itself is what the generated code would have written, but for what it leaves out. */
+/** What a session writes by itself is byte by byte what the generated code would have written. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
@@ -46,6 +46,7 @@ const TURNS: readonly Turn[] = [
   ...[127, 128, 2 ** 28 - 1, 2 ** 28, 2 ** 31, 2 ** 32, 2 ** 35, 2 ** 49].map((token) => turn({ token })),
   ...[0.25, 1, 999.999, 1_000, 86_400_000, 1e12].map((lease) => turn({ lease })),
   ...TEXTS.map((key) => turn({ key, queue: key })),
+  turn({ leaseExpiresAt: Number.POSITIVE_INFINITY }),
 ];
 
 function delivery(change: Partial<Delivery['items'][number]> = {}, given = turn()): Delivery {
@@ -130,9 +131,9 @@ function written<A>(write: (out: WireWriter, answer: A) => void, answer: A, outc
   assert.ok(out.take().equals(expected), `${outcome.$case}: ${inspect(answer)}`);
 }
 
-/** As a session says it: without when it ends, and perhaps without which it is. */
+/** As a session says it: without its name where the command said it. */
 function told(message: wire.Turn | undefined, named: boolean): wire.Turn | undefined {
-  return message && { ...message, leaseExpiresAt: undefined, ...(named ? {} : { queue: '', key: '' }) };
+  return message && (named ? message : { ...message, queue: '', key: '' });
 }
 
 function toldAll({ deliveries }: wire.AcquireResponse, named: boolean): wire.AcquireResponse {
@@ -219,7 +220,7 @@ test('Hello says all turns that fit, and how many there are', () => {
 test('a notice names its turn', () => {
   const notices: readonly Notice[] = [
     { kind: 'turn_lost', turn: turn({ leaseExpiresAt: Number.POSITIVE_INFINITY }), cause: 'taken_over' },
-    { kind: 'turn_ending', turn: turn({ key: 'ключ' }) },
+    { kind: 'turn_ending', turn: turn({ key: 'ключ', leaseExpiresAt: Number.POSITIVE_INFINITY }) },
   ];
   const out = new Outgoing();
   for (const notice of notices) out.notice(notice);
