@@ -217,6 +217,7 @@ export class Keyturn implements Calls {
    */
   async close({ timeout }: { readonly timeout?: number | undefined } = {}): Promise<void> {
     await this.#application.close(timeout);
+    this.admin.close();
     await this.transport.close();
     this.#disconnect();
   }

@@ -180,8 +180,13 @@ describe('a producer', () => {
     deepStrictEqual(scene.kept, keys(8));
   });
 
-  it('refuses what no message can carry', async () => {
+  it('refuses what no message can carry, and nothing else with it', async () => {
     const scene = new Scene();
+    scene.add('a');
+    await rejects(scene.producer.add({ key: '\ud800' }), /items\[0\].key: "\\ud800" is no text in Unicode/);
+    scene.add('b');
+    await scene.transport.pass(10);
+    deepStrictEqual(scene.kept, ['a', 'b']);
     await rejects(scene.producer.add({ payload: new Uint8Array(3_600_000) }), { code: 'INVALID_ARGUMENT' });
   });
 
@@ -370,17 +375,17 @@ describe('a producer', () => {
   });
 
   const WRONG: readonly (readonly [ProducerOptions, RegExp])[] = [
-    [{ count: 1_001 }, /^RangeError: count is 1001; allowed is a whole number from 1 to 1000$/],
-    [{ interval: -1 }, /^RangeError: interval is -1/],
-    [{ maxItems: 0 }, /^RangeError: maxItems is 0/],
-    [{ maxBytes: 1 }, /^RangeError: maxBytes is 1; allowed is a whole number from 1024/],
-    [{ timeout: 0 }, /^RangeError: timeout is 0/],
-    [{ spool: { directory: '' }, onError: () => {} }, /^TypeError: spool.directory is ""/],
-    [{ spool: { directory: 'd', maxBytes: 1 }, onError: () => {} }, /^RangeError: spool.maxBytes is 1/],
+    [{ count: 1_001 }, /^KeyturnError: count is 1001; allowed is a whole number from 1 to 1000$/],
+    [{ interval: -1 }, /^KeyturnError: interval is -1/],
+    [{ maxItems: 0 }, /^KeyturnError: maxItems is 0/],
+    [{ maxBytes: 1 }, /^KeyturnError: maxBytes is 1; allowed is a whole number from 1024/],
+    [{ timeout: 0 }, /^KeyturnError: timeout is 0/],
+    [{ spool: { directory: '' }, onError: () => {} }, /^KeyturnError: spool.directory is ""/],
+    [{ spool: { directory: 'd', maxBytes: 1 }, onError: () => {} }, /^KeyturnError: spool.maxBytes is 1/],
     // What a program in JavaScript may leave out.
     [
       { spool: { directory: 'd' } } as unknown as ProducerOptions,
-      /^TypeError: onError is undefined; needed is a function$/,
+      /^KeyturnError: onError is undefined; needed is a function$/,
     ],
   ];
   for (const [options, error] of WRONG) {

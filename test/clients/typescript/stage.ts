@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { KeyturnError } from '@keyturn/client';
 import { ErrorInfo } from '@keyturn/client/internal/gen/google/rpc/error_details';
 import { Decision, LossCause, NoticeKind, type Turn } from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
-import type { SessionSettings } from '@keyturn/client/internal/session/session';
+import type { SessionSettings } from '@keyturn/client/internal/session/settings';
 import { SessionTransport } from '@keyturn/client/internal/session/transport';
 import { FakeClock } from '../../support/fake-clock.js';
 import { FakeNetwork, type FakeStream, type Outcome } from './fake-network.js';

@@ -266,7 +266,12 @@ describe('withTurn', () => {
         transport.held[0]?.lose('unreachable');
         return held;
       };
-      await rejects(withTurn(transport.base, 'q', 'k', {}, never), { name: 'TurnLostError' });
+      let hasRun = false;
+      const outcome = withTurn(transport.base, 'q', 'k', {}, () => {
+        hasRun = true;
+      });
+      await rejects(outcome, { name: 'TurnLostError', cause: 'unreachable' });
+      strictEqual(hasRun, false);
     });
   });
 
@@ -322,11 +327,11 @@ describe('withTurn', () => {
   });
 
   const WRONG: readonly (readonly [WithTurnOptions, RegExp])[] = [
-    [{ wait: -1 }, /^RangeError: wait is -1; allowed is a number from 0 to Infinity$/],
-    [{ wait: Number.NaN }, /^RangeError: wait is NaN/],
-    [{ lease: 99 }, /^RangeError: lease is 99; allowed is a number from 100 to 86400000$/],
-    [{ maxHold: 0 }, /^RangeError: maxHold is 0/],
-    [{ order: 'strict', idempotencyKey: 'i' }, /^TypeError: idempotencyKey is "i"; with order "strict"/],
+    [{ wait: -1 }, /^KeyturnError: wait is -1; allowed is a number from 0 to Infinity$/],
+    [{ wait: Number.NaN }, /^KeyturnError: wait is NaN/],
+    [{ lease: 99 }, /^KeyturnError: lease is 99; allowed is a number from 100 to 86400000$/],
+    [{ maxHold: 0 }, /^KeyturnError: maxHold is 0/],
+    [{ order: 'strict', idempotencyKey: 'i' }, /^KeyturnError: idempotencyKey is "i"; with order "strict"/],
   ];
   for (const [options, error] of WRONG) {
     it(`refuses ${JSON.stringify(options)}`, async () => {
