@@ -28,10 +28,10 @@ export function encodeFrame(kind: FrameKind, stream: number, payload: Uint8Array
 
 /** Puts frames together from bytes that come in any pieces. One whose last byte has not come is none. */
 export class FrameReader {
-  #bytes = Buffer.alloc(0);
+  #bytes: Buffer = Buffer.alloc(0);
 
   *push(more: Buffer): Generator<Frame> {
-    this.#bytes = Buffer.concat([this.#bytes, more]);
+    this.#bytes = this.#bytes.length === 0 ? more : Buffer.concat([this.#bytes, more]);
     while (this.#bytes.length >= HEADER) {
       const end = HEADER + this.#bytes.readUInt32BE(5);
       if (this.#bytes.length < end) return;
@@ -56,12 +56,12 @@ export function encodeMessage(message: Uint8Array): Buffer {
 
 /** The messages of one stream; it is said how many bytes were read to come to each. */
 export class MessageReader {
-  #bytes = Buffer.alloc(0);
+  #bytes: Buffer = Buffer.alloc(0);
   /** Those that were not told as read yet: the newest of {@link #bytes}. */
   #untold = 0;
 
-  push(more: Uint8Array): void {
-    this.#bytes = Buffer.concat([this.#bytes, more]);
+  push(more: Buffer): void {
+    this.#bytes = this.#bytes.length === 0 ? more : Buffer.concat([this.#bytes, more]);
     this.#untold += more.length;
   }
 

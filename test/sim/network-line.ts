@@ -148,7 +148,7 @@ export class Network {
     return {
       window: chance.of(65_535, 65_535, 4_096, 600),
       buffer: chance.of(16_384, 2_048, 200),
-      frame: chance.of(16_384, 1_000, 100),
+      frame: chance.of(16_384, 1_000, 300),
     };
   }
 }

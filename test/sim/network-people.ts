@@ -46,7 +46,7 @@ export class Person {
       caller: () => this.#again(1_500, () => this.#call()),
       consumer: () => this.#again(20_000, () => this.#consume()),
       submitter: () => this.#again(3_000, () => this.#submit()),
-      producer: () => this.#again(400, this.#adder()),
+      producer: () => this.#again(1_200, this.#adder()),
     };
     void jobs[job]();
   }

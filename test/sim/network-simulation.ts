@@ -30,8 +30,8 @@ export interface Outcome {
   readonly troubles: number;
 }
 
-const CLIENTS = 4;
-const BUSY_MS = 60_000;
+const CLIENTS = 3;
+const BUSY_MS = 40_000;
 /** Longer than everything that may still be going on when people stop. */
 const QUIET_MS = 150_000;
 /** What is told of a world in which something was wrong: what was said last before, and a little of what came after it. */
@@ -224,10 +224,9 @@ export class NetworkSimulation {
     const chance = this.#chance;
     const queue = chance.of('calls', 'jobs');
     const key = chance.of('a', ...this.#around.keys);
-    void this.#server.coordinator.admin.evictHolder(queue, key).then((evicted) => {
-      if (!evicted.ok) return;
-      this.#say(`evict ${queue}/${key}`);
-      this.#watch.excuseNewest(queue, key, this.#world.now + LATEST_WORD_MS);
+    void this.#watch.endsNewest(queue, key, this.#world.now + LATEST_WORD_MS, async () => {
+      const evicted = await this.#server.coordinator.admin.evictHolder(queue, key);
+      return evicted.ok;
     });
   }
 
@@ -250,7 +249,10 @@ export class NetworkSimulation {
     this.#around.isStopping = true;
     this.#say('quiet');
     this.#network.heal();
-    await this.#world.pass(QUIET_MS);
+    const end = this.#world.now + QUIET_MS;
+    while (this.#world.now < end && this.#clients.some(({ promises }) => promises.open.length > 0)) {
+      await this.#world.pass(1_000);
+    }
     for (const { process, promises } of this.#clients) {
       for (const what of promises.open) this.#watch.broken(`${process.name}: ${what} hangs`);
     }

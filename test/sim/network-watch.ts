@@ -71,11 +71,22 @@ export class Watch {
     }
   }
 
-  /** Its turn was ended by somebody else: it can be told only afterwards, and must be at the latest at `until`. */
-  excuseNewest(queue: string, key: string, until: number): void {
+  /**
+   * Somebody ends the newest turn of a key: its holder can be told only afterwards, and must be at the latest at `until`.
+   *
+   * @param end ends it. @returns whether it did
+   */
+  async endsNewest(queue: string, key: string, until: number, end: () => Promise<boolean>): Promise<void> {
     const lane = this.#lane(queue, key, 0);
     const token = lane.given;
-    this.#excused.add(`${queue} ${token}`);
+    const name = `${queue} ${token}`;
+    // Whoever is next may be given the key before it has returned.
+    this.#excused.add(name);
+    if (!(await end())) {
+      this.#excused.delete(name);
+      return;
+    }
+    this.log(`evicted ${queue}/${key} ${token}`);
     this.world.at(until, () => {
       for (const run of lane.runs) {
         if (run.token === token && isActing(run)) this.broken(`nobody told ${told(run)} of its eviction`);
