@@ -92,13 +92,12 @@ export class Claim {
     } catch (error) {
       // The call was ended with `leave`; the one who waits says so.
       if (signal?.aborted) return undefined;
-      const ms = this.#backOff.next(retryAfterOf(error));
-      const isOver = this.#now() + ms >= this.#until;
-      if (this.#ticket === undefined || failureOf(error) !== 'away' || isOver) {
+      const left = this.#until - this.#now();
+      if (this.#ticket === undefined || failureOf(error) !== 'away' || left <= 0) {
         await this.#giveUp();
         throw error;
       }
-      await pause(this.#base.transport.clock, ms, signal);
+      await pause(this.#base.transport.clock, Math.min(this.#backOff.next(retryAfterOf(error)), left), signal);
       return undefined;
     }
   }

@@ -22,8 +22,7 @@ export function failureOf(error: unknown): Failure {
     case 'UNKNOWN':
       return fromTransport ? 'away' : 'refused';
     case 'RESOURCE_EXHAUSTED':
-      // The transport's own is a message that is too large, now and later.
-      return fromTransport ? 'refused' : 'full';
+      return 'full';
     case 'ABORTED':
       return error.reason === 'TURN_LOST' ? 'lost' : 'refused';
     case 'CANCELLED':

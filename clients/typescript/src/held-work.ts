@@ -45,7 +45,8 @@ export async function runUnder<T>(
 function lossOf(signal: AbortSignal, error?: unknown): TurnLostError {
   const reason: unknown = signal.reason;
   const loss = reason instanceof TurnLostError ? reason : new TurnLostError(messageOf(reason), 'unknown');
-  if (error === undefined || error === reason) return loss;
+  const isHandedOn = error === reason || (error instanceof Error && error.name === 'AbortError');
+  if (error === undefined || isHandedOn) return loss;
   return new TurnLostError(`${loss.message}; the handler ended with: ${messageOf(error)}`, loss.cause, loss.details);
 }
 

@@ -3,7 +3,7 @@ import { Claim } from './claim.js';
 import { TurnLostError } from './errors.js';
 import { failureOf, messageOf } from './failure.js';
 import { type Ending, runUnder } from './held-work.js';
-import { functionNeeded, numberWithin } from './option-checks.js';
+import { functionNeeded, numberWithin, wrongSetting } from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
 import type { Bytes, Reason, Turn } from './words.js';
 
@@ -106,10 +106,10 @@ function check<T>(options: WithTurnOptions<T>, handler: TurnHandler<T>): void {
   if (lease !== undefined) numberWithin('lease', lease, 100, LONGEST_LEASE);
   if (maxHold !== undefined) numberWithin('maxHold', maxHold, 1, Infinity);
   if (order !== undefined && order !== 'coalesce' && order !== 'strict') {
-    throw new TypeError(`order is ${JSON.stringify(order)}; allowed are "coalesce" and "strict"`);
+    throw wrongSetting(`order is ${JSON.stringify(order)}; allowed are "coalesce" and "strict"`);
   }
   if (order === 'strict' && idempotencyKey !== undefined) {
-    throw new TypeError(`idempotencyKey is ${JSON.stringify(idempotencyKey)}; with order "strict" it is not allowed`);
+    throw wrongSetting(`idempotencyKey is ${JSON.stringify(idempotencyKey)}; with order "strict" it is not allowed`);
   }
 }
 

@@ -75,7 +75,7 @@ export interface ConsumeSettings {
 const LONGEST_WAIT = 300_000;
 const LONGEST_LEASE = 86_400_000;
 
-/** @throws TypeError, RangeError naming what is wrong */
+/** @throws KeyturnError (INVALID_ARGUMENT) naming what is wrong */
 export function settingsOf(queues: string | readonly string[], options: ConsumeOptions): ConsumeSettings {
   const names = typeof queues === 'string' ? [queues] : [...queues];
   countWithin('the number of queues', names.length, 1, 100);

@@ -17,18 +17,30 @@ export type HandedOver =
   | { readonly kind: 'again'; readonly error: unknown; readonly isAway: boolean };
 
 export interface HandOverSettings {
+  /** ms until the sidecar is taken to be away, the wait for room not counted. */
   readonly timeout: number;
+  /** ms, whole. */
+  readonly waitForRoom: number;
   readonly signal?: AbortSignal | undefined;
 }
+
+/**
+ * How long a Submit waits for room, ms: in a queue that is full for a moment room is told as soon as it is there. When it is
+ * full for longer the sidecar says when to come again.
+ */
+export const WAIT_FOR_ROOM = 1_000;
 
 export async function handOver(
   base: Base,
   queue: string,
   items: readonly NamedItem[],
-  settings: HandOverSettings,
+  { timeout, waitForRoom, signal }: HandOverSettings,
 ): Promise<HandedOver> {
   try {
-    const { results } = await base.transport.submit({ queue, items }, settings);
+    const { results } = await base.transport.submit(
+      { queue, items, waitForRoom },
+      { timeout: timeout + waitForRoom, signal },
+    );
     if (results.length === items.length) return { kind: 'answered', results };
     const what = `the answer has ${results.length} results for ${items.length} items`;
     return { kind: 'refused', error: new KeyturnError(what, 'INTERNAL', 'BAD_ANSWER') };

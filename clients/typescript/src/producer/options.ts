@@ -1,4 +1,4 @@
-import { countWithin, functionNeeded, numberWithin, textNeeded } from '../option-checks.js';
+import { countWithin, functionNeeded, numberWithin, textNeeded, wrongSetting } from '../option-checks.js';
 import type { ItemCall, SubmitResult } from '../words.js';
 
 /** What became of an item: accepted or declined by the sidecar, or safe on disk until it can be handed over. */
@@ -81,7 +81,7 @@ const MINUTE = 60_000;
 const DAY = 86_400_000;
 const MIB = 1_048_576;
 
-/** @throws TypeError, RangeError naming what is wrong */
+/** @throws KeyturnError (INVALID_ARGUMENT) naming what is wrong */
 export function producerSettings(queue: string, options: ProducerOptions): ProducerSettings {
   textNeeded('the queue', queue);
   const {
@@ -98,7 +98,7 @@ export function producerSettings(queue: string, options: ProducerOptions): Produ
   countWithin('maxBytes', maxBytes, 1_024, 1_024 * MIB);
   numberWithin('timeout', timeout, 1, DAY);
   if (whenFull !== 'wait' && whenFull !== 'error') {
-    throw new TypeError(`whenFull is ${JSON.stringify(whenFull)}; allowed are "wait" and "error"`);
+    throw wrongSetting(`whenFull is ${JSON.stringify(whenFull)}; allowed are "wait" and "error"`);
   }
   if (options.onError !== undefined || options.spool !== undefined) functionNeeded('onError', options.onError);
   const spool = options.spool && spoolChoice(options.spool);

@@ -8,7 +8,7 @@ import { withId } from '../submit.js';
 import type { ItemCall } from '../words.js';
 import { Backlog } from './backlog.js';
 import type { Entry } from './entry.js';
-import { type HandedOver, handOver } from './hand-over.js';
+import { type HandedOver, handOver, WAIT_FOR_ROOM } from './hand-over.js';
 import { type ProducerOptions, type ProducerResult, type ProducerSettings, producerSettings } from './options.js';
 import { ProducerClosedError, ProducerTimeoutError } from './producer-error.js';
 import { SpoolRoute } from './spool-route.js';
@@ -40,7 +40,7 @@ export class Producer {
     this.#resolveEnded = resolve;
   });
 
-  /** @throws TypeError, RangeError naming the option that is wrong */
+  /** @throws KeyturnError (INVALID_ARGUMENT) naming the option that is wrong */
   constructor(base: Base, queue: string, options: ProducerOptions = {}) {
     this.#base = base;
     this.#settings = producerSettings(queue, options);
@@ -205,9 +205,12 @@ export class Producer {
   #handOver(part: readonly Entry[]): Promise<HandedOver> {
     const [first] = part;
     const patience = Math.min(CALL, this.#settings.spool?.patience ?? CALL);
-    const timeout = Math.max(1, Math.min(patience, (first?.deadline ?? 0) - this.#now()));
+    const left = Math.max(1, (first?.deadline ?? 0) - this.#now());
+    const timeout = Math.min(patience, left);
+    const waitForRoom = Math.floor(Math.min(WAIT_FOR_ROOM, left - timeout));
     const items = part.map(({ item }) => item);
-    return handOver(this.#base, this.#settings.queue, items, { timeout, signal: this.#givenUp.signal });
+    const { signal } = this.#givenUp;
+    return handOver(this.#base, this.#settings.queue, items, { timeout, waitForRoom, signal });
   }
 
   /** @returns what is left to be sent */

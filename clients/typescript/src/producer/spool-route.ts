@@ -9,7 +9,7 @@ import type { NamedItem } from '../spool/item-record.js';
 import { Spool } from '../spool/spool.js';
 import { SpoolError } from '../spool/spool-error.js';
 import type { Entry } from './entry.js';
-import { handOver } from './hand-over.js';
+import { handOver, WAIT_FOR_ROOM } from './hand-over.js';
 import type { ProducerErrorHandler, SpoolChoice } from './options.js';
 
 /** What is told of entries that the route took. */
@@ -199,7 +199,8 @@ export class SpoolRoute {
     while (left.length > 0) {
       if (signal.aborted) return false;
       const part = left.slice(0, most);
-      const handed = await handOver(this.#base, this.#queue, part, { timeout: CALL, signal });
+      const settings = { timeout: CALL, waitForRoom: WAIT_FOR_ROOM, signal };
+      const handed = await handOver(this.#base, this.#queue, part, settings);
       if (handed.kind === 'answered') left = left.slice(part.length);
       else if (handed.kind === 'some_refused') left = this.#without(left, handed.errors);
       else if (handed.kind === 'too_many') most = Math.ceil(part.length / 2);
