@@ -23,8 +23,6 @@ export interface Kit {
   readonly log: Log;
   /** Unary calls of CoordinatorService that wait now. */
   readonly parked: { count: number };
-  /** Streams of workers that are open now. */
-  readonly sessions: { count: number };
 }
 
 /** From the message to the request; fields that are wrong are told to the check. */

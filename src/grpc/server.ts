@@ -26,8 +26,6 @@ export interface GrpcServerOptions {
 export interface GrpcServer {
   /** Where it listens, with the real port; usable as the target of a client. */
   readonly address: string;
-  /** Sessions that are open now. */
-  readonly sessions: number;
   /** What health answers: SERVING, or NOT_SERVING (draining). */
   setServing(serving: boolean): void;
   /** Takes no new calls, ends the streams, and resolves when all calls ended, or were ended after `graceMs`. */
@@ -45,11 +43,11 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const streams = new OpenStreams();
   const health = new Health();
   try {
-    const kit = { ...options, parked: { count: 0 }, sessions: { count: 0 } };
+    const kit = { ...options, parked: { count: 0 } };
     await addServices(server, kit, health, streams);
     const address = await listen(server, options.listen);
     health.setServing(true);
-    return new RunningServer(address, server, health, streams, kit.sessions);
+    return new RunningServer(address, server, health, streams);
   } catch (error) {
     server.forceShutdown();
     throw error;
@@ -87,12 +85,7 @@ class RunningServer implements GrpcServer {
     private readonly server: Server,
     private readonly health: Health,
     private readonly streams: OpenStreams,
-    private readonly open: Kit['sessions'],
   ) {}
-
-  get sessions(): number {
-    return this.open.count;
-  }
 
   setServing(serving: boolean): void {
     this.health.setServing(serving);

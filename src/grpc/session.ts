@@ -24,17 +24,13 @@ export function session(kit: Kit, streams: OpenStreams): handleBidiStreamingCall
     try {
       const stream = new SessionStream(sessionKit, call, {
         reset: () => resetStream(call),
-        over() {
-          streams.remove(stream);
-          kit.sessions.count -= 1;
-        },
+        over: () => streams.remove(stream),
       });
       const opened = kit.coordinator.openSession(stream);
       if (!opened.ok) {
         call.emit('error', statusOf(opened.refusal));
         return;
       }
-      kit.sessions.count += 1;
       streams.add(stream);
       readOneByOne(call);
       stream.start(opened.value);

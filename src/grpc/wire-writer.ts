@@ -19,7 +19,9 @@ const LONGEST_NUMBER = 8;
 const BYTES_PER_UNIT = 3;
 /** Longer texts are quicker by the engine's own encoder. */
 const SHORT_TEXT = 48;
-const SHIFT = 128;
+/** The highest bit of a byte says that another one follows; the seven others are the number's. */
+const MORE = 0x80;
+const FOUR_SEPTETS = 2 ** 28;
 const LAST_ASCII = 0x7f;
 const NANOS_PER_MS = 1_000_000;
 const LAST_NANO = 999_999_999;
@@ -78,9 +80,10 @@ export class WireWriter {
   /** A google.protobuf.Timestamp of so many ms since the epoch. */
   instant(field: number, ms: number): void {
     const seconds = Math.floor(ms / 1_000);
+    const rest = ms - seconds * 1_000;
     const start = this.open(field);
     this.number(1, seconds);
-    this.number(2, Math.min(Math.round((ms - seconds * 1_000) * NANOS_PER_MS), LAST_NANO));
+    if (rest > 0) this.number(2, Math.min(Math.round(rest * NANOS_PER_MS), LAST_NANO));
     this.close(start);
   }
 
@@ -131,9 +134,19 @@ export class WireWriter {
     const bytes = this.#bytes;
     let at = this.#at;
     let rest = value;
-    while (rest >= SHIFT) {
-      bytes[at++] = (rest % SHIFT) | SHIFT;
-      rest = Math.floor(rest / SHIFT);
+    if (value >= FOUR_SEPTETS) {
+      // Bits can be taken of 32 only; a token has 53.
+      const high = Math.floor(value / FOUR_SEPTETS);
+      const low = value - high * FOUR_SEPTETS;
+      bytes[at++] = low | MORE;
+      bytes[at++] = (low >>> 7) | MORE;
+      bytes[at++] = (low >>> 14) | MORE;
+      bytes[at++] = (low >>> 21) | MORE;
+      rest = high;
+    }
+    while (rest >= MORE) {
+      bytes[at++] = rest | MORE;
+      rest >>>= 7;
     }
     bytes[at++] = rest;
     this.#at = at;
@@ -169,6 +182,6 @@ export class WireWriter {
 
 function sizeOf(length: number): number {
   let size = 1;
-  for (let rest = length; rest >= SHIFT; rest = Math.floor(rest / SHIFT)) size += 1;
+  for (let rest = length; rest >= MORE; rest >>>= 7) size += 1;
   return size;
 }

@@ -46,6 +46,6 @@ export function checkOptions(options: KeyturnOptions): void {
 }
 
 function wrong(name: string, value: unknown, allowed: string): KeyturnError {
-  const description = `${JSON.stringify(value) ?? String(value)} is not allowed; ${allowed} is`;
+  const description = `${String(value)} is not allowed; ${allowed} is`;
   return new KeyturnError(`${name}: ${description}`, 'INVALID_ARGUMENT');
 }

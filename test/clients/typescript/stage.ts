@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { KeyturnError } from '@keyturn/client';
 import { ErrorInfo } from '@keyturn/client/internal/gen/google/rpc/error_details';
 import { Decision, LossCause, NoticeKind, type Turn } from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
-import type { SessionSettings } from '@keyturn/client/internal/session/session';
+import type { SessionSettings } from '@keyturn/client/internal/session/settings';
 import { SessionTransport } from '@keyturn/client/internal/session/transport';
 import { FakeClock } from '../../support/fake-clock.js';
 import { FakeNetwork, type FakeStream, type Outcome } from './fake-network.js';
@@ -81,12 +81,17 @@ export function settled(): Promise<void> {
 
 /** What became of a promise so far. */
 export async function stateOf(promise: Promise<unknown>): Promise<'open' | 'answered' | 'refused'> {
+  let state: 'open' | 'answered' | 'refused' = 'open';
+  promise.then(
+    () => {
+      state = 'answered';
+    },
+    () => {
+      state = 'refused';
+    },
+  );
   await settled();
-  const states = [
-    promise.then(() => 'answered' as const).catch(() => 'refused' as const),
-    Promise.resolve('open' as const),
-  ];
-  return Promise.race(states);
+  return state;
 }
 
 export async function refused(promise: Promise<unknown>): Promise<KeyturnError> {

@@ -24,6 +24,8 @@ export interface Books {
 }
 
 const NEVER = Number.NEGATIVE_INFINITY;
+/** One for all: a function for each call that never runs would be garbage. */
+const NOBODY = (): void => {};
 
 /** It is what travels, too: one object from the call to its answer. */
 export abstract class Command implements wire.Command {
@@ -48,7 +50,7 @@ export abstract class Command implements wire.Command {
 export class OwnCommand extends Command {
   constructor(
     call: WireCall,
-    private readonly onAnswer: (outcome: Outcome | undefined) => void = () => {},
+    private readonly onAnswer: (outcome: Outcome | undefined) => void = NOBODY,
   ) {
     super(call, 64);
   }
@@ -99,8 +101,8 @@ export abstract class WorkerCommand extends Command {
 /** With the promise of its answer. */
 export abstract class CallCommand<A> extends WorkerCommand {
   readonly answer: Promise<A>;
-  #resolve: (answer: A) => void = () => {};
-  #reject: (error: unknown) => void = () => {};
+  #resolve: (answer: A) => void = NOBODY;
+  #reject: (error: unknown) => void = NOBODY;
 
   constructor(call: WireCall, bytes: number) {
     super(call, bytes);

@@ -19,16 +19,13 @@ export const DEFAULT_OPEN_LIMITS: OpenLimits = { commands: 100_000, bytes: 256 *
 /** Commands without their answer, in the order in which they were asked. No two have the same id. */
 export class OpenCommands {
   readonly #byId = new Map<number, Command>();
-  #lastId: number;
   #workers = 0;
   #bytes = 0;
 
   constructor(
     private readonly limits: OpenLimits,
-    lastId = 0,
-  ) {
-    this.#lastId = lastId;
-  }
+    private lastId = 0,
+  ) {}
 
   /** Calls of the application, those included that it waits for no more. */
   get workers(): number {
@@ -80,9 +77,9 @@ export class OpenCommands {
   }
 
   #nextId(): number {
-    do this.#lastId = this.#lastId === LAST_ID ? 1 : this.#lastId + 1;
-    while (this.#byId.has(this.#lastId));
-    return this.#lastId;
+    do this.lastId = this.lastId === LAST_ID ? 1 : this.lastId + 1;
+    while (this.#byId.has(this.lastId));
+    return this.lastId;
   }
 }
 

@@ -24,7 +24,7 @@ export class Orphans {
 
   /**
    * @param open calls that may be answered with a turn from before
-   * @returns what nobody can claim is in {@link unclaimable}
+   * @param giveBack called for every turn that nobody claimed, once, for some of them before this returns
    */
   constructor(
     turns: readonly TurnRef[],
@@ -33,6 +33,11 @@ export class Orphans {
   ) {
     for (const command of open) this.#addClaimant(command);
     for (const turn of turns) this.#addOrphan(turn);
+  }
+
+  /** None is left: nothing that is told of calls and turns matters any more. */
+  get isEmpty(): boolean {
+    return this.#orphans.size === 0;
   }
 
   /** Somebody learnt of it after all. */

@@ -6,64 +6,27 @@
  * of them may be: tickets, item ids and tokens make the same call twice one call.
  */
 import type { CallSettings, HeldTurn } from '../calls.js';
-import type { Clock, Random } from '../clock.js';
+import type { Clock } from '../clock.js';
 import { KeyturnError } from '../errors.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { Renewals } from '../turns/renewals.js';
-import { GRACE_MS } from '../unary/ask.js';
+import { GRACE_MS } from '../unary/open-calls.js';
 import { commandError } from '../wire/status.js';
 import { fromDuration, toDuration } from '../wire/time.js';
 import type { Turn } from '../words.js';
 import { Alarm } from './alarm.js';
-import { BackOff, type BackOffSettings } from './back-off.js';
+import { BackOff } from './back-off.js';
 import { type CallCommand, type Outcome, OwnCommand, WorkerCommand } from './command.js';
+import { Deadlines } from './deadlines.js';
+import { type Attached, isAttached, type Link } from './link.js';
 import { Liveness } from './liveness.js';
 import type { OpenStream, SessionStream } from './network.js';
-import { OpenCommands, type OpenLimits } from './open-commands.js';
+import { OpenCommands } from './open-commands.js';
 import { Outbox } from './outbox.js';
+import type { SessionSettings, Surroundings } from './settings.js';
 import { Signals } from './signals.js';
 import { TurnKeeping } from './turn-keeping.js';
 
-export interface SessionSettings {
-  readonly sessionId: string;
-  /** Of this client and no other: item ids are made of it. */
-  readonly clientId: string;
-  readonly consumerId: string | undefined;
-  /** How long turns outlive a stream, ms. */
-  readonly ttl: number;
-  readonly margin: number | undefined;
-  readonly limits: OpenLimits;
-  readonly backOff: BackOffSettings;
-}
-
-/** Time, chance and network. */
-export interface Surroundings {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly openStream: OpenStream;
-}
-
-type Link =
-  /** No stream, and nobody needs one. */
-  | { readonly at: 'idle' }
-  | { readonly at: 'pausing'; readonly until: number }
-  | Attached
-  /** Closed, or replaced: for good. */
-  | { readonly at: 'stopped'; readonly error: KeyturnError; readonly loss: 'closed' | 'replaced' };
-
-interface Attached {
-  /** `greeting`: hello is not answered yet. */
-  at: 'greeting' | 'ready';
-  readonly stream: SessionStream;
-  readonly since: number;
-  /** Calls are sent behind the hello, without waiting for its answer: there is nothing that it could settle. */
-  readonly piped: boolean;
-  /** Until when turns were safe before. */
-  readonly stopAt: number;
-}
-
-/** Commands are gathered until the end of the turn of the event loop; a deadline may be this late. */
-const COARSE_MS = 50;
 /** A message of more bytes ends the stream, with everything on it. */
 const LARGEST_MESSAGE = 4 * 1_048_576;
 const FRAME = 64;
@@ -89,13 +52,12 @@ export class Session {
   readonly #backOff: BackOff;
   readonly #liveness: Liveness;
   readonly #alarm: Alarm;
+  readonly #deadlines = new Deadlines();
   readonly #turns: TurnKeeping;
   readonly #signals = new Signals<WorkerCommand>((command) => this.#abandon(command, cancelled()));
   #link: Link = { at: 'idle' };
   #flushing = false;
   #proving = false;
-  /** No open call ends before. */
-  #firstDeadline = Number.POSITIVE_INFINITY;
   #lastFailure: KeyturnError | undefined;
   #farewell: (() => void) | undefined;
 
@@ -128,10 +90,8 @@ export class Session {
     this.#open.add(command);
     this.#liveness.busy(now);
     if (this.#sendable) this.#outbox.push(command);
-    if (command.deadline < this.#firstDeadline) {
-      this.#firstDeadline = command.deadline;
-      this.#alarm.by(command.deadline);
-    }
+    this.#deadlines.add(command);
+    this.#alarm.by(command.deadline);
     this.#flushSoon();
     return command.answer;
   }
@@ -349,7 +309,7 @@ export class Session {
 
   #wake(): void {
     const now = this.#clock.now();
-    if (now >= this.#firstDeadline) this.#expire(now);
+    for (const command of this.#deadlines.expired(this.#open.ofWorkers(), now)) this.#abandon(command, this.#tooLate());
     this.#turns.tick(now, this.#liveness.stopAt);
     const link = this.#link;
     if (link.at === 'pausing' && now >= link.until) this.#goOn(now);
@@ -375,17 +335,6 @@ export class Session {
     this.#askOwn(ping);
   }
 
-  #expire(now: number): void {
-    let next = Number.POSITIVE_INFINITY;
-    for (const command of [...this.#open.ofWorkers()]) {
-      if (command.abandoned) continue;
-      if (command.deadline <= now) this.#abandon(command, this.#tooLate());
-      else next = Math.min(next, command.deadline);
-    }
-    this.#firstDeadline = Math.max(next, now + COARSE_MS);
-    if (next === Number.POSITIVE_INFINITY) this.#firstDeadline = next;
-  }
-
   #tooLate(): KeyturnError {
     const why = this.#lastFailure === undefined ? '' : `: ${this.#lastFailure.message}`;
     return new KeyturnError(`no answer before the call's time-out${why}`, 'DEADLINE_EXCEEDED');
@@ -394,7 +343,7 @@ export class Session {
   #arm(): void {
     const link = this.#link;
     if (link.at === 'stopped') return;
-    let next = Math.min(this.#firstDeadline, this.#turns.nextAt(this.#liveness.stopAt));
+    let next = Math.min(this.#deadlines.first, this.#turns.nextAt(this.#liveness.stopAt));
     if (link.at === 'pausing') next = Math.min(next, link.until);
     if (isAttached(link) && this.#wanted) next = Math.min(next, this.#linkAt(link));
     if (next < Number.POSITIVE_INFINITY) this.#alarm.by(next);
@@ -404,10 +353,6 @@ export class Session {
     const dead = this.#liveness.deadAt(link.since);
     return link.at === 'ready' && !this.#proving ? Math.min(dead, this.#liveness.proveAt) : dead;
   }
-}
-
-function isAttached(link: Link): link is Attached {
-  return link.at === 'greeting' || link.at === 'ready';
 }
 
 function cancelled(): KeyturnError {

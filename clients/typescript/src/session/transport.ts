@@ -5,7 +5,8 @@ import { KeyturnError } from '../errors.js';
 import { Renewals } from '../turns/renewals.js';
 import type * as words from '../words.js';
 import type { CallCommand } from './command.js';
-import { Session, type SessionSettings, type Surroundings } from './session.js';
+import { Session } from './session.js';
+import type { SessionSettings, Surroundings } from './settings.js';
 import * as commands from './worker-commands.js';
 
 export class SessionTransport implements Transport {

@@ -100,7 +100,9 @@ export class TurnKeeping implements Books {
 
   /** A call of the application is open no more. */
   done(command: WorkerCommand): void {
-    this.#orphans?.done(command);
+    if (this.#orphans === undefined) return;
+    this.#orphans.done(command);
+    if (this.#orphans.isEmpty) this.#orphans = undefined;
   }
 
   /**
@@ -119,7 +121,7 @@ export class TurnKeeping implements Books {
       if (given !== undefined) here.add(given);
       else if (!settling.has(nameOf(turn))) orphans.push(turn);
     }
-    this.#orphans = new Orphans(orphans, open, (turn) => this.#giveBack(turn));
+    this.#watchOrphans(orphans, open);
     const missing: GivenTurn[] = [];
     for (const given of this.#turns.all()) {
       if (here.has(given)) this.#certain(given);
@@ -161,6 +163,11 @@ export class TurnKeeping implements Books {
 
   #loseTied(cause: TurnLoss): void {
     for (const given of [...this.#turns.all()]) if (given.tied) this.lose(given, cause);
+  }
+
+  #watchOrphans(turns: readonly TurnRef[], open: readonly WorkerCommand[]): void {
+    const orphans = new Orphans(turns, open, (turn) => this.#giveBack(turn));
+    this.#orphans = orphans.isEmpty ? undefined : orphans;
   }
 
   #askFor(missing: readonly GivenTurn[], stopAt: number): void {

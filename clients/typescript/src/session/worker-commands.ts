@@ -1,7 +1,7 @@
 /** The eight calls of a worker as commands. */
 
 import { turnLost } from '../turns/held-turn.js';
-import { LONGEST_WAIT_MS } from '../unary/ask.js';
+import { LONGEST_WAIT_MS } from '../unary/open-calls.js';
 import * as answers from '../wire/answers.js';
 import * as requests from '../wire/requests.js';
 import * as sizes from '../wire/sizes.js';

@@ -26,7 +26,7 @@ import type {
   SubmitCall,
   Turn,
 } from '../words.js';
-import { ask, LONGEST_WAIT_MS } from './ask.js';
+import { LONGEST_WAIT_MS, OpenCalls } from './open-calls.js';
 
 export interface UnaryOptions {
   readonly address: string;
@@ -41,6 +41,7 @@ export interface UnaryOptions {
 export class UnaryTransport implements Transport {
   readonly clock: Clock;
   readonly #coordinator: CoordinatorServiceClient;
+  readonly #calls = new OpenCalls();
   readonly #consumerId: string | undefined;
   readonly #renewals: Renewals;
   #closed = false;
@@ -58,45 +59,52 @@ export class UnaryTransport implements Transport {
     const client = this.#coordinator;
     const wait = call.wait ?? LONGEST_WAIT_MS;
     const request = requests.wireEnQueue(call, this.#consumerId);
-    return answers.enQueueAnswer(await ask(client, client.enQueue, request, settings, wait));
+    const asked = this.#calls.ask(client, client.enQueue, request, settings, wait);
+    this.#leaveWhenAborted(asked, call, settings);
+    return answers.enQueueAnswer(await asked);
   }
 
   async deQueue(call: DeQueueCall, settings?: CallSettings): Promise<DeQueueAnswer> {
     const client = this.#coordinator;
-    return ask(client, client.deQueue, requests.wireDeQueue(call), settings);
+    return this.#calls.ask(client, client.deQueue, requests.wireDeQueue(call), settings);
   }
 
   async submit(call: SubmitCall, settings?: CallSettings): Promise<SubmitAnswer> {
     const client = this.#coordinator;
     const request = requests.wireSubmit(call);
-    return answers.submitAnswer(await ask(client, client.submit, request, settings, call.waitForRoom));
+    return answers.submitAnswer(await this.#calls.ask(client, client.submit, request, settings, call.waitForRoom));
   }
 
   async acquire(call: AcquireCall, settings?: CallSettings): Promise<AcquireAnswer> {
     const client = this.#coordinator;
     const request = requests.wireAcquire(call, this.#consumerId);
-    return answers.acquireAnswer(await ask(client, client.acquire, request, settings, call.wait));
+    const asked = this.#calls.ask(client, client.acquire, request, settings, call.wait);
+    const { queues, key, ticket } = call;
+    if (key !== undefined) this.#leaveWhenAborted(asked, { queue: queues[0] ?? '', key, ticket }, settings);
+    return answers.acquireAnswer(await asked);
   }
 
   async ack(call: AckCall, settings?: CallSettings): Promise<AckAnswer> {
     const client = this.#coordinator;
     const request = requests.wireAck(call, this.#consumerId);
-    return answers.ackAnswer(await ask(client, client.ack, request, settings, call.next?.wait));
+    return answers.ackAnswer(await this.#calls.ask(client, client.ack, request, settings, call.next?.wait));
   }
 
   async nack(call: NackCall, settings?: CallSettings): Promise<NackAnswer> {
     const client = this.#coordinator;
-    return answers.nackAnswer(await ask(client, client.nack, requests.wireNack(call), settings));
+    return answers.nackAnswer(await this.#calls.ask(client, client.nack, requests.wireNack(call), settings));
   }
 
   async renew(call: RenewCall, settings?: CallSettings): Promise<RenewAnswer> {
     const client = this.#coordinator;
-    return answers.renewAnswer(await ask(client, client.renew, requests.wireRenew(call), settings));
+    return answers.renewAnswer(await this.#calls.ask(client, client.renew, requests.wireRenew(call), settings));
   }
 
   async awaitItem(call: AwaitCall, settings?: CallSettings): Promise<AwaitAnswer> {
     const client = this.#coordinator;
-    return answers.awaitAnswer(await ask(client, client.await, requests.wireAwait(call), settings, call.wait));
+    return answers.awaitAnswer(
+      await this.#calls.ask(client, client.await, requests.wireAwait(call), settings, call.wait),
+    );
   }
 
   hold(turn: Turn, askedAt: number): HeldTurn {
@@ -105,10 +113,24 @@ export class UnaryTransport implements Transport {
     return held;
   }
 
+  /** A cancelled call leaves its ticket where it is; that takes a call of its own. */
+  #leaveWhenAborted(
+    asked: Promise<unknown>,
+    place: Pick<EnQueueCall, 'queue' | 'key' | 'ticket'>,
+    settings?: CallSettings,
+  ) {
+    const { queue, key, ticket } = place;
+    if (ticket === undefined || settings?.leave !== true) return;
+    asked.catch(() => {
+      // Should this fail too, the place ends with its `ticket_ttl`; why the call ended is told in any case.
+      if (settings.signal?.aborted) this.deQueue({ queue, key, ticket, abandoned: true }).catch(() => {});
+    });
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#renewals.close('closed');
-    this.#coordinator.close();
+    this.#calls.close();
   }
 }

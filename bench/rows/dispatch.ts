@@ -1,0 +1,148 @@
+import { BATCH, BATCHES_IN_FLIGHT, SessionDispatch, TURNS_IN_FLIGHT } from '../load/dispatch.js';
+import { perSecondInFlight } from '../load/in-flight.js';
+import { type ServerProcess, startSidecar } from '../load/server-process.js';
+import { SessionStream } from '../load/session-stream.js';
+import { sayHello } from '../load/wire.js';
+import type { Figure, Outcome } from '../measure.js';
+import { BEANSTALKD, BeanstalkConnection, hasBeanstalkd, startBeanstalkd } from '../peers/beanstalkd.js';
+import { BullJobs } from '../peers/bullmq.js';
+import { hasRedis, REDIS, startRedis } from '../peers/redis.js';
+import { inRounds } from '../rounds.js';
+import type { Row, Say } from '../row.js';
+
+const ROUNDS = 5;
+const PAYLOAD = Buffer.alloc(200, 'x');
+/** So many that the laps of all last about as long. */
+const ITEMS = { keyturn: 80_000, beanstalkd: 40_000, bullmq: 10_000 } as const;
+
+/** Everything goes in, and then out again. Rates per second. */
+interface InAndOut {
+  readonly in: number;
+  readonly out: number;
+}
+
+/** One that is measured, ready. */
+interface Contestant {
+  lap(): Promise<InAndOut>;
+  close(): Promise<void>;
+}
+
+export const dispatch: Row = {
+  what: 'items with 200 bytes in by batches of 100, and out again with 64 in flight: against beanstalkd, and against BullMQ',
+  limit: 300,
+  async run(say) {
+    const sidecar = await startSidecar();
+    const beanstalkd = (await hasBeanstalkd())
+      ? await compare(sidecar, await joinBeanstalkd(), says(say, 'beanstalkd'))
+      : missing(BEANSTALKD);
+    const bullmq = (await hasRedis())
+      ? await compare(sidecar, await joinBullMq(), says(say, 'BullMQ'))
+      : missing(REDIS);
+    await sidecar.stop();
+    return { figures: [...figuresIn(beanstalkd.in, bullmq.in), ...figuresOut(beanstalkd.out, bullmq.out)] };
+  },
+};
+
+interface Outcomes {
+  readonly in: Outcome;
+  readonly out: Outcome;
+}
+
+function figuresIn(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
+  const what =
+    'Submit in batches of 100 on one session, 200-byte payloads, 10,000 keys, 4 batches in flight; load: a promise a batch, on a bare stream of grpc-js';
+  const told = { row: 'dispatch in', what, unit: 'items/s', better: 'higher' } as const;
+  const put = 'beanstalkd: put, one connection, pipelined, as many in flight; load: a promise a job';
+  const addBulk = 'BullMQ: addBulk, batches of 100, as many in flight, on a Redis of its own';
+  return [
+    { ...told, part: 'beanstalkd', peer: put, enough: 1.5, aim: 3, outcome: beanstalkd },
+    { ...told, part: 'BullMQ', peer: addBulk, enough: 4, aim: 10, outcome: bullmq },
+  ];
+}
+
+function figuresOut(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
+  const what =
+    'Acquire of up to 32 turns and an Ack each on one session, hello said, 64 turns in flight; load: a promise a call, on a bare stream of grpc-js';
+  const told = { row: 'dispatch out', what, unit: 'turns/s', better: 'higher' } as const;
+  const reserve = 'beanstalkd: reserve+delete, one connection, pipelined, same in flight; load: a promise a command';
+  const worker = 'BullMQ: its worker, concurrency 64, with a handler that does nothing';
+  return [
+    { ...told, part: 'beanstalkd', peer: reserve, enough: 1.5, aim: 3, outcome: beanstalkd },
+    { ...told, part: 'BullMQ', peer: worker, enough: 4, aim: 10, outcome: bullmq },
+  ];
+}
+
+async function compare(sidecar: ServerProcess, peer: Contestant, say: Say): Promise<Outcomes> {
+  const keyturn = await joinKeyturn(sidecar);
+  const rounds = await inRounds(ROUNDS, say, async () => ({ keyturn: await keyturn.lap(), peer: await peer.lap() }));
+  await Promise.all([keyturn.close(), peer.close()]);
+  const outcome = (way: keyof InAndOut): Outcome => ({
+    is: 'measured',
+    rounds: rounds.map((round) => ({ value: round.keyturn[way], peer: round.peer[way] })),
+  });
+  return { in: outcome('in'), out: outcome('out') };
+}
+
+function missing(program: { readonly needs: string; readonly install: string }): Outcomes {
+  const outcome = { is: 'missing', ...program } as const;
+  return { in: outcome, out: outcome };
+}
+
+function says(say: Say, peer: string): Say {
+  return (progress) => say(`against ${peer}, ${progress}`);
+}
+
+async function joinKeyturn(sidecar: ServerProcess): Promise<Contestant> {
+  const session = new SessionStream(sidecar.address);
+  await sayHello(session, 'worker-1');
+  const items = new SessionDispatch(session, PAYLOAD);
+  return {
+    lap: async () => ({ in: await items.submitAll(ITEMS.keyturn), out: await items.takeAll(ITEMS.keyturn) }),
+    close: async () => session.close(),
+  };
+}
+
+async function joinBeanstalkd(): Promise<Contestant> {
+  const server = await startBeanstalkd();
+  const connection = await BeanstalkConnection.connect(server.port);
+  return {
+    lap: async () => ({ in: await putAll(connection), out: await reserveAll(connection) }),
+    async close() {
+      connection.close();
+      await server.stop();
+    },
+  };
+}
+
+/** @returns jobs per second */
+function putAll(connection: BeanstalkConnection): Promise<number> {
+  return perSecondInFlight(ITEMS.beanstalkd, BATCH * BATCHES_IN_FLIGHT, () => connection.put(PAYLOAD));
+}
+
+/** @returns jobs per second */
+async function reserveAll(connection: BeanstalkConnection): Promise<number> {
+  let settled: Promise<unknown> = Promise.resolve();
+  const rate = await perSecondInFlight(ITEMS.beanstalkd, TURNS_IN_FLIGHT, async () => {
+    const { id } = await connection.reserve();
+    // Not awaited here: the next reserve goes out with it. Replies come in order, so that the last one is the last.
+    settled = connection.delete(id);
+  });
+  await settled;
+  return rate;
+}
+
+async function joinBullMq(): Promise<Contestant> {
+  const server = await startRedis();
+  const jobs = await BullJobs.connect(server.port, TURNS_IN_FLIGHT);
+  const payloads = Array.from({ length: BATCH }, () => PAYLOAD.toString('latin1'));
+  return {
+    async lap() {
+      const batches = await perSecondInFlight(ITEMS.bullmq / BATCH, BATCHES_IN_FLIGHT, () => jobs.addBulk(payloads));
+      return { in: batches * BATCH, out: await jobs.takeAll(ITEMS.bullmq) };
+    },
+    async close() {
+      await jobs.close();
+      await server.stop();
+    },
+  };
+}
