@@ -20,18 +20,25 @@ export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: n
   }
 }
 
-const TAKEN_BACK: SettledBy = Object.freeze({
+/** As if the one who did not learn of it had given it back: then that call is a repeated one, and harmless. */
+const ABANDONED: SettledBy = Object.freeze({
   ended: 'settled',
   call: 'dequeue',
   abandoned: true,
   answer: { promoted: false, waiting: 0 },
+});
+const RELEASED: SettledBy = Object.freeze({
+  ended: 'settled',
+  call: 'nack',
+  kind: 'release',
+  answer: { retryAt: undefined, deadLettered: 0 },
 });
 
 function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
   const { cargo } = turn;
   // Nobody knows of it: nobody is told.
   disown(state, turn);
-  endTurn(state, turn, 'release', TAKEN_BACK, now);
+  endTurn(state, turn, 'release', cargo.kind === 'items' ? RELEASED : ABANDONED, now);
   if (cargo.kind === 'items') {
     if (cargo.done) for (const item of cargo.items) revive(state, item);
     putBack(state, lane, cargo.items);

@@ -2,6 +2,7 @@
 import type {
   AcquireAnswer,
   AcquireRequest,
+  Calls,
   Delivery,
   NackKind,
   NewItem,
@@ -17,7 +18,6 @@ import {
   newItem,
 } from '../support/builders.js';
 import type { FakeClock } from '../support/fake-clock.js';
-import type { Calls } from '../support/observed.js';
 import type { Caller, Network, Received, Send } from './network.js';
 import type { Chance } from './random.js';
 
