@@ -100,9 +100,9 @@ export class Watch {
     this.runs += 1;
     this.log(`begin ${told(run)} ${items.join()}`);
     for (const other of lane.runs) {
-      if (this.#acts(other) && isActing(run)) this.broken(`${told(run)} begins while ${told(other)}`);
+      if (this.#acts(other) && this.#acts(run)) this.broken(`${told(run)} begins while ${told(other)}`);
     }
-    if (run.token < lane.begun && isActing(run)) this.broken(`${told(run)} begins after ${lane.begun}`);
+    if (run.token < lane.begun && this.#acts(run)) this.broken(`${told(run)} begins after ${lane.begun}`);
     lane.begun = Math.max(lane.begun, run.token);
     lane.runs.add(run);
     for (const id of items) this.#handled(run, id);
