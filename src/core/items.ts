@@ -89,7 +89,7 @@ export function finishIfKeyDone(state: CoreState, item: Item, now: number): bool
 export function free(state: CoreState, queue: Queue, item: Item): void {
   queue.items.delete(item.id);
   state.payloadBytes -= weightOfItem(item);
-  for (const waiting of state.memoryWaiters) markRoom(state, waiting);
+  if (state.memoryWaiters.size > 0) for (const waiting of state.memoryWaiters) markRoom(state, waiting);
 }
 
 /** Items go back to the head of their line, in order. They take no room from now on. */
