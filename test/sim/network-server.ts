@@ -32,15 +32,10 @@ export class Server implements Host {
       limits: settings.limits,
       log: { info: nothing, warn: nothing, error: (fields) => watch.broken(`the sidecar logs ${errorIn(fields)}`) },
       parked: { count: 0 },
-      sessions: { count: 0 },
       check: new Check(settings.limits),
       soon: (task) => process.soon(task),
       after: (ms, task) => process.after(ms, task),
     };
-  }
-
-  get sessions(): number {
-    return this.#kit.sessions.count;
   }
 
   greet(from: string): ConnectionListener & { keepalive: typeof KEEPALIVE; connected(end: ConnectionEnd): void } {
@@ -65,19 +60,15 @@ export class Server implements Host {
 
   #open(end: StreamEnd, from: string): void {
     const call = new ServerCall(end, from);
-    const { sessions } = this.#kit;
     const stream = new SessionStream(this.#kit, call, {
       reset: () => call.reset(),
-      over: () => {
-        sessions.count -= 1;
-      },
+      over: nothing,
     });
     const opened = this.#openSession(stream);
     if (!opened.ok) {
       call.emit('error', statusOf(opened.refusal));
       return;
     }
-    sessions.count += 1;
     stream.start(opened.value);
     call.begin();
   }

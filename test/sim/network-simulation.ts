@@ -291,9 +291,7 @@ export class NetworkSimulation {
   }
 
   #checkServer(): void {
-    const { coordinator, sessions } = this.#server;
-    const stats = coordinator.stats();
-    if (sessions > 0) this.#watch.broken(`${sessions} streams are open on the sidecar`);
+    const stats = this.#server.coordinator.stats();
     if (stats.sessions > 0) this.#watch.broken(`${stats.sessions} sessions are left`);
     if (stats.parkedCalls > 0) this.#watch.broken(`${stats.parkedCalls} calls still wait`);
     if (this.#network.lines.length > 0) this.#watch.broken(`${this.#network.lines.length} lines are left`);
