@@ -107,8 +107,11 @@ export class Network {
     ];
     const arrived = { up: which !== 'down' ? line.up.cut() : 0, down: which !== 'up' ? line.down.cut() : 0 };
     this.log(`cut ${line.client.process.name} ${which}`);
+    // The sidecar counts from now on, and the client does not know: its own clock alone can tell its handlers in time.
+    const isWorst = chance.in100(30);
     for (const [end, pipe] of ends) {
-      const learning: Learning = which === 'both' ? chance.of('at once', 'at once', 'late', 'never') : 'never';
+      let learning: Learning = which === 'both' ? chance.of('at once', 'at once', 'late', 'never') : 'never';
+      if (isWorst) learning = end === line.server ? 'at once' : 'never';
       if (learning === 'never') continue;
       const after = pipe === line.up ? arrived.up : arrived.down;
       const at = after + (learning === 'at once' ? chance.int(0, 20) : chance.int(100, 4_000));

@@ -16,6 +16,8 @@ import type { Chance } from './random.js';
 export interface Surroundings {
   readonly watch: Watch;
   readonly keys: readonly string[];
+  /** How many of 100 handlers take so long that a turn may well be lost meanwhile. */
+  readonly slowIn100: number;
   /** True: begin nothing new. */
   isStopping: boolean;
 }
@@ -23,7 +25,7 @@ export interface Surroundings {
 /** Leases that are asked for now and then; otherwise turns are tied to the session. */
 export const LEASES = [1_000, 3_000] as const;
 /** Longer than every lease and ttl. */
-const LONGEST_WORK_MS = 9_000;
+const LONGEST_WORK_MS = 12_000;
 
 export class Person {
   readonly #application: Application;
@@ -175,7 +177,7 @@ export class Person {
     const { queue, key, token, signal } = turn;
     const run = around.watch.begins(process, { queue, key, token, signal }, items);
     try {
-      const most = around.isStopping ? 50 : chance.in100(12) ? LONGEST_WORK_MS : 200;
+      const most = around.isStopping ? 50 : chance.in100(around.slowIn100) ? LONGEST_WORK_MS : 200;
       await pause(process, chance.int(0, most), signal);
       if (signal.aborted) throw signal.reason;
     } finally {
