@@ -64,7 +64,8 @@ export function finish(
     attempt: item.attempts + (byTurn ? 1 : 0),
     fingerprint: own ? undefined : fingerprintOf(contentOf(item)),
   };
-  queue.finished.set(item.id, finished, now + queue.policy.resultTtl, result?.length ?? 0);
+  // What finished under this id before would have kept the item from being accepted.
+  queue.finished.add(item.id, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
   answerAwaits(state, queue, item.id, now);
 }

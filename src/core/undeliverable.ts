@@ -40,17 +40,21 @@ function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
   disown(state, turn);
   endTurn(state, turn, 'release', cargo.kind === 'items' ? RELEASED : ABANDONED, now);
   if (cargo.kind === 'items') {
-    if (cargo.done) for (const item of cargo.items) revive(state, item);
-    putBack(state, lane, cargo.items);
+    putBack(state, lane, cargo.done ? cargo.items.filter((item) => revive(state, item, now)) : cargo.items);
   }
   resolve(state, lane, now);
 }
 
-/** at_most_once: it was called done because it was handed out, and it was not. */
-function revive(state: CoreState, item: Item): void {
+/**
+ * at_most_once: it was called done because it was handed out, and it was not.
+ * @returns false: that it was done is forgotten by now, and so it stays; its id may be another item's
+ */
+function revive(state: CoreState, item: Item, now: number): boolean {
   const { queue, key } = item.lane;
+  if (queue.finished.get(item.id, now)?.state !== 'done') return false;
   queue.finished.delete(item.id);
   if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
   queue.items.set(item.id, item);
   state.payloadBytes += weightOfItem(item);
+  return true;
 }

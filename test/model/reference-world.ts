@@ -420,16 +420,17 @@ export class World {
     else
       this.#giveBack(
         lane,
-        this.endTurn(lane, givenBack(turn)).items.map((item) => this.#revive(lane, item)),
+        this.endTurn(lane, givenBack(turn)).items.filter((item) => this.#revive(lane, item)),
       );
   }
 
-  /** at_most_once: it was done because it was handed out, and it was not. */
-  #revive(lane: Lane, item: ItemRecord): ItemRecord {
+  /** at_most_once: it was done because it was handed out, and it was not. Once that is forgotten, it stays done. */
+  #revive(lane: Lane, item: ItemRecord): boolean {
+    if (item.forgetAt !== undefined && item.forgetAt <= this.#now) return false;
     const { done } = lane.queue;
     lane.queue.done = done.filter((one) => one.key !== lane.key || one.idempotencyKey !== item.content.idempotencyKey);
     item.forgetAt = undefined;
-    return item;
+    return true;
   }
 
   #startItems(lane: Lane): void {

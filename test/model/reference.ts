@@ -20,7 +20,15 @@ import { acquire } from './reference-dispatch.js';
 import { awaitItem, stateOfItem, submit } from './reference-items.js';
 import { streamCalls } from './reference-sessions.js';
 import { ack, nack, renew } from './reference-settling.js';
-import { type Entry, type ItemRecord, type Lane, type ModelStream, nameOf, stateOf } from './reference-state.js';
+import {
+  type Entry,
+  type ItemRecord,
+  type Lane,
+  type ModelQueue,
+  type ModelStream,
+  nameOf,
+  stateOf,
+} from './reference-state.js';
 import { World } from './reference-world.js';
 
 export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
@@ -108,14 +116,21 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
     return this.#world.step(() => {
       const queue = this.#world.queue(choice.queue);
       const chosen = this.#takeDeadLetters(choice);
-      for (const lane of waiting ? queue.lanes : []) {
-        const gone = lane.line.filter((entry): entry is ItemRecord => entry.kind === 'item' && fits(entry, choice));
-        for (const item of gone) this.#world.remove(lane, item);
-        chosen.push(...gone);
+      for (const { lane, item } of waiting ? this.#waitingItems(queue, choice) : []) {
+        this.#world.remove(lane, item);
+        chosen.push(item);
       }
       for (const item of chosen) this.#world.finish(queue, item, 'discarded', undefined);
       return chosen.length;
     });
+  }
+
+  /** In the order of their submission. */
+  #waitingItems(queue: ModelQueue, choice: ItemChoice): { lane: Lane; item: ItemRecord }[] {
+    const found = queue.lanes.flatMap((lane) =>
+      lane.line.flatMap((item) => (item.kind === 'item' && fits(item, choice) ? [{ lane, item }] : [])),
+    );
+    return found.sort((one, other) => one.item.serial - other.item.serial);
   }
 
   #takeDeadLetters(choice: ItemChoice): ItemRecord[] {

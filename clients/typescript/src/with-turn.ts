@@ -167,7 +167,7 @@ async function settle(
 ): Promise<void> {
   const until = base.transport.clock.now() + GRACE;
   try {
-    await patiently(base, { until, bears: ['away'] }, (timeout) =>
+    await patiently(base, { until, bears: ['away', 'full'] }, (timeout) =>
       base.transport.deQueue({ queue, key, token, ...how }, { timeout }),
     );
   } catch (error) {
