@@ -11,6 +11,8 @@ export interface Round {
 
 /** What a row measured: one line of the table. */
 export interface Figure {
+  /** The row of the results that it belongs to. Unset: the one that measured it, which has one kind of figures. */
+  readonly row?: string;
   /** What tells it from the other figures of its row. Unset: the row has one figure. */
   readonly part: string | undefined;
   /** One line: what is done, and what is counted. */
@@ -61,6 +63,14 @@ export function median(values: readonly number[]): number {
   return (upper + (lower ?? upper)) / 2;
 }
 
+/** The smallest value that at least this share of the values does not exceed. Precondition: at least one value. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+  if (value === undefined) throw new RangeError('a percentile of nothing');
+  return value;
+}
+
 /** The rate of several laps of equal work taken together. Precondition: all above zero. */
 export function harmonicMean(rates: readonly number[]): number {
   return rates.length / rates.reduce((sum, rate) => sum + 1 / rate, 0);
@@ -82,8 +92,8 @@ export function judge(measured: number, better: Better, enough: number, aim: num
  * The ratio is that of the two medians, so that it can be checked from the line; its spread is that of the ratios of
  * neighbours, which had the same weather.
  */
-export function lineOf(row: string, figure: Figure): Line {
-  const { outcome, peer, ...told } = figure;
+export function lineOf(measuredBy: string, figure: Figure): Line {
+  const { row = measuredBy, outcome, peer, ...told } = figure;
   if (outcome.is === 'missing') {
     const unmeasured = { value: undefined, peerValue: undefined, ratio: undefined, spread: undefined };
     return { row, ...told, ...unmeasured, peer: missing(outcome.needs, outcome.install), verdict: 'missing' };

@@ -12,24 +12,33 @@ export interface Plan {
 }
 
 /**
- * Lap by lap in turn, so that what disturbs the machine disturbs both. The first round only warms up.
+ * Lap by lap in turn, so that what disturbs the machine disturbs both.
  *
  * A round has several laps because one lap would be either so long that the weather changes, or so short that the
  * garbage collector's work falls into some laps and not into others.
  */
 export async function interleave(plan: Plan, say: Say, keyturn: Lap, peer: Lap): Promise<Round[]> {
-  const rounds: Round[] = [];
-  for (let round = 0; round <= plan.rounds; round++) {
-    say(round === 0 ? 'warming up' : `round ${round} of ${plan.rounds}`);
+  return inRounds(plan.rounds, say, async () => {
     const ofKeyturn: number[] = [];
     const ofPeer: number[] = [];
     for (let lap = 0; lap < plan.laps; lap++) {
       ofKeyturn.push(await keyturn());
       ofPeer.push(await peer());
     }
-    if (round > 0) rounds.push({ value: harmonicMean(ofKeyturn), peer: harmonicMean(ofPeer) });
+    return { value: harmonicMean(ofKeyturn), peer: harmonicMean(ofPeer) };
+  });
+}
+
+/** Runs `round` once to warm up, and then `count` times for what it measures. */
+export async function inRounds<T>(count: number, say: Say, round: () => Promise<T>): Promise<T[]> {
+  say('warming up');
+  await round();
+  const measured: T[] = [];
+  for (let index = 1; index <= count; index++) {
+    say(`round ${index} of ${count}`);
+    measured.push(await round());
   }
-  return rounds;
+  return measured;
 }
 
 /** The event loop gets its say after this many, so that timers run as they do in a server. */

@@ -40,7 +40,7 @@ function explanation(line: Line): string {
   return `${nameOf(line)}: ${line.what}${against}`;
 }
 
-function withUnit(value: number | undefined, unit: string): string {
+export function withUnit(value: number | undefined, unit: string): string {
   return value === undefined ? '–' : `${figure(value)} ${unit}`;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command line: parse, pick a command, nothing else. */
 import { Command, CommanderError } from 'commander';
+import { bearClosedPipes } from './cli/closed-pipes.js';
 import { registerDeadLetters } from './cli/dead-letters.js';
 import { registerDemo } from './cli/demo.js';
 import { EXIT, EXIT_CODES_HELP } from './cli/exit-codes.js';
@@ -48,6 +49,7 @@ function exitCodeOf(error: unknown): number {
   return known ? error.exitCode : EXIT.failure;
 }
 
+bearClosedPipes();
 try {
   await commandLine().parseAsync();
 } catch (error) {

@@ -28,16 +28,6 @@ export interface LoadReport {
   readonly dataBytes: number;
 }
 
-export async function hasH2load(): Promise<boolean> {
-  try {
-    await run('h2load', ['--version']);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
-    throw error;
-  }
-}
-
 export async function runH2load({ address, path, bodyFile, requests }: Load): Promise<LoadReport> {
   const amount = ['-n', String(requests), '-c', '1', '-m', String(STREAMS)];
   const headers = ['-H', 'content-type: application/grpc', '-H', 'te: trailers'];

@@ -1,20 +1,34 @@
 /** A server in a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 export interface ServerProcess {
   /** host:port */
   readonly address: string;
+  /** Bytes in use, garbage not counted. */
+  bytesInUse(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** The sidecar as people start it, with the built-in settings. */
-export function startSidecar(): Promise<ServerProcess> {
+/** The sidecar as people start it, with the built-in settings but for these of the policy, by their names in the file. */
+export async function startSidecar(policy: Readonly<Record<string, string | number>> = {}): Promise<ServerProcess> {
   const script = new URL('../../src/main.js', import.meta.url);
-  const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
-  return startServer(script, ['serve', ...ports, '--drain-timeout', '0s']);
+  const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
+  try {
+    // JSON is YAML.
+    const file = join(directory, 'keyturn.yaml');
+    await writeFile(file, JSON.stringify({ default: policy }));
+    const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
+    return await startServer(script, ['serve', '--config', file, ...ports, '--drain-timeout', '0s']);
+  } finally {
+    // It is read at the start only.
+    await rm(directory, { recursive: true });
+  }
 }
 
 /** grpc-js alone; answers every call with this message. */
@@ -23,12 +37,22 @@ export function startBareServer(answer: Uint8Array): Promise<ServerProcess> {
   return startServer(script, [Buffer.from(answer).toString('base64')]);
 }
 
-/** Both say where they listen in a JSON line with the field `grpc`. */
+/** grpc-js alone; answers every command of a session with the reply of its kind in this message. */
+export function startBareSessionServer(replies: Uint8Array): Promise<ServerProcess> {
+  const script = new URL('../peers/bare-session-server.js', import.meta.url);
+  return startServer(script, [Buffer.from(replies).toString('base64')]);
+}
+
+/** Each says where it listens in a JSON line with the field `grpc`. */
 async function startServer(script: URL, args: readonly string[]): Promise<ServerProcess> {
+  const probe = fileURLToPath(new URL('./heap-probe.js', import.meta.url));
   // A profiled row is about its servers.
   const profiling = process.execArgv.filter((flag) => flag.startsWith('--cpu-prof'));
-  const command = [...profiling, fileURLToPath(script), ...args];
-  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], env: ownEnvironment() });
+  const command = [...profiling, '--expose-gc', '--import', probe, fileURLToPath(script), ...args];
+  const child = spawn(process.execPath, command, {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: ownEnvironment(),
+  });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   const address = await listening(child);
@@ -37,7 +61,14 @@ async function startServer(script: URL, args: readonly string[]): Promise<Server
     child.kill('SIGTERM');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   };
-  return { address, stop };
+  return { address, bytesInUse: () => askBytes(child), stop };
+}
+
+async function askBytes(child: ChildProcess): Promise<number> {
+  child.send('bytes in use');
+  const [bytes]: unknown[] = await once(child, 'message');
+  if (typeof bytes !== 'number') throw new Error(`the server answered ${String(bytes)}`);
+  return bytes;
 }
 
 /** Somebody's settings for a sidecar are not those that are measured. */

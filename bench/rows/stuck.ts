@@ -1,35 +1,85 @@
 import { startHeap } from '../heaps.js';
-import { interleave } from '../rounds.js';
-import type { Row } from '../row.js';
+import { Dispatch, streamCalls } from '../load/dispatch.js';
+import { perSecondInFlight } from '../load/in-flight.js';
+import { type ServerProcess, startSidecar } from '../load/server-process.js';
+import { SessionStream } from '../load/session-stream.js';
+import { acquire, newItem, seconds, submit } from '../load/wire.js';
+import { type Figure, harmonicMean } from '../measure.js';
+import { interleave, type Lap } from '../rounds.js';
+import type { Row, Say } from '../row.js';
 
 const PLAN = { rounds: 7, laps: 2 };
 const PARKED = 1_000_000;
 const WORKER = new URL('./stuck-worker.js', import.meta.url);
+/** Of a lap on a session. */
+const ITEMS = 40_000;
+const PARKED_PER_SUBMIT = 1_000;
+
+const TOLD = {
+  unit: 'turns/s',
+  peer: 'the same without the stuck key',
+  better: 'higher',
+  enough: 0.9,
+  aim: 1,
+} as const;
 
 const what =
-  'dispatch in process (Submit, Acquire of up to 32 turns, Ack) over 10,000 keys, while one stuck key has 1,000,000 items parked behind it';
+  'dispatch (Submit, Acquire of up to 32 turns, Ack) over 10,000 keys, while one stuck key has 1,000,000 items parked behind it';
 
 export const stuck: Row = {
   what,
   limit: 600,
   async run(say) {
-    const withStuckKey = await startHeap(WORKER, String(PARKED));
-    const without = await startHeap(WORKER, '0');
-    const rounds = await interleave(PLAN, say, withStuckKey.lap, without.lap);
-    await Promise.all([withStuckKey.close(), without.close()]);
-    return {
-      figures: [
-        {
-          part: undefined,
-          what,
-          unit: 'turns/s',
-          peer: 'the same without the stuck key',
-          better: 'higher',
-          enough: 0.9,
-          aim: 1,
-          outcome: { is: 'measured', rounds },
-        },
-      ],
-    };
+    return { figures: [await inProcess(says(say, 'in process')), await onSession(says(say, 'on a session'))] };
   },
 };
+
+function says(say: Say, where: string): Say {
+  return (progress) => say(`${where}, ${progress}`);
+}
+
+async function inProcess(say: Say): Promise<Figure> {
+  const withStuckKey = await startHeap(WORKER, String(PARKED));
+  const without = await startHeap(WORKER, '0');
+  const rounds = await interleave(PLAN, say, withStuckKey.lap, without.lap);
+  await Promise.all([withStuckKey.close(), without.close()]);
+  return { ...TOLD, part: 'in process', what: `${what}; in process`, outcome: { is: 'measured', rounds } };
+}
+
+async function onSession(say: Say): Promise<Figure> {
+  const servers = await Promise.all([startServer(), startServer()]);
+  const sessions = servers.map((server) => new SessionStream(server.address));
+  const [stuckSession, session] = sessions;
+  if (stuckSession === undefined || session === undefined) throw new Error('two servers are measured');
+  say(`${PARKED} items park`);
+  await parkBehindStuckKey(stuckSession);
+  const laps = { stuck: await dispatchLap(stuckSession), free: await dispatchLap(session) };
+  const rounds = await interleave(PLAN, say, laps.stuck, laps.free);
+  for (const each of sessions) each.close();
+  await Promise.all(servers.map((server) => server.stop()));
+  const told = `${what}; on a session, 64 turns in flight; load: a promise a call, on a bare stream of grpc-js`;
+  return { ...TOLD, part: 'on a session', what: told, outcome: { is: 'measured', rounds } };
+}
+
+function startServer(): Promise<ServerProcess> {
+  return startSidecar({ lease: '1h', max_waiting: 2 * PARKED });
+}
+
+async function parkBehindStuckKey(session: SessionStream): Promise<void> {
+  const submitStuck = async (count: number): Promise<void> => {
+    const items = Array.from({ length: count }, () => newItem('stuck'));
+    const { results } = await session.ask(submit(items));
+    if (results.length !== count) throw new Error('an item was not answered');
+  };
+  await submitStuck(1);
+  const { deliveries } = await session.ask(acquire(1, seconds(0)));
+  if (deliveries.length !== 1) throw new Error('the stuck key is not stuck');
+  await perSecondInFlight(PARKED / PARKED_PER_SUBMIT, 2, () => submitStuck(PARKED_PER_SUBMIT));
+}
+
+/** Every item that is submitted is taken and acknowledged. */
+async function dispatchLap(session: SessionStream): Promise<Lap> {
+  const items = new Dispatch(await streamCalls(session), new Uint8Array(0));
+  // Equal work, so that this is half the rate at which an item goes in and out.
+  return async () => harmonicMean([await items.submitAll(ITEMS), await items.takeAll(ITEMS)]) / 2;
+}

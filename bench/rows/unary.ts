@@ -10,7 +10,8 @@ import {
   EnQueueResponse,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { QUEUE } from '../coordinator.js';
-import { H2LOAD, hasH2load, runH2load } from '../load/h2load.js';
+import { H2LOAD, runH2load } from '../load/h2load.js';
+import { isInstalled } from '../load/native-server.js';
 import { type ServerProcess, startBareServer, startSidecar } from '../load/server-process.js';
 import type { Figure, Round } from '../measure.js';
 import { interleave } from '../rounds.js';
@@ -36,7 +37,7 @@ export const unary: Row = {
 };
 
 async function outcomeOf(say: Say): Promise<Figure['outcome']> {
-  if (!(await hasH2load())) return { is: 'missing', ...H2LOAD };
+  if (!(await isInstalled(H2LOAD, '--version'))) return { is: 'missing', ...H2LOAD };
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     const bodyFile = join(directory, 'request');

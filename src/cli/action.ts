@@ -1,17 +1,6 @@
-import { EXIT } from './exit-codes.js';
-
 /** Runs the body of a command and makes its result the exit code. What it throws is told by `main`. */
 export async function act(body: () => Promise<number>): Promise<void> {
-  leaveWhenNobodyReads();
   process.exitCode = await body();
-}
-
-/** `keyturn queues | head -1`: the reader has gone, and that is no failure. */
-function leaveWhenNobodyReads(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(EXIT.ok);
-  });
 }
 
 const NUMBERS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;

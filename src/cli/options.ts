@@ -52,6 +52,11 @@ export function addressOption(): Option {
     .argParser(address);
 }
 
+/** For comparison: what a session saves. */
+export function unaryOption(): Option {
+  return new Option('--unary', 'every call by itself, instead of all of them on one session');
+}
+
 export interface AddressOptions {
   readonly address: string;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
-import { type AddressOptions, addressOption, durationBetween, text, wholeBetween } from './options.js';
+import { type AddressOptions, addressOption, durationBetween, text, unaryOption, wholeBetween } from './options.js';
 import { amount } from './output.js';
 import { chooseFormat, openInput, READERS } from './replay/input.js';
 import { readLines } from './replay/lines.js';
@@ -10,7 +10,7 @@ import { Progress } from './replay/progress.js';
 import { FORMATS, type Format } from './replay/rows.js';
 import { MODES, type Mode, type ReplayOutcome, runReplay } from './replay/run-replay.js';
 import { summaryTable } from './replay/summary.js';
-import { commandFailure, withSidecar } from './sidecar.js';
+import { commandFailure, withWorker } from './sidecar.js';
 
 interface ReplayOptions extends AddressOptions {
   readonly key: string;
@@ -22,6 +22,7 @@ interface ReplayOptions extends AddressOptions {
   readonly limit?: number;
   readonly skipBad: number;
   readonly json?: boolean;
+  readonly unary?: boolean;
 }
 
 const HELP = `
@@ -31,6 +32,9 @@ Modes:
   submit   the lines are handed over in order (Submit) and workers take them back (Acquire, Ack). Every
            line is processed, those of one key one after the other.
 
+All workers share one session: one stream that carries every call. With --unary each call goes by itself,
+which shows what a session saves.
+
 The summary is made from what the workers saw. The exit code is 1 when two workers were on one key at once,
 when the order of a key was broken, or when the figures do not add up. Without --queue the replay uses a
 queue of its own name, so that it meets nobody else's work.
@@ -38,6 +42,7 @@ queue of its own name, so that it meets nobody else's work.
 Examples:
   $ keyturn replay access.log --key path --workers 8 --work 5ms
   $ keyturn replay events.jsonl --key user_id --mode submit --workers 16 --work 1ms --json
+  $ keyturn replay access.log --key path --unary      # the same without a session: compare "seconds"
   $ zcat access.log.2.gz | keyturn replay - --format combined --key client --queue cache-refresh
 `;
 
@@ -56,6 +61,7 @@ export function registerReplay(program: Command): void {
     .option('--limit <n>', 'the most lines to take', wholeBetween(0, Number.MAX_SAFE_INTEGER))
     .option('--skip-bad <n>', 'skip up to so many malformed lines', wholeBetween(0, 1_000_000_000), 0)
     .option('--json', 'print the summary as one JSON object')
+    .addOption(unaryOption())
     .addOption(addressOption())
     .addHelpText('after', HELP)
     .action((file: string, options: ReplayOptions) => act(() => replay(file, options)));
@@ -69,7 +75,7 @@ function workOption(): Option {
 async function replay(file: string, options: ReplayOptions): Promise<number> {
   const format = chooseFormat(file, options.format);
   const input = await openInput(file);
-  const { key, skipBad, limit, mode, workers, work, address } = options;
+  const { key, skipBad, limit, mode, workers, work } = options;
   const lines = readLines(READERS[format], input.bytes, { file: input.name, key, skipBad, limit, warn });
   const id = `replay-${randomUUID().slice(0, 8)}`;
   const plan = { id, queue: options.queue ?? id, workers, work };
@@ -77,7 +83,7 @@ async function replay(file: string, options: ReplayOptions): Promise<number> {
   const stop = new StopSignals(() => warn('stopping: giving turns back (once more: at once)'));
   try {
     const source = { lines, close: input.close };
-    const outcome = await withSidecar(address, (client) =>
+    const outcome = await withWorker(options, plan.queue, (client) =>
       runReplay(client, mode, plan, source, stop.signal, (now) => progress.start(now)),
     );
     progress.stop();

@@ -5,12 +5,12 @@ import type { Command } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
-import { type AddressOptions, addressOption, durationBetween, text } from './options.js';
+import { type AddressOptions, addressOption, durationBetween, text, unaryOption } from './options.js';
 import { humanDuration, plain } from './output.js';
 import { Child, type Ending } from './run/child.js';
 import { Claim, type Claimed } from './run/claim.js';
 import { Forwarding } from './run/forwarding.js';
-import { withSidecar } from './sidecar.js';
+import { withWorker } from './sidecar.js';
 
 interface RunOptions extends AddressOptions {
   readonly queue: string;
@@ -19,15 +19,17 @@ interface RunOptions extends AddressOptions {
   readonly lease?: number;
   readonly consumer?: string;
   readonly killAfter: number;
+  readonly unary?: boolean;
 }
 
 const HELP = `
 The command finds KEYTURN_TOKEN, KEYTURN_QUEUE and KEYTURN_KEY in its environment. Give the token to what
 it writes to: a resource that remembers the largest token it saw can refuse a worker whose turn was lost.
 
-While the command runs, the turn is renewed at every third of its lease. Signals go on to the command. If
-the turn is lost, the command is stopped: SIGTERM, and SIGKILL after --kill-after. If keyturn itself is killed
-(SIGKILL) or stopped (Ctrl-Z), nobody renews the turn, and the command runs on without it.
+While the command runs, a session with the sidecar keeps the turn; with --lease or --unary it is renewed at every
+third of its lease. Signals go on to the command. If the turn is lost, the command is stopped: SIGTERM, and SIGKILL
+after --kill-after. If keyturn itself is killed (SIGKILL) or stopped (Ctrl-Z), nobody keeps the turn: it ends 10 s
+later (with --lease or --unary: with its lease), and the command runs on without it.
 
 Exit codes: that of the command (128 + n when signal n ended it; 127 not found, 126 cannot be run), or
   ${EXIT.unreachable}  the sidecar cannot be reached
@@ -73,6 +75,7 @@ export function registerRun(program: Command): void {
       durationBetween(0, LONGEST_WAIT, '0s to 576h'),
       10_000,
     )
+    .addOption(unaryOption())
     .addOption(addressOption())
     .addHelpText('after', HELP)
     .action((command: string[], options: RunOptions) => act(() => run(command, options)));
@@ -81,7 +84,7 @@ export function registerRun(program: Command): void {
 async function run(command: readonly string[], options: RunOptions): Promise<number> {
   const forwarding = new Forwarding();
   try {
-    return await withSidecar(options.address, (client) => new Run(client, options, forwarding).run(command));
+    return await withWorker(options, options.queue, (client) => new Run(client, options, forwarding).run(command));
   } finally {
     forwarding.release();
   }

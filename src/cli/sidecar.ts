@@ -3,13 +3,45 @@ import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
 
 /** Uses the sidecar at an address, and closes the connection whatever happens. Failed calls become {@link CommandFailure}s. */
-export async function withSidecar<T>(address: string, use: (client: Keyturn) => Promise<T>): Promise<T> {
+export function withSidecar<T>(address: string, use: (client: Keyturn) => Promise<T>): Promise<T> {
   // Administration is unary anyhow, and for a single call so is the rest.
-  const client = connect(address, { transport: 'unary' });
+  return using(connect(address, { transport: 'unary' }), use);
+}
+
+export interface WorkerOptions {
+  readonly address: string;
+  /** Each call by itself. Unset: all of them on one session. */
+  readonly unary?: boolean;
+}
+
+/** The same for a worker: many calls, and turns that are held. */
+export function withWorker<T>(
+  { address, unary = false }: WorkerOptions,
+  queue: string,
+  use: (client: Keyturn) => Promise<T>,
+): Promise<T> {
+  if (unary) return withSidecar(address, use);
+  return using(connect(address), async (client) => {
+    await reach(client, queue);
+    return use(client);
+  });
+}
+
+/** A session waits for a sidecar until its calls time out. A person who forgot to start one shall be told at once. */
+async function reach(client: Keyturn, queue: string): Promise<void> {
+  try {
+    await client.admin.explainKey(queue, '');
+  } catch (error) {
+    // Whatever else it says, it is there.
+    if (error instanceof KeyturnError && isUnreachable(error)) throw error;
+  }
+}
+
+async function using<T>(client: Keyturn, use: (client: Keyturn) => Promise<T>): Promise<T> {
   try {
     return await use(client);
   } catch (error) {
-    throw commandFailure(error, address);
+    throw commandFailure(error, client.address);
   } finally {
     await client.close();
   }

@@ -16,6 +16,8 @@ function own(kind: Kind<number>, doc: string): Setting<number> {
 const MOST_IN_A_MAP = 16_000_000;
 const { maxWait, maxDelay, minLease, maxLease } = DEFAULT_LIMITS;
 const TEBIBYTE = 2 ** 40;
+const GIBIBYTE = 2 ** 30;
+const DAY = 86_400_000;
 
 export const LIMITS_GROUP: Group<Limits> = {
   refusals: {},
@@ -47,6 +49,15 @@ export const LIMITS_GROUP: Group<Limits> = {
     waitingSubmits: own(count(1, MOST_IN_A_MAP), 'Submit calls that wait for room.'),
     waitingCallers: own(count(1, MOST_IN_A_MAP), 'Callers in all lines of all queues.'),
     openCommands: promised('openCommands', 1, 'Open commands of a session.'),
+    unsentBytes: own(
+      count(4_096, GIBIBYTE),
+      'Bytes of answers that the client of a session has not taken: with more, nothing is read from it.',
+    ),
+    mostUnsentBytes: own(count(4_096, GIBIBYTE), 'The same: with more, the session is ended.'),
+    unreadFor: own(
+      duration(100, DAY),
+      'A session from which nothing is read is ended when its client takes none of its answers for as long.',
+    ),
     payloadMemoryBytes: own(count(4_096, TEBIBYTE), 'Payloads, headers and remembered results of all queues together.'),
     idleLanes: own(count(1, MOST_IN_A_MAP), 'Keys with nothing to do that are remembered.'),
     busyLanes: own(count(1, MOST_IN_A_MAP), 'Keys with something to do.'),

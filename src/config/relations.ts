@@ -62,6 +62,13 @@ const LIMIT_RELATIONS: readonly Relation<Limits>[] = [
     fields: ['message_bytes', 'payload_bytes'],
     broken: (limits) => tooSmall(limits.messageBytes, itemBytes(limits) + FRAMING_BYTES),
   },
+  {
+    fields: ['most_unsent_bytes', 'unsent_bytes'],
+    broken: ({ unsentBytes, mostUnsentBytes }) =>
+      mostUnsentBytes < unsentBytes
+        ? `is ${mostUnsentBytes}, must be at least unsent_bytes, ${unsentBytes}`
+        : undefined,
+  },
 ];
 
 function tooSmall(bytes: number, needed: number): string | undefined {

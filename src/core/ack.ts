@@ -26,7 +26,7 @@ export function ack(
   stream?: Stream,
 ): Caller | AcquireWaiter | undefined {
   const settled = settle(state, request, now, stream);
-  if (!Array.isArray(settled)) {
+  if ('kind' in settled) {
     state.effects.push({ kind: 'refuse', to: reply, refusal: settled });
     return undefined;
   }
@@ -35,18 +35,35 @@ export function ack(
     finishStep(state, now);
     return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled }, now);
   }
-  const next = request.next === undefined ? undefined : { deliveries: [] };
-  state.effects.push({ kind: 'ack', to: reply, answer: { followUps: settled, next } });
+  state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) });
   return undefined;
 }
 
+const NONE: readonly SubmitResult[] = Object.freeze([]);
+const ACKED: AckAnswer = Object.freeze({ followUps: NONE, next: undefined });
+
+/** Nothing is ever written into it: it has no follow-ups that could be forgotten. */
+const DONE: SettledBy = Object.freeze({ ended: 'settled', call: 'ack', followUps: NONE });
+
+function answerTo(request: AckRequest, followUps: readonly SubmitResult[]): AckAnswer {
+  if (request.next !== undefined) return { followUps, next: { deliveries: [] } };
+  return followUps === NONE ? ACKED : { followUps, next: undefined };
+}
+
 /** Everything that could refuse the call is looked at before anything changes. */
-function settle(state: CoreState, request: AckRequest, now: number, by: Stream | undefined): SubmitResult[] | Refusal {
+function settle(
+  state: CoreState,
+  request: AckRequest,
+  now: number,
+  by: Stream | undefined,
+): readonly SubmitResult[] | Refusal {
   const { queue, key, token } = request;
   const found = findSettling(state, 'ack', queue, key, token, now);
   if (found.is === 'refused') return found.refusal;
-  const next = request.next === undefined || state.draining ? [] : openQueues(state, request.next, now);
-  if (!Array.isArray(next)) return next;
+  if (request.next !== undefined && !state.draining) {
+    const next = openQueues(state, request.next, now);
+    if (!Array.isArray(next)) return next;
+  }
   if (found.is === 'repeat') return repeated(found.settled) ?? stale(state, 'ack', queue, key, 'settled');
   const refusal = checkFollowUps(state, found.turn, request, now);
   if (refusal === undefined) return apply(state, found.turn, request, now, by);
@@ -54,8 +71,8 @@ function settle(state: CoreState, request: AckRequest, now: number, by: Stream |
   return refusal;
 }
 
-function repeated(settled: SettledBy): SubmitResult[] | undefined {
-  return settled.call === 'ack' && settled.followUps !== undefined ? [...settled.followUps] : undefined;
+function repeated(settled: SettledBy): readonly SubmitResult[] | undefined {
+  return settled.call === 'ack' ? settled.followUps : undefined;
 }
 
 interface QueuePlan {
@@ -90,18 +107,23 @@ function freedBy(turn: Turn): number {
   return turn.cargo.items.reduce((sum, item) => sum + weightOfItem(item), 0);
 }
 
-function apply(state: CoreState, turn: Turn, request: AckRequest, now: number, by: Stream | undefined): SubmitResult[] {
+function apply(
+  state: CoreState,
+  turn: Turn,
+  request: AckRequest,
+  now: number,
+  by: Stream | undefined,
+): readonly SubmitResult[] {
   const { lane } = turn;
+  // The usual end has one outcome, known beforehand: nothing is allocated for it.
+  const plain = request.followUps.length === 0;
   const followUps: SubmitResult[] = [];
-  const ending: SettledBy = {
-    ended: 'settled',
-    call: 'ack',
-    followUps,
-  };
+  const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
   endTurn(state, turn, 'ack', ending, now, by);
   finishCargo(state, turn, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);
+  if (plain) return NONE;
   for (const { queue: name, item } of request.followUps) {
     const queue = openQueue(state, name, now);
     if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now));

@@ -148,13 +148,18 @@ function nextReady(
   for (const queue of queues) {
     const lane = queue.readyLanes.next;
     if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
-    const [longest] = queue.waiters;
-    if (longest !== waiter || closedGate(state, queue, now) !== undefined) continue;
+    if (longestWaiting(queue) !== waiter || closedGate(state, queue, now) !== undefined) continue;
     if (lane.row.moves.dispatch !== 'start') continue;
     first = lane;
     order = lane.phase.order;
   }
   return first !== undefined && callerIsBefore(state, first.queue, order, now) ? undefined : first;
+}
+
+function longestWaiting(queue: Queue): AcquireWaiter | undefined {
+  if (queue.waiters.size === 0) return undefined;
+  const [longest] = queue.waiters;
+  return longest;
 }
 
 /** However many turns a worker may take: a caller of the queue that was ready earlier comes in between (S7). */
@@ -167,18 +172,21 @@ function callerIsBefore(state: CoreState, queue: Queue, order: number, now: numb
 /** Consecutive due items from the head. One whose idempotency key is done, or is in hand already, is not among them. */
 function takeItems(state: CoreState, lane: Lane, most: number, bytes: number, now: number): Item[] {
   const items: Item[] = [];
-  const keys = new Set<string>();
+  let keys: Set<string> | undefined;
   let bytesLeft = bytes;
   for (;;) {
     const head = lane.line?.head;
     if (head === undefined || head instanceof Caller || head.notBefore > now || items.length >= most) return items;
     const { idempotencyKey } = head;
-    if (idempotencyKey !== undefined && keys.has(idempotencyKey)) return items;
+    if (idempotencyKey !== undefined && keys?.has(idempotencyKey)) return items;
     const weight = weightOfItem(head);
     if (items.length > 0 && weight > bytesLeft) return items;
     takeOut(state, head);
     if (finishIfKeyDone(state, head, now)) continue;
-    if (idempotencyKey !== undefined) keys.add(idempotencyKey);
+    if (idempotencyKey !== undefined) {
+      keys ??= new Set();
+      keys.add(idempotencyKey);
+    }
     bytesLeft -= weight;
     head.inFlight = true;
     items.push(head);

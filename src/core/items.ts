@@ -64,7 +64,8 @@ export function finish(
     attempt: item.attempts + (byTurn ? 1 : 0),
     fingerprint: own ? undefined : fingerprintOf(contentOf(item)),
   };
-  queue.finished.set(item.id, finished, now + queue.policy.resultTtl, result?.length ?? 0);
+  // What finished under this id before would have kept the item from being accepted.
+  queue.finished.add(item.id, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
   answerAwaits(state, queue, item.id, now);
 }
@@ -89,7 +90,7 @@ export function finishIfKeyDone(state: CoreState, item: Item, now: number): bool
 export function free(state: CoreState, queue: Queue, item: Item): void {
   queue.items.delete(item.id);
   state.payloadBytes -= weightOfItem(item);
-  for (const waiting of state.memoryWaiters) markRoom(state, waiting);
+  if (state.memoryWaiters.size > 0) for (const waiting of state.memoryWaiters) markRoom(state, waiting);
 }
 
 /** Items go back to the head of their line, in order. They take no room from now on. */

@@ -32,6 +32,12 @@ export interface Limits {
   /** Callers that wait in all lines of all queues, absent ones included. */
   readonly waitingCallers: number;
   readonly openCommands: number;
+  /** Bytes of answers that the client of a session has not taken: with more, nothing is read from it. */
+  readonly unsentBytes: number;
+  /** The same: with more, the session is ended. */
+  readonly mostUnsentBytes: number;
+  /** ms. A session from which nothing is read, because of `unsentBytes`, is ended when its client takes nothing for as long. */
+  readonly unreadFor: number;
   /** Payloads, headers and remembered results of all queues together. */
   readonly payloadMemoryBytes: number;
   /** Lanes in INIT that are remembered. */
@@ -69,6 +75,9 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   waitingSubmits: 10_000,
   waitingCallers: 1_000_000,
   openCommands: 100_000,
+  unsentBytes: 4_194_304,
+  mostUnsentBytes: 67_108_864,
+  unreadFor: 30_000,
   payloadMemoryBytes: 1_073_741_824,
   idleLanes: 100_000,
   busyLanes: 10_000_000,

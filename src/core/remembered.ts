@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Bytes, ItemState } from './model.js';
 
 /** What is left of an item that finished. */
@@ -14,14 +13,6 @@ export interface FinishedItem {
 /** What is known of an idempotency key that is done. */
 export interface DoneKey {
   readonly result: Bytes | undefined;
-}
-
-interface Kept<T> {
-  readonly value: T;
-  readonly until: number;
-  readonly bytes: number;
-  readonly memory: Memory<T>;
-  readonly id: string;
 }
 
 /**
@@ -54,57 +45,151 @@ export class ResultLedger {
   }
 }
 
-/** Something remembered by id for a time, the least recently used forgotten first. */
-export class Memory<T> {
-  readonly #lru: LRUCache<string, Kept<T> & { forget(): void }>;
+/** One that is remembered, in the list of them from the least to the most recently used. */
+class Kept<T> {
+  older: Kept<T> | undefined = undefined;
+  newer: Kept<T> | undefined = undefined;
+  /** What of it is charged to the ledger; unset: nothing. */
+  charge: { readonly bytes: number; forget(): void } | undefined = undefined;
+  constructor(
+    readonly id: string,
+    /** Unset: forgotten, though it may still be found. */
+    public value: T | undefined,
+    readonly until: number,
+    /** Which of the Maps it stands in. */
+    public generation: number,
+  ) {}
+}
 
-  /**
-   * @param max how many; bounded as a size, because lru-cache allocates for a `max` in advance and there may be
-   * thousands of queues
-   */
+/**
+ * Something remembered by id for a time, the least recently used forgotten first.
+ *
+ * Exactly `max` are remembered, but what is forgotten is not taken out of a Map: it is marked, and its whole Map is let
+ * go when as many newer ones have filled the next. A busy queue remembers an item for each that it finishes, and a
+ * delete from a large Map would cost as much as everything else there is to finishing it.
+ */
+export class Memory<T> {
+  #young = new Map<string, Kept<T>>();
+  #old = new Map<string, Kept<T>>();
+  /** Of the young ones. Those of the list that are not of it come before all that are. */
+  #generation = 0;
+  #oldest: Kept<T> | undefined;
+  #newest: Kept<T> | undefined;
+  #size = 0;
+  readonly #max: number;
+
   constructor(
     max: number,
     private readonly ledger: ResultLedger,
   ) {
-    this.#lru = new LRUCache({
-      maxSize: Math.max(1, max),
-      sizeCalculation: () => 1,
-      dispose: (kept) => this.ledger.remove(kept),
-    });
+    this.#max = Math.max(1, max);
   }
 
   get size(): number {
-    return this.#lru.size;
+    return this.#size;
   }
 
   get(id: string, now: number): T | undefined {
-    const kept = this.#lru.get(id);
+    const kept = this.#find(id);
     if (kept === undefined) return undefined;
-    if (now < kept.until) return kept.value;
-    this.#lru.delete(id);
-    return undefined;
+    if (now >= kept.until) {
+      this.#forget(kept);
+      return undefined;
+    }
+    this.#use(kept);
+    return kept.value;
   }
 
   set(id: string, value: T, until: number, bytes: number): void {
-    const lru = this.#lru;
-    const kept = { value, until, bytes, memory: this, id, forget: () => void lru.delete(id) };
-    lru.set(id, kept);
-    if (bytes > 0) this.ledger.add(kept);
+    this.delete(id);
+    this.add(id, value, until, bytes);
+  }
+
+  /** As `set`, for an id of which it is known that nothing is remembered: looking would be half of the cost. */
+  add(id: string, value: T, until: number, bytes: number): void {
+    const kept = new Kept(id, value, until, this.#generation);
+    this.#append(kept);
+    this.#young.set(id, kept);
+    this.#size += 1;
+    if (this.#size > this.#max && this.#oldest !== undefined) this.#forget(this.#oldest);
+    if (this.#young.size >= this.#max) this.#turnOver();
+    if (bytes === 0) return;
+    kept.charge = { bytes, forget: () => this.#forget(kept) };
+    this.ledger.add(kept.charge);
   }
 
   delete(id: string): void {
-    this.#lru.delete(id);
+    const kept = this.#find(id);
+    if (kept !== undefined) this.#forget(kept);
   }
 
   /** Forgets what is over, the least recently used first, looking at `budget` entries at most. */
   purge(now: number, budget: number): void {
-    let left = budget;
-    for (const id of this.#lru.rkeys()) {
-      if (left-- <= 0) return;
-      const kept = this.#lru.peek(id);
-      if (kept !== undefined && now < kept.until) return;
-      this.#lru.delete(id);
+    for (let left = budget; left > 0; left--) {
+      const oldest = this.#oldest;
+      if (oldest === undefined || now < oldest.until) return;
+      this.#forget(oldest);
     }
+  }
+
+  #find(id: string): Kept<T> | undefined {
+    const kept = this.#young.get(id) ?? this.#old.get(id);
+    return kept?.value === undefined ? undefined : kept;
+  }
+
+  #use(kept: Kept<T>): void {
+    if (kept.newer === undefined) return;
+    this.#takeOut(kept);
+    this.#append(kept);
+    this.#rejuvenate(kept);
+  }
+
+  #rejuvenate(kept: Kept<T>): void {
+    if (kept.generation === this.#generation) return;
+    kept.generation = this.#generation;
+    this.#young.set(kept.id, kept);
+  }
+
+  /** The old Map goes; those in it that are still remembered are few: as many as of the young ones were forgotten early. */
+  #turnOver(): void {
+    for (let kept = this.#oldest; kept !== undefined && kept.generation !== this.#generation; kept = kept.newer)
+      this.#rejuvenate(kept);
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#generation += 1;
+  }
+
+  #forget(kept: Kept<T>): void {
+    if (kept.value === undefined) return;
+    kept.value = undefined;
+    this.#takeOut(kept);
+    this.#size -= 1;
+    if (kept.charge !== undefined) this.ledger.remove(kept.charge);
+    // Nothing is left to be found: both may go at once.
+    if (this.#size === 0) this.#clear();
+  }
+
+  #clear(): void {
+    this.#young = new Map();
+    this.#old = new Map();
+  }
+
+  #append(kept: Kept<T>): void {
+    kept.older = this.#newest;
+    kept.newer = undefined;
+    if (this.#newest === undefined) this.#oldest = kept;
+    else this.#newest.newer = kept;
+    this.#newest = kept;
+  }
+
+  #takeOut(kept: Kept<T>): void {
+    const { older, newer } = kept;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    kept.older = undefined;
+    kept.newer = undefined;
   }
 }
 

@@ -31,8 +31,8 @@ export interface Need {
 
 /** Counts what these items of one queue need, beside what was counted into `need` before. */
 export class RoomPlan {
-  readonly #added = new Map<string, number>();
-  readonly #ids = new Map<string, NewItem>();
+  #added: Map<string, number> | undefined;
+  #ids: Map<string, NewItem> | undefined;
 
   constructor(
     private readonly queue: Queue,
@@ -46,16 +46,17 @@ export class RoomPlan {
       const known = this.#known(itemId, item);
       if (known === 'other') return badRequest(`${field}.item_id`, otherContent(itemId));
       if (known === 'same') return undefined;
+      this.#ids ??= new Map();
       this.#ids.set(itemId, item);
     }
-    const { entries, kept } = this.#entries(item);
-    need.entries += entries;
-    if (kept) need.bytes += weightOf(item, itemId ?? '');
+    const place = this.#placeOf(item);
+    if (place === 'taken') need.entries += 1;
+    if (place !== 'none') need.bytes += weightOf(item, itemId ?? '');
     return undefined;
   }
 
   #known(id: string, item: NewItem): 'same' | 'other' | undefined {
-    const inBatch = this.#ids.get(id);
+    const inBatch = this.#ids?.get(id);
     if (inBatch !== undefined) return fingerprintOf(inBatch) === fingerprintOf(item) ? 'same' : 'other';
     const queue = this.queue;
     const kept = queue.items.get(id) ?? queue.deadLetters.get(id)?.item;
@@ -65,21 +66,24 @@ export class RoomPlan {
     return finished.fingerprint === fingerprintOf(item) ? 'same' : 'other';
   }
 
-  /** How many entries the lines grow by, and whether the item is kept at all. */
-  #entries(item: NewItem): { entries: 0 | 1; kept: boolean } {
+  /** Whether a line grows by the item, or it takes the place of another, or it is not kept at all. */
+  #placeOf(item: NewItem): 'taken' | 'replaced' | 'none' {
     const { policy } = this.queue;
-    const lane = item.key === '' ? undefined : this.queue.lanes.get(item.key);
-    if (isKeyDone(this.queue, item.key, item.idempotencyKey, this.now) !== undefined)
-      return { entries: 0, kept: false };
-    if (item.key === '') return { entries: 1, kept: true };
-    const soon = lane !== undefined && tooSoon(lane, this.now) !== undefined;
-    if (typeof policy.waitingPerKey !== 'number') return { entries: soon ? 0 : 1, kept: !soon };
+    const { waitingPerKey } = policy;
+    if (isKeyDone(this.queue, item.key, item.idempotencyKey, this.now) !== undefined) return 'none';
+    const mayBeFull = typeof waitingPerKey === 'number';
+    // The usual queue turns nothing away: its lanes are not even looked at.
+    if (item.key === '' || (!mayBeFull && policy.whenTooSoon === 'wait')) return 'taken';
+    const lane = this.queue.lanes.get(item.key);
+    if (lane !== undefined && tooSoon(lane, this.now) !== undefined) return 'none';
+    if (!mayBeFull) return 'taken';
+    this.#added ??= new Map();
     const added = this.#added.get(item.key) ?? 0;
     const line = lane?.line;
-    const full = line === undefined ? added >= policy.waitingPerKey : isFull(line, policy.waitingPerKey - added);
-    if (soon || full) return { entries: 0, kept: !soon && policy.whenFull === 'replace' };
+    const full = line === undefined ? added >= waitingPerKey : isFull(line, waitingPerKey - added);
+    if (full) return policy.whenFull === 'replace' ? 'replaced' : 'none';
     this.#added.set(item.key, added + 1);
-    return { entries: 1, kept: true };
+    return 'taken';
   }
 }
 

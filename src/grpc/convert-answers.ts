@@ -7,9 +7,7 @@ import type {
   Delivery,
   DeQueueAnswer,
   EnQueueAnswer,
-  HelloAnswer,
   NackAnswer,
-  Notice,
   RenewAnswer,
   RenewResult,
   SubmitAnswer,
@@ -116,20 +114,6 @@ export function awaitResponse(answer: AwaitAnswer): wire.AwaitResponse {
     error: answer.error ?? '',
     attempt: answer.attempt,
   };
-}
-
-export function helloResponse({ sessionId, ttl, turns, turnCount }: HelloAnswer): wire.HelloResponse {
-  const refs = turns.map(({ queue, key, token }) => ({ queue, key, token: BigInt(token) }));
-  return { sessionId, ttl: toDuration(ttl), turns: refs, turnCount };
-}
-
-export function noticeMessage(notice: Notice): wire.Notice {
-  const turn = turnMessage(notice.turn);
-  if (notice.kind === 'turn_lost') {
-    return { turn, kind: wire.NoticeKind.NOTICE_KIND_TURN_LOST, cause: LOSS_CAUSES[notice.cause] };
-  }
-  const cause = wire.LossCause.LOSS_CAUSE_UNSPECIFIED;
-  return { turn, kind: wire.NoticeKind.NOTICE_KIND_TURN_ENDING, cause };
 }
 
 function turnMessage(turn: Turn): wire.Turn {

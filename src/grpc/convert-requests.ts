@@ -94,14 +94,29 @@ function queuesOf(message: wire.AcquireRequest, check: Check): readonly string[]
 }
 
 export function ackRequest(message: wire.AckRequest, check: Check, caller: Caller): AckRequest {
-  const ref = turnRef(message, check);
+  const queue = check.queue('queue', message.queue);
+  const key = check.key('key', message.key);
+  const token = fromWireToken(message.token);
   const result = resultOf(message.result, check);
-  check.listLength('follow_ups', message.followUps.length, 0, check.limits.itemsPerSubmit);
-  const followUps = message.followUps.flatMap((followUp, index) => followUpOf(followUp, index, check));
-  check.enterField('next');
-  const next = message.next && acquireRequest(message.next, check, caller);
+  const followUps = message.followUps.length === 0 ? NO_FOLLOW_UPS : followUpsOf(message.followUps, check);
+  const next = message.next && nextOf(message.next, check, caller);
+  return { queue, key, token, result, followUps, next };
+}
+
+const NO_FOLLOW_UPS: readonly FollowUp[] = Object.freeze([]);
+
+function followUpsOf(messages: readonly wire.FollowUp[], check: Check): readonly FollowUp[] {
+  check.listLength('follow_ups', messages.length, 0, check.limits.itemsPerSubmit);
+  const followUps = messages.flatMap((followUp, index) => followUpOf(followUp, index, check));
   check.leave();
-  return { ...ref, result, followUps, next };
+  return followUps;
+}
+
+function nextOf(message: wire.AcquireRequest, check: Check, caller: Caller): AcquireRequest {
+  check.enterField('next');
+  const next = acquireRequest(message, check, caller);
+  check.leave();
+  return next;
 }
 
 function followUpOf(message: wire.FollowUp, index: number, check: Check): FollowUp[] {
@@ -117,7 +132,9 @@ function followUpOf(message: wire.FollowUp, index: number, check: Check): Follow
 
 export function nackRequest(message: wire.NackRequest, check: Check): NackRequest {
   return {
-    ...turnRef(message, check),
+    queue: check.queue('queue', message.queue),
+    key: check.key('key', message.key),
+    token: fromWireToken(message.token),
     kind: nackKind(message.kind, check),
     delay: check.delay('delay', message.delay),
     error: check.text('error', message.error, check.limits.errorBytes),

@@ -1,11 +1,21 @@
 /** The words of the contract and their numbers on the wire. Total: a new word does not compile until it stands here. */
-import type { Decision, EventKind, ItemState, LaneState, LossCause, NackKind, Reason } from '../coordinator.js';
+import type {
+  Decision,
+  EventKind,
+  ItemState,
+  LaneState,
+  LossCause,
+  NackKind,
+  NoticeKind,
+  Reason,
+} from '../coordinator.js';
 import { EventKind as WireEventKind, LaneState as WireLaneState } from './gen/keyturn/v1/admin.js';
 import {
   Decision as WireDecision,
   ItemState as WireItemState,
   LossCause as WireLossCause,
   NackKind as WireNackKind,
+  NoticeKind as WireNoticeKind,
   Reason as WireReason,
 } from './gen/keyturn/v1/coordinator.js';
 
@@ -44,6 +54,11 @@ export const LOSS_CAUSES: Readonly<Record<LossCause, WireLossCause>> = {
   taken_over: WireLossCause.LOSS_CAUSE_TAKEN_OVER,
   settled: WireLossCause.LOSS_CAUSE_SETTLED,
   unknown: WireLossCause.LOSS_CAUSE_UNKNOWN,
+};
+
+export const NOTICE_KINDS: Readonly<Record<NoticeKind, WireNoticeKind>> = {
+  turn_lost: WireNoticeKind.NOTICE_KIND_TURN_LOST,
+  turn_ending: WireNoticeKind.NOTICE_KIND_TURN_ENDING,
 };
 
 export const LANE_STATES: Readonly<Record<LaneState, WireLaneState>> = {

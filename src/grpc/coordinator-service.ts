@@ -1,4 +1,6 @@
 /** CoordinatorService: the calls of workers. */
+
+import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import {
   ackResponse,
   acquireResponse,
@@ -19,12 +21,28 @@ import {
   renewRequest,
   submitRequest,
 } from './convert-requests.js';
-import type { CoordinatorServiceServer } from './gen/keyturn/v1/coordinator.js';
+import { type CoordinatorServiceServer, CoordinatorServiceService } from './gen/keyturn/v1/coordinator.js';
 import { type Kit, replied } from './handler.js';
 import { session } from './session.js';
 import type { OpenStreams } from './streams.js';
 
-export function coordinatorService(kit: Kit, streams: OpenStreams): CoordinatorServiceServer {
+/** The service as it is registered: messages of a session are read and written by the session itself. */
+export const COORDINATOR_SERVICE = {
+  ...CoordinatorServiceService,
+  session: { ...CoordinatorServiceService.session, requestDeserialize: asItIs, responseSerialize: asItIs },
+};
+
+function asItIs(bytes: Buffer): Buffer {
+  return bytes;
+}
+
+type UnaryCall = 'enQueue' | 'deQueue' | 'submit' | 'acquire' | 'ack' | 'nack' | 'renew' | 'await';
+
+export type CoordinatorHandlers = Pick<CoordinatorServiceServer, UnaryCall> & {
+  readonly session: handleBidiStreamingCall<Buffer, Buffer>;
+};
+
+export function coordinatorService(kit: Kit, streams: OpenStreams): CoordinatorHandlers {
   const { coordinator } = kit;
   return {
     enQueue: replied(kit, enQueueRequest, (request, reply) => coordinator.enQueue(request, reply), enQueueResponse),

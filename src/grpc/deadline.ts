@@ -23,6 +23,7 @@ const LARGEST_MARGIN_MS = 5_000;
  * deadline ends on its way costs its whole connection: after about a thousand of them Node closes it.
  */
 export function answerWithin(caller: Caller): number {
+  if (caller.getDeadline() === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
   const left = timeLeft(caller);
   return Math.max(0, Math.floor(left - Math.min(margin(caller.waiting), left / 2)));
 }

@@ -21,7 +21,7 @@ export interface Kit {
   readonly coordinator: Coordinator;
   readonly limits: Limits;
   readonly log: Log;
-  /** Calls of CoordinatorService that wait now. */
+  /** Unary calls of CoordinatorService that wait now. */
   readonly parked: { count: number };
 }
 
@@ -76,10 +76,15 @@ export function readRequest<Q, R>(kit: Kit, caller: Caller, message: Q, read: Re
 }
 
 /** Says what went wrong in the log, and to the caller only under which id it stands there. */
-export function internalError(kit: Kit, method: string, error: unknown): CallStatus {
+export function internalError(kit: Pick<Kit, 'log'>, method: string, error: unknown): CallStatus {
+  return internalStatus(report(kit, method, error));
+}
+
+/** @returns the id under which the log says it */
+export function report({ log }: Pick<Kit, 'log'>, method: string, error: unknown): string {
   const id = randomUUID();
-  kit.log.error({ id, method, err: error }, 'a call failed inside the sidecar');
-  return internalStatus(id);
+  log.error({ id, method, err: error }, 'a call failed inside the sidecar');
+  return id;
 }
 
 class UnaryReply<Q, A, M> implements Reply<A>, Caller {

@@ -2,9 +2,8 @@
 import { type Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
 import type { Coordinator, Limits } from '../coordinator.js';
 import { adminService } from './admin-service.js';
-import { coordinatorService } from './coordinator-service.js';
+import { COORDINATOR_SERVICE, coordinatorService } from './coordinator-service.js';
 import { AdminServiceService } from './gen/keyturn/v1/admin.js';
-import { CoordinatorServiceService } from './gen/keyturn/v1/coordinator.js';
 import type { Kit, Log } from './handler.js';
 import { Health } from './health.js';
 import { openToGroup, parseListen, removeStaleSocket, targetOf } from './listen.js';
@@ -56,7 +55,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
 }
 
 async function addServices(server: Server, kit: Kit, health: Health, streams: OpenStreams): Promise<void> {
-  server.addService(CoordinatorServiceService, coordinatorService(kit, streams));
+  server.addService(COORDINATOR_SERVICE, coordinatorService(kit, streams));
   server.addService(AdminServiceService, adminService(kit, streams));
   health.addTo(server, streams);
   await addReflection(server);

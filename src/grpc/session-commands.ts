@@ -1,102 +1,198 @@
 /** The commands of a session: how each is read, asked of the port, and answered. */
-import type { Reply, Result, Session, Waiting } from '../coordinator.js';
-import {
-  ackResponse,
-  acquireResponse,
-  awaitResponse,
-  deQueueResponse,
-  enQueueResponse,
-  helloResponse,
-  nackResponse,
-  renewResponse,
-  submitResponse,
-} from './convert-answers.js';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
+import type {
+  AckAnswer,
+  AcquireAnswer,
+  AcquireRequest,
+  Delivery,
+  EnQueueAnswer,
+  Reply,
+  Session,
+  Turn,
+  Waiting,
+} from '../coordinator.js';
 import {
   ackRequest,
   acquireRequest,
   awaitRequest,
   deQueueRequest,
   enQueueRequest,
-  helloRequest,
   nackRequest,
   renewRequest,
   submitRequest,
 } from './convert-requests.js';
 import type { Caller } from './deadline.js';
-import type * as wire from './gen/keyturn/v1/coordinator.js';
+import * as wire from './gen/keyturn/v1/coordinator.js';
+import {
+  writeAck,
+  writeAcquire,
+  writeAwait,
+  writeDeQueue,
+  writeEnQueue,
+  writeHello,
+  writeKeyedAcquire,
+  writeNack,
+  writeRenew,
+  writeSubmit,
+} from './session-answers.js';
+import type { Form } from './session-outgoing.js';
 import type { Check } from './validate.js';
+import type { WireWriter } from './wire-writer.js';
 
 type Call = NonNullable<wire.Command['call']>;
-type CallOf<C extends Call['$case']> = Extract<Call, { $case: C }>['value'];
-export type Outcome = NonNullable<wire.Reply['outcome']>;
-type ValueOf<C extends Outcome['$case']> = Extract<Outcome, { $case: C }>['value'];
+/** Hello and Cancel are the stream's own. */
+type Asked = Exclude<Call, { readonly $case: 'hello' | 'cancel' }>;
 
-/** One who answers a command with what is written of the port's answer. */
-export type MakeReply = <A>(write: (answer: A) => Outcome) => Reply<A>;
-
-/** Everything that {@link run} needs of the stream. */
-export interface Desk {
-  readonly session: Session;
-  readonly caller: Caller;
-  read<Q, R>(message: Q, read: (message: Q, check: Check, caller: Caller) => R): Result<R>;
+/** One who asked, and the form in which the answer travels. */
+export interface FormedReply<A> extends Reply<A> {
+  form: Form;
 }
 
-type Run<Q> = (desk: Desk, message: Q, reply: MakeReply) => Waiting | Refused;
-
-/** The command was wrong: nothing was asked. */
-export interface Refused {
-  readonly refused: Extract<Result<never>, { ok: false }>['refusal'];
+/** What is done with a command; `Q` is its message, `R` the request that is read from it. */
+export interface Kind<Q, R = unknown> {
+  readonly form: Form;
+  read(message: Q, check: Check, caller: Caller): R;
+  /** The answer may come later: then the command stands open. */
+  mayWait(request: R): boolean;
+  ask(session: Session, request: R, reply: FormedReply<unknown>): Waiting;
 }
 
-/** How each call is run; `cancel` is the stream's own. */
-const RUN: { readonly [C in Exclude<Call['$case'], 'cancel'>]: Run<CallOf<C>> } = {
-  enqueue: command(
-    'enqueue',
-    enQueueRequest,
-    (session, request, reply) => session.enQueue(request, reply),
-    enQueueResponse,
-  ),
-  dequeue: command(
-    'dequeue',
-    deQueueRequest,
-    (session, request, reply) => void session.deQueue(request, reply),
-    deQueueResponse,
-  ),
-  submit: command('submit', submitRequest, (session, request, reply) => session.submit(request, reply), submitResponse),
-  acquire: command(
-    'acquire',
-    acquireRequest,
-    (session, request, reply) => session.acquire(request, reply),
-    acquireResponse,
-  ),
-  ack: command('ack', ackRequest, (session, request, reply) => session.ack(request, reply), ackResponse),
-  nack: command('nack', nackRequest, (session, request, reply) => void session.nack(request, reply), nackResponse),
-  renew: command('renew', renewRequest, (session, request, reply) => void session.renew(request, reply), renewResponse),
-  awaitItem: command(
-    'awaitItem',
-    awaitRequest,
-    (session, request, reply) => session.awaitItem(request, reply),
-    awaitResponse,
-  ),
-  hello: command('hello', helloRequest, (session, request, reply) => void session.hello(request, reply), helloResponse),
-};
+export const HELLO: Form = form(writeHello);
+const KEYED_ACQUIRE: Form = form(writeKeyedAcquire, givesDeliveries);
 
-export function run(desk: Desk, call: Exclude<Call, { $case: 'cancel' }>, reply: MakeReply): Waiting | Refused {
-  // The table is keyed by the case, so its function takes this very value; the compiler does not correlate the two.
-  const go = RUN[call.$case] as Run<typeof call.value>;
-  return go(desk, call.value, reply);
+const ENQUEUE = kind(form(writeEnQueue, givesTurn), enQueueRequest, {
+  mayWait: ({ wait }) => wait !== 0,
+  ask: (session, request, reply) => session.enQueue(request, reply),
+});
+const DEQUEUE = kind(form(writeDeQueue), deQueueRequest, {
+  mayWait: never,
+  ask: (session, request, reply) => void session.deQueue(request, reply),
+});
+const SUBMIT = kind(form(writeSubmit), submitRequest, {
+  mayWait: ({ waitForRoom }) => waitForRoom > 0,
+  ask: (session, request, reply) => session.submit(request, reply),
+});
+const ACQUIRE = kind(form(writeAcquire, givesDeliveries), acquireRequest, {
+  mayWait: ({ wait }) => wait > 0,
+  ask: acquire,
+});
+const ACK = kind(form(writeAck, givesNext), ackRequest, {
+  mayWait: ({ next }) => next !== undefined && next.wait > 0,
+  ask: (session, request, reply) => session.ack(request, reply),
+});
+const NACK = kind(form(writeNack), nackRequest, {
+  mayWait: never,
+  ask: (session, request, reply) => void session.nack(request, reply),
+});
+const RENEW = kind(form(writeRenew), renewRequest, {
+  mayWait: never,
+  ask: (session, request, reply) => void session.renew(request, reply),
+});
+const AWAIT = kind(form(writeAwait), awaitRequest, {
+  mayWait: ({ wait }) => wait > 0,
+  ask: (session, request, reply) => session.awaitItem(request, reply),
+});
+
+/**
+ * What is done with this command, and with its own value only. A switch, because looking a kind up in a table takes
+ * longer than running some of them.
+ */
+export function kindOf({ $case }: Asked): Kind<unknown> {
+  switch ($case) {
+    case 'enqueue':
+      return ENQUEUE;
+    case 'dequeue':
+      return DEQUEUE;
+    case 'submit':
+      return SUBMIT;
+    case 'acquire':
+      return ACQUIRE;
+    case 'ack':
+      return ACK;
+    case 'nack':
+      return NACK;
+    case 'renew':
+      return RENEW;
+    case 'awaitItem':
+      return AWAIT;
+  }
 }
 
-function command<C extends Outcome['$case'], Q, R, A>(
-  $case: C,
+function acquire(session: Session, request: AcquireRequest, reply: FormedReply<AcquireAnswer>): Waiting {
+  if (request.key !== undefined) reply.form = KEYED_ACQUIRE;
+  return session.acquire(request, reply);
+}
+
+interface Asks<R, A> {
+  mayWait(request: R): boolean;
+  ask(session: Session, request: R, reply: FormedReply<A>): Waiting;
+}
+
+function kind<Q, R, A>(
+  asIn: Form,
   read: (message: Q, check: Check, caller: Caller) => R,
-  ask: (session: Session, request: R, reply: Reply<A>) => Waiting,
-  write: (answer: A) => ValueOf<C>,
-): Run<Q> {
-  // A pair of one case and its own value is an outcome; the compiler does not correlate the two.
-  const outcome = (answer: A) => ({ $case, value: write(answer) }) as Outcome;
-  return (desk, message, reply) => {
-    const request = desk.read(message, read);
-    return request.ok ? ask(desk.session, request.value, reply(outcome)) : { refused: request.refusal };
-  };
+  { mayWait, ask }: Asks<R, A>,
+): Kind<Q, R> {
+  return { form: asIn, read, mayWait, ask };
+}
+
+function form<A>(
+  write: (out: WireWriter, answer: A) => void,
+  gives: (answer: A, turns: Turn[]) => void = givesNothing,
+): Form {
+  // A form is given only to the replies of its own kind of command, whose answers are of this type.
+  return { write: (out, answer) => write(out, answer as A), gives: (answer, turns) => gives(answer as A, turns) };
+}
+
+function givesNothing(): void {}
+
+function givesTurn(answer: EnQueueAnswer, turns: Turn[]): void {
+  if (answer.decision === 'accept') turns.push(answer.turn);
+}
+
+function givesDeliveries(answer: AcquireAnswer | undefined, turns: Turn[]): void {
+  answer?.deliveries.forEach((delivery: Delivery) => {
+    turns.push(delivery.turn);
+  });
+}
+
+function givesNext({ next }: AckAnswer, turns: Turn[]): void {
+  givesDeliveries(next, turns);
+}
+
+function never(): boolean {
+  return false;
+}
+
+const COMMANDS = (1 << 3) | 2;
+const WIRE_TYPE = 7;
+
+/**
+ * The commands of a message, decoded one by one: a message of 4 MiB can hold two million, which would take thirty times
+ * its size if they were all decoded before the first is run.
+ */
+export class Commands {
+  readonly #reader: BinaryReader;
+  /** Of the command that was returned last. */
+  index = -1;
+
+  constructor(message: Uint8Array) {
+    this.#reader = new BinaryReader(message);
+  }
+
+  /** Throws when the bytes are no message. */
+  next(): wire.Command | undefined {
+    const reader = this.#reader;
+    while (reader.pos < reader.len) {
+      const tag = reader.uint32();
+      if (tag === COMMANDS) {
+        const command = wire.Command.decode(reader, reader.uint32());
+        this.index += 1;
+        return command;
+      }
+      // A field of another version.
+      reader.skip(tag & WIRE_TYPE, tag >>> 3);
+    }
+    return undefined;
+  }
 }

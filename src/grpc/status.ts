@@ -100,12 +100,16 @@ export function statusOf(refusal: Refusal): CallStatus {
 
 /** For a failure of our own: `id` finds the line in the log that says more than a stranger may know. */
 export function internalStatus(id: string): CallStatus {
-  return compose({
+  return compose(internal(id));
+}
+
+function internal(id: string): Told {
+  return {
     code: status.INTERNAL,
     reason: 'INTERNAL',
     message: `internal error ${id}; the sidecar's log says more under this id`,
     metadata: new Map([['id', id]]),
-  });
+  };
 }
 
 const NAMES: readonly string[] = Object.keys(status)
@@ -120,10 +124,14 @@ export function codeName(code: number): string {
 /** What a call without a status of ours came to, for the metrics. */
 export const UNSTATED = { cancelled: 'CANCELLED', deadline: 'DEADLINE_EXCEEDED', unreadable: 'UNKNOWN' } as const;
 
-/** The same as a message, for the reply to a command of a session. */
-export function statusMessage(refusal: Refusal): Status {
+/** The same as an encoded message, for the reply to a command of a session. */
+export function statusBytes(refusal: Refusal): Uint8Array {
   const tell = TELL[refusal.kind] as (refusal: Refusal) => Told;
-  return messageOf(tell(refusal));
+  return Status.encode(messageOf(tell(refusal))).finish();
+}
+
+export function internalBytes(id: string): Uint8Array {
+  return Status.encode(messageOf(internal(id))).finish();
 }
 
 function compose(told: Told): CallStatus {

@@ -1,5 +1,5 @@
 /** The settings of HTTP/2 and grpc-js: everything that a stranger could make grow has a bound. */
-import type { ServerOptions as Http2ServerOptions } from 'node:http2';
+import { constants, type ServerOptions as Http2ServerOptions, type ServerHttp2Stream } from 'node:http2';
 import { Server, type ServerOptions } from '@grpc/grpc-js';
 import type { Limits } from '../coordinator.js';
 import { type Observe, observer } from './observe.js';
@@ -7,10 +7,12 @@ import { type Observe, observer } from './observe.js';
 /** A worker host that vanished without a word is noticed after the two together; what it waited for is given up then. */
 const KEEPALIVE_TIME_MS = 30_000;
 const KEEPALIVE_TIMEOUT_MS = 10_000;
-/** Connections are renewed now and then, so that clients follow a moved address. */
+/**
+ * A connection that is so old takes no new calls: a client makes another one for them, and so follows a moved address.
+ * Calls that are open go on where they are, without an end (grpc-js's grace stays unset): a session lives for days, and
+ * cutting it would cost callers without a ticket their place. A client that is gone is found by keepalive.
+ */
 const CONNECTION_AGE_MS = 3_600_000;
-/** Calls that are open when a connection grows old may end in peace: the longest wait, and a little. */
-const AGE_GRACE_BEYOND_WAIT_MS = 60_000;
 /** Calls at once on one connection; each waits at the cost of a few KiB. */
 const STREAMS_PER_CONNECTION = 10_000;
 const HEADER_LIST_BYTES = 16_384;
@@ -22,18 +24,17 @@ const RESET_BURST = 20_000;
 const RESETS_PER_SECOND = 2_000;
 
 export function createServer(limits: Limits, observe: Observe): Server {
-  const server = new Server(options(limits, observe));
+  const server = new Server(serverOptions(limits, observe));
   adjustHttp2(server);
   return server;
 }
 
 // channelz stays on: without it forceShutdown() closes nothing, and it costs nothing that can be measured.
-function options(limits: Limits, observe: Observe): ServerOptions {
+export function serverOptions(limits: Limits, observe: Observe): ServerOptions {
   return {
     'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
     'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
-    'grpc.max_connection_age_grace_ms': limits.maxWait + AGE_GRACE_BEYOND_WAIT_MS,
     'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION,
     'grpc.max_receive_message_length': limits.messageBytes,
     interceptors: [observer(observe)],
@@ -47,6 +48,21 @@ function adjustHttp2(server: Server): void {
   common.streamResetBurst = RESET_BURST;
   common.streamResetRate = RESETS_PER_SECOND;
   common.settings = { ...common.settings, maxHeaderListSize: HEADER_LIST_BYTES };
+}
+
+/** Breaks a stream off whose client does not read, so that no status could reach it. It shows as RESOURCE_EXHAUSTED. */
+export function resetStream(call: object): void {
+  const stream = http2StreamOf(call);
+  if (stream !== undefined && !stream.destroyed) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+/** grpc-js keeps it below the stream it hands out, and below each interceptor. */
+function http2StreamOf(call: object): ServerHttp2Stream | undefined {
+  const below: unknown = Reflect.get(call, 'call') ?? Reflect.get(call, 'nextCall') ?? Reflect.get(call, 'stream');
+  if (typeof below !== 'object' || below === null) return undefined;
+  // Only a stream of HTTP/2 has all of these; its class is not exported.
+  const isStream = 'close' in below && 'destroyed' in below && 'rstCode' in below;
+  return isStream ? (below as ServerHttp2Stream) : http2StreamOf(below);
 }
 
 function isHttp2Options(value: unknown): value is Http2ServerOptions {

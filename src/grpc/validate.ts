@@ -22,11 +22,23 @@ export class Check {
   #list = '';
   #index = 0;
   #inner = '';
+  /** Not a name, so nothing is taken for it. */
+  #queue = '';
 
   constructor(readonly limits: Limits) {}
 
   refusal(): Refusal | undefined {
     return this.#violations && { kind: 'bad_request', violations: this.#violations };
+  }
+
+  /** The same, and the next request may be looked at. */
+  take(): Refusal | undefined {
+    const refusal = this.refusal();
+    if (refusal !== undefined) {
+      this.#violations = undefined;
+      this.leave();
+    }
+    return refusal;
   }
 
   /** The fields that follow are those of the message `list[index]`, or of `list[index].inner`. */
@@ -51,11 +63,15 @@ export class Check {
     this.#violations.push({ field: this.#path(field), description: `${shown} is not allowed; allowed: ${allowed}` });
   }
 
+  /** The last name that was right is given back as the same text: its hash is known already. */
   queue(field: string, name: string): string {
+    if (name === this.#queue && name !== '') return this.#queue;
     const most = this.limits.queueNameBytes;
     if (name.length > most || !QUEUE_NAME.test(name)) {
       this.wrong(field, describe(name), `1 to ${most} characters of A-Z a-z 0-9 . _ : / -`);
+      return name;
     }
+    this.#queue = name;
     return name;
   }
 

@@ -26,7 +26,13 @@ test('a row that does not exist is answered with those that do, and exit code 2'
   assert.equal(code, 2);
   assert.equal(stdout, '');
   assert.match(stderr, /no row 'teleport'/);
-  for (const [name, { what }] of ROWS) assert.ok(stderr.includes(`${name.padEnd(6)}  ${what}`), name);
+  const width = Math.max(...[...ROWS.keys()].map((name) => name.length));
+  for (const [name, { what }] of ROWS) assert.ok(stderr.includes(`  ${name.padEnd(width)}  ${what}`), name);
+});
+
+test('the rows are those of the page on the benchmark that need no disk', () => {
+  const names = ['core', 'growth', 'memory', 'unary', 'session', 'handover', 'dispatch', 'stuck', 'expiry', 'waiting'];
+  assert.deepEqual([...ROWS.keys()], names);
 });
 
 test('every row says in one line what it does', () => {

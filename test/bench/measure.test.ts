@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Figure, harmonicMean, judge, type Line, lineOf, median, spread } from '../../bench/measure.js';
+import {
+  type Figure,
+  harmonicMean,
+  judge,
+  type Line,
+  lineOf,
+  median,
+  percentile,
+  spread,
+} from '../../bench/measure.js';
 
 test('the median is the middle value, or the mean of the two in the middle', () => {
   assert.equal(median([5]), 5);
@@ -15,6 +24,14 @@ test('the spread is the range as a share of the median', () => {
   assert.equal(spread([90, 100, 120]), 0.3);
   assert.equal(spread([7]), 0);
   assert.equal(spread([0, 0, 0]), 0);
+});
+
+test('a percentile is a value that was measured', () => {
+  const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
+  assert.equal(percentile(hundred, 0.5), 50);
+  assert.equal(percentile(hundred, 0.99), 99);
+  assert.equal(percentile([7], 0.99), 7);
+  assert.throws(() => percentile([], 0.5), /a percentile of nothing/);
 });
 
 test('laps of equal work are taken together by their time, not by their rate', () => {
@@ -52,6 +69,11 @@ test('with a peer, the ratio of the medians is judged, and the spread is that of
   assert.deepEqual({ ...line, ...expected }, line);
   // The rounds' own ratios are 0.4, 0.5 and 0.5.
   assert.ok(Math.abs((line.spread ?? 0) - 0.2) < 1e-9);
+});
+
+test('a figure may belong to another row than the one that measured it', () => {
+  const outcome = { is: 'measured', rounds: [{ value: 1, peer: 1 }] } as const;
+  assert.equal(lineOf('session', { ...TOLD, row: 'session overhead', peer: 'bare', outcome }).row, 'session overhead');
 });
 
 test('without a peer, the value itself is judged', () => {

@@ -38,8 +38,18 @@ export interface StartOptions {
 }
 
 export function startKeyturn(args: readonly string[], options: StartOptions = {}): Running {
+  return start(process.execPath, [MAIN, ...args], options);
+}
+
+/** The same, but the program starts when a first line has been written to its standard input. */
+export function startKeyturnOnCue(args: readonly string[], options: Omit<StartOptions, 'stdin'> = {}): Running {
+  const words = ['-c', 'read cue; exec "$@"', 'sh', process.execPath, MAIN, ...args];
+  return start('sh', words, { ...options, stdin: { open: true } });
+}
+
+function start(program: string, args: readonly string[], options: StartOptions): Running {
   const env = { ...withoutOwnVariables(), ...options.env };
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'pipe', env, cwd: options.cwd });
+  const child = spawn(program, args, { stdio: 'pipe', env, cwd: options.cwd });
   if (typeof options.stdin !== 'object') child.stdin.end(options.stdin ?? '');
   // A command that ends without reading its input is no failure of the test.
   child.stdin.on('error', () => {});
@@ -58,13 +68,14 @@ function withoutOwnVariables(): NodeJS.ProcessEnv {
 async function end(child: ReturnType<typeof spawn>): Promise<Ended> {
   const [stdout, stderr] = [gather(child.stdout), gather(child.stderr)];
   await once(child, 'close');
-  return { exitCode: child.exitCode, signal: child.signalCode, stdout: await stdout, stderr: await stderr };
+  return { exitCode: child.exitCode, signal: child.signalCode, stdout: stdout(), stderr: stderr() };
 }
 
-async function gather(stream: Readable | null): Promise<string> {
+/** What has come until it is asked for; a pipe that the test closes itself ends without an end. */
+function gather(stream: Readable | null): () => string {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream ?? []) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString();
+  stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return () => Buffer.concat(chunks).toString();
 }
 
 export interface Serving {
@@ -74,10 +85,10 @@ export interface Serving {
 }
 
 /** A sidecar with these settings (YAML). */
-export async function serve(cleanup: Cleanup, settings = ''): Promise<Serving> {
+export async function serve(cleanup: Cleanup, settings = '', listen = '127.0.0.1:0'): Promise<Serving> {
   const folder = await temporaryFolder(cleanup);
   const config = await put(folder, 'keyturn.yaml', settings);
-  const args = [MAIN, 'serve', '--config', config, '--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
+  const args = [MAIN, 'serve', '--config', config, '--listen', listen, '--http-listen', '127.0.0.1:0'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], env: withoutOwnVariables() });
   cleanup.after(() => stop(child));
   const address = await listening(child.stderr);

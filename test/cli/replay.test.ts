@@ -21,6 +21,13 @@ queues:
   brief: { lease: 300ms }
 `;
 
+/** Over a session, as it is, and each call by itself. */
+const TRANSPORTS: readonly (readonly string[])[] = [[], ['--unary']];
+
+const WAYS = ['enqueue', 'submit'].flatMap((mode) =>
+  TRANSPORTS.map((transport) => ({ mode, transport, way: [mode, ...transport].join(' ') })),
+);
+
 const SUMMARY_FIELDS = [
   'lines',
   'accepted',
@@ -118,37 +125,40 @@ describe('keyturn replay', () => {
   describe('real traffic, where it is, else made up', () => {
     const text = existsSync(SAMPLE) ? readFileSync(SAMPLE, 'utf8') : [...traffic(2015, 10_000)].join('');
 
-    it('by path, enqueue: one answer per line, one worker per key', async () => {
-      const file = await put(folder, 'path.tsv', text);
-      const ended = await replay([file, '--key', 'path', '--workers', '8', '--work', '5ms', '--json']);
-      assert.deepEqual([ended.exitCode, ended.stderr], [0, '']);
-      const summary = summaryOf(ended);
-      assertPromises(summary, 10_000);
-      assert.ok(summary.declined > 0, 'some work was saved');
-      assert.ok(summary.waited >= summary.declined / 10, 'some lines waited');
-      assert.equal(summary.class, classOf(column(text, 'path'), 8));
-    });
+    for (const transport of TRANSPORTS) {
+      it(`by path, ${['enqueue', ...transport].join(' ')}: one answer per line, one worker per key`, async () => {
+        const file = await put(folder, 'path.tsv', text);
+        const ended = await replay([file, '--key', 'path', '--workers', '8', '--work', '5ms', '--json', ...transport]);
+        assert.deepEqual([ended.exitCode, ended.stderr], [0, '']);
+        const summary = summaryOf(ended);
+        assertPromises(summary, 10_000);
+        assert.ok(summary.declined > 0, 'some work was saved');
+        assert.ok(summary.waited >= summary.declined / 10, 'some lines waited');
+        assert.equal(summary.class, classOf(column(text, 'path'), 8));
+      });
 
-    it('by client, submit: every line processed, none declined, all in order', async () => {
-      const file = await put(folder, 'client.tsv', text);
-      const ended = await replay([
-        file,
-        '--key',
-        'client',
-        '--mode',
-        'submit',
-        '--workers',
-        '8',
-        '--work',
-        '1ms',
-        '--json',
-      ]);
-      assert.deepEqual([ended.exitCode, ended.stderr], [0, '']);
-      const summary = summaryOf(ended);
-      assertPromises(summary, 10_000);
-      assert.equal(summary.accepted, 10_000);
-      assert.equal(summary.class, classOf(column(text, 'client'), 8));
-    });
+      it(`by client, ${['submit', ...transport].join(' ')}: every line processed, none declined, all in order`, async () => {
+        const file = await put(folder, 'client.tsv', text);
+        const ended = await replay([
+          file,
+          '--key',
+          'client',
+          '--mode',
+          'submit',
+          '--workers',
+          '8',
+          '--work',
+          '1ms',
+          '--json',
+          ...transport,
+        ]);
+        assert.deepEqual([ended.exitCode, ended.stderr], [0, '']);
+        const summary = summaryOf(ended);
+        assertPromises(summary, 10_000);
+        assert.equal(summary.accepted, 10_000);
+        assert.equal(summary.class, classOf(column(text, 'client'), 8));
+      });
+    }
   });
 
   describe('made-up traffic', () => {
@@ -190,17 +200,19 @@ describe('keyturn replay', () => {
     });
   });
 
-  it('of three lines of one key at once: one works, one waits, one is declined', async () => {
-    const ended = await replay(
-      ['-', '--format', 'csv', '--key', 'k', '--workers', '3', '--work', '1s', '--json'],
-      'k\na\na\na\n',
-    );
-    const { lines, accepted, waited, declined, saved } = summaryOf(ended);
-    assert.deepEqual(
-      { lines, accepted, waited, declined, saved },
-      { lines: 3, accepted: 2, waited: 1, declined: 1, saved: 0.3333 },
-    );
-  });
+  for (const transport of TRANSPORTS) {
+    it(`of three lines of one key at once: one works, one waits, one is declined (${['enqueue', ...transport].join(' ')})`, async () => {
+      const ended = await replay(
+        ['-', '--format', 'csv', '--key', 'k', '--workers', '3', '--work', '1s', '--json', ...transport],
+        'k\na\na\na\n',
+      );
+      const { lines, accepted, waited, declined, saved } = summaryOf(ended);
+      assert.deepEqual(
+        { lines, accepted, waited, declined, saved },
+        { lines: 3, accepted: 2, waited: 1, declined: 1, saved: 0.3333 },
+      );
+    });
+  }
 
   it('reads JSON lines and combined logs from standard input', async () => {
     const json = await replay(['-', '--format', 'jsonl', '--key', 'user', '--json'], '{"user":1}\n{"user":2}\n');
@@ -221,13 +233,14 @@ describe('keyturn replay', () => {
     }
   });
 
-  for (const mode of ['enqueue', 'submit']) {
-    it(`an empty input is a replay of nothing (${mode})`, async () => {
-      const summary = summaryOf(await replay(['-', '--format', 'csv', '--key', 'k', '--mode', mode, '--json'], 'k\n'));
+  for (const { mode, transport, way } of WAYS) {
+    it(`an empty input is a replay of nothing (${way})`, async () => {
+      const args = ['-', '--format', 'csv', '--key', 'k', '--mode', mode, '--json', ...transport];
+      const summary = summaryOf(await replay(args, 'k\n'));
       assert.deepEqual([summary.lines, summary.max_at_once, summary.class], [0, 0, 'none']);
     });
 
-    it(`work that takes longer than the lease is renewed (${mode})`, async () => {
+    it(`work that takes longer than the lease keeps its turn (${way})`, async () => {
       const args = [
         '-',
         '--format',
@@ -243,15 +256,15 @@ describe('keyturn replay', () => {
         '--work',
         '1s',
       ];
-      const ended = await replay([...args, '--json'], 'k\na\na\n');
+      const ended = await replay([...args, ...transport, '--json'], 'k\na\na\n');
       assert.deepEqual([ended.exitCode, ended.stderr], [0, '']);
       assertPromises(summaryOf(ended), 2);
     });
 
-    it(`an interrupt gives back all turns and places, and tells what was seen (${mode})`, async (t: TestContext) => {
-      const queue = `interrupted-${mode}`;
+    it(`an interrupt gives back all turns and places, and tells what was seen (${way})`, async (t: TestContext) => {
+      const queue = `interrupted-${mode}${transport}`;
       const args = ['replay', '-', '--format', 'csv', '--key', 'k', '--mode', mode, '--queue', queue, '--workers', '3'];
-      const running = startKeyturn([...args, '--work', '10m', '--json'], { env, stdin: 'k\na\na\nb\n' });
+      const running = startKeyturn([...args, '--work', '10m', '--json', ...transport], { env, stdin: 'k\na\na\nb\n' });
       t.after(() => running.child.kill('SIGKILL'));
       await until('two turns live and one line waits', async () => {
         const found = (await sidecar.client.admin.listQueues()).find(({ name }) => name === queue);
@@ -266,10 +279,10 @@ describe('keyturn replay', () => {
       assert.equal(await idle(queue), true);
     });
 
-    it(`a turn that is lost at work makes it fail (${mode})`, async (t: TestContext) => {
+    it(`a turn that is lost at work makes it fail (${way})`, async (t: TestContext) => {
       const queue = 'brief';
       const args = ['replay', '-', '--format', 'csv', '--key', 'k', '--mode', mode, '--queue', queue, '--work', '2s'];
-      const running = startKeyturn([...args, '--json'], { env, stdin: `k\nlost-${mode}\n` });
+      const running = startKeyturn([...args, '--json', ...transport], { env, stdin: `k\nlost-${mode}\n` });
       t.after(() => running.child.kill('SIGKILL'));
       await until(
         'the holder is evicted',

@@ -17,6 +17,7 @@ import {
 const SETTINGS = `
 queues:
   line: { waiting_per_key: unlimited }
+  brief: { lease: 200ms }
 `;
 
 /**
@@ -24,6 +25,9 @@ queues:
  * wrong, nothing is left behind. Short sleeps, because a shell runs its traps between two commands.
  */
 const WAIT_LONG = 'echo ready; n=0; while [ $n -lt 600 ]; do n=$((n+1)); sleep 0.1; done';
+
+/** Over a session, as it is, and each call by itself. */
+const TRANSPORTS: readonly (readonly string[])[] = [[], ['--unary']];
 
 describe('keyturn run', () => {
   const tasks: (() => Promise<void> | void)[] = [];
@@ -46,8 +50,14 @@ describe('keyturn run', () => {
   }
 
   /** Runs a shell script under a turn, and returns when it has said that it is there. */
-  async function started(t: TestContext, key: string, options: readonly string[], script: string): Promise<Running> {
-    const args = ['run', '--queue', 'line', '--key', key, ...options, '--', 'sh', '-c', script];
+  async function started(
+    t: TestContext,
+    key: string,
+    options: readonly string[],
+    script: string,
+    queue = 'line',
+  ): Promise<Running> {
+    const args = ['run', '--queue', queue, '--key', key, ...options, '--', 'sh', '-c', script];
     const running = startKeyturn(args, { env, stdin: { open: true } });
     t.after(() => finish(running));
     assert.ok(running.child.stdout);
@@ -134,76 +144,117 @@ describe('keyturn run', () => {
     assert.deepEqual([await held('missing'), await held('refused')], [false, false]);
   });
 
-  it('never runs two commands at once on one key, and runs them in the order of arrival', async (t: TestContext) => {
-    const log = join(folder, 'order');
-    const holder = await started(
-      t,
-      'order',
-      [],
-      `echo ready; read go; echo 0 in >> ${log}; sleep 0.1; echo 0 out >> ${log}`,
-    );
-    const followers: Running[] = [];
-    for (let n = 1; n <= 4; n++) {
-      const script = `echo ${n} in >> ${log}; sleep 0.1; echo ${n} out >> ${log}`;
-      const args = ['run', '--queue', 'line', '--key', 'order', '--', 'sh', '-c', script];
-      followers.push(startKeyturn(args, { env }));
-      await until(`${n} wait`, async () => (await inLine('order')) === n);
-    }
-    holder.child.stdin?.end('go\n');
-    await Promise.all([holder, ...followers].map((running) => running.ended));
-    const expected = [0, 1, 2, 3, 4].flatMap((n) => [`${n} in`, `${n} out`]);
-    assert.deepEqual((await readFile(log, 'utf8')).trimEnd().split('\n'), expected);
-  });
+  for (const transport of TRANSPORTS) {
+    const keyOf = (name: string) => [name, ...transport].join('');
+    describe(transport.length === 0 ? 'over a session' : 'each call by itself', () => {
+      it('never runs two commands at once on one key, and runs them in the order of arrival', async (t: TestContext) => {
+        const key = keyOf('order');
+        const log = join(folder, key);
+        const holder = await started(
+          t,
+          key,
+          transport,
+          `echo ready; read go; echo 0 in >> ${log}; sleep 0.1; echo 0 out >> ${log}`,
+        );
+        const followers: Running[] = [];
+        for (let n = 1; n <= 4; n++) {
+          const script = `echo ${n} in >> ${log}; sleep 0.1; echo ${n} out >> ${log}`;
+          const args = ['run', '--queue', 'line', '--key', key, ...transport, '--', 'sh', '-c', script];
+          followers.push(startKeyturn(args, { env }));
+          await until(`${n} wait`, async () => (await inLine(key)) === n);
+        }
+        holder.child.stdin?.end('go\n');
+        await Promise.all([holder, ...followers].map((running) => running.ended));
+        const expected = [0, 1, 2, 3, 4].flatMap((n) => [`${n} in`, `${n} out`]);
+        assert.deepEqual((await readFile(log, 'utf8')).trimEnd().split('\n'), expected);
+      });
 
-  it('renews the turn while the command runs', async (t: TestContext) => {
-    const running = await started(t, 'renewed', ['--lease', '300ms'], 'echo ready; sleep 1.5; echo done');
-    const other = waiting(t, 'renewed');
-    await until('it was renewed past its lease', async () => {
-      return ((await sidecar.client.admin.explainKey('line', 'renewed')).holder?.renewals ?? 0) >= 4;
+      it('renews the turn while the command runs', async (t: TestContext) => {
+        const key = keyOf('renewed');
+        const options = ['--lease', '300ms', ...transport];
+        const running = await started(t, key, options, 'echo ready; sleep 1.5; echo done');
+        const other = waiting(t, key, ...transport);
+        await until('it was renewed past its lease', async () => {
+          return ((await sidecar.client.admin.explainKey('line', key)).holder?.renewals ?? 0) >= 4;
+        });
+        const { exitCode, stdout } = await running.ended;
+        assert.deepEqual([exitCode, stdout], [0, 'ready\ndone\n']);
+        assert.deepEqual((await other.ended).stdout, 'mine\n');
+      });
+
+      describe('when the turn is lost', () => {
+        // A session is told. Without one the next renewal tells.
+        const brief = transport.length === 0 ? transport : [...transport, '--lease', '300ms'];
+
+        it('stops the command with SIGTERM', async (t: TestContext) => {
+          const script = `trap 'echo stopped; exit 0' TERM; ${WAIT_LONG}`;
+          const running = await started(t, keyOf('evicted'), brief, script);
+          assert.equal((await sidecar.client.admin.evictHolder('line', keyOf('evicted'))).evicted, true);
+          const { exitCode, stdout, stderr } = await running.ended;
+          assert.deepEqual([exitCode, stdout], [76, 'ready\nstopped\n']);
+          assert.equal(
+            stderr,
+            `keyturn: the turn of key ${keyOf('evicted')} in queue line was lost (evicted): stopping the command\n`,
+          );
+        });
+
+        it('kills a command that does not stop', async (t: TestContext) => {
+          const script = `trap '' TERM; ${WAIT_LONG}`;
+          const running = await started(t, keyOf('stubborn'), [...brief, '--kill-after', '200ms'], script);
+          await sidecar.client.admin.evictHolder('line', keyOf('stubborn'));
+          assert.equal((await running.ended).exitCode, 76);
+        });
+
+        it('because the sidecar is gone for longer than the lease, stops the command', async (t: TestContext) => {
+          const gone = await serve(t);
+          const args = [
+            'run',
+            '--queue',
+            'q',
+            '--key',
+            'k',
+            '--lease',
+            '500ms',
+            ...transport,
+            '--',
+            'sh',
+            '-c',
+            WAIT_LONG,
+          ];
+          const running = startKeyturn(args, { env: { KEYTURN_ADDRESS: gone.address } });
+          t.after(() => finish(running));
+          assert.ok(running.child.stdout);
+          await once(running.child.stdout, 'data');
+          gone.child.kill('SIGKILL');
+          const { exitCode, stderr } = await running.ended;
+          assert.equal(exitCode, 76);
+          assert.match(stderr, /was lost \(unreachable\): stopping the command/);
+        });
+      });
     });
-    const { exitCode, stdout } = await running.ended;
-    assert.deepEqual([exitCode, stdout], [0, 'ready\ndone\n']);
-    assert.deepEqual((await other.ended).stdout, 'mine\n');
-  });
+  }
 
-  describe('when the turn is lost', () => {
-    it('stops the command with SIGTERM', async (t: TestContext) => {
-      const script = `trap 'echo stopped; exit 0' TERM; ${WAIT_LONG}`;
-      const running = await started(t, 'evicted', ['--lease', '300ms'], script);
-      assert.equal((await sidecar.client.admin.evictHolder('line', 'evicted')).evicted, true);
-      const { exitCode, stdout, stderr } = await running.ended;
-      assert.deepEqual([exitCode, stdout], [76, 'ready\nstopped\n']);
-      assert.equal(stderr, 'keyturn: the turn of key evicted in queue line was lost (evicted): stopping the command\n');
-    });
-
-    it('kills a command that does not stop', async (t: TestContext) => {
-      const script = `trap '' TERM; ${WAIT_LONG}`;
-      const running = await started(t, 'stubborn', ['--lease', '300ms', '--kill-after', '200ms'], script);
-      await sidecar.client.admin.evictHolder('line', 'stubborn');
-      assert.equal((await running.ended).exitCode, 76);
-    });
-
-    it('says so even if the command has ended before it was known', async (t: TestContext) => {
-      const running = await started(t, 'late', ['--lease', '1h'], 'echo ready; read go');
+  describe('when the turn is lost, each call by itself', () => {
+    it('and that was not known before the command ended, says so', async (t: TestContext) => {
+      const running = await started(t, 'late', ['--unary', '--lease', '1h'], 'echo ready; read go');
       await sidecar.client.admin.evictHolder('line', 'late');
       running.child.stdin?.end('go\n');
       const { exitCode, stderr } = await running.ended;
       assert.equal(exitCode, 76);
       assert.match(stderr, /the turn of key late in queue line could not be given back: /);
     });
+  });
 
-    it('because the sidecar is gone for longer than the lease, stops the command', async (t: TestContext) => {
-      const gone = await serve(t);
-      const args = ['run', '--queue', 'q', '--key', 'k', '--lease', '500ms', '--', 'sh', '-c', WAIT_LONG];
-      const running = startKeyturn(args, { env: { KEYTURN_ADDRESS: gone.address } });
-      t.after(() => finish(running));
-      assert.ok(running.child.stdout);
-      await once(running.child.stdout, 'data');
-      gone.child.kill('SIGKILL');
-      const { exitCode, stderr } = await running.ended;
-      assert.equal(exitCode, 76);
-      assert.match(stderr, /was lost \(unreachable\): stopping the command/);
+  it('keeps a turn over a session beyond the lease of its queue, and gives it back', async (t: TestContext) => {
+    const running = await started(t, 'tied', [], 'echo ready; read go; echo done', 'brief');
+    const first = (await sidecar.client.admin.explainKey('brief', 'tied')).holder;
+    await until('it is held beyond the lease', async () => {
+      const { holder } = await sidecar.client.admin.explainKey('brief', 'tied');
+      return holder !== undefined && holder.token === first?.token && Date.now() > holder.since + 600;
     });
+    running.child.stdin?.end('go\n');
+    assert.deepEqual((await running.ended).stdout, 'ready\ndone\n');
+    assert.equal((await sidecar.client.admin.explainKey('brief', 'tied')).holder, undefined);
   });
 
   describe('without a turn', () => {

@@ -87,7 +87,7 @@ export class ServeProcess {
     return { status: response.status, body: await response.text() };
   }
 
-  signal(name: 'SIGTERM' | 'SIGINT'): void {
+  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void {
     this.#child.kill(name);
   }
 

@@ -206,6 +206,10 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
     'limits: { message_bytes: 1000000 }',
     'limits.message_bytes (keyturn.yaml:1:26): is 1000000, must be at least 1059328 so that one item of the largest size fits',
   ],
+  [
+    'limits: { unsent_bytes: 10000, most_unsent_bytes: 9999 }',
+    'limits.most_unsent_bytes (keyturn.yaml:1:51): is 9999, must be at least unsent_bytes, 10000',
+  ],
 ]; // prettier-ignore
 
 describe('a file that is wrong', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fingerprintOf } from '../../src/core/items.js';
+import { Random } from '../../src/core/random.js';
 import { fingerprint, Memory, ResultLedger } from '../../src/core/remembered.js';
 import { bytes, newItem } from '../support/builders.js';
 
@@ -33,6 +34,37 @@ describe('what is remembered by id', () => {
       assert.equal(memory.get('new', 0), -1);
     });
   }
+
+  it('of random sets, gets, deletes and ends of time it is what a plain list says', () => {
+    for (const max of [1, 3, 8]) {
+      const random = new Random(max);
+      const memory = new Memory<number>(max, new ResultLedger(0));
+      let list: { id: string; value: number; until: number }[] = [];
+      for (let now = 0; now < 5_000; now++) {
+        const id = `k${Math.floor(random.next() * 12)}`;
+        const known = list.find((one) => one.id === id);
+        const others = list.filter((one) => one !== known);
+        const move = random.next();
+        if (move < 0.5) {
+          const kept = { id, value: now, until: now + Math.ceil(random.next() * 40) };
+          memory.set(id, kept.value, kept.until, 0);
+          list = [...others, kept].slice(-max);
+        } else if (move < 0.9) {
+          const live = known !== undefined && now < known.until ? known : undefined;
+          assert.equal(memory.get(id, now), live?.value, `${id} at ${now}, ${max} at most`);
+          list = live === undefined ? others : [...others, live];
+        } else if (move < 0.95) {
+          memory.delete(id);
+          list = others;
+        } else {
+          memory.purge(now, 1);
+          const [oldest] = list;
+          if (oldest !== undefined && now >= oldest.until) list = list.slice(1);
+        }
+        assert.equal(memory.size, list.length);
+      }
+    }
+  });
 
   it('is forgotten when it is over, `budget` of them at a time', () => {
     const memory = new Memory<number>(100, new ResultLedger(0));

@@ -1,6 +1,7 @@
 /** What a client finds in the trailers of a failed call, decoded with nothing but google.rpc's own messages. */
 import assert from 'node:assert/strict';
 import { type ServiceError, status } from '@grpc/grpc-js';
+import type { Any } from '../../src/grpc/gen/google/protobuf/any.js';
 import {
   BadRequest,
   ErrorInfo,
@@ -40,14 +41,22 @@ export async function errorOf(answer: Promise<unknown>): Promise<ServiceError> {
 }
 
 export function decodeFailure(error: ServiceError): Failure {
-  const details = detailsOf(error);
+  return failure(error.code, error.details, detailsOf(error));
+}
+
+/** The error of a command of a session. */
+export function failureIn({ code, message, details }: Status): Failure {
+  return failure(code, message, byType(details));
+}
+
+function failure(code: number, text: string, details: ReadonlyMap<string, Uint8Array>): Failure {
   const bytes = (type: string) => details.get(type) ?? new Uint8Array(0);
   const info = ErrorInfo.decode(bytes('ErrorInfo'));
   if (details.size > 0) assert.equal(info.domain, 'keyturn');
   const delay = RetryInfo.decode(bytes('RetryInfo')).retryDelay;
   return {
-    code: status[error.code] ?? '',
-    message: error.details,
+    code: status[code] ?? '',
+    message: text,
     reason: info.reason,
     metadata: Object.fromEntries(info.metadata),
     types: [...details.keys()],
@@ -64,9 +73,11 @@ function detailsOf(error: ServiceError): ReadonlyMap<string, Uint8Array> {
   const sent = Status.decode(bytes);
   assert.equal(sent.code, error.code, 'the code within the details is that of the call');
   assert.equal(sent.message, error.details, 'the message within the details is that of the call');
-  return new Map(
-    sent.details.map(({ typeUrl, value }) => [typeUrl.replace('type.googleapis.com/google.rpc.', ''), value]),
-  );
+  return byType(sent.details);
+}
+
+function byType(details: readonly Any[]): ReadonlyMap<string, Uint8Array> {
+  return new Map(details.map(({ typeUrl, value }) => [typeUrl.replace('type.googleapis.com/google.rpc.', ''), value]));
 }
 
 function isServiceError(error: unknown): error is ServiceError {

@@ -1,5 +1,13 @@
 /** A coordinator whose every call is what the test says: it shows what the gRPC side asks of the port. */
-import type { Administration, Coordinator, CoordinatorStats, DrainReport } from '../../src/coordinator.js';
+import type {
+  Administration,
+  Coordinator,
+  CoordinatorStats,
+  DrainReport,
+  Session,
+  SessionListener,
+  TurnRef,
+} from '../../src/coordinator.js';
 
 export class FakeCoordinator implements Coordinator {
   enQueue: Coordinator['enQueue'] = () => unexpected('enQueue');
@@ -36,6 +44,41 @@ export class FakeCoordinator implements Coordinator {
   }
 
   close(): void {}
+}
+
+/** A session whose every call is what the test says, and what it was told of its stream. */
+export class FakeSession implements Session {
+  listener: SessionListener | undefined;
+  closed = 0;
+  readonly unknown: TurnRef[] = [];
+
+  enQueue: Session['enQueue'] = () => unexpected('enQueue');
+  deQueue: Session['deQueue'] = () => unexpected('deQueue');
+  submit: Session['submit'] = () => unexpected('submit');
+  acquire: Session['acquire'] = () => unexpected('acquire');
+  ack: Session['ack'] = () => unexpected('ack');
+  nack: Session['nack'] = () => unexpected('nack');
+  renew: Session['renew'] = () => unexpected('renew');
+  awaitItem: Session['awaitItem'] = () => unexpected('awaitItem');
+  hello: Session['hello'] = () => unexpected('hello');
+
+  undeliverable(turns: readonly TurnRef[]): void {
+    this.unknown.push(...turns);
+  }
+
+  close(): void {
+    this.closed += 1;
+  }
+
+  /** A coordinator whose streams are all this session. */
+  coordinator(): FakeCoordinator {
+    const coordinator = new FakeCoordinator();
+    coordinator.openSession = (listener) => {
+      this.listener = listener;
+      return { ok: true, value: this };
+    };
+    return coordinator;
+  }
 }
 
 function unexpected(call: string): never {

@@ -1,9 +1,26 @@
 /** The client of one sidecar. */
+import { randomUUID } from 'node:crypto';
+import type { Channel } from '@grpc/grpc-js';
+import { Application } from './application.js';
+import type { Base } from './base.js';
 import type { CallSettings, Calls, HeldTurn, Transport } from './calls.js';
 import { openChannel } from './channel.js';
-import { type Clock, systemClock } from './clock.js';
+import { type Clock, systemClock, systemRandom } from './clock.js';
+import type { Consumer } from './consume/consumer.js';
+import type { ConsumeOptions, WorkHandler } from './consume/options.js';
+import { idMaker } from './ids.js';
+import { checkOptions, type KeyturnOptions } from './options.js';
+import type { ProducerOptions } from './producer/options.js';
+import type { Producer } from './producer/producer.js';
+import { type ResultOptions, result } from './results.js';
+import { DEFAULT_BACK_OFF } from './session/back-off.js';
+import { grpcStreams } from './session/grpc-stream.js';
+import { DEFAULT_OPEN_LIMITS } from './session/open-commands.js';
+import { SessionTransport } from './session/transport.js';
+import { type SubmitOptions, submit, submitMany } from './submit.js';
 import { AdminCalls } from './unary/admin.js';
 import { UnaryTransport } from './unary/transport.js';
+import { type TurnHandler, type TurnOutcome, type WithTurnOptions, withTurn } from './with-turn.js';
 import type {
   AckAnswer,
   AckCall,
@@ -11,56 +28,80 @@ import type {
   AcquireCall,
   AwaitAnswer,
   AwaitCall,
+  Bytes,
   DeQueueAnswer,
   DeQueueCall,
   EnQueueAnswer,
   EnQueueCall,
+  ItemCall,
   NackAnswer,
   NackCall,
   RenewAnswer,
   RenewCall,
   SubmitAnswer,
   SubmitCall,
+  SubmitResult,
   Turn,
 } from './words.js';
 
-export interface KeyturnOptions {
-  /** `session`: every call on one stream, which keeps turns alive and reconnects. `unary`: each call by itself. Unset: session. */
-  readonly transport?: 'session' | 'unary' | undefined;
-  /** Who asks, for people who look, in calls that do not say; up to 256 bytes. Unset: the sidecar sees the peer's address. */
-  readonly consumerId?: string | undefined;
-  /**
-   * How long before a turn may have ended its signal aborts, ms. Unset: a tenth of its life, at most 2 s. Never more than
-   * half of its life.
-   */
-  readonly margin?: number | undefined;
-}
+/** As the sidecar's own. */
+const DEFAULT_TTL_MS = 10_000;
 
 /**
  * Does no I/O: the connection is made by the first call.
  *
  * @param address `host:port` or `unix:/path`
+ * @throws KeyturnError when an option is wrong
  */
 export function connect(address: string, options: KeyturnOptions = {}): Keyturn {
+  checkOptions(options);
   const channel = openChannel(address);
-  const clock = systemClock;
-  const { consumerId, margin } = options;
-  const transport = new UnaryTransport({ address, channel, clock, consumerId, margin });
+  const transport =
+    options.transport === 'unary' ? unary(address, channel, options) : session(address, channel, options);
   return new Keyturn(address, transport, new AdminCalls(address, channel), () => channel.close());
+}
+
+function unary(address: string, channel: Channel, { consumerId, margin }: KeyturnOptions): Transport {
+  return new UnaryTransport({ address, channel, clock: systemClock, consumerId, margin });
+}
+
+function session(address: string, channel: Channel, options: KeyturnOptions): Transport {
+  const settings = {
+    sessionId: options.sessionId ?? randomUUID(),
+    clientId: randomUUID(),
+    consumerId: options.consumerId,
+    ttl: options.sessionTtl ?? DEFAULT_TTL_MS,
+    margin: options.margin,
+    limits: {
+      commands: options.openCommands ?? DEFAULT_OPEN_LIMITS.commands,
+      bytes: options.openBytes ?? DEFAULT_OPEN_LIMITS.bytes,
+    },
+    backOff: DEFAULT_BACK_OFF,
+  };
+  const openStream = grpcStreams(address, channel);
+  return new SessionTransport(settings, { clock: systemClock, random: systemRandom, openStream });
 }
 
 /** Made by {@link connect}. The calls of a worker, those of people as `admin`, and what is built on them. */
 export class Keyturn implements Calls {
   readonly #disconnect: () => void;
+  readonly #base: Base;
+  readonly #application: Application;
 
-  /** @param transport what the calls of a worker go through; for simulations, which bring their own */
+  /**
+   * @param transport what the calls of a worker go through; for simulations, which bring their own
+   * @param chance where ids and jitter come from; for simulations too
+   */
   constructor(
     readonly address: string,
     readonly transport: Transport,
     readonly admin: AdminCalls,
     disconnect: () => void,
+    chance: Omit<Base, 'transport'> = { random: systemRandom, newId: idMaker() },
   ) {
     this.#disconnect = disconnect;
+    this.#base = { transport, ...chance };
+    this.#application = new Application(this.#base);
   }
 
   get clock(): Clock {
@@ -75,8 +116,18 @@ export class Keyturn implements Calls {
     return this.transport.deQueue(call, settings);
   }
 
-  submit(call: SubmitCall, settings?: CallSettings): Promise<SubmitAnswer> {
-    return this.transport.submit(call, settings);
+  /** Hands one item over; it gets an id if it has none, the same on every try. */
+  submit(queue: string, item: ItemCall, options?: SubmitOptions): Promise<SubmitResult>;
+  /** The call itself, which neither makes ids nor tries again. */
+  submit(call: SubmitCall, settings?: CallSettings): Promise<SubmitAnswer>;
+  submit(
+    what: string | SubmitCall,
+    item?: ItemCall | CallSettings,
+    options?: SubmitOptions,
+  ): Promise<SubmitResult | SubmitAnswer> {
+    // The overloads say which goes with which.
+    if (typeof what === 'string') return submit(this.#base, what, (item ?? {}) as ItemCall, options);
+    return this.transport.submit(what, item as CallSettings | undefined);
   }
 
   acquire(call: AcquireCall, settings?: CallSettings): Promise<AcquireAnswer> {
@@ -104,8 +155,69 @@ export class Keyturn implements Calls {
     return this.transport.hold(turn, askedAt);
   }
 
-  /** Calls that are open are refused (CANCELLED); then nothing keeps the process alive. Closing twice is fine. */
-  async close(): Promise<void> {
+  /**
+   * Asks for the turn of a key, runs the handler while it is kept alive, and gives it back. See {@link WithTurnOptions}.
+   *
+   * @throws TurnLostError when the turn was lost, after the handler has ended; what the handler throws; the reason of
+   * `signal` when it aborts before the turn came; KeyturnError when the sidecar refuses or cannot be reached
+   */
+  withTurn<T>(queue: string, key: string, handler: TurnHandler<T>): Promise<TurnOutcome<T>>;
+  withTurn<T>(
+    queue: string,
+    key: string,
+    options: WithTurnOptions<T>,
+    handler: TurnHandler<T>,
+  ): Promise<TurnOutcome<T>>;
+  async withTurn<T>(
+    queue: string,
+    key: string,
+    options: WithTurnOptions<T> | TurnHandler<T>,
+    handler?: TurnHandler<T>,
+  ): Promise<TurnOutcome<T>> {
+    if (typeof options === 'function') return withTurn(this.#base, queue, key, {}, options);
+    // Whether it is one is looked at there.
+    return withTurn(this.#base, queue, key, options, handler as TurnHandler<T>);
+  }
+
+  /** Takes turns with items and hands each to the handler, until it is stopped. See {@link ConsumeOptions}. */
+  consume(queues: string | readonly string[], handler: WorkHandler, options?: ConsumeOptions): Consumer {
+    return this.#application.consume(queues, handler, options);
+  }
+
+  /**
+   * Hands items over in order, in as many messages as it takes.
+   *
+   * @returns one result per item, in order
+   * @throws SubmitManyError, which says what was accepted and what was not
+   */
+  submitMany(queue: string, items: Iterable<ItemCall>, options?: SubmitOptions): Promise<readonly SubmitResult[]> {
+    return submitMany(this.#base, queue, items, options);
+  }
+
+  /**
+   * What an item came to, wherever it is worked on: a future across processes.
+   *
+   * @returns the result of its Ack; undefined when that had none
+   * @throws ItemFailedError when no result can come; KeyturnError, DEADLINE_EXCEEDED, when the time is over first
+   */
+  result(queue: string, itemId: string, options?: ResultOptions): Promise<Bytes | undefined> {
+    return result(this.#base, queue, itemId, options);
+  }
+
+  /** A buffer that collects items and hands them over in batches. See {@link ProducerOptions}. */
+  producer(queue: string, options?: ProducerOptions): Producer {
+    return this.#application.producer(queue, options);
+  }
+
+  /**
+   * Stops consumers, closes producers; then calls that are open are refused (CANCELLED), and nothing keeps the process
+   * alive. Closing twice is fine.
+   *
+   * @param timeout ms that handlers and items that wait have. Default: 20 s, and what the items have
+   */
+  async close({ timeout }: { readonly timeout?: number | undefined } = {}): Promise<void> {
+    await this.#application.close(timeout);
+    this.admin.close();
     await this.transport.close();
     this.#disconnect();
   }

@@ -102,9 +102,13 @@ export class Engine {
     this.#halt.abort();
   }
 
-  /** The work on one line under its turn, as its worker sees it. Long work renews the turn. */
-  async work(turn: Turn, sequence: number): Promise<Worked> {
-    const held = this.client.hold(turn, this.client.clock.now());
+  /**
+   * The work on one line under its turn, as its worker sees it. The client keeps the turn meanwhile.
+   *
+   * @param askedAt when the call was sent that brought it, by the client's clock
+   */
+  async work(turn: Turn, askedAt: number, sequence: number): Promise<Worked> {
+    const held = this.client.hold(turn, askedAt);
     this.tally.ledger.start(turn.key, sequence);
     try {
       await pause(this.plan.work, AbortSignal.any([this.halted, held.signal]));

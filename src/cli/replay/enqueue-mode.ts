@@ -7,6 +7,17 @@ const WAIT = 60_000;
 /** The least time between two calls that wait, ms: a sidecar that answers BLOCK at once is not asked in a busy loop. */
 const LEAST_WAIT = 20;
 
+/** An answer, and when it was first asked for, by the client's clock. */
+interface Answered {
+  readonly answer: EnQueueAnswer;
+  readonly askedAt: number;
+}
+
+interface Granted {
+  readonly turn: Turn;
+  readonly askedAt: number;
+}
+
 /** Workers bring their own lines: EnQueue until there is a decision, the work, DeQueue. */
 export class EnQueueMode {
   readonly #engine: Engine;
@@ -35,27 +46,27 @@ export class EnQueueMode {
 
   async #process(taken: TakenLine, worker: string): Promise<void> {
     const { client, tally } = this.#engine;
-    const turn = await this.#decide(taken, worker);
-    if (turn === undefined) return;
+    const granted = await this.#decide(taken, worker);
+    if (granted === undefined) return;
     tally.accept(performance.now() - taken.at);
-    const worked = await this.#engine.work(turn, taken.sequence);
-    const { queue, key, token } = turn;
+    const worked = await this.#engine.work(granted.turn, granted.askedAt, taken.sequence);
+    const { queue, key, token } = granted.turn;
     const abandoned = worked !== 'done';
     await this.#engine.settle(worked, () => client.deQueue({ queue, key, token, abandoned }));
   }
 
   /** The turn of a line; unset: the line was declined, or given up because the replay stops. */
-  async #decide(taken: TakenLine, worker: string): Promise<Turn | undefined> {
+  async #decide(taken: TakenLine, worker: string): Promise<Granted | undefined> {
     const { tally, halted } = this.#engine;
     let ended = false;
     try {
-      let answer = await this.#arrive(taken, worker);
+      let { answer, askedAt } = await this.#arrive(taken, worker);
       if (answer.decision === 'block') tally.wait();
       while (answer.decision === 'block' && !halted.aborted)
-        answer = await this.#goOn(taken, worker, answer.retryAfter);
+        ({ answer, askedAt } = await this.#goOn(taken, worker, answer.retryAfter));
       ended = answer.decision !== 'block';
       if (answer.decision === 'decline') tally.decline();
-      return answer.decision === 'accept' ? answer.turn : undefined;
+      return answer.decision === 'accept' ? { turn: answer.turn, askedAt } : undefined;
     } catch (error) {
       if (!halted.aborted) throw error;
       return undefined;
@@ -65,7 +76,7 @@ export class EnQueueMode {
   }
 
   /** The first call of a line: it does not wait, so its answer tells whether somebody is before it. */
-  async #arrive(taken: TakenLine, worker: string): Promise<EnQueueAnswer> {
+  async #arrive(taken: TakenLine, worker: string): Promise<Answered> {
     const { key } = taken.line;
     const before = this.#arriving.get(key);
     const asked = before === undefined ? this.#ask(taken, worker, 0) : after(before, () => this.#ask(taken, worker, 0));
@@ -77,21 +88,22 @@ export class EnQueueMode {
     }
   }
 
-  async #goOn(taken: TakenLine, worker: string, retryAfter: number | undefined): Promise<EnQueueAnswer> {
-    const { halted } = this.#engine;
-    const asked = performance.now();
-    const answer = await this.#ask(taken, worker, WAIT, halted);
-    const waited = performance.now() - asked;
-    if (answer.decision === 'block')
+  async #goOn(taken: TakenLine, worker: string, retryAfter: number | undefined): Promise<Answered> {
+    const { client, halted } = this.#engine;
+    const answered = await this.#ask(taken, worker, WAIT, halted);
+    const waited = client.clock.now() - answered.askedAt;
+    if (answered.answer.decision === 'block')
       await pause(Math.max(0, Math.min(retryAfter ?? LEAST_WAIT, 1_000) - waited), halted);
-    return answer;
+    return answered;
   }
 
-  #ask({ line, sequence }: TakenLine, worker: string, wait: number, signal?: AbortSignal): Promise<EnQueueAnswer> {
+  async #ask({ line, sequence }: TakenLine, worker: string, wait: number, signal?: AbortSignal): Promise<Answered> {
     const { client, plan, patience } = this.#engine;
     const { queue, id } = plan;
     const call = { queue, key: line.key, consumerId: `${id}/${worker}`, ticket: `${id}-${sequence}`, wait };
-    return patience.call(() => client.enQueue(call, { signal }), signal);
+    const askedAt = client.clock.now();
+    const answer = await patience.call(() => client.enQueue(call, { signal }), signal);
+    return { answer, askedAt };
   }
 
   async #giveUp({ line, sequence }: TakenLine): Promise<void> {

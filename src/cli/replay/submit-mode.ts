@@ -91,10 +91,11 @@ export class SubmitMode {
     const { plan } = this.#engine;
     for (let round = 1; !this.#idle.signal.aborted; round++) {
       const ticket = `${plan.id}-${worker}-${round}`;
+      const askedAt = this.#engine.client.clock.now();
       const deliveries = await this.#acquire(worker, ticket);
       if (deliveries === undefined) return this.#releaseLate(worker, ticket);
       if (deliveries.length === 0) await this.#checkOldest();
-      for (const delivery of deliveries) await this.#process(delivery);
+      for (const delivery of deliveries) await this.#process(delivery, askedAt);
     }
   }
 
@@ -121,13 +122,13 @@ export class SubmitMode {
     for (const delivery of deliveries) await this.#release(delivery);
   }
 
-  async #process(delivery: Delivery): Promise<void> {
+  async #process(delivery: Delivery, askedAt: number): Promise<void> {
     const { turn, items } = delivery;
     const line = this.#outstanding.get(items[0]?.itemId ?? '');
     if (line === undefined) return this.#refuseForeign(delivery);
     if (!line.begun) this.#engine.tally.accept(performance.now() - line.at);
     line.begun = true;
-    const worked = await this.#engine.work(turn, line.sequence);
+    const worked = await this.#engine.work(turn, askedAt, line.sequence);
     if (worked !== 'done') return this.#release(delivery, worked);
     const { queue, key, token } = turn;
     const acked = await this.#engine.settle(worked, () => this.#engine.client.ack({ queue, key, token }));

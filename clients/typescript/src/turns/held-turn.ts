@@ -13,19 +13,22 @@ const BECAUSE: Readonly<Record<TurnLoss, string>> = {
   closed: 'the client was closed',
 };
 
-export function turnLost({ queue, key }: Turn, cause: TurnLoss): TurnLostError {
+export function turnLost({ queue, key }: Pick<Turn, 'queue' | 'key'>, cause: TurnLoss): TurnLostError {
   return new TurnLostError(
     `the turn of key ${JSON.stringify(key)} of queue ${queue} is lost: ${BECAUSE[cause]}`,
     cause,
   );
 }
 
-/** One turn that somebody holds. Many turns are never asked for their signal, and a controller is not cheap: it is made then. */
-export abstract class Held implements HeldTurn {
+/** One turn that somebody holds. Many are never asked for their signal, and a controller is not cheap: it is made then. */
+export class Held implements HeldTurn {
   #controller: AbortController | undefined;
   #loss: TurnLostError | undefined;
 
-  constructor(readonly turn: Turn) {}
+  constructor(
+    readonly turn: Turn,
+    private readonly onRelease: (held: Held) => void,
+  ) {}
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -46,5 +49,7 @@ export abstract class Held implements HeldTurn {
     this.#controller?.abort(this.#loss);
   }
 
-  abstract release(): void;
+  release(): void {
+    this.onRelease(this);
+  }
 }

@@ -19,11 +19,12 @@ import type { CallSettings } from '../calls.js';
 import { AdminServiceClient } from '../gen/keyturn/v1/admin.js';
 import * as admin from '../wire/admin.js';
 import { isServiceError, serviceError } from '../wire/status.js';
-import { ask } from './ask.js';
+import { OpenCalls } from './open-calls.js';
 
 /** The calls of AdminService. They are unary whatever the transport of the worker's calls is. */
 export class AdminCalls {
   readonly #admin: AdminServiceClient;
+  readonly #calls = new OpenCalls();
 
   constructor(address: string, channel: Channel) {
     this.#admin = new AdminServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
@@ -31,22 +32,22 @@ export class AdminCalls {
 
   async listQueues(settings?: CallSettings): Promise<readonly QueueInfo[]> {
     const client = this.#admin;
-    return (await ask(client, client.listQueues, {}, settings)).queues.map(admin.queueInfo);
+    return (await this.#calls.ask(client, client.listQueues, {}, settings)).queues.map(admin.queueInfo);
   }
 
   async listKeys(call: ListKeysCall, settings?: CallSettings): Promise<KeyPage> {
     const client = this.#admin;
-    return admin.keyPage(await ask(client, client.listKeys, admin.wireListKeys(call), settings));
+    return admin.keyPage(await this.#calls.ask(client, client.listKeys, admin.wireListKeys(call), settings));
   }
 
   async explainKey(queue: string, key: string, settings?: CallSettings): Promise<KeyExplanation> {
     const client = this.#admin;
-    return admin.keyExplanation(await ask(client, client.explainKey, { queue, key }, settings));
+    return admin.keyExplanation(await this.#calls.ask(client, client.explainKey, { queue, key }, settings));
   }
 
   async evictHolder(queue: string, key: string, settings?: CallSettings): Promise<EvictionView> {
     const client = this.#admin;
-    return admin.evictionView(await ask(client, client.evictHolder, { queue, key }, settings));
+    return admin.evictionView(await this.#calls.ask(client, client.evictHolder, { queue, key }, settings));
   }
 
   async resumeKey(
@@ -55,45 +56,50 @@ export class AdminCalls {
     settings?: CallSettings,
   ): Promise<{ readonly resumed: boolean; readonly state: LaneState }> {
     const client = this.#admin;
-    const { resumed, state } = await ask(client, client.resumeKey, { queue, key }, settings);
+    const { resumed, state } = await this.#calls.ask(client, client.resumeKey, { queue, key }, settings);
     return { resumed, state: admin.stateOf(state) };
   }
 
   async pauseQueue(queue: string, settings?: CallSettings): Promise<void> {
     const client = this.#admin;
-    await ask(client, client.pauseQueue, { queue }, settings);
+    await this.#calls.ask(client, client.pauseQueue, { queue }, settings);
   }
 
   async resumeQueue(queue: string, settings?: CallSettings): Promise<void> {
     const client = this.#admin;
-    await ask(client, client.resumeQueue, { queue }, settings);
+    await this.#calls.ask(client, client.resumeQueue, { queue }, settings);
   }
 
   async setLimits(queue: string, change: LimitsChange, settings?: CallSettings): Promise<LimitsView> {
     const client = this.#admin;
-    return admin.limitsView(await ask(client, client.setLimits, admin.wireSetLimits(queue, change), settings));
+    return admin.limitsView(
+      await this.#calls.ask(client, client.setLimits, admin.wireSetLimits(queue, change), settings),
+    );
   }
 
   async listDeadLetters(call: ListDeadLettersCall, settings?: CallSettings): Promise<DeadLetterPage> {
     const client = this.#admin;
-    return admin.deadLetterPage(await ask(client, client.listDeadLetters, admin.wireListDeadLetters(call), settings));
+    return admin.deadLetterPage(
+      await this.#calls.ask(client, client.listDeadLetters, admin.wireListDeadLetters(call), settings),
+    );
   }
 
   /** @returns how many went back */
   async redrive(choice: ItemChoiceCall, settings?: CallSettings): Promise<number> {
     const client = this.#admin;
-    return (await ask(client, client.redrive, admin.wireChoice(choice), settings)).redriven;
+    return (await this.#calls.ask(client, client.redrive, admin.wireChoice(choice), settings)).redriven;
   }
 
   /** @returns how many are gone */
   async discard(choice: ItemChoiceCall, waiting: boolean, settings?: CallSettings): Promise<number> {
     const client = this.#admin;
-    return (await ask(client, client.discard, { ...admin.wireChoice(choice), waiting }, settings)).discarded;
+    return (await this.#calls.ask(client, client.discard, { ...admin.wireChoice(choice), waiting }, settings))
+      .discarded;
   }
 
   /** What happens from now on, until the loop is left, `signal` aborts, or the sidecar stops. */
   async *watchEvents(queue: string, key?: string, settings?: Pick<CallSettings, 'signal'>): AsyncGenerator<EventBatch> {
-    const stream = this.#admin.watchEvents({ queue, key });
+    const stream = this.#calls.open(() => this.#admin.watchEvents({ queue, key }));
     const cancel = () => stream.cancel();
     settings?.signal?.addEventListener('abort', cancel, { once: true });
     try {
@@ -101,8 +107,14 @@ export class AdminCalls {
     } catch (error) {
       throw isServiceError(error) ? serviceError(error) : error;
     } finally {
+      this.#calls.remove(stream);
       settings?.signal?.removeEventListener('abort', cancel);
       stream.cancel();
     }
+  }
+
+  /** Calls and watches that are open are ended (CANCELLED), and none begins from now on. */
+  close(): void {
+    this.#calls.close();
   }
 }

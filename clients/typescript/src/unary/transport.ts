@@ -3,7 +3,9 @@ import { type Channel, credentials } from '@grpc/grpc-js';
 import type { CallSettings, HeldTurn, Transport } from '../calls.js';
 import type { Clock } from '../clock.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
-import { RenewedTurns } from '../turns/renewed-turns.js';
+import { Confirmations, turnsOfDeliveries } from '../turns/confirmations.js';
+import { Held } from '../turns/held-turn.js';
+import { Renewals } from '../turns/renewals.js';
 import * as answers from '../wire/answers.js';
 import * as requests from '../wire/requests.js';
 import type {
@@ -25,7 +27,7 @@ import type {
   SubmitCall,
   Turn,
 } from '../words.js';
-import { ask, LONGEST_WAIT_MS } from './ask.js';
+import { LONGEST_WAIT_MS, OpenCalls } from './open-calls.js';
 
 export interface UnaryOptions {
   readonly address: string;
@@ -40,8 +42,10 @@ export interface UnaryOptions {
 export class UnaryTransport implements Transport {
   readonly clock: Clock;
   readonly #coordinator: CoordinatorServiceClient;
+  readonly #calls = new OpenCalls();
   readonly #consumerId: string | undefined;
-  readonly #turns: RenewedTurns;
+  readonly #renewals: Renewals;
+  readonly #confirmations: Confirmations;
   #closed = false;
 
   constructor({ address, channel, clock, consumerId, margin }: UnaryOptions) {
@@ -50,62 +54,95 @@ export class UnaryTransport implements Transport {
       channelOverride: channel,
     });
     this.#consumerId = consumerId;
-    this.#turns = new RenewedTurns(this, clock, margin);
+    this.#renewals = new Renewals(this, clock, margin);
+    this.#confirmations = new Confirmations(this, clock);
   }
 
   async enQueue(call: EnQueueCall, settings?: CallSettings): Promise<EnQueueAnswer> {
     const client = this.#coordinator;
     const wait = call.wait ?? LONGEST_WAIT_MS;
     const request = requests.wireEnQueue(call, this.#consumerId);
-    return answers.enQueueAnswer(await ask(client, client.enQueue, request, settings, wait));
+    const asked = this.#calls.ask(client, client.enQueue, request, settings, wait);
+    this.#leaveWhenAborted(asked, call, settings);
+    return this.#confirmations.of(asked.then(answers.enQueueAnswer), (answer) =>
+      answer.decision === 'accept' ? [answer.turn] : [],
+    );
   }
 
   async deQueue(call: DeQueueCall, settings?: CallSettings): Promise<DeQueueAnswer> {
     const client = this.#coordinator;
-    return ask(client, client.deQueue, requests.wireDeQueue(call), settings);
+    return this.#calls.ask(client, client.deQueue, requests.wireDeQueue(call), settings);
   }
 
   async submit(call: SubmitCall, settings?: CallSettings): Promise<SubmitAnswer> {
     const client = this.#coordinator;
     const request = requests.wireSubmit(call);
-    return answers.submitAnswer(await ask(client, client.submit, request, settings, call.waitForRoom));
+    return answers.submitAnswer(await this.#calls.ask(client, client.submit, request, settings, call.waitForRoom));
   }
 
   async acquire(call: AcquireCall, settings?: CallSettings): Promise<AcquireAnswer> {
     const client = this.#coordinator;
     const request = requests.wireAcquire(call, this.#consumerId);
-    return answers.acquireAnswer(await ask(client, client.acquire, request, settings, call.wait));
+    const asked = this.#calls.ask(client, client.acquire, request, settings, call.wait);
+    const { queues, key, ticket } = call;
+    if (key !== undefined) this.#leaveWhenAborted(asked, { queue: queues[0] ?? '', key, ticket }, settings);
+    return this.#confirmations.of(
+      asked.then((message) => answers.acquireAnswer(message)),
+      turnsOfDeliveries,
+    );
   }
 
   async ack(call: AckCall, settings?: CallSettings): Promise<AckAnswer> {
     const client = this.#coordinator;
     const request = requests.wireAck(call, this.#consumerId);
-    return answers.ackAnswer(await ask(client, client.ack, request, settings, call.next?.wait));
+    const asked = this.#calls.ask(client, client.ack, request, settings, call.next?.wait);
+    return this.#confirmations.of(
+      asked.then((message) => answers.ackAnswer(message)),
+      ({ next }) => (next === undefined ? [] : turnsOfDeliveries(next)),
+    );
   }
 
   async nack(call: NackCall, settings?: CallSettings): Promise<NackAnswer> {
     const client = this.#coordinator;
-    return answers.nackAnswer(await ask(client, client.nack, requests.wireNack(call), settings));
+    return answers.nackAnswer(await this.#calls.ask(client, client.nack, requests.wireNack(call), settings));
   }
 
   async renew(call: RenewCall, settings?: CallSettings): Promise<RenewAnswer> {
     const client = this.#coordinator;
-    return answers.renewAnswer(await ask(client, client.renew, requests.wireRenew(call), settings));
+    return answers.renewAnswer(await this.#calls.ask(client, client.renew, requests.wireRenew(call), settings));
   }
 
   async awaitItem(call: AwaitCall, settings?: CallSettings): Promise<AwaitAnswer> {
     const client = this.#coordinator;
-    return answers.awaitAnswer(await ask(client, client.await, requests.wireAwait(call), settings, call.wait));
+    return answers.awaitAnswer(
+      await this.#calls.ask(client, client.await, requests.wireAwait(call), settings, call.wait),
+    );
   }
 
   hold(turn: Turn, askedAt: number): HeldTurn {
-    return this.#turns.hold(turn, askedAt);
+    const held = new Held(turn, (one) => this.#renewals.drop(one));
+    this.#renewals.keep(held, this.#confirmations.since(turn, askedAt));
+    return held;
+  }
+
+  /** A cancelled call leaves its ticket where it is; that takes a call of its own. */
+  #leaveWhenAborted(
+    asked: Promise<unknown>,
+    place: Pick<EnQueueCall, 'queue' | 'key' | 'ticket'>,
+    settings?: CallSettings,
+  ) {
+    const { queue, key, ticket } = place;
+    if (ticket === undefined || settings?.leave !== true) return;
+    asked.catch(() => {
+      // Should this fail too, the place ends with its `ticket_ttl`; why the call ended is told in any case.
+      if (settings.signal?.aborted) this.deQueue({ queue, key, ticket, abandoned: true }).catch(() => {});
+    });
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#turns.close();
-    this.#coordinator.close();
+    this.#renewals.close('closed');
+    this.#calls.close();
   }
 }

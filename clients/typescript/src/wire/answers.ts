@@ -1,13 +1,16 @@
 /** Answers of CoordinatorService in the client's words. */
 import type { Timestamp } from '../gen/google/protobuf/timestamp.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
+import { NoticeKind } from '../gen/keyturn/v1/coordinator.js';
 import type {
   AckAnswer,
   AcquireAnswer,
+  AcquireCall,
   AwaitAnswer,
   DeliveredItem,
   Delivery,
   EnQueueAnswer,
+  LossCause,
   NackAnswer,
   Reason,
   RenewAnswer,
@@ -15,15 +18,23 @@ import type {
   SubmitAnswer,
   SubmitResult,
   Turn,
+  TurnRef,
 } from '../words.js';
 import { fromDuration, fromTimestamp, fromWireToken, optionalMs } from './time.js';
 import { DECISIONS, ITEM_STATES, LOSS_CAUSES, REASONS, wordOf } from './word-tables.js';
 
-export function enQueueAnswer(message: wire.EnQueueResponse): EnQueueAnswer {
+/** What a call said of itself; the answer on a session may leave it out. */
+interface Said {
+  readonly queue?: string | undefined;
+  readonly key?: string | undefined;
+  readonly ticket?: string | undefined;
+}
+
+export function enQueueAnswer(message: wire.EnQueueResponse, said: Said = {}): EnQueueAnswer {
   const decision = known('decision', wordOf(DECISIONS, message.decision));
-  const ticket = unlessEmpty(message.ticket);
+  const ticket = unlessEmpty(message.ticket || (said.ticket ?? ''));
   const retryAfter = optionalMs(message.retryAfter);
-  if (decision === 'accept') return { decision, turn: turnOf(message.turn), ticket };
+  if (decision === 'accept') return { decision, turn: turnOf(message.turn, said), ticket };
   if (decision === 'block') return { decision, ahead: message.ahead, retryAfter, ticket };
   return {
     decision,
@@ -52,12 +63,14 @@ function submitResult(message: wire.SubmitResult): SubmitResult {
   };
 }
 
-export function acquireAnswer(message: wire.AcquireResponse): AcquireAnswer {
-  return { deliveries: message.deliveries.map(deliveryOf) };
+export function acquireAnswer(message: wire.AcquireResponse, asked?: AcquireCall): AcquireAnswer {
+  // Of several queues the answer has to say which.
+  const said = { queue: asked?.queues.length === 1 ? asked.queues[0] : undefined, key: asked?.key };
+  return { deliveries: message.deliveries.map((delivery) => deliveryOf(delivery, said)) };
 }
 
-function deliveryOf(message: wire.Delivery): Delivery {
-  return { turn: turnOf(message.turn), items: message.items.map(deliveredItem) };
+function deliveryOf(message: wire.Delivery, said: Said): Delivery {
+  return { turn: turnOf(message.turn, said), items: message.items.map(deliveredItem) };
 }
 
 export function deliveredItem(message: wire.Item): DeliveredItem {
@@ -71,8 +84,8 @@ export function deliveredItem(message: wire.Item): DeliveredItem {
   };
 }
 
-export function ackAnswer(message: wire.AckResponse): AckAnswer {
-  return { followUps: message.followUps.map(submitResult), next: message.next && acquireAnswer(message.next) };
+export function ackAnswer(message: wire.AckResponse, next?: AcquireCall): AckAnswer {
+  return { followUps: message.followUps.map(submitResult), next: message.next && acquireAnswer(message.next, next) };
 }
 
 export function nackAnswer(message: wire.NackResponse): NackAnswer {
@@ -97,11 +110,11 @@ export function awaitAnswer(message: wire.AwaitResponse): AwaitAnswer {
   };
 }
 
-function turnOf(message: wire.Turn | undefined): Turn {
+function turnOf(message: wire.Turn | undefined, said: Said): Turn {
   const turn = known('turn', message);
   return {
-    queue: turn.queue,
-    key: turn.key,
+    queue: turn.queue || (said.queue ?? ''),
+    key: turn.key || (said.key ?? ''),
     token: fromWireToken(turn.token),
     lease: fromDuration(known('lease', turn.lease)),
     leaseExpiresAt: endOf(turn.leaseExpiresAt),
@@ -134,4 +147,14 @@ function endOf(timestamp: Timestamp | undefined): number {
 
 function bytesOf(bytes: Uint8Array): Uint8Array | undefined {
   return bytes.length === 0 ? undefined : bytes;
+}
+
+/** The turn was lost for this; unset: it nears its end. */
+export function lossOf(notice: wire.Notice): LossCause | undefined {
+  if (notice.kind !== NoticeKind.NOTICE_KIND_TURN_LOST) return undefined;
+  return wordOf(LOSS_CAUSES, notice.cause) ?? 'unknown';
+}
+
+export function turnRef({ queue, key, token }: wire.TurnRef): TurnRef {
+  return { queue, key, token: fromWireToken(token) };
 }

@@ -1,0 +1,48 @@
+/** Redis as a lock: one connection of ioredis, which pipelines what is asked at once. */
+import { Redis } from 'ioredis';
+import { HOST, isInstalled, type NativeServer, type Program, startNative } from '../load/native-server.js';
+
+export const REDIS: Program = { needs: 'redis-server', install: 'apt-get install redis-server' };
+
+export function hasRedis(): Promise<boolean> {
+  return isInstalled(REDIS, '--version');
+}
+
+/** Nothing is written to disk. */
+export function startRedis(): Promise<NativeServer> {
+  return startNative(REDIS, (port) => ['--port', String(port), '--bind', HOST, '--save', '', '--appendonly', 'no']);
+}
+
+/** As long as the lease of a turn, ms. */
+const LEASE = 20_000;
+/** As Redis' own documentation of `SET … NX` releases a lock: only its owner may. */
+const COMPARE_AND_DELETE = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end`;
+
+export class RedisLocks {
+  private constructor(
+    private readonly redis: Redis,
+    private readonly script: string,
+  ) {}
+
+  static async connect(port: number): Promise<RedisLocks> {
+    // Without `enableAutoPipelining`: what is asked at once is pipelined anyway, and gathering it first is slower.
+    const redis = new Redis({ host: HOST, port });
+    const script = await redis.script('LOAD', COMPARE_AND_DELETE);
+    if (typeof script !== 'string') throw new Error(`SCRIPT LOAD answered ${String(script)}`);
+    return new RedisLocks(redis, script);
+  }
+
+  async lock(key: string, owner: string): Promise<void> {
+    const answer = await this.redis.set(key, owner, 'PX', LEASE, 'NX');
+    if (answer !== 'OK') throw new Error(`the lock of ${key} is taken`);
+  }
+
+  async unlock(key: string, owner: string): Promise<void> {
+    const answer = await this.redis.evalsha(this.script, 1, key, owner);
+    if (answer !== 1) throw new Error(`the lock of ${key} was lost`);
+  }
+
+  close(): void {
+    this.redis.disconnect();
+  }
+}

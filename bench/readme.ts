@@ -1,0 +1,54 @@
+/** The results as the README shows them: made from the kept run, never by hand. */
+import type { KeptRow, KeptRun } from './latest.js';
+import { judge } from './measure.js';
+import { figure, withUnit } from './table.js';
+
+const BEGIN = '<!-- results of npm run bench: begin -->';
+const END = '<!-- results of npm run bench: end -->';
+
+const METHOD =
+  'Each row runs in a process of its own, and servers in others, over loopback. Keyturn and its peer take turns, lap by lap; figures are medians of the rounds. The ratio is what counts, and the spread that of the ratios of the rounds (of the values where there is no peer). Absolute figures are no claim.';
+
+/** Throws when the page has no place for them. */
+export function withResults(page: string, run: KeptRun): string {
+  const from = page.indexOf(BEGIN);
+  const to = page.indexOf(END);
+  if (from < 0 || to < from) throw new Error(`the page has no '${BEGIN}' before a '${END}'`);
+  return `${page.slice(0, from + BEGIN.length)}\n\n${renderResults(run)}\n\n${page.slice(to)}`;
+}
+
+/** Markdown. */
+export function renderResults({ machine, date, commit, rows }: KeptRun): string {
+  return [
+    `Measured on ${machine}; ${date.slice(0, 10)}, commit \`${commit}\`. ${METHOD}`,
+    '',
+    '| row | what Keyturn does | against | Keyturn | peer | ratio | enough | the aim | reached | spread |',
+    '|---|---|---|---|---|---|---|---|---|---|',
+    ...rows.map(lineOf),
+  ].join('\n');
+}
+
+function lineOf(row: KeptRow): string {
+  const { unit, better } = row;
+  const mark = (value: number) => `${better === 'higher' ? '≥' : '≤'} ${figure(value)}`;
+  const cells = [
+    row.row,
+    row.what,
+    row.peer ?? '–',
+    withUnit(row.value ?? undefined, unit),
+    withUnit(row.peer_value ?? undefined, unit),
+    figure(row.ratio ?? undefined),
+    mark(row.enough),
+    mark(row.aim),
+    reached(row),
+    row.spread === null ? '–' : `${Math.round(row.spread * 100)} %`,
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function reached({ value, ratio, better, enough, aim }: KeptRow): string {
+  const judged = ratio ?? value;
+  if (judged === null) return 'not measured';
+  const verdict = judge(judged, better, enough, aim);
+  return verdict === 'aim' ? 'the aim' : verdict === 'enough' ? 'enough' : '**short**';
+}

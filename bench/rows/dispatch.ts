@@ -1,0 +1,189 @@
+import {
+  BATCH,
+  BATCHES_IN_FLIGHT,
+  clientCalls,
+  connectClient,
+  Dispatch,
+  streamCalls,
+  TURNS_IN_FLIGHT,
+} from '../load/dispatch.js';
+import { perSecondInFlight } from '../load/in-flight.js';
+import { type ServerProcess, startSidecar } from '../load/server-process.js';
+import { SessionStream } from '../load/session-stream.js';
+import { type Figure, harmonicMean, type Outcome } from '../measure.js';
+import { BEANSTALKD, BeanstalkConnection, hasBeanstalkd, startBeanstalkd } from '../peers/beanstalkd.js';
+import { BullJobs } from '../peers/bullmq.js';
+import { hasRedis, REDIS, startRedis } from '../peers/redis.js';
+import { inRounds, type Plan } from '../rounds.js';
+import type { Row, Say } from '../row.js';
+
+const PLANS = { beanstalkd: { rounds: 7, laps: 4 }, bullmq: { rounds: 5, laps: 1 } } as const;
+const PAYLOAD = Buffer.alloc(200, 'x');
+/** Of a lap, for all alike: a backlog has its price. */
+const ITEMS = 20_000;
+
+/** Everything goes in, and then out again. Rates per second. */
+interface InAndOut {
+  readonly in: number;
+  readonly out: number;
+}
+
+/** One that is measured, ready. */
+interface Contestant {
+  lap(): Promise<InAndOut>;
+  close(): Promise<void>;
+}
+
+export const dispatch: Row = {
+  what: 'items with 200 bytes in by batches of 100, and out again with 64 in flight: against beanstalkd, and against BullMQ',
+  limit: 300,
+  async run(say) {
+    const sidecar = await startSidecar();
+    const beanstalkd = (await hasBeanstalkd())
+      ? await compare(await joinStream(sidecar), await joinBeanstalkd(), PLANS.beanstalkd, says(say, 'beanstalkd'))
+      : missing(BEANSTALKD);
+    const bullmq = (await hasRedis())
+      ? await compare(joinClient(sidecar), await joinBullMq(), PLANS.bullmq, says(say, 'BullMQ'))
+      : missing(REDIS);
+    await sidecar.stop();
+    return { figures: [...figuresIn(beanstalkd.in, bullmq.in), ...figuresOut(beanstalkd.out, bullmq.out)] };
+  },
+};
+
+interface Outcomes {
+  readonly in: Outcome;
+  readonly out: Outcome;
+}
+
+/** Lean against lean, and what applications use against what applications use. */
+const ON_STREAM = 'load: a promise a call, on a bare stream of grpc-js';
+const BY_CLIENT = 'load: @keyturn/client';
+
+function figuresIn(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
+  const what =
+    'Submit in batches of 100 on one session, 4 of them in flight, 20,000 items with 200-byte payloads, 10,000 keys';
+  const told = { row: 'dispatch in', unit: 'items/s', better: 'higher' } as const;
+  const put = 'beanstalkd: put, one connection, pipelined, as many in flight; load: a promise a job, on a bare socket';
+  const addBulk = 'BullMQ: addBulk, same batches, as many in flight, on a Redis of its own';
+  return [
+    {
+      ...told,
+      part: 'beanstalkd',
+      what: `${what}; ${ON_STREAM}`,
+      peer: put,
+      enough: 1.5,
+      aim: 3,
+      outcome: beanstalkd,
+    },
+    { ...told, part: 'BullMQ', what: `${what}; ${BY_CLIENT}`, peer: addBulk, enough: 4, aim: 10, outcome: bullmq },
+  ];
+}
+
+function figuresOut(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
+  const what = 'Acquire of up to 32 turns and an Ack each on one session, 64 turns in flight, the same items';
+  const told = { row: 'dispatch out', unit: 'turns/s', better: 'higher' } as const;
+  const reserve =
+    'beanstalkd: reserve+delete, one connection, pipelined, same in flight; load: a promise a command, on a bare socket';
+  const worker = 'BullMQ: its worker, concurrency 64, with a handler that does nothing';
+  return [
+    {
+      ...told,
+      part: 'beanstalkd',
+      what: `${what}; ${ON_STREAM}`,
+      peer: reserve,
+      enough: 1.5,
+      aim: 3,
+      outcome: beanstalkd,
+    },
+    { ...told, part: 'BullMQ', what: `${what}; ${BY_CLIENT}`, peer: worker, enough: 4, aim: 10, outcome: bullmq },
+  ];
+}
+
+async function compare(keyturn: Contestant, peer: Contestant, plan: Plan, say: Say): Promise<Outcomes> {
+  const rounds = await inRounds(plan.rounds, say, async () => {
+    const laps: { readonly keyturn: InAndOut; readonly peer: InAndOut }[] = [];
+    for (let lap = 0; lap < plan.laps; lap++) laps.push({ keyturn: await keyturn.lap(), peer: await peer.lap() });
+    return laps;
+  });
+  await Promise.all([keyturn.close(), peer.close()]);
+  const outcome = (way: keyof InAndOut): Outcome => ({
+    is: 'measured',
+    rounds: rounds.map((laps) => ({
+      value: harmonicMean(laps.map((lap) => lap.keyturn[way])),
+      peer: harmonicMean(laps.map((lap) => lap.peer[way])),
+    })),
+  });
+  return { in: outcome('in'), out: outcome('out') };
+}
+
+function missing(program: { readonly needs: string; readonly install: string }): Outcomes {
+  const outcome = { is: 'missing', ...program } as const;
+  return { in: outcome, out: outcome };
+}
+
+function says(say: Say, peer: string): Say {
+  return (progress) => say(`against ${peer}, ${progress}`);
+}
+
+async function joinStream(sidecar: ServerProcess): Promise<Contestant> {
+  const session = new SessionStream(sidecar.address);
+  const items = new Dispatch(await streamCalls(session), PAYLOAD);
+  return {
+    lap: async () => ({ in: await items.submitAll(ITEMS), out: await items.takeAll(ITEMS) }),
+    close: async () => session.close(),
+  };
+}
+
+function joinClient(sidecar: ServerProcess): Contestant {
+  const keyturn = connectClient(sidecar.address);
+  const items = new Dispatch(clientCalls(keyturn), PAYLOAD);
+  return {
+    lap: async () => ({ in: await items.submitAll(ITEMS), out: await items.takeAll(ITEMS) }),
+    close: () => keyturn.close(),
+  };
+}
+
+async function joinBeanstalkd(): Promise<Contestant> {
+  const server = await startBeanstalkd();
+  const connection = await BeanstalkConnection.connect(server.port);
+  return {
+    lap: async () => ({ in: await putAll(connection), out: await reserveAll(connection) }),
+    async close() {
+      connection.close();
+      await server.stop();
+    },
+  };
+}
+
+/** @returns jobs per second */
+function putAll(connection: BeanstalkConnection): Promise<number> {
+  return perSecondInFlight(ITEMS, BATCH * BATCHES_IN_FLIGHT, () => connection.put(PAYLOAD));
+}
+
+/** @returns jobs per second */
+async function reserveAll(connection: BeanstalkConnection): Promise<number> {
+  let settled: Promise<unknown> = Promise.resolve();
+  const rate = await perSecondInFlight(ITEMS, TURNS_IN_FLIGHT, async () => {
+    const { id } = await connection.reserve();
+    // Not awaited here: the next reserve goes out with it. Replies come in order, so that the last one is the last.
+    settled = connection.delete(id);
+  });
+  await settled;
+  return rate;
+}
+
+async function joinBullMq(): Promise<Contestant> {
+  const server = await startRedis();
+  const jobs = await BullJobs.connect(server.port, TURNS_IN_FLIGHT);
+  const payloads = Array.from({ length: BATCH }, () => PAYLOAD.toString('latin1'));
+  return {
+    async lap() {
+      const batches = await perSecondInFlight(ITEMS / BATCH, BATCHES_IN_FLIGHT, () => jobs.addBulk(payloads));
+      return { in: batches * BATCH, out: await jobs.takeAll(ITEMS) };
+    },
+    async close() {
+      await jobs.close();
+      await server.stop();
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import type { Keyturn } from '@keyturn/client';
+import { SessionResponse } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { makeKeys, QUEUE } from '../coordinator.js';
+import { connectClient } from '../load/dispatch.js';
+import { perSecondInFlight } from '../load/in-flight.js';
+import { type ServerProcess, startBareSessionServer, startSidecar } from '../load/server-process.js';
+import { outcomeValue, SessionStream } from '../load/session-stream.js';
+import { deQueue, enQueue, sayHello, turnOf } from '../load/wire.js';
+import type { Figure } from '../measure.js';
+import { hasRedis, REDIS, RedisLocks, startRedis } from '../peers/redis.js';
+import { interleave, type Lap } from '../rounds.js';
+import type { Row, Say } from '../row.js';
+
+const PLAN = { rounds: 7, laps: 2 };
+const KEYS = 10_000;
+const PAIRS = 50_000;
+const IN_FLIGHT = 256;
+
+export const session: Row = {
+  what: 'EnQueue+DeQueue pairs on one session, 256 in flight: against Redis as a lock, and against a stream that does nothing',
+  limit: 300,
+  async run(say) {
+    const sidecar = await startSidecar();
+    const figures = [await againstRedis(sidecar, say), await againstBareStream(sidecar, say)];
+    await sidecar.stop();
+    return { figures };
+  },
+};
+
+async function againstRedis(sidecar: ServerProcess, say: Say): Promise<Figure> {
+  const told = {
+    part: undefined,
+    what: 'EnQueue+DeQueue pairs over loopback on one session, 256 in flight over 10,000 keys; load: @keyturn/client',
+    unit: 'pairs/s',
+    peer: 'Redis: SET NX PX, and compare-and-delete by a script; load: ioredis, one connection, pipelined, same in flight',
+    better: 'higher',
+    enough: 1.2,
+    aim: 2.5,
+  } as const;
+  if (!(await hasRedis())) return { ...told, outcome: { is: 'missing', ...REDIS } };
+  const redis = await startRedis();
+  const locks = await RedisLocks.connect(redis.port);
+  const keyturn = connectClient(sidecar.address);
+  const rounds = await interleave(PLAN, says(say, 'Redis'), clientPairs(keyturn), lockPairs(locks));
+  await keyturn.close();
+  locks.close();
+  await redis.stop();
+  return { ...told, outcome: { is: 'measured', rounds } };
+}
+
+async function againstBareStream(sidecar: ServerProcess, say: Say): Promise<Figure> {
+  const stream = await openSession(sidecar);
+  const bare = await startBareSessionServer(await recordReplies(stream));
+  const bareStream = await openSession(bare);
+  const rounds = await interleave(PLAN, says(say, 'bare stream'), bareStreamPairs(stream), bareStreamPairs(bareStream));
+  stream.close();
+  bareStream.close();
+  await bare.stop();
+  return {
+    row: 'session overhead',
+    part: undefined,
+    what: 'the same; load: a bare stream of grpc-js, without promises',
+    unit: 'pairs/s',
+    peer: 'a grpc-js stream whose handler answers each message with replies that it has: same codec, commands, replies and load',
+    better: 'higher',
+    enough: 0.4,
+    aim: 0.7,
+    outcome: { is: 'measured', rounds },
+  };
+}
+
+function says(say: Say, peer: string): Say {
+  return (progress) => say(`against ${peer}, ${progress}`);
+}
+
+async function openSession(server: ServerProcess): Promise<SessionStream> {
+  const stream = new SessionStream(server.address);
+  await sayHello(stream, 'worker-1');
+  return stream;
+}
+
+/** What the sidecar answers to a pair, and to hello: what the bare server shall say. */
+async function recordReplies(stream: SessionStream): Promise<Uint8Array> {
+  const key = 'customer-4711';
+  const enqueue = await stream.ask(enQueue(key));
+  const dequeue = await stream.ask(deQueue(key, turnOf(enqueue).token));
+  const hello = { sessionId: 'session', ttl: undefined, turns: [], turnCount: 0 };
+  const replies = [
+    { id: 1, outcome: { $case: 'enqueue', value: enqueue } } as const,
+    { id: 2, outcome: { $case: 'dequeue', value: dequeue } } as const,
+    { id: 3, outcome: { $case: 'hello', value: hello } } as const,
+  ];
+  return SessionResponse.encode({ replies, notices: [] }).finish();
+}
+
+function clientPairs(keyturn: Keyturn): Lap {
+  const keys = makeKeys(KEYS);
+  return () =>
+    perSecondInFlight(PAIRS, IN_FLIGHT, async (index) => {
+      const turn = { queue: QUEUE, key: keys[index % KEYS] ?? '' };
+      const answer = await keyturn.enQueue(turn);
+      if (answer.decision !== 'accept') throw new Error(`expected a turn, got ${answer.decision}`);
+      await keyturn.deQueue({ ...turn, token: answer.turn.token });
+    });
+}
+
+function lockPairs(locks: RedisLocks): Lap {
+  const keys = makeKeys(KEYS);
+  return () =>
+    perSecondInFlight(PAIRS, IN_FLIGHT, async (index) => {
+      const key = keys[index % KEYS] ?? '';
+      const owner = String(index);
+      await locks.lock(key, owner);
+      await locks.unlock(key, owner);
+    });
+}
+
+/** A throw in here ends the process of the row. */
+function bareStreamPairs(stream: SessionStream): Lap {
+  const keys = makeKeys(KEYS);
+  return () =>
+    new Promise((resolve) => {
+      const start = performance.now();
+      let begun = 0;
+      let done = 0;
+      const begin = (): void => {
+        if (begun === PAIRS) return;
+        const key = keys[begun++ % KEYS] ?? '';
+        stream.send(enQueue(key), (outcome) => {
+          stream.send(deQueue(key, turnOf(outcomeValue(outcome, 'enqueue')).token), (last) => {
+            outcomeValue(last, 'dequeue');
+            if (++done === PAIRS) resolve((PAIRS * 1_000) / (performance.now() - start));
+            else begin();
+          });
+        });
+      };
+      for (let lane = 0; lane < IN_FLIGHT; lane++) begin();
+    });
+}

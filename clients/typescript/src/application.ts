@@ -1,0 +1,39 @@
+import type { Base } from './base.js';
+import { type Consumer, consume } from './consume/consumer.js';
+import type { ConsumeOptions, WorkHandler } from './consume/options.js';
+import type { ProducerOptions } from './producer/options.js';
+import { Producer } from './producer/producer.js';
+
+/** Whoever works for an application in the background: known, so that closing the client ends all of them. */
+export class Application {
+  readonly #base: Base;
+  readonly #consumers = new Set<Consumer>();
+  readonly #producers = new Set<Producer>();
+
+  constructor(base: Base) {
+    this.#base = base;
+  }
+
+  consume(queues: string | readonly string[], handler: WorkHandler, options?: ConsumeOptions): Consumer {
+    const consumer = consume(this.#base, queues, handler, options);
+    this.#consumers.add(consumer);
+    const forget = (): void => void this.#consumers.delete(consumer);
+    // Only watched: whether anybody listens to a rejection of `done` is the application's own business.
+    void consumer.ended.then(forget);
+    return consumer;
+  }
+
+  producer(queue: string, options?: ProducerOptions): Producer {
+    const producer = new Producer(this.#base, queue, options);
+    this.#producers.add(producer);
+    void producer.ended.then(() => this.#producers.delete(producer));
+    return producer;
+  }
+
+  /** @param timeout ms that handlers and items that wait have; unset: each its own */
+  async close(timeout: number | undefined): Promise<void> {
+    const consumers = [...this.#consumers].map((consumer) => consumer.stop({ timeout }));
+    const producers = [...this.#producers].map((producer) => producer.close({ timeout }));
+    await Promise.all([...consumers, ...producers]);
+  }
+}

@@ -1,0 +1,269 @@
+import { BackOff } from '../back-off.js';
+import type { Base } from '../base.js';
+import { failureOf, retryAfterOf } from '../failure.js';
+import { functionNeeded, numberWithin } from '../option-checks.js';
+import { GRACE } from '../patience.js';
+import { pause } from '../pause.js';
+import type { AcquireCall, Delivery } from '../words.js';
+import {
+  type ConsumeOptions,
+  type ConsumeSettings,
+  type Stage,
+  settingsOf,
+  type Work,
+  type WorkHandler,
+} from './options.js';
+import { type Next, release, type Surroundings, Worker } from './worker.js';
+
+export interface StopOptions {
+  /** How long handlers that run may go on, ms. Then they are told to stop, and their turns are released. Default 20 s. */
+  readonly timeout?: number | undefined;
+}
+
+/** Workers of a queue's items. */
+export interface Consumer {
+  /**
+   * Resolves when it has stopped. Rejects, after what runs has ended, when it cannot go on: the sidecar refuses its Acquire
+   * (a bad name, no permission), or `onError` throws. Nobody listening, the process ends, as with every rejection.
+   */
+  readonly done: Promise<void>;
+  /** Resolves when `done` is settled, however that was. */
+  readonly ended: Promise<void>;
+  /** How many turns are held now. */
+  readonly held: number;
+  /**
+   * Takes no more turns, lets handlers finish, releases what was delivered and not started. Resolves when nothing runs, at
+   * the latest three seconds after `timeout`. A second call waits for the first; the shorter timeout counts.
+   */
+  stop(options?: StopOptions): Promise<void>;
+}
+
+/** The reason of the signals of handlers when a stop runs out of time. */
+export class ConsumerStoppedError extends Error {
+  override readonly name = 'ConsumerStoppedError';
+}
+
+const MOST_TURNS_PER_ACQUIRE = 1_000;
+/** A sidecar that answers at once with nothing is not asked in a busy loop, ms. */
+const LEAST_BETWEEN = 50;
+const DEFAULT_STOP = 20_000;
+/** How long a handler that was told to stop is waited for before its turn is released all the same, ms. */
+const AFTER_ABORT = 800;
+const LONGEST_STOP = 86_400_000;
+
+/**
+ * Takes turns with items, never more than `concurrency` at once, and hands each to the handler. What the handler returns is
+ * the result of its items (Ack); what it throws gives them back (Nack). A turn that is lost aborts its handler and is
+ * settled by nobody.
+ */
+export function consume(
+  base: Base,
+  queues: string | readonly string[],
+  handler: WorkHandler,
+  options: ConsumeOptions = {},
+): Consumer {
+  functionNeeded('the handler', handler);
+  return new Consumption(base, settingsOf(queues, options), handler, options.signal);
+}
+
+class Consumption implements Consumer {
+  readonly done: Promise<void>;
+  readonly ended: Promise<void>;
+  readonly #base: Base;
+  readonly #settings: ConsumeSettings;
+  readonly #around: Surroundings;
+  readonly #workers = new Set<Worker>();
+  /** Deliveries that nobody works on and that are on their way back. */
+  readonly #releasing = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  readonly #backOff: BackOff;
+  /** Turns that calls on their way may bring. Held and asked for are never more than `concurrency`. */
+  #asked = 0;
+  #isAcquiring = false;
+  #hasEnded = false;
+  #fatal: { readonly error: unknown } | undefined;
+  #callOffDeadline: (() => void) | undefined;
+  #deadline = Infinity;
+  #resolve: () => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+  #resolveEnded: () => void = () => undefined;
+  readonly #unfollow: () => void;
+
+  constructor(base: Base, settings: ConsumeSettings, handler: WorkHandler, signal: AbortSignal | undefined) {
+    this.#base = base;
+    this.#settings = settings;
+    this.#backOff = new BackOff(base.random);
+    this.#around = {
+      base,
+      settings,
+      handler,
+      next: () => this.#next(),
+      taken: (what) => this.#take(what),
+      trouble: (error, stage, work) => this.#trouble(error, stage, work),
+    };
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+    const follow = (): void => this.#begin(DEFAULT_STOP);
+    signal?.addEventListener('abort', follow, { once: true });
+    this.#unfollow = () => signal?.removeEventListener('abort', follow);
+    if (signal?.aborted) follow();
+    else this.#fill();
+  }
+
+  get held(): number {
+    return this.#workers.size;
+  }
+
+  async stop({ timeout = DEFAULT_STOP }: StopOptions = {}): Promise<void> {
+    numberWithin('timeout', timeout, 0, LONGEST_STOP);
+    this.#begin(timeout);
+    // Why it could not go on is told by `done`, and to nobody else: this does not make it heard.
+    await this.ended;
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  get #free(): number {
+    return this.#settings.concurrency - this.#workers.size - this.#asked;
+  }
+
+  #now(): number {
+    return this.#base.transport.clock.now();
+  }
+
+  /** One Acquire at a time waits, for all that is free: who comes free while it waits is served by the next one. */
+  #fill(): void {
+    if (this.#isAcquiring || this.#isStopping || this.#free <= 0) return this.#endIfIdle();
+    this.#isAcquiring = true;
+    void this.#acquire(Math.min(this.#free, MOST_TURNS_PER_ACQUIRE));
+  }
+
+  async #acquire(turns: number): Promise<void> {
+    this.#asked += turns;
+    const taken = await this.#ask(turns);
+    this.#asked -= turns;
+    this.#isAcquiring = false;
+    if (taken !== undefined) this.#take(taken);
+    this.#fill();
+  }
+
+  /** Tries until there is an answer. Unset: it stops. */
+  async #ask(turns: number): Promise<Next | undefined> {
+    const { clock } = this.#base.transport;
+    const { signal } = this.#stopping;
+    // One ticket for all tries: turns whose answer was lost are in the next one.
+    const call = this.#acquireCall(turns, this.#settings.wait);
+    const askedAt = this.#now();
+    while (!signal.aborted) {
+      const tried = this.#now();
+      try {
+        const settings = { signal, timeout: this.#settings.wait + GRACE };
+        const { deliveries } = await this.#base.transport.acquire(call, settings);
+        this.#backOff.reset();
+        const early = tried + LEAST_BETWEEN - this.#now();
+        if (deliveries.length === 0 && early > 0) await pause(clock, early, signal);
+        return { deliveries, askedAt };
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        if (failureOf(error) === 'refused') return void this.#fail(error);
+        this.#trouble(error, 'acquire', undefined);
+        await pause(clock, this.#backOff.next(retryAfterOf(error)), signal);
+      }
+    }
+    return undefined;
+  }
+
+  #acquireCall(maxTurns: number, wait: number): AcquireCall {
+    const { queues, maxItemsPerTurn, lease, consumerId } = this.#settings;
+    return { queues, maxTurns, maxItemsPerTurn, wait, lease, consumerId, ticket: this.#base.newId() };
+  }
+
+  /**
+   * An Ack takes the next turn along, without waiting for one: its own answer must not wait. While an Acquire waits there is
+   * nothing to be taken.
+   */
+  #next(): AcquireCall | undefined {
+    if (this.#isAcquiring || this.#isStopping || this.#free < 0) return undefined;
+    // Nothing is added to what is asked for: it takes the place of the turn that ends.
+    return this.#acquireCall(1, 0);
+  }
+
+  #take({ deliveries, askedAt }: Next): void {
+    for (const delivery of deliveries) {
+      const [first] = delivery.items;
+      if (this.#isStopping || first === undefined) this.#release(delivery);
+      else this.#start(new Worker(this.#around, delivery, first, askedAt));
+    }
+  }
+
+  #start(worker: Worker): void {
+    this.#workers.add(worker);
+    void worker.run().then(() => {
+      this.#workers.delete(worker);
+      this.#fill();
+    });
+  }
+
+  #release(delivery: Delivery): void {
+    const releasing = release(this.#base, delivery).then(() => {
+      this.#releasing.delete(releasing);
+      this.#endIfIdle();
+    });
+    this.#releasing.add(releasing);
+  }
+
+  #trouble(error: unknown, stage: Stage, work: Work | undefined): void {
+    try {
+      this.#settings.onError(error, { stage, work });
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  /** It cannot go on: what runs may finish, then `done` says why. */
+  #fail(error: unknown): void {
+    this.#fatal ??= { error };
+    this.#begin(DEFAULT_STOP);
+  }
+
+  #begin(timeout: number): void {
+    const deadline = this.#now() + timeout;
+    if (this.#hasEnded || deadline >= this.#deadline) return;
+    this.#deadline = deadline;
+    this.#callOffDeadline?.();
+    this.#callOffDeadline = this.#base.transport.clock.after(timeout, () => void this.#runOut());
+    this.#stopping.abort();
+    this.#endIfIdle();
+  }
+
+  async #runOut(): Promise<void> {
+    const reason = new ConsumerStoppedError('the consumer was stopped, and the time for handlers to finish is over');
+    for (const worker of this.#workers) worker.abort(reason);
+    await pause(this.#base.transport.clock, AFTER_ABORT);
+    const left = [...this.#workers];
+    this.#workers.clear();
+    await Promise.all(left.map((worker) => worker.giveUp()));
+    this.#end();
+  }
+
+  #endIfIdle(): void {
+    const isIdle = this.#workers.size === 0 && this.#releasing.size === 0 && this.#asked === 0;
+    if (this.#isStopping && isIdle) this.#end();
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    this.#callOffDeadline?.();
+    this.#unfollow();
+    if (this.#fatal === undefined) this.#resolve();
+    else this.#reject(this.#fatal.error);
+    this.#resolveEnded();
+  }
+}

@@ -1,0 +1,174 @@
+/** One turn from its delivery to its end. */
+import type { Base } from '../base.js';
+import type { HeldTurn } from '../calls.js';
+import { KeyturnError } from '../errors.js';
+import { failureOf, messageOf } from '../failure.js';
+import { type Ending, runUnder } from '../held-work.js';
+import { type Patience, patiently } from '../patience.js';
+import { StopSignal } from '../stop-signal.js';
+import type { AcquireCall, DeliveredItem, Delivery } from '../words.js';
+import type { ConsumeSettings, Stage, Work, WorkHandler } from './options.js';
+import { type Handled, shortened, type Verdict, verdictOf, verdictOnError } from './verdict.js';
+
+export interface Next {
+  readonly deliveries: readonly Delivery[];
+  readonly askedAt: number;
+}
+
+export interface Surroundings {
+  readonly base: Base;
+  readonly settings: ConsumeSettings;
+  readonly handler: WorkHandler;
+  /** What an Ack that is sent now shall take along. */
+  next(): AcquireCall | undefined;
+  /** It did. */
+  taken(what: Next): void;
+  trouble(error: unknown, stage: Stage, work: Work): void;
+}
+
+/** How long the giving back of a turn at a stop may take, ms. */
+const RELEASING = 2_000;
+
+export class Worker {
+  readonly #around: Surroundings;
+  readonly #delivery: Delivery;
+  readonly #held: HeldTurn;
+  readonly #stop: StopSignal;
+  readonly #work: Work;
+  #isGivenUp = false;
+  #isStopped = false;
+
+  /** Begins to hold the turn. `item` is its first one. */
+  constructor(around: Surroundings, delivery: Delivery, item: DeliveredItem, askedAt: number) {
+    this.#around = around;
+    this.#delivery = delivery;
+    this.#held = around.base.transport.hold(delivery.turn, askedAt);
+    this.#stop = new StopSignal(this.#held);
+    this.#work = workOf(delivery, item, this.#stop);
+  }
+
+  /** Resolves when the handler has ended and the turn is settled, or cannot be. Never rejects. */
+  async run(): Promise<void> {
+    const { base, settings, handler } = this.#around;
+    const { clock } = base.transport;
+    try {
+      const ending = await runUnder(clock, this.#held, this.#stop, settings.maxHold, () => handler(this.#work));
+      if (!this.#isGivenUp) await this.#finish(ending);
+    } finally {
+      this.#held.release();
+    }
+  }
+
+  /** Tells the handler to stop. What it throws from now on gives the items back without counting an attempt. */
+  abort(reason: unknown): void {
+    this.#isStopped = true;
+    this.#stop.abort(reason);
+  }
+
+  /** Gives the turn back though the handler has not ended: it was told, and time is over. */
+  async giveUp(): Promise<void> {
+    this.#isGivenUp = true;
+    await release(this.#around.base, this.#delivery);
+    this.#held.release();
+  }
+
+  #trouble(error: unknown, stage: Stage): void {
+    this.#around.trouble(error, stage, this.#work);
+  }
+
+  async #finish(ending: Ending<Handled>): Promise<void> {
+    if (ending.kind === 'lost') return this.#trouble(ending.error, 'turn_lost');
+    const verdict = ending.kind === 'done' ? this.#accept(ending.value) : this.#reject(ending.error);
+    try {
+      await this.#settle(verdict);
+    } catch (error) {
+      await this.#notSettled(error);
+    }
+  }
+
+  #accept(value: Handled): Verdict {
+    try {
+      return verdictOf(value, this.#around.base.newId);
+    } catch (error) {
+      return this.#reject(error);
+    }
+  }
+
+  #reject(error: unknown): Verdict {
+    const verdict = verdictOnError(error, this.#delivery.items.length);
+    if (this.#isStopped && verdict.call === 'nack' && verdict.kind === 'retry') {
+      return { ...verdict, kind: 'release', delay: undefined };
+    }
+    this.#trouble(error, 'handler');
+    return verdict;
+  }
+
+  /** Goes on while the turn is ours, for as long as the settings say. */
+  async #settle(verdict: Verdict): Promise<void> {
+    const { base, settings } = this.#around;
+    const until = base.transport.clock.now() + settings.settleTimeout;
+    const held = this.#held;
+    const patience: Patience = {
+      until,
+      bears: ['away', 'full'],
+      get signal() {
+        return held.signal;
+      },
+    };
+    if (verdict.call === 'ack') return this.#ack(verdict, patience);
+    const { queue, key, token } = this.#delivery.turn;
+    const { kind, delay, done, error } = verdict;
+    await patiently(base, patience, (timeout) =>
+      base.transport.nack({ queue, key, token, kind, delay, done, error }, { timeout }),
+    );
+  }
+
+  async #ack({ result, followUps }: Extract<Verdict, { call: 'ack' }>, patience: Patience): Promise<void> {
+    const { base } = this.#around;
+    const { queue, key, token } = this.#delivery.turn;
+    const next = this.#around.next();
+    const askedAt = base.transport.clock.now();
+    const answer = await patiently(base, patience, (timeout) =>
+      base.transport.ack({ queue, key, token, result, followUps, next }, { timeout }),
+    );
+    this.#held.release();
+    if (answer.next !== undefined) this.#around.taken({ deliveries: answer.next.deliveries, askedAt });
+  }
+
+  async #notSettled(error: unknown): Promise<void> {
+    const failure = failureOf(error);
+    if (failure === 'lost') return this.#trouble(error, 'turn_lost');
+    this.#trouble(error, 'settle');
+    if (this.#held.lost || failure !== 'refused') return;
+    // Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
+    const kind = isAtMostOnce(error) ? 'release' : 'retry';
+    const instead: Verdict = { call: 'nack', kind, delay: undefined, done: 0, error: shortened(messageOf(error)) };
+    await this.#settle(instead).catch((again: unknown) => this.#trouble(again, 'settle'));
+  }
+}
+
+function workOf({ turn, items }: Delivery, item: DeliveredItem, stop: StopSignal): Work {
+  const { queue, key, token, attempt } = turn;
+  return {
+    queue,
+    key,
+    token,
+    attempt,
+    items,
+    item,
+    get signal() {
+      return stop.signal;
+    },
+  };
+}
+
+function isAtMostOnce(error: unknown): boolean {
+  return error instanceof KeyturnError && error.reason === 'AT_MOST_ONCE';
+}
+
+/** Gives a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session. */
+export async function release(base: Base, { turn }: Delivery): Promise<void> {
+  const { queue, key, token } = turn;
+  const call = { queue, key, token, kind: 'release', error: 'the consumer stopped' } as const;
+  await base.transport.nack(call, { timeout: RELEASING }).catch(() => undefined);
+}

@@ -1,0 +1,15 @@
+import { randomBytes } from 'node:crypto';
+
+/**
+ * Makes ids that are unique everywhere: 120 random bits that belong to the maker, and a count. A random id for each would
+ * be no more unique, longer, and dearer.
+ *
+ * @param origin instead of random bits, for a simulation
+ */
+export function idMaker(origin: string = randomBytes(15).toString('base64url')): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `${origin}.${count.toString(36)}`;
+  };
+}

@@ -1,0 +1,23 @@
+import type { ItemCall } from './words.js';
+
+/** A message may have 4 MiB; what is added up here is never less than what travels. */
+export const LARGEST_MESSAGE = 3_500_000;
+/** The most items of one Submit. */
+export const MOST_ITEMS = 1_000;
+
+/** Tags, lengths and the delay of an item; tag and lengths of a header. */
+const ITEM_OVERHEAD = 64;
+const HEADER_OVERHEAD = 16;
+
+/** Bytes that an item takes in a message, at most. */
+export function sizeOf(item: ItemCall): number {
+  let size =
+    ITEM_OVERHEAD + (item.payload?.length ?? 0) + utf8(item.key) + utf8(item.itemId) + utf8(item.idempotencyKey);
+  for (const [name, value] of item.headers ?? []) size += HEADER_OVERHEAD + utf8(name) + utf8(value);
+  return size;
+}
+
+/** A character of UTF-16 has at most three bytes in UTF-8. */
+function utf8(text: string | undefined): number {
+  return text === undefined ? 0 : 3 * text.length;
+}

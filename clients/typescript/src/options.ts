@@ -1,0 +1,51 @@
+import { KeyturnError } from './errors.js';
+
+export interface KeyturnOptions {
+  /** `session`: every call on one stream, which keeps turns alive and reconnects. `unary`: each call by itself. Unset: session. */
+  readonly transport?: 'session' | 'unary' | undefined;
+  /** Who asks, for people who look, in calls that do not say; up to 256 bytes. Unset: the sidecar sees the peer's address. */
+  readonly consumerId?: string | undefined;
+  /**
+   * Who takes over the turns of a broken stream, up to 256 bytes. Of two clients with one id the newer wins, and the older
+   * ends for good (SESSION_REPLACED). Unset: an id that no other client has.
+   */
+  readonly sessionId?: string | undefined;
+  /** How long turns outlive a broken stream, ms, 100 ms to 24 h. Within this a client that comes back has them still. Unset: 10 s. */
+  readonly sessionTtl?: number | undefined;
+  /**
+   * How long before a turn may have ended its signal aborts, ms. Unset: a tenth of its life, at most 2 s. Never more than
+   * half of its life.
+   */
+  readonly margin?: number | undefined;
+  /** How many calls may wait for their answers on a session; one more is refused (RESOURCE_EXHAUSTED). Unset: 100,000. */
+  readonly openCommands?: number | undefined;
+  /** How many bytes they may take together. Unset: 256 MiB. */
+  readonly openBytes?: number | undefined;
+}
+
+type Limit = readonly [least: number, most: number, unit: string];
+
+const LIMITS: Readonly<Record<'sessionTtl' | 'margin' | 'openCommands' | 'openBytes', Limit>> = {
+  sessionTtl: [100, 86_400_000, 'ms'],
+  margin: [0, 86_400_000, 'ms'],
+  openCommands: [1, 100_000, 'calls'],
+  openBytes: [4_194_304, Number.MAX_SAFE_INTEGER, 'bytes'],
+};
+
+/** @throws KeyturnError that names the option, its value, and what is allowed */
+export function checkOptions(options: KeyturnOptions): void {
+  const { transport } = options;
+  if (transport !== undefined && transport !== 'session' && transport !== 'unary')
+    throw wrong('transport', transport, '"session" or "unary"');
+  for (const name of ['sessionTtl', 'margin', 'openCommands', 'openBytes'] as const) {
+    const value = options[name];
+    const [least, most, unit] = LIMITS[name];
+    if (value !== undefined && !(Number.isFinite(value) && value >= least && value <= most))
+      throw wrong(name, value, `${least} to ${most} ${unit}`);
+  }
+}
+
+function wrong(name: string, value: unknown, allowed: string): KeyturnError {
+  const description = `${String(value)} is not allowed; ${allowed} is`;
+  return new KeyturnError(`${name}: ${description}`, 'INVALID_ARGUMENT');
+}

@@ -1,0 +1,237 @@
+/** The way of items over the disk, while the sidecar cannot be reached. */
+import type { Buffer } from 'node:buffer';
+import { BackOff } from '../back-off.js';
+import type { Base } from '../base.js';
+import { messageOf, retryAfterOf } from '../failure.js';
+import { MOST_ITEMS } from '../item-size.js';
+import { pause } from '../pause.js';
+import type { NamedItem } from '../spool/item-record.js';
+import { Spool } from '../spool/spool.js';
+import { SpoolError } from '../spool/spool-error.js';
+import type { Entry, Settling } from './entry.js';
+import { handOver, WAIT_FOR_ROOM } from './hand-over.js';
+import type { ProducerErrorHandler, SpoolChoice } from './options.js';
+
+const MOST_BYTES = 1_048_576;
+/** How long one Submit from disk may take, ms. */
+const CALL = 10_000;
+
+export class SpoolRoute {
+  readonly #base: Base;
+  readonly #queue: string;
+  readonly #choice: SpoolChoice;
+  readonly #settling: Settling;
+  readonly #onError: ProducerErrorHandler;
+  readonly #closing = new AbortController();
+  readonly #opened: Promise<Spool>;
+  #spool: Spool | undefined;
+  #replaying: Promise<void> | undefined;
+  /** What comes is not held back any more until the disk is empty. */
+  #isClosing = false;
+  /** The last Submit from disk came through. */
+  #isReachable = false;
+  #wakers: (() => void)[] = [];
+
+  constructor(base: Base, queue: string, choice: SpoolChoice, settling: Settling, onError: ProducerErrorHandler) {
+    this.#base = base;
+    this.#queue = queue;
+    this.#choice = choice;
+    this.#settling = settling;
+    this.#onError = onError;
+    this.#opened = this.#open();
+    // Whoever asks is told.
+    this.#opened.catch(() => undefined);
+  }
+
+  /** @throws SpoolError when the directory cannot be used */
+  async opened(): Promise<void> {
+    await this.#opened;
+  }
+
+  /** Items on disk. */
+  get items(): number {
+    return this.#spool?.items ?? 0;
+  }
+
+  /** Items must not be sent past those on disk. */
+  get isInUse(): boolean {
+    return this.#replaying !== undefined;
+  }
+
+  /** The sidecar cannot be reached: what comes goes to disk, until all of it was handed over. */
+  begin(): void {
+    this.#isReachable = false;
+    if (this.#closing.signal.aborted) return;
+    this.#replaying ??= this.#replay().finally(() => {
+      this.#replaying = undefined;
+      // What was put on disk in the meantime is not left there, and nothing passes it.
+      if (this.items > 0) this.begin();
+      this.wake();
+    });
+  }
+
+  /**
+   * Takes from the first entries as many as there is room for, and settles them when they are safe. Waits until there is
+   * something to do.
+   *
+   * @returns what is left, in order: for another call, or to be sent straight if the spool is not in use any more
+   */
+  async take(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    const spool = await this.#opened;
+    // So near to the end nothing more is put behind: it would never come, with new items all the time.
+    const isEnding = this.#isReachable && spool.isNearlyEmpty && !this.#isClosing;
+    if (!isEnding && spool.broken === undefined) {
+      const left = this.#append(spool, entries);
+      if (left.length < entries.length) return left;
+    }
+    await this.#woken(entries[0]?.deadline ?? 0);
+    return entries;
+  }
+
+  /** The producer takes nothing more: what is left goes to disk if it cannot be sent at once. */
+  closing(): void {
+    this.#isClosing = true;
+    this.wake();
+  }
+
+  /** What is not handed over stays on disk. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.wake();
+    const spool = await this.#opened.catch(() => undefined);
+    await this.#replaying;
+    await spool?.close();
+  }
+
+  async #open(): Promise<Spool> {
+    const { directory, interval, count, maxBytes } = this.#choice;
+    const settings = { directory, interval, count, maxBytes, queue: this.#queue };
+    const spool = await Spool.open(settings, this.#base.transport.clock);
+    this.#spool = spool;
+    if (spool.torn !== undefined) this.#onError(spool.torn, undefined);
+    if (spool.items > 0) this.begin();
+    return spool;
+  }
+
+  #append(spool: Spool, entries: readonly Entry[]): readonly Entry[] {
+    const taken: Entry[] = [];
+    const records: Buffer[] = [];
+    let size = 0;
+    let at = 0;
+    for (; at < entries.length; at++) {
+      const entry = entries[at];
+      if (entry === undefined) break;
+      const record = Spool.encode(entry.item);
+      if (!spool.fits(record.length, true)) {
+        this.#settling.reject([entry], () => this.#tooLarge(entry, record.length));
+        continue;
+      }
+      if (!spool.fits(size + record.length)) break;
+      size += record.length;
+      taken.push(entry);
+      records.push(record);
+    }
+    if (taken.length > 0) this.#settleWhenSafe(spool.append(records), taken);
+    return entries.slice(at);
+  }
+
+  /** Not waited for: while it is synced, more is written. */
+  #settleWhenSafe(safe: Promise<void>, taken: readonly Entry[]): void {
+    safe.then(
+      () => this.#settling.resolve(taken, ({ item: { itemId } }) => ({ decision: 'spooled', itemId })),
+      (error: unknown) => this.#settling.reject(taken, () => error),
+    );
+  }
+
+  #tooLarge({ item }: Entry, size: number): SpoolError {
+    const { directory, maxBytes } = this.#choice;
+    return new SpoolError('too_large', directory, `item ${item.itemId} takes ${size} bytes, maxBytes is ${maxBytes}`);
+  }
+
+  /** Hands over what is on disk, oldest first, until nothing is left. Never rejects. */
+  async #replay(): Promise<void> {
+    try {
+      const spool = await this.#opened;
+      while (!this.#closing.signal.aborted) {
+        const chunk = await spool.read(MOST_ITEMS, MOST_BYTES);
+        if (chunk === undefined) {
+          if ((this.#isReachable && this.items === 0) || (await this.#isBack())) return;
+          continue;
+        }
+        if (!(await this.#handOverAll(chunk.items))) return;
+        await spool.advance(chunk);
+        this.wake();
+      }
+    } catch (error) {
+      await this.#stuck(error);
+    }
+  }
+
+  /** Nothing was on disk yet when the sidecar went away: it is not asked at once again. */
+  async #isBack(): Promise<boolean> {
+    await pause(this.#base.transport.clock, new BackOff(this.#base.random).next(), this.#closing.signal);
+    return this.items === 0;
+  }
+
+  /** What is on disk cannot be read, or not be noted as done. Nothing may pass it, and nothing of it is skipped. */
+  async #stuck(error: unknown): Promise<void> {
+    this.#isReachable = false;
+    this.#onError(error, undefined);
+    const { signal } = this.#closing;
+    if (signal.aborted) return;
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  }
+
+  /** @returns false when it was closed before that */
+  async #handOverAll(items: readonly NamedItem[]): Promise<boolean> {
+    const { clock } = this.#base.transport;
+    const { signal } = this.#closing;
+    const backOff = new BackOff(this.#base.random);
+    let left = items;
+    let most = items.length;
+    let told = '';
+    while (left.length > 0) {
+      if (signal.aborted) return false;
+      const part = left.slice(0, most);
+      const settings = { timeout: CALL, waitForRoom: WAIT_FOR_ROOM, signal };
+      const handed = await handOver(this.#base, this.#queue, part, settings);
+      if (handed.kind === 'answered') left = left.slice(part.length);
+      else if (handed.kind === 'some_refused') left = this.#without(left, handed.errors);
+      else if (handed.kind === 'too_many') most = Math.ceil(part.length / 2);
+      else {
+        this.#isReachable = handed.kind === 'again' && !handed.isAway;
+        this.wake();
+        // It is nothing about the items, so they are kept until somebody has put it right; it is told once.
+        if (handed.kind === 'refused' && messageOf(handed.error) !== told) this.#onError(handed.error, undefined);
+        told = messageOf(handed.error);
+        await pause(clock, backOff.next(retryAfterOf(handed.error)), signal);
+        continue;
+      }
+      this.#isReachable = true;
+      backOff.reset();
+    }
+    return true;
+  }
+
+  #without(items: readonly NamedItem[], errors: ReadonlyMap<number, unknown>): readonly NamedItem[] {
+    for (const [index, error] of errors) this.#onError(error, items[index]);
+    return items.filter((_, index) => !errors.has(index));
+  }
+
+  /** Whoever waits in {@link take} looks again. */
+  wake(): void {
+    for (const waker of this.#wakers.splice(0)) waker();
+  }
+
+  /** Until something changed, or this moment. */
+  #woken(until: number): Promise<void> {
+    const { clock } = this.#base.transport;
+    return new Promise((resolve) => {
+      const callOff = clock.after(Math.max(0, until - clock.now()), resolve);
+      this.#wakers.push(() => {
+        callOff();
+        resolve();
+      });
+    });
+  }
+}

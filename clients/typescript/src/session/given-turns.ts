@@ -1,0 +1,80 @@
+import type { TurnLoss } from '../errors.js';
+import { Held } from '../turns/held-turn.js';
+import type { Token, Turn } from '../words.js';
+
+/** A turn that the application was given on this session and has not settled. */
+export class GivenTurn extends Held {
+  /** Infinity: as long as the session is known to live. Else until this moment: a new stream did not tell of it. */
+  safeUntil = Number.POSITIVE_INFINITY;
+  /** Somebody asked for its signal, and is to be told. */
+  watched = false;
+
+  /** @param tied it lives as long as its session does */
+  constructor(
+    turn: Turn,
+    readonly tied: boolean,
+    readonly ticket: string | undefined,
+    onRelease: (held: Held) => void,
+  ) {
+    super(turn, onRelease);
+  }
+}
+
+/** What the application holds, by queue and token. As many as the sidecar has live turns of this session. */
+export class GivenTurns {
+  readonly #queues = new Map<string, Map<number, GivenTurn>>();
+  /** So that a turn can be settled by its ticket too. The newest of equal tickets, which only other keys can have. */
+  readonly #byTicket = new Map<string, GivenTurn>();
+  /** Lost before anybody held them: told when somebody does. */
+  readonly #lost = new WeakMap<Turn, TurnLoss>();
+  #tied = 0;
+
+  /** How many are tied. */
+  get tied(): number {
+    return this.#tied;
+  }
+
+  add(given: GivenTurn): void {
+    const { turn, ticket } = given;
+    let tokens = this.#queues.get(turn.queue);
+    if (tokens === undefined) {
+      tokens = new Map();
+      this.#queues.set(turn.queue, tokens);
+    }
+    tokens.set(turn.token, given);
+    if (given.tied) this.#tied += 1;
+    if (ticket !== undefined && ticket !== '') this.#byTicket.set(ticket, given);
+  }
+
+  find(queue: string, token: Token): GivenTurn | undefined {
+    return this.#queues.get(queue)?.get(Number(token));
+  }
+
+  findByTicket(queue: string, key: string, ticket: string): GivenTurn | undefined {
+    const given = this.#byTicket.get(ticket);
+    return given?.turn.queue === queue && given.turn.key === key ? given : undefined;
+  }
+
+  lossOf(turn: Turn): TurnLoss | undefined {
+    return this.#lost.get(turn);
+  }
+
+  remove(given: GivenTurn): void {
+    const { turn, ticket } = given;
+    const tokens = this.#queues.get(turn.queue);
+    if (!tokens?.delete(turn.token)) return;
+    if (tokens.size === 0) this.#queues.delete(turn.queue);
+    if (given.tied) this.#tied -= 1;
+    if (ticket !== undefined && this.#byTicket.get(ticket) === given) this.#byTicket.delete(ticket);
+  }
+
+  lose(given: GivenTurn, cause: TurnLoss): void {
+    this.remove(given);
+    this.#lost.set(given.turn, cause);
+    given.lose(cause);
+  }
+
+  *all(): Generator<GivenTurn> {
+    for (const tokens of this.#queues.values()) yield* tokens.values();
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Until when the sidecar is known to keep the session.
+ *
+ * What was sent at some moment and is answered was taken after that moment, on a stream that stood then; the session
+ * outlives the stream by `ttl`. So it lives at least until the send time of the last answered command, plus `ttl`. Nothing
+ * else is known: a stream that looks whole may have been broken on the other side for long.
+ */
+import { marginOf } from '../turns/margin.js';
+
+/** Parts of `ttl`: after how long without proof one is asked for, and after how long the stream is taken for dead. */
+const PROVE_AFTER = 1 / 3;
+const DEAD_AFTER = 2 / 3;
+/** A connection takes its time: one that is slower than a very short `ttl` is not dead for it. */
+const LEAST_DEAD_MS = 1_000;
+
+export class Liveness {
+  #ttl: number;
+  /** When the last answered command was sent. */
+  #provedAt = Number.NEGATIVE_INFINITY;
+  /** Since when there is anything that needs proof. */
+  #busySince = Number.POSITIVE_INFINITY;
+
+  constructor(
+    ttl: number,
+    private readonly wantedMargin: number | undefined,
+  ) {
+    this.#ttl = ttl;
+  }
+
+  get ttl(): number {
+    return this.#ttl;
+  }
+
+  /** The sidecar has the last word. */
+  set ttl(ms: number) {
+    this.#ttl = ms;
+  }
+
+  proved(sentAt: number): void {
+    if (sentAt > this.#provedAt) this.#provedAt = sentAt;
+  }
+
+  /** There is something to lose from now on; before, silence meant nothing. */
+  busy(now: number): void {
+    if (this.#busySince > now) this.#busySince = now;
+  }
+
+  idle(): void {
+    this.#busySince = Number.POSITIVE_INFINITY;
+  }
+
+  /** When the holders of turns are told to stop. */
+  get stopAt(): number {
+    return this.#provedAt + this.#ttl - marginOf(this.#ttl, this.wantedMargin);
+  }
+
+  get proveAt(): number {
+    return this.#heard + this.#ttl * PROVE_AFTER;
+  }
+
+  /** @param since when the stream began: an older silence is not its fault */
+  deadAt(since: number): number {
+    return Math.max(this.#heard, since) + Math.max(this.#ttl * DEAD_AFTER, LEAST_DEAD_MS);
+  }
+
+  get #heard(): number {
+    return Math.max(this.#provedAt, this.#busySince);
+  }
+}

@@ -1,0 +1,360 @@
+/**
+ * One worker's session with a sidecar, over as many streams as it takes, one at a time.
+ *
+ * Calls are open from the moment they are asked until they are answered, whatever becomes of the streams: a new one says
+ * hello with the same session id, settles which turns there are, and then every open call is sent again, in order. All
+ * of them may be: tickets, item ids and tokens make the same call twice one call.
+ */
+import type { CallSettings, HeldTurn } from '../calls.js';
+import type { Clock } from '../clock.js';
+import { KeyturnError } from '../errors.js';
+import * as wire from '../gen/keyturn/v1/coordinator.js';
+import type { Renewals } from '../turns/renewals.js';
+import { GRACE_MS } from '../unary/open-calls.js';
+import { commandError } from '../wire/status.js';
+import { fromDuration, toDuration } from '../wire/time.js';
+import type { Turn } from '../words.js';
+import { Alarm } from './alarm.js';
+import { BackOff } from './back-off.js';
+import { type CallCommand, type Outcome, OwnCommand, WorkerCommand } from './command.js';
+import { Deadlines } from './deadlines.js';
+import { type Attached, isAttached, type Link } from './link.js';
+import { Liveness } from './liveness.js';
+import type { OpenStream, SessionStream } from './network.js';
+import { OpenCommands } from './open-commands.js';
+import { Outbox } from './outbox.js';
+import type { SessionSettings, Surroundings } from './settings.js';
+import { Signals } from './signals.js';
+import { TurnKeeping } from './turn-keeping.js';
+
+/** A message of more bytes ends the stream, with everything on it. */
+const LARGEST_MESSAGE = 4 * 1_048_576;
+const FRAME = 64;
+/** A longer time-out is no time-out. */
+const LONGEST_TIMEOUT_MS = 2_147_483_647;
+/** How long the sidecar may take to end the stream of a client that was closed. */
+const FAREWELL_MS = 1_000;
+/** Who is refused for one of these would be refused for ever. */
+const FOR_GOOD: ReadonlySet<string> = new Set([
+  'UNIMPLEMENTED',
+  'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
+  'INVALID_ARGUMENT',
+  'FAILED_PRECONDITION',
+]);
+
+export class Session {
+  readonly #settings: SessionSettings;
+  readonly #clock: Clock;
+  readonly #openStream: OpenStream;
+  readonly #open: OpenCommands;
+  readonly #outbox: Outbox;
+  readonly #backOff: BackOff;
+  readonly #liveness: Liveness;
+  readonly #alarm: Alarm;
+  readonly #deadlines = new Deadlines();
+  readonly #turns: TurnKeeping;
+  readonly #signals = new Signals<WorkerCommand>((command) => this.#abandon(command, cancelled()));
+  #link: Link = { at: 'idle' };
+  #flushing = false;
+  #proving = false;
+  #lastFailure: KeyturnError | undefined;
+  #farewell: (() => void) | undefined;
+
+  constructor(settings: SessionSettings, { clock, random, openStream }: Surroundings, renewals: Renewals) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#openStream = openStream;
+    this.#open = new OpenCommands(settings.limits);
+    this.#outbox = new Outbox(this.#open);
+    this.#backOff = new BackOff(settings.backOff, random);
+    this.#liveness = new Liveness(settings.ttl, settings.margin);
+    this.#alarm = new Alarm(clock, () => this.#wake());
+    this.#turns = new TurnKeeping(clock, renewals, (command) => this.#askOwn(command));
+  }
+
+  get turns(): TurnKeeping {
+    return this.#turns;
+  }
+
+  /** @returns the command's answer */
+  ask<A>(command: CallCommand<A>, settings: CallSettings | undefined): Promise<A> {
+    const refusal = this.#refusal(command, settings);
+    if (refusal !== undefined) {
+      command.abandon(refusal);
+      return command.answer;
+    }
+    const now = this.#clock.now();
+    command.deadline = now + Math.min(settings?.timeout ?? command.wait + GRACE_MS, LONGEST_TIMEOUT_MS);
+    if (settings?.signal !== undefined) this.#watch(command, settings.signal, settings.leave === true);
+    this.#open.add(command);
+    this.#liveness.busy(now);
+    if (this.#sendable) this.#outbox.push(command);
+    this.#deadlines.add(command);
+    this.#alarm.by(command.deadline);
+    this.#flushSoon();
+    return command.answer;
+  }
+
+  hold(turn: Turn, askedAt: number): HeldTurn {
+    const held = this.#turns.hold(turn, askedAt);
+    if (this.#link.at === 'stopped') this.#turns.loseAll(this.#link.loss);
+    return held;
+  }
+
+  /** Resolves when nothing is left of it. */
+  close(): Promise<void> {
+    const link = this.#link;
+    if (link.at === 'stopped') return Promise.resolve();
+    const inPeace = isAttached(link) && this.#open.workers === 0;
+    if (inPeace) this.#outbox.flush(link.stream, this.#clock.now());
+    this.#stop(new KeyturnError('the client was closed', 'CANCELLED'), 'closed');
+    if (!isAttached(link)) return Promise.resolve();
+    if (!inPeace) {
+      link.stream.destroy();
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const late = this.#clock.after(FAREWELL_MS, () => this.#farewell?.());
+      this.#farewell = () => {
+        this.#farewell = undefined;
+        late();
+        link.stream.destroy();
+        resolve();
+      };
+      link.stream.end();
+    });
+  }
+
+  get #sendable(): boolean {
+    return isAttached(this.#link) && (this.#link.at === 'ready' || this.#link.piped);
+  }
+
+  /** There is something that a stream is needed for. */
+  get #wanted(): boolean {
+    return this.#open.workers > 0 || this.#turns.tied > 0;
+  }
+
+  #refusal(command: WorkerCommand, settings: CallSettings | undefined): KeyturnError | undefined {
+    if (this.#link.at === 'stopped') return this.#link.error;
+    if (settings?.signal?.aborted === true) return cancelled();
+    if (command.bytes > LARGEST_MESSAGE - FRAME) {
+      // The estimate is generous. What is truly too large would end the stream for everybody.
+      const bytes = wire.Command.encode(command).finish().length;
+      if (bytes > LARGEST_MESSAGE - FRAME)
+        return new KeyturnError(
+          `the call takes ${bytes} bytes; at most ${LARGEST_MESSAGE - FRAME}`,
+          'INVALID_ARGUMENT',
+        );
+    }
+    return this.#open.refusal(command);
+  }
+
+  #askOwn(command: OwnCommand): void {
+    this.#open.add(command);
+    this.#outbox.pushUrgent(command);
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    this.#clock.soon(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#flushing = false;
+    const now = this.#clock.now();
+    if (this.#link.at === 'idle' && this.#wanted) this.#connect(now);
+    else if (isAttached(this.#link)) this.#outbox.flush(this.#link.stream, now);
+    this.#arm();
+  };
+
+  #connect(now: number): void {
+    const workers = this.#open.workersInOrder();
+    const piped = this.#turns.tied === 0 && !workers.some(({ wasSent }) => wasSent);
+    const stream = this.#openStream({
+      message: (message) => {
+        if (this.#isCurrent(stream)) this.#take(message);
+      },
+      drained: () => {
+        if (!this.#isCurrent(stream)) return;
+        this.#outbox.unblock();
+        this.#flushSoon();
+      },
+      ended: (error) => {
+        if (this.#isCurrent(stream))
+          this.#broke(error ?? new KeyturnError('the sidecar ended the stream', 'UNAVAILABLE'));
+        else this.#farewell?.();
+      },
+    });
+    const link: Attached = { at: 'greeting', stream, since: now, piped, stopAt: this.#liveness.stopAt };
+    this.#link = link;
+    this.#outbox.clear();
+    const { consumerId = '', sessionId, ttl } = this.#settings;
+    const hello = { consumerId, sessionId, ttl: toDuration(ttl) };
+    this.#askOwn(new OwnCommand({ $case: 'hello', value: hello }, (outcome) => this.#greeted(link, outcome)));
+    if (piped) for (const command of workers) this.#outbox.push(command);
+    this.#outbox.flush(stream, now);
+  }
+
+  #isCurrent(stream: SessionStream): boolean {
+    return isAttached(this.#link) && this.#link.stream === stream;
+  }
+
+  #greeted(link: Attached, outcome: Outcome | undefined): void {
+    if (outcome?.$case !== 'hello') {
+      const error = outcome?.$case === 'error' ? commandError(outcome.value) : undefined;
+      return this.#broke(error ?? new KeyturnError('the sidecar does not answer hello', 'UNIMPLEMENTED'));
+    }
+    const { ttl, turns } = outcome.value;
+    if (ttl !== undefined) this.#liveness.ttl = fromDuration(ttl);
+    const workers = this.#open.workersInOrder();
+    link.at = 'ready';
+    this.#lastFailure = undefined;
+    // What it gives back goes before what is sent again, which may be about the same keys.
+    this.#turns.attached(turns, workers, link.stopAt);
+    if (!link.piped) for (const command of workers) this.#outbox.push(command);
+    this.#flushSoon();
+  }
+
+  #take(message: wire.SessionResponse): void {
+    for (const { id, outcome } of message.replies) {
+      const command = this.#open.take(id);
+      if (command === undefined) continue;
+      this.#liveness.proved(command.sentAt);
+      command.answered(outcome, this.#turns);
+      if (command instanceof WorkerCommand) this.#done(command);
+    }
+    // After the replies: the turn that a notice is about may have been given by one of them.
+    for (const notice of message.notices) this.#turns.notice(notice);
+    if (!this.#wanted) this.#liveness.idle();
+  }
+
+  /** The stream is of no use any more, for this reason. */
+  #broke(error: KeyturnError): void {
+    const link = this.#link;
+    if (!isAttached(link)) return;
+    link.stream.destroy();
+    const now = this.#clock.now();
+    if (link.at === 'ready') this.#backOff.stood(now - link.since);
+    this.#forgetStream();
+    if (error.reason === 'SESSION_REPLACED') return this.#stop(error, 'replaced');
+    this.#lastFailure = error;
+    this.#link = { at: 'idle' };
+    if (FOR_GOOD.has(error.code)) this.#fail(error);
+    if (this.#wanted) this.#link = { at: 'pausing', until: now + this.#backOff.next() };
+    else this.#liveness.idle();
+    this.#arm();
+  }
+
+  /** What belonged to the stream alone, and calls that nobody waits for. */
+  #forgetStream(): void {
+    this.#proving = false;
+    this.#outbox.clear();
+    this.#turns.detached();
+    for (const command of this.#open.all()) {
+      if (command instanceof WorkerCommand && !command.abandoned) command.unsent();
+      else this.#open.remove(command);
+    }
+  }
+
+  /** Nothing that is asked now would come through. What is asked later may. */
+  #fail(error: KeyturnError): void {
+    this.#turns.loseAll('unreachable');
+    for (const command of this.#open.workersInOrder()) {
+      this.#open.remove(command);
+      this.#done(command);
+      command.abandon(error);
+    }
+  }
+
+  #stop(error: KeyturnError, loss: 'closed' | 'replaced'): void {
+    this.#link = { at: 'stopped', error, loss };
+    this.#alarm.off();
+    this.#turns.loseAll(loss);
+    for (const command of this.#open.all()) {
+      this.#open.remove(command);
+      if (!(command instanceof WorkerCommand)) continue;
+      this.#done(command);
+      command.abandon(error);
+    }
+    this.#outbox.clear();
+  }
+
+  #watch(command: WorkerCommand, signal: AbortSignal, leave: boolean): void {
+    command.signal = signal;
+    command.leave = leave;
+    this.#signals.add(signal, command);
+  }
+
+  /** A call is open no more, or nobody waits for it. */
+  #done(command: WorkerCommand): void {
+    if (command.signal !== undefined) this.#signals.remove(command.signal, command);
+    command.signal = undefined;
+    this.#turns.done(command);
+  }
+
+  #abandon(command: WorkerCommand, error: KeyturnError): void {
+    if (!this.#open.has(command)) return;
+    command.abandon(error);
+    if (command.isSent) {
+      // It stays open until the sidecar has answered it, in one way or the other: its id is taken, and it may bring a turn.
+      this.#askOwn(new OwnCommand({ $case: 'cancel', value: { id: command.id, leave: command.leave } }));
+      return;
+    }
+    this.#open.remove(command);
+    this.#done(command);
+  }
+
+  #wake(): void {
+    const now = this.#clock.now();
+    for (const command of this.#deadlines.expired(this.#open.ofWorkers(), now)) this.#abandon(command, this.#tooLate());
+    this.#turns.tick(now, this.#liveness.stopAt);
+    const link = this.#link;
+    if (link.at === 'pausing' && now >= link.until) this.#goOn(now);
+    else if (isAttached(link) && this.#wanted) this.#prove(link, now);
+    this.#arm();
+  }
+
+  /** The pause is over. What it was for may be over too. */
+  #goOn(now: number): void {
+    if (this.#wanted) this.#connect(now);
+    else this.#link = { at: 'idle' };
+  }
+
+  #prove(link: Attached, now: number): void {
+    if (now >= this.#liveness.deadAt(link.since))
+      return this.#broke(new KeyturnError('the sidecar does not answer', 'UNAVAILABLE'));
+    if (link.at !== 'ready' || this.#proving || now < this.#liveness.proveAt) return;
+    this.#proving = true;
+    const ping = new OwnCommand({ $case: 'cancel', value: { id: 0, leave: false } }, () => {
+      this.#proving = false;
+      this.#arm();
+    });
+    this.#askOwn(ping);
+  }
+
+  #tooLate(): KeyturnError {
+    const why = this.#lastFailure === undefined ? '' : `: ${this.#lastFailure.message}`;
+    return new KeyturnError(`no answer before the call's time-out${why}`, 'DEADLINE_EXCEEDED');
+  }
+
+  #arm(): void {
+    const link = this.#link;
+    if (link.at === 'stopped') return;
+    let next = Math.min(this.#deadlines.first, this.#turns.nextAt(this.#liveness.stopAt));
+    if (link.at === 'pausing') next = Math.min(next, link.until);
+    if (isAttached(link) && this.#wanted) next = Math.min(next, this.#linkAt(link));
+    if (next < Number.POSITIVE_INFINITY) this.#alarm.by(next);
+  }
+
+  #linkAt(link: Attached): number {
+    const dead = this.#liveness.deadAt(link.since);
+    return link.at === 'ready' && !this.#proving ? Math.min(dead, this.#liveness.proveAt) : dead;
+  }
+}
+
+function cancelled(): KeyturnError {
+  return new KeyturnError('the call was called off by its signal', 'CANCELLED');
+}

@@ -1,0 +1,24 @@
+/** What a session is told when it begins. */
+import type { Clock, Random } from '../clock.js';
+import type { BackOffSettings } from './back-off.js';
+import type { OpenStream } from './network.js';
+import type { OpenLimits } from './open-commands.js';
+
+export interface SessionSettings {
+  readonly sessionId: string;
+  /** Of this client and no other: item ids are made of it. */
+  readonly clientId: string;
+  readonly consumerId: string | undefined;
+  /** How long turns outlive a stream, ms. */
+  readonly ttl: number;
+  readonly margin: number | undefined;
+  readonly limits: OpenLimits;
+  readonly backOff: BackOffSettings;
+}
+
+/** Time, chance and network. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly openStream: OpenStream;
+}

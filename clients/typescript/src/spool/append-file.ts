@@ -1,0 +1,56 @@
+/** The segment that is written to: appends one after another, made safe together. */
+import type { Buffer } from 'node:buffer';
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import process from 'node:process';
+
+export class AppendFile {
+  /** Up to where everything is whole. */
+  size = 0;
+  items = 0;
+
+  private constructor(
+    readonly number: number,
+    readonly path: string,
+    readonly handle: FileHandle,
+  ) {}
+
+  /** Makes the file, and its name safe. */
+  static async create(number: number, path: string, title: Buffer): Promise<AppendFile> {
+    const { O_CREAT, O_EXCL, O_WRONLY } = constants;
+    const file = new AppendFile(number, path, await open(path, O_CREAT | O_EXCL | O_WRONLY, 0o600));
+    await file.append(title, 0);
+    await file.sync();
+    await syncDirectory(dirname(path));
+    return file;
+  }
+
+  async append(bytes: Buffer, items: number): Promise<void> {
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await this.handle.write(bytes, done, bytes.length - done, this.size + done);
+      done += bytesWritten;
+    }
+    this.size += bytes.length;
+    this.items += items;
+  }
+
+  sync(): Promise<void> {
+    return this.handle.datasync();
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+}
+
+/** A file whose name is not on disk is not there after a power cut. Windows has no such call and needs none. */
+async function syncDirectory(directory: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(directory, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

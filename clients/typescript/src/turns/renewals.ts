@@ -1,0 +1,173 @@
+/**
+ * Keeps turns alive that live by their lease: each is renewed when a third of it has passed, many with one Renew, and one
+ * that could not be renewed is given up before its lease may have ended.
+ *
+ * The end of a lease is reckoned from the moment the last good renewal was *sent*, by the local monotonic clock: so a
+ * turn is given up rather too early than too late.
+ */
+import type { Calls } from '../calls.js';
+import type { Clock } from '../clock.js';
+import type { TurnLoss } from '../errors.js';
+import type { RenewAnswer } from '../words.js';
+import type { Held } from './held-turn.js';
+import { marginOf } from './margin.js';
+
+/** The most that one Renew may name. */
+const LARGEST_BATCH = 1_000;
+/** Parts of a lease: when it is renewed, how long a renewal may take, and when one that failed is tried again. */
+const RENEW_AFTER = 1 / 3;
+const TIMEOUT = 1 / 3;
+const TRY_AGAIN_AFTER = 1 / 10;
+/** Turns whose renewal is due within this part of their lease are renewed together with those that are due now. */
+const TOGETHER = 1 / 12;
+
+export class Renewals {
+  readonly #calls: Pick<Calls, 'renew'>;
+  readonly #clock: Clock;
+  readonly #margin: number | undefined;
+  readonly #onLoss: (held: Held, cause: TurnLoss) => void;
+  readonly #lives = new Map<Held, Life>();
+  #callOff: (() => void) | undefined;
+  #armedFor = Number.POSITIVE_INFINITY;
+
+  /** @param margin how long before its end a turn is given up, ms; unset: a part of its lease */
+  constructor(
+    calls: Pick<Calls, 'renew'>,
+    clock: Clock,
+    margin: number | undefined,
+    onLoss = (held: Held, cause: TurnLoss) => held.lose(cause),
+  ) {
+    this.#calls = calls;
+    this.#clock = clock;
+    this.#margin = margin;
+    this.#onLoss = onLoss;
+  }
+
+  /** @param since when the turn was given, or confirmed, at the latest: what may have ended since is lost at once */
+  keep(held: Held, since: number): void {
+    if (held.lost || this.#lives.has(held)) return;
+    const { lease } = held.turn;
+    const life = new Life(lease, marginOf(lease, this.#margin));
+    life.confirmed(since);
+    if (life.loseAt <= this.#clock.now()) return this.#onLoss(held, 'unreachable');
+    this.#lives.set(held, life);
+    this.#arm(life.nextAt);
+  }
+
+  drop(held: Held): void {
+    this.#lives.delete(held);
+    if (this.#lives.size === 0) this.#disarm();
+  }
+
+  /** Nothing is renewed any more, and every turn is lost. */
+  close(cause: TurnLoss): void {
+    const all = [...this.#lives.keys()];
+    this.#lives.clear();
+    this.#disarm();
+    for (const held of all) this.#onLoss(held, cause);
+  }
+
+  #lose(held: Held, cause: TurnLoss): void {
+    this.drop(held);
+    this.#onLoss(held, cause);
+  }
+
+  #disarm(): void {
+    this.#callOff?.();
+    this.#callOff = undefined;
+    this.#armedFor = Number.POSITIVE_INFINITY;
+  }
+
+  #arm(at: number): void {
+    if (at >= this.#armedFor) return;
+    this.#callOff?.();
+    this.#armedFor = at;
+    this.#callOff = this.#clock.after(Math.max(0, at - this.#clock.now()), () => this.#tick());
+  }
+
+  #tick(): void {
+    this.#armedFor = Number.POSITIVE_INFINITY;
+    this.#callOff = undefined;
+    const now = this.#clock.now();
+    const due: Held[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    for (const [held, life] of this.#lives) {
+      if (life.loseAt <= now) this.#lose(held, 'unreachable');
+      else {
+        if (life.isDue(now)) {
+          life.asking = true;
+          due.push(held);
+        }
+        next = Math.min(next, life.nextAt);
+      }
+    }
+    this.#arm(next);
+    for (let at = 0; at < due.length; at += LARGEST_BATCH) this.#renew(due.slice(at, at + LARGEST_BATCH), now);
+  }
+
+  #renew(batch: readonly Held[], now: number): void {
+    const turns = batch.map(({ turn: { queue, key, token } }) => ({ queue, key, token }));
+    const timeout = batch.reduce((least, held) => Math.min(least, this.#patience(held, now)), Number.POSITIVE_INFINITY);
+    this.#calls.renew({ turns }, { timeout: Math.max(1, timeout) }).then(
+      (answer) => this.#renewed(batch, now, answer),
+      // Whatever went wrong, a turn is ours until its lease ends, and then it is not.
+      () => this.#again(batch),
+    );
+  }
+
+  #patience(held: Held, now: number): number {
+    const left = (this.#lives.get(held)?.loseAt ?? now) - now;
+    return Math.min(held.turn.lease * TIMEOUT, left);
+  }
+
+  #renewed(batch: readonly Held[], sentAt: number, { results }: RenewAnswer): void {
+    for (const [at, held] of batch.entries()) {
+      const life = this.#lives.get(held);
+      if (life === undefined) continue;
+      life.asking = false;
+      const result = results[at];
+      if (result?.alive === false) this.#lose(held, result.cause);
+      else {
+        life.confirmed(sentAt);
+        this.#arm(life.nextAt);
+      }
+    }
+  }
+
+  #again(batch: readonly Held[]): void {
+    const now = this.#clock.now();
+    for (const held of batch) {
+      const life = this.#lives.get(held);
+      if (life === undefined) continue;
+      life.asking = false;
+      life.renewAt = now + held.turn.lease * TRY_AGAIN_AFTER;
+      this.#arm(life.nextAt);
+    }
+  }
+}
+
+class Life {
+  /** A renewal is on its way. */
+  asking = false;
+  renewAt = 0;
+  loseAt = 0;
+
+  constructor(
+    private readonly lease: number,
+    private readonly margin: number,
+  ) {}
+
+  get nextAt(): number {
+    return this.asking ? this.loseAt : Math.min(this.renewAt, this.loseAt);
+  }
+
+  isDue(now: number): boolean {
+    return !this.asking && this.renewAt - this.lease * TOGETHER <= now;
+  }
+
+  /** It lived when what was sent at this moment was answered. */
+  confirmed(sentAt: number): void {
+    this.loseAt = sentAt + this.lease - this.margin;
+    this.renewAt = sentAt + this.lease * RENEW_AFTER;
+  }
+}

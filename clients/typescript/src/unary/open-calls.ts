@@ -1,0 +1,75 @@
+/** Unary calls as promises, each with its deadline and its signal. */
+import { type CallOptions, type Client, type ClientUnaryCall, Metadata, type ServiceError } from '@grpc/grpc-js';
+import type { CallSettings } from '../calls.js';
+import { deadlineAfter } from '../clock.js';
+import { KeyturnError } from '../errors.js';
+import { serviceError } from '../wire/status.js';
+
+/** Beyond the wait of a call, for the way there and back. */
+export const GRACE_MS = 10_000;
+/** The longest wait that a queue's policy can ask for. */
+export const LONGEST_WAIT_MS = 300_000;
+/** A longer deadline overflows in grpc-js and is over at once. */
+const LONGEST_TIMEOUT_MS = 2_147_483_647;
+
+type Done<M> = (error: ServiceError | null, message: M) => void;
+type Method<Q, M> = (request: Q, metadata: Metadata, options: Partial<CallOptions>, done: Done<M>) => ClientUnaryCall;
+
+/** What can be ended from here. */
+interface Cancellable {
+  cancel(): void;
+}
+
+/** The unary calls and the streams of a client that are open. */
+export class OpenCalls {
+  readonly #open = new Set<Cancellable>();
+  #closed = false;
+
+  /** @throws KeyturnError */
+  ask<Q, M>(
+    client: Client,
+    method: Method<Q, M>,
+    request: Q,
+    settings: CallSettings | undefined,
+    wait = 0,
+  ): Promise<M> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(closed());
+      const timeout = Math.min(settings?.timeout ?? wait + GRACE_MS, LONGEST_TIMEOUT_MS);
+      const signal = settings?.signal;
+      const deadline = deadlineAfter(timeout);
+      const call = method.call(client, request, new Metadata(), { deadline }, (error, message) => {
+        this.#open.delete(call);
+        signal?.removeEventListener('abort', cancel);
+        if (error) reject(this.#closed ? closed() : serviceError(error));
+        else resolve(message);
+      });
+      this.#open.add(call);
+      const cancel = () => call.cancel();
+      if (signal?.aborted) cancel();
+      else signal?.addEventListener('abort', cancel, { once: true });
+    });
+  }
+
+  /** @throws KeyturnError when the client is closed */
+  open<S extends Cancellable>(start: () => S): S {
+    if (this.#closed) throw closed();
+    const stream = start();
+    this.#open.add(stream);
+    return stream;
+  }
+
+  remove(stream: Cancellable): void {
+    this.#open.delete(stream);
+  }
+
+  /** What is open is refused, and so is everything from now on. */
+  close(): void {
+    this.#closed = true;
+    for (const call of this.#open) call.cancel();
+  }
+}
+
+function closed(): KeyturnError {
+  return new KeyturnError('the client was closed', 'CANCELLED');
+}

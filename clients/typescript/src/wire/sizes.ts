@@ -1,0 +1,72 @@
+/**
+ * About how many bytes calls take on the wire, rather too many than too few: a character of text takes up to three, and
+ * the rest of a call, its numbers and tags, less than this.
+ */
+import type {
+  AckCall,
+  AcquireCall,
+  AwaitCall,
+  DeQueueCall,
+  EnQueueCall,
+  ItemCall,
+  NackCall,
+  RenewCall,
+  SubmitCall,
+} from '../words.js';
+
+const REST = 96;
+const PER_CHARACTER = 3;
+
+export function enQueueBytes({ queue, key, ticket, consumerId, idempotencyKey }: EnQueueCall): number {
+  return (
+    REST + textBytes(queue.length + key.length) + optional(ticket) + optional(consumerId) + optional(idempotencyKey)
+  );
+}
+
+export function deQueueBytes({ queue, key, ticket, result }: DeQueueCall): number {
+  return REST + textBytes(queue.length + key.length) + optional(ticket) + (result?.length ?? 0);
+}
+
+export function submitBytes({ queue, items }: SubmitCall): number {
+  return items.reduce((sum, item) => sum + itemBytes(item), REST + textBytes(queue.length));
+}
+
+export function acquireBytes({ queues, key, ticket, consumerId }: AcquireCall): number {
+  const names = queues.reduce((sum, queue) => sum + 4 + textBytes(queue.length), 0);
+  return REST + names + optional(key) + optional(ticket) + optional(consumerId);
+}
+
+export function ackBytes({ queue, key, result, followUps, next }: AckCall): number {
+  const follow = followUps?.reduce(
+    (sum, { queue: to, item }) => sum + REST + textBytes(to.length) + itemBytes(item),
+    0,
+  );
+  const more = next === undefined ? 0 : acquireBytes(next);
+  return REST + textBytes(queue.length + key.length) + (result?.length ?? 0) + (follow ?? 0) + more;
+}
+
+export function nackBytes({ queue, key, error }: NackCall): number {
+  return REST + textBytes(queue.length + key.length) + optional(error);
+}
+
+export function renewBytes({ turns }: RenewCall): number {
+  return turns.reduce((sum, { queue, key }) => sum + 32 + textBytes(queue.length + key.length), REST);
+}
+
+export function awaitBytes({ queue, itemId }: AwaitCall): number {
+  return REST + textBytes(queue.length + itemId.length);
+}
+
+function itemBytes({ key, payload, headers, itemId, idempotencyKey }: ItemCall): number {
+  let bytes = REST + optional(key) + (payload?.length ?? 0) + optional(itemId) + optional(idempotencyKey);
+  if (headers !== undefined) for (const [name, value] of headers) bytes += 12 + textBytes(name.length + value.length);
+  return bytes;
+}
+
+function optional(text: string | undefined): number {
+  return text === undefined ? 0 : textBytes(text.length);
+}
+
+function textBytes(characters: number): number {
+  return characters * PER_CHARACTER;
+}

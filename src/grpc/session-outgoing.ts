@@ -1,0 +1,139 @@
+/**
+ * What a session has to tell its client: encoded at once, so that its size is known and nothing else is kept of it, and
+ * cut into messages. It counts until the transport has taken it.
+ */
+import type { Notice, Turn } from '../coordinator.js';
+import { RESPONSE, writeCancel, writeError, writeNotice } from './session-answers.js';
+import { WireWriter } from './wire-writer.js';
+
+/** How an answer is written into its reply. */
+export interface Form {
+  write(out: WireWriter, answer: unknown): void;
+  /** Adds the turns that the answer gives. */
+  gives(answer: unknown, turns: Turn[]): void;
+}
+
+export interface Message {
+  readonly bytes: Buffer;
+  /** Given in it. */
+  readonly turns: readonly Turn[];
+}
+
+/** Where a message ends. Clients accept 4 MiB; the largest answer has 3 MiB and a little, and travels alone. */
+const MESSAGE_BYTES = 1_048_576;
+
+export class Outgoing {
+  readonly #writer = new WireWriter();
+  /** Given in what the writer holds. */
+  #turns: Turn[] = [];
+  readonly #cut: Message[] = [];
+  /** Handed to the transport, which has not said yet that they are out. */
+  readonly #handed: Message[] = [];
+  #bytesBeyondWriter = 0;
+
+  /** What the transport has not taken yet. */
+  get bytes(): number {
+    return this.#bytesBeyondWriter + this.#writer.length;
+  }
+
+  /** Nothing is there to be handed over. */
+  get isEmpty(): boolean {
+    return this.#writer.length === 0 && this.#cut.length === 0;
+  }
+
+  get isHanded(): boolean {
+    return this.#handed.length > 0;
+  }
+
+  /** Throws when the answer cannot be written; then nothing is. */
+  answer(id: number, form: Form, answer: unknown): void {
+    const before = this.#writer.length;
+    try {
+      const start = this.#begin(id);
+      form.write(this.#writer, answer);
+      this.#writer.close(start);
+    } catch (error) {
+      this.#writer.rewind(before);
+      throw error;
+    }
+    this.#keepApart(before);
+    form.gives(answer, this.#turns);
+  }
+
+  /** @param status an encoded google.rpc.Status */
+  error(id: number, status: Uint8Array): void {
+    const before = this.#writer.length;
+    const start = this.#begin(id);
+    writeError(this.#writer, status);
+    this.#writer.close(start);
+    this.#keepApart(before);
+  }
+
+  cancelled(id: number, cancelled: boolean): void {
+    const start = this.#begin(id);
+    writeCancel(this.#writer, cancelled);
+    this.#writer.close(start);
+  }
+
+  notice(notice: Notice): void {
+    const before = this.#writer.length;
+    try {
+      writeNotice(this.#writer, notice);
+    } catch (error) {
+      this.#writer.rewind(before);
+      throw error;
+    }
+    this.#keepApart(before);
+  }
+
+  /** The next message for the transport; {@link taken} is to be told when it is out. */
+  next(): Message | undefined {
+    const message = this.#cut.shift() ?? (this.#writer.length > 0 ? this.#seal(this.#writer.length) : undefined);
+    if (message !== undefined) this.#handed.push(message);
+    return message;
+  }
+
+  /** The oldest message that was handed over is out. */
+  taken(): void {
+    this.#bytesBeyondWriter -= this.#handed.shift()?.bytes.length ?? 0;
+  }
+
+  /** Forgets what was not handed over. @returns the turns that were given in it */
+  discard(): readonly Turn[] {
+    const turns = [...this.#cut.flatMap((message) => message.turns), ...this.#turns];
+    for (const { bytes } of this.#cut) this.#bytesBeyondWriter -= bytes.length;
+    this.#cut.length = 0;
+    this.#turns = [];
+    this.#writer.take();
+    return turns;
+  }
+
+  /** Forgets everything. @returns the turns of which the client cannot know */
+  end(): readonly Turn[] {
+    const handed = this.#handed.flatMap((message) => message.turns);
+    this.#handed.length = 0;
+    const turns = [...handed, ...this.discard()];
+    this.#bytesBeyondWriter = 0;
+    return turns;
+  }
+
+  #begin(id: number): number {
+    const start = this.#writer.open(RESPONSE.replies);
+    this.#writer.number(1, id);
+    return start;
+  }
+
+  /** What was written last begins a message of its own when one message cannot hold it with the rest. */
+  #keepApart(before: number): void {
+    if (this.#writer.length <= MESSAGE_BYTES || before === 0) return;
+    const message = this.#seal(before);
+    this.#cut.push(message);
+  }
+
+  #seal(length: number): Message {
+    const message = { bytes: this.#writer.take(length), turns: this.#turns };
+    if (message.turns.length > 0) this.#turns = [];
+    this.#bytesBeyondWriter += length;
+    return message;
+  }
+}

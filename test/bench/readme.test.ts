@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { KeptRun } from '../../bench/latest.js';
+import { renderResults, withResults } from '../../bench/readme.js';
+import { ROWS } from '../../bench/registry.js';
+
+const root = new URL('../../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+
+const RUN: KeptRun = {
+  machine: '2 × processor',
+  date: '2026-11-20T12:21:06.538Z',
+  commit: 'abc',
+  rows: [
+    {
+      row: 'session',
+      what: 'pairs',
+      unit: 'pairs/s',
+      value: 150_000,
+      peer: 'Redis',
+      peer_value: 100_000,
+      ratio: 1.5,
+      better: 'higher',
+      enough: 1.2,
+      aim: 2.5,
+      spread: 0.126,
+    },
+    {
+      row: 'waiting',
+      what: 'bytes',
+      unit: 'bytes',
+      value: 1_501,
+      peer: null,
+      peer_value: null,
+      ratio: null,
+      better: 'lower',
+      enough: 1_500,
+      aim: 700,
+      spread: 0,
+    },
+    {
+      row: 'unary',
+      what: 'calls',
+      unit: 'calls/s',
+      value: null,
+      peer: 'missing: h2load (apt-get install nghttp2-client)',
+      peer_value: null,
+      ratio: null,
+      better: 'higher',
+      enough: 0.8,
+      aim: 0.95,
+      spread: null,
+    },
+  ],
+};
+
+test('the README shows the kept run, and nothing else', () => {
+  const page = read('README.md');
+  // Our own main.ts wrote it.
+  const kept: KeptRun = JSON.parse(read('bench/results/latest.json'));
+  assert.equal(page, withResults(page, kept));
+});
+
+test('the kept run has every row', () => {
+  const kept: KeptRun = JSON.parse(read('bench/results/latest.json'));
+  const missing = [...ROWS.keys()].filter((name) => !kept.rows.some(({ row }) => row.split(' ')[0] === name));
+  assert.deepEqual(missing, [], 'a run of some rows was kept: restore bench/results, or run all');
+});
+
+test('a row says what it reached; what was not measured, and what is missing, is said', () => {
+  const [, , , , ...rows] = renderResults(RUN).split('\n');
+  assert.deepEqual(rows, [
+    '| session | pairs | Redis | 150,000 pairs/s | 100,000 pairs/s | 1.5 | ≥ 1.2 | ≥ 2.5 | enough | 13 % |',
+    '| waiting | bytes | – | 1,500 bytes | – | – | ≤ 1,500 | ≤ 700 | **short** | 0 % |',
+    '| unary | calls | missing: h2load (apt-get install nghttp2-client) | – | – | – | ≥ 0.8 | ≥ 0.95 | not measured | – |',
+  ]);
+});
+
+test('the machine, the day, the commit and the method stand above', () => {
+  const [head = ''] = renderResults(RUN).split('\n');
+  assert.match(head, /^Measured on 2 × processor; 2026-11-20, commit `abc`\. Each row runs in a process of its own/);
+});
+
+test('the results go between their marks and leave the rest of the page; a page without a place is refused', () => {
+  const page = 'before\n<!-- results of npm run bench: begin -->\nold\n<!-- results of npm run bench: end -->\nafter\n';
+  const written = withResults(page, RUN);
+  assert.match(written, /^before\n<!--/);
+  assert.match(written, /-->\nafter\n$/);
+  assert.doesNotMatch(written, /old/);
+  assert.equal(withResults(written, RUN), written);
+  assert.throws(() => withResults('no place', RUN), /the page has no/);
+});

@@ -1,0 +1,125 @@
+/** A program of Node as a process of its own, which says what it does in JSON, a line at a time. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+
+const ENDS_WITH_PARENT = new URL('./ends-with-parent.js', import.meta.url).href;
+/** Its own settings only: not those of the machine that runs the tests. */
+const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+/** For what should have been said long before. */
+const LONGEST_WAIT_MS = 120_000;
+
+export type Said = Readonly<Record<string, unknown>>;
+
+export interface Cleanup {
+  after(task: () => Promise<void> | void): void;
+}
+
+export interface NodeProcessOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly args?: readonly string[];
+  /** Modules that are loaded before the program. */
+  readonly preload?: readonly string[];
+  /** What it says, as it comes. */
+  readonly listen?: (said: Said) => void;
+}
+
+export class NodeProcess {
+  readonly said: Said[] = [];
+  /** What it said that is no JSON object, on either output: for people, and for those who look for an error. */
+  readonly words: string[] = [];
+  /** Resolves with the exit code, or with the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+  readonly #child: ChildProcess;
+  readonly #wakers = new Set<() => void>();
+  readonly #listen: (said: Said) => void;
+  #isOver = false;
+
+  constructor(cleanup: Cleanup, script: URL, options: NodeProcessOptions = {}) {
+    const { env = {}, args = [], preload = [], listen = () => {} } = options;
+    const imports = [ENDS_WITH_PARENT, ...preload].flatMap((module) => ['--import', module]);
+    const child = spawn(process.execPath, [...imports, script.pathname, ...args], {
+      env: { ...ENVIRONMENT, ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    this.#child = child;
+    this.#listen = listen;
+    const lines = [child.stdout, child.stderr].map((output) => this.#read(output));
+    const exit = once(child, 'exit');
+    this.ended = Promise.all([exit, ...lines]).then(() => {
+      this.#isOver = true;
+      this.#wake();
+      return child.exitCode ?? child.signalCode ?? 0;
+    });
+    cleanup.after(async () => {
+      this.kill('SIGKILL');
+      await exit;
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  kill(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal);
+  }
+
+  /** The first thing it said, or says, that fits. Rejects when it ends without it. */
+  async says(fits: (said: Said) => boolean): Promise<Said> {
+    return this.whenSaid(() => this.said.find(fits));
+  }
+
+  /** Resolves when what is asked about all that it said has an answer. */
+  async whenSaid<T>(ask: () => T | undefined): Promise<T> {
+    const deadline = performance.now() + LONGEST_WAIT_MS;
+    for (;;) {
+      const answer = ask();
+      if (answer !== undefined) return answer;
+      if (this.#isOver) throw new Error(`ended without it; its words: ${this.words.join('\n')}`);
+      await this.#more(deadline - performance.now());
+    }
+  }
+
+  async #more(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve, reject) => {
+      this.#wakers.add(resolve);
+      const last = () => JSON.stringify(this.said.slice(-5));
+      timer = setTimeout(() => reject(new Error(`not said within two minutes; last: ${last()}`)), ms);
+    });
+    clearTimeout(timer);
+  }
+
+  #read(output: Readable | null): Promise<unknown> {
+    if (output === null) return Promise.resolve();
+    const lines = createInterface({ input: output });
+    lines.on('line', (line) => this.#take(line));
+    return once(lines, 'close');
+  }
+
+  #take(line: string): void {
+    const said = parsed(line);
+    if (said === undefined) this.words.push(line);
+    else {
+      this.said.push(said);
+      this.#listen(said);
+    }
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const resolve of this.#wakers) resolve();
+    this.#wakers.clear();
+  }
+}
+
+function parsed(line: string): Said | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
