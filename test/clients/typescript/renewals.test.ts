@@ -40,7 +40,7 @@ class Sidecar {
     await settled();
   }
 
-  async fail(..._: readonly unknown[]): Promise<void> {
+  async fail(): Promise<void> {
     this.#open.shift()?.reject(new Error('no connection'));
     await settled();
   }
@@ -252,12 +252,13 @@ describe('a turn that lives by its lease and whose answer comes after a wait', (
   });
 
   it('is as old as the call when nothing confirms it', async () => {
-    for (const end of ['fail', 'answer'] as const) {
+    const ENDS = [(one: Sidecar) => one.fail(), (one: Sidecar) => one.answer({ alive: false, cause: 'lease_expired' })];
+    for (const end of ENDS) {
       const { clock, sidecar, confirmations, answer, confirmed } = confirming();
       clock.advance(60_000);
       answer(TURN);
       await settled();
-      await sidecar[end]({ alive: false, cause: 'lease_expired' });
+      await end(sidecar);
       assert.equal(await confirmed, TURN);
       assert.equal(confirmations.since(TURN, 5), 5);
     }
