@@ -132,6 +132,25 @@ describe('a tied turn', () => {
     assert.equal(set.network.stream.call('nack').value.kind, NackKind.NACK_KIND_RELEASE);
   });
 
+  it('is settled on the next stream though nobody waits for it any more: the session would keep it for ever', async (t) => {
+    const set = stage(t);
+    const stream = await set.begin();
+    const held = set.client.hold(await given(set), set.clock.now());
+    const givenUp = refused(set.client.deQueue({ ...REF, token: 7 }, { timeout: 1_000 }));
+    await set.advance(1_000);
+    assert.equal((await givenUp).code, 'DEADLINE_EXCEEDED');
+    held.release();
+    stream.cut(unavailable());
+    await set.advance(FIRST_PAUSE);
+    const { stream: next } = set.network;
+    greet(next, [{ ...REF, token: 7n }]);
+    await set.turn();
+    next.reply([next.call('dequeue').id, dequeued()]);
+    next.messages.length = 0;
+    await set.advance(60_000);
+    assert.deepEqual([next.messages.length, set.clock.pending], [0, 0]);
+  });
+
   it('follows the ttl that the sidecar says', async (t) => {
     const set = stage(t);
     void set.client.awaitItem({ queue: 'q', itemId: 'i' }).catch(() => {});

@@ -248,13 +248,13 @@ export class Session {
     this.#arm();
   }
 
-  /** What belonged to the stream alone, and calls that nobody waits for. */
+  /** What belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept for ever without them. */
   #forgetStream(): void {
     this.#proving = false;
     this.#outbox.clear();
     this.#turns.detached();
     for (const command of this.#open.all()) {
-      if (command instanceof WorkerCommand && !command.abandoned) command.unsent();
+      if (command instanceof WorkerCommand && (!command.abandoned || this.#turns.isEndedBy(command))) command.unsent();
       else this.#open.remove(command);
     }
   }
@@ -303,6 +303,7 @@ export class Session {
       this.#askOwn(new OwnCommand({ $case: 'cancel', value: { id: command.id, leave: command.leave } }));
       return;
     }
+    if (this.#turns.isEndedBy(command)) return;
     this.#open.remove(command);
     this.#done(command);
   }

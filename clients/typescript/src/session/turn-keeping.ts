@@ -65,6 +65,12 @@ export class TurnKeeping implements Books {
     if (given !== undefined) this.#drop(given);
   }
 
+  /** It settles a turn that lives as long as the session: should it not come through, nobody else would end it. */
+  isEndedBy(command: WorkerCommand): boolean {
+    const settles = command.settles();
+    return settles !== undefined && this.#turns.find(settles.queue, settles.token)?.tied === true;
+  }
+
   lost({ queue, token }: { readonly queue: string; readonly token: Token }, error: KeyturnError): void {
     const given = this.#turns.find(queue, token);
     if (given !== undefined) this.lose(given, error instanceof TurnLostError ? error.cause : 'unknown');
