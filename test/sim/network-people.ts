@@ -75,7 +75,7 @@ export class Person {
   }
 
   #lease(): number | undefined {
-    return this.chance.in100(Number(process.env['LEASED'] ?? 25)) ? this.chance.of(...LEASES) : undefined;
+    return this.chance.in100(25) ? this.chance.of(...LEASES) : undefined;
   }
 
   async #call(): Promise<void> {

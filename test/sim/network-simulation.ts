@@ -36,9 +36,9 @@ const BUSY_MS = 40_000;
 /** Longer than everything that may still be going on when people stop. */
 const QUIET_MS = 150_000;
 /** What is told of a world in which something was wrong: what was said last before, and a little of what came after it. */
-const TAIL = Number(process.env['KEYTURN_TAIL'] ?? 80);
+const TAIL = 80;
 const AFTERWARDS = 10;
-const TTLS = [2_000, 4_000, 6_000] as const;
+const TTLS = [1_000, 2_000, 4_000, 6_000] as const;
 /**
  * How wrong clocks of clients may go, and how late timers may be. A holder is told a tenth of its turn's life (at most 2 s)
  * before the end, by its own clock: so clocks may differ by a little less than a tenth in speed.
