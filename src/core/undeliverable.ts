@@ -20,30 +20,41 @@ export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: n
   }
 }
 
-const TAKEN_BACK: SettledBy = Object.freeze({
+/** As if the one who did not learn of it had given it back: then that call is a repeated one, and harmless. */
+const ABANDONED: SettledBy = Object.freeze({
   ended: 'settled',
   call: 'dequeue',
   abandoned: true,
   answer: { promoted: false, waiting: 0 },
+});
+const RELEASED: SettledBy = Object.freeze({
+  ended: 'settled',
+  call: 'nack',
+  kind: 'release',
+  answer: { retryAt: undefined, deadLettered: 0 },
 });
 
 function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
   const { cargo } = turn;
   // Nobody knows of it: nobody is told.
   disown(state, turn);
-  endTurn(state, turn, 'release', TAKEN_BACK, now);
+  endTurn(state, turn, 'release', cargo.kind === 'items' ? RELEASED : ABANDONED, now);
   if (cargo.kind === 'items') {
-    if (cargo.done) for (const item of cargo.items) revive(state, item);
-    putBack(state, lane, cargo.items);
+    putBack(state, lane, cargo.done ? cargo.items.filter((item) => revive(state, item, now)) : cargo.items);
   }
   resolve(state, lane, now);
 }
 
-/** at_most_once: it was called done because it was handed out, and it was not. */
-function revive(state: CoreState, item: Item): void {
+/**
+ * at_most_once: it was called done because it was handed out, and it was not.
+ * @returns false: that it was done is forgotten by now, and so it stays; its id may be another item's
+ */
+function revive(state: CoreState, item: Item, now: number): boolean {
   const { queue, key } = item.lane;
+  if (queue.finished.get(item.id, now)?.state !== 'done') return false;
   queue.finished.delete(item.id);
   if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
   queue.items.set(item.id, item);
   state.payloadBytes += weightOfItem(item);
+  return true;
 }

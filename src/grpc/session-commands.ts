@@ -186,8 +186,9 @@ export class Commands {
     while (reader.pos < reader.len) {
       const tag = reader.uint32();
       if (tag === COMMANDS) {
+        const command = wire.Command.decode(reader, reader.uint32());
         this.index += 1;
-        return wire.Command.decode(reader, reader.uint32());
+        return command;
       }
       // A field of another version.
       reader.skip(tag & WIRE_TYPE, tag >>> 3);

@@ -24,13 +24,13 @@ const RESET_BURST = 20_000;
 const RESETS_PER_SECOND = 2_000;
 
 export function createServer(limits: Limits, observe: Observe): Server {
-  const server = new Server(options(limits, observe));
+  const server = new Server(serverOptions(limits, observe));
   adjustHttp2(server);
   return server;
 }
 
 // channelz stays on: without it forceShutdown() closes nothing, and it costs nothing that can be measured.
-function options(limits: Limits, observe: Observe): ServerOptions {
+export function serverOptions(limits: Limits, observe: Observe): ServerOptions {
   return {
     'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,

@@ -85,10 +85,10 @@ export interface Serving {
 }
 
 /** A sidecar with these settings (YAML). */
-export async function serve(cleanup: Cleanup, settings = ''): Promise<Serving> {
+export async function serve(cleanup: Cleanup, settings = '', listen = '127.0.0.1:0'): Promise<Serving> {
   const folder = await temporaryFolder(cleanup);
   const config = await put(folder, 'keyturn.yaml', settings);
-  const args = [MAIN, 'serve', '--config', config, '--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
+  const args = [MAIN, 'serve', '--config', config, '--listen', listen, '--http-listen', '127.0.0.1:0'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], env: withoutOwnVariables() });
   cleanup.after(() => stop(child));
   const address = await listening(child.stderr);

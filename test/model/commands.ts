@@ -25,8 +25,30 @@ export interface AcquirePart {
   readonly deliverable: boolean;
 }
 
+/** Places for streams: in each there is one, or none. */
+export const SLOTS = [0, 1] as const;
+export type Slot = (typeof SLOTS)[number];
+
+/** How long turns outlive each session: never the same, so that no two end in one moment. */
+export const SESSIONS = { x: 1_217, y: 6_421 } as const;
+export type SessionName = keyof typeof SESSIONS;
+
+/** On which stream a call comes; where there is none, and where it is unset: on none. */
+interface OnStream {
+  readonly on: Slot | undefined;
+}
+
 /** `turn` and `call` count back from the newest that was seen. */
-export type Command =
+export type Command = (CallCommand & OnStream) | StreamCommand | PeopleCommand;
+
+export type StreamCommand =
+  | { readonly type: 'open'; readonly slot: Slot }
+  | { readonly type: 'hello'; readonly slot: Slot; readonly session: SessionName }
+  /** `unsent`: the last answer with turns was written and not sent. */
+  | { readonly type: 'break'; readonly slot: Slot; readonly unsent: boolean };
+
+/** Calls of workers. */
+export type CallCommand =
   | {
       readonly type: 'enQueue';
       readonly queue: QueueName;
@@ -70,7 +92,9 @@ export type Command =
   /** Acks a turn that no command settled before. */
   | { readonly type: 'settleOnce'; readonly turn: number; readonly result: string }
   | { readonly type: 'renew'; readonly turns: readonly number[]; readonly lease: number | undefined }
-  | { readonly type: 'await'; readonly queue: QueueName; readonly id: string; readonly wait: number }
+  | { readonly type: 'await'; readonly queue: QueueName; readonly id: string; readonly wait: number };
+
+export type PeopleCommand =
   | { readonly type: 'cancel'; readonly call: number; readonly leave: boolean }
   | { readonly type: 'again'; readonly call: number }
   | { readonly type: 'evict' | 'resumeKey'; readonly queue: QueueName; readonly key: string }
@@ -140,10 +164,13 @@ function queuesOf(ofTicket: string | undefined, both: boolean, one: QueueName): 
 }
 
 const turn = oneOf(0, 0, 0, 0, 1, 1, 2, 3, 5, 8);
+const slot = oneOf<Slot>(...SLOTS);
+const on = oneOf<Slot | undefined>(undefined, ...SLOTS, ...SLOTS);
 
 const commands = {
   enQueue: fc.record({
     type: fc.constant('enQueue' as const),
+    on,
     queue,
     key,
     consumer,
@@ -155,12 +182,14 @@ const commands = {
   }),
   deQueue: fc.record({
     type: fc.constant('deQueue' as const),
+    on,
     turn,
     abandoned: fc.boolean(),
     result: oneOf('', 'r1', 'r2'),
   }),
   leave: fc.record({
     type: fc.constant('leave' as const),
+    on,
     queue,
     key,
     ticket: oneOf('t0', 't1'),
@@ -168,16 +197,23 @@ const commands = {
   }),
   submit: fc.record({
     type: fc.constant('submit' as const),
+    on,
     queue,
     items: fc.array(item, { minLength: 1, maxLength: 5, size: 'max' }),
     waitForRoom: oneOf(0, 0, 2_003),
   }),
-  acquire: acquirePart.map((part) => ({ type: 'acquire' as const, ...part, key: undefined })),
+  acquire: fc
+    .tuple(acquirePart, on)
+    .map(([part, its]) => ({ type: 'acquire' as const, on: its, ...part, key: undefined })),
   acquireKey: fc
-    .tuple(acquirePart, queue, key)
-    .map(([part, one, its]) => ({ type: 'acquire' as const, ...part, queues: [one], key: its })),
+    .tuple(acquirePart, on, queue, key)
+    .map(([part, stream, one, its]) => ({ type: 'acquire' as const, on: stream, ...part, queues: [one], key: its })),
+  open: fc.record({ type: fc.constant('open' as const), slot }),
+  hello: fc.record({ type: fc.constant('hello' as const), slot, session: oneOf<SessionName>('x', 'y') }),
+  break: fc.record({ type: fc.constant('break' as const), slot, unsent: oneOf(false, false, true) }),
   ack: fc.record({
     type: fc.constant('ack' as const),
+    on,
     turn,
     result: oneOf('', 'r1', 'r2'),
     followUps: fc.oneof(
@@ -186,9 +222,10 @@ const commands = {
     ),
     next: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: acquirePart }),
   }),
-  settleOnce: fc.record({ type: fc.constant('settleOnce' as const), turn, result: oneOf('', 'r1') }),
+  settleOnce: fc.record({ type: fc.constant('settleOnce' as const), on, turn, result: oneOf('', 'r1') }),
   nack: fc.record({
     type: fc.constant('nack' as const),
+    on,
     turn,
     kind: oneOf<NackKind>('retry', 'retry', 'release', 'dead_letter'),
     delay: oneOf(undefined, undefined, 0, 419),
@@ -196,10 +233,11 @@ const commands = {
   }),
   renew: fc.record({
     type: fc.constant('renew' as const),
+    on,
     turns: fc.array(turn, { minLength: 1, maxLength: 3, size: 'max' }),
     lease,
   }),
-  await: fc.record({ type: fc.constant('await' as const), queue, id: oneOf(...IDS), wait }),
+  await: fc.record({ type: fc.constant('await' as const), on, queue, id: oneOf(...IDS), wait }),
   cancel: fc.record({ type: fc.constant('cancel' as const), call: fc.nat(4), leave: fc.boolean() }),
   again: fc.record({ type: fc.constant('again' as const), call: fc.nat(6) }),
   evict: fc.record({ type: fc.constant('evict' as const), queue, key }),

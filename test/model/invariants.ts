@@ -62,11 +62,17 @@ export class Invariants {
       const mayVanish = FINISHED.includes(before) || this.#hasShortMemory(queue);
       assert.ok(state !== 'unknown' || mayVanish, `I6: ${id} was ${before} and is lost`);
       assert.ok(
-        before !== 'done' || FINISHED.includes(state) || this.#hasShortMemory(queue),
+        before !== 'done' || FINISHED.includes(state) || this.#hasShortMemory(queue) || this.#mayRevive(queue),
         `I6: ${id} is done twice`,
       );
       this.#states.set(`${queue}/${id}`, state);
     }
+  }
+
+  /** What was done because it was handed out is not, when it turns out later that the answer was lost (S13). */
+  #mayRevive(queue: string): boolean {
+    const atMostOnce = this.scenario.policies[queue as QueueName].delivery === 'at_most_once'; // as below
+    return atMostOnce && this.scenario.commands.some((command) => command.type === 'break' && command.unsent);
   }
 
   /** Items may finish, be forgotten and come anew between two looks. */

@@ -3,33 +3,33 @@ import assert from 'node:assert/strict';
 import type { Coordinator, CoordinatorSettings, Limits, TurnRef } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { policy, settings } from '../support/builders.js';
-import type { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
 import { Ledger } from '../support/ledger.js';
-import { type Calls, observed } from '../support/observed.js';
 import { type Command, QUEUES, type QueueName, type Scenario } from './commands.js';
 import { modelPeople, type People, realPeople, type Seen } from './people.js';
 import { Reference } from './reference.js';
 import { assertSame, type Said } from './same.js';
 import { apply, type Side } from './sending.js';
+import { Streams } from './streams.js';
+import { turnsIn } from './turns-in.js';
 
 export type MakeCoordinator = (settings: CoordinatorSettings, clock: Clock) => Coordinator;
 
-function side(name: string, clock: FakeClock, calls: Calls, people: People): Side {
-  return { name, clock, calls, people, made: [], turns: [], settled: new Set(), tokens: new Map() };
+function side(name: string, clock: FakeClock, streams: Streams, people: People): Side {
+  return { name, clock, streams, people, made: [], turns: [], settled: new Set(), tokens: new Map() };
 }
 
 export function realSide(make: MakeCoordinator, scenario: Scenario, limits: Partial<Limits> = {}): Side {
   const clock = new FakeClock();
   const coordinator = make(settingsOf(scenario, limits), clock);
   const ledger = new Ledger((queue) => policy(scenario.policies[queue as QueueName])); // those are its queues
-  return side('coordinator', clock, observed(coordinator, ledger, clock), realPeople(coordinator, ledger));
+  return side('coordinator', clock, new Streams(coordinator, clock, ledger), realPeople(coordinator, ledger));
 }
 
 export function modelSide(scenario: Scenario): Side {
   const clock = new FakeClock();
   const reference = new Reference(settingsOf(scenario, {}), clock);
-  return side('reference', clock, reference, modelPeople(reference));
+  return side('reference', clock, new Streams(reference, clock, undefined), modelPeople(reference));
 }
 
 function settingsOf({ policies, startupHold }: Scenario, limits: Partial<Limits>): CoordinatorSettings {
@@ -47,6 +47,8 @@ export interface PairOptions {
 /** Two that must not be told apart by anybody outside. */
 export class Pair {
   #comparedTurns = 0;
+  /** By stream. */
+  readonly #comparedNotices: number[] = [];
 
   constructor(
     readonly real: Side,
@@ -62,6 +64,7 @@ export class Pair {
     const [real, model] = [await this.#apply(this.real, command), await this.#apply(this.model, command)];
     assertSame(real, model, `what ${command.type} told the person`);
     this.#compareCalls();
+    this.#compareNotices();
     for (const queue of QUEUES) {
       const [seen, expected] = [await this.real.people.see(queue), await this.model.people.see(queue)];
       assertSame(said(seen, this.real), said(expected, this.model), `queue ${queue}`);
@@ -72,6 +75,7 @@ export class Pair {
 
   async #apply(one: Side, command: Command): Promise<Said> {
     const value = await apply(one, command);
+    one.streams.tidy();
     one.clock.turn();
     return said(value, one);
   }
@@ -87,6 +91,16 @@ export class Pair {
       const [mine, theirs] = [turnsIn(real.call.outcome), turnsIn(model.call.outcome)];
       this.real.turns.push(...mine);
       this.model.turns.push(...theirs);
+    }
+  }
+
+  #compareNotices(): void {
+    const expected = this.model.streams.notices(this.#comparedNotices);
+    for (const [index, told] of this.real.streams.notices(this.#comparedNotices).entries()) {
+      const one = expected[index] ?? [];
+      if (told.length === 0 && one.length === 0) continue;
+      this.#comparedNotices[index] = (this.#comparedNotices[index] ?? 0) + told.length;
+      assertSame(said(told, this.real), said(one, this.model), `notices of stream ${index}`);
     }
   }
 
@@ -107,15 +121,4 @@ function said(value: unknown, { tokens }: Side): Said {
 function order(turns: readonly TurnRef[], queue: string): number[] {
   const tokens = turns.flatMap((turn) => (turn.queue === queue ? [turn.token] : []));
   return tokens.map((token) => tokens.filter((other) => other < token).length);
-}
-
-function turnsIn(outcome: Call<unknown>['outcome']): TurnRef[] {
-  const found: TurnRef[] = [];
-  const visit = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
-    if ('token' in value && 'queue' in value && 'key' in value) found.push(value as TurnRef); // its three fields
-    for (const part of Object.values(value)) visit(part);
-  };
-  visit(outcome);
-  return found;
 }

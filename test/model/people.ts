@@ -1,9 +1,16 @@
 /** What people do and see, in one form for the coordinator and for the reference. */
 import assert from 'node:assert/strict';
-import type { AwaitAnswer, Coordinator, ItemState, KeyExplanation, QueueView, Result } from '../../src/coordinator.js';
+import type {
+  AwaitAnswer,
+  Calls,
+  Coordinator,
+  ItemState,
+  KeyExplanation,
+  QueueView,
+  Result,
+} from '../../src/coordinator.js';
 import { Call } from '../support/call.js';
 import type { Ledger } from '../support/ledger.js';
-import type { Calls } from '../support/observed.js';
 import { IDS, KEYS } from './commands.js';
 import type { Explained, Reference } from './reference.js';
 
@@ -86,6 +93,7 @@ function explained({ state, holder, line, deadLetters }: KeyExplanation): Explai
       renewals: holder.renewals,
       items: holder.items,
       heldForTicket: holder.heldForTicket,
+      session: holder.session,
     },
     line: line.map(({ kind, id, attempts }) => ({ kind, id, attempts })),
     deadLetters,

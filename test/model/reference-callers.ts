@@ -9,8 +9,9 @@ import type {
   Reply,
   Waiting,
 } from '../../src/coordinator.js';
+import { movesTo } from './reference-sessions.js';
 import { refusedAsLost } from './reference-settling.js';
-import type { CallerCall, CallerEntry, Lane, LiveTurn } from './reference-state.js';
+import type { CallerCall, CallerEntry, Lane, LiveTurn, ModelStream } from './reference-state.js';
 import { nameOf, turnView } from './reference-state.js';
 import type { World } from './reference-world.js';
 
@@ -23,7 +24,12 @@ interface Asked {
   readonly call: CallerCall;
 }
 
-export function enQueue(world: World, request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
+export function enQueue(
+  world: World,
+  request: EnQueueRequest,
+  reply: Reply<EnQueueAnswer>,
+  stream: ModelStream | undefined,
+): Waiting {
   const lane = world.lane(world.queue(request.queue), request.key);
   const { ticket } = request;
   const asked: Asked = {
@@ -31,6 +37,7 @@ export function enQueue(world: World, request: EnQueueRequest, reply: Reply<EnQu
     wait: request.wait ?? lane.queue.policy.wait,
     call: {
       form: 'enqueue',
+      stream,
       accept: (turn) => reply.answer({ decision: 'accept', turn, ticket }),
       block: (ahead, retryAfter) => reply.answer({ decision: 'block', ahead, retryAfter, ticket }),
       decline: (reason, survivorId, retryAfter, result) =>
@@ -46,6 +53,7 @@ export function acquireKey(
   world: World,
   request: AcquireRequest & { readonly key: string },
   reply: Reply<AcquireAnswer>,
+  stream: ModelStream | undefined,
 ): Waiting {
   const lane = world.lane(world.queue(request.queues[0] ?? ''), request.key);
   const asked: Asked = {
@@ -53,6 +61,7 @@ export function acquireKey(
     idempotencyKey: undefined,
     call: {
       form: 'acquire',
+      stream,
       accept: (turn) => reply.answer({ deliveries: [{ turn, items: [] }] }),
       block: () => reply.answer({ deliveries: [] }),
       // Only a place that EnQueue took can be superseded; the call that waits in it now has no word for that.
@@ -89,7 +98,10 @@ function repeatAccept(world: World, lane: Lane, turn: LiveTurn, asked: Asked): H
   if (turn.heldForTicket !== undefined) {
     turn.consumerId = asked.consumerId;
     turn.lease = asked.lease ?? turn.lease;
-    world.handOver(lane, turn);
+    world.handOver(lane, turn, asked.call.stream, asked.lease);
+  } else {
+    turn.repeated = true;
+    movesTo(world, lane, turn, asked.call.stream, asked.lease);
   }
   world.told([{ lane, turn }], asked.call.accept(turnView(lane, turn, world.wall)));
   return ANSWERED;
@@ -224,12 +236,17 @@ function goneAway(world: World, lane: Lane, entry: CallerEntry, call: CallerCall
   else absent(world, lane, entry);
 }
 
-export function deQueue(world: World, request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
+export function deQueue(
+  world: World,
+  request: DeQueueRequest,
+  reply: Reply<DeQueueAnswer>,
+  by: ModelStream | undefined,
+): void {
   world.step(() => {
     const queue = world.queue(request.queue);
     const { holder } = request;
-    if ('ticket' in holder) byTicket(world, world.lane(queue, request.key), holder.ticket, request, reply);
-    else byToken(world, world.laneOfToken(queue, request.key, holder.token), holder.token, request, reply);
+    if ('ticket' in holder) byTicket(world, world.lane(queue, request.key), holder.ticket, request, reply, by);
+    else byToken(world, world.laneOfToken(queue, request.key, holder.token), holder.token, request, reply, by);
   });
 }
 
@@ -239,17 +256,24 @@ function byToken(
   token: number,
   request: DeQueueRequest,
   reply: Reply<DeQueueAnswer>,
+  by: ModelStream | undefined,
 ): void {
   const turn = lane?.turn;
   if (lane === undefined || turn?.token !== token) {
     refusedAsLost(lane, token, 'dequeue', `${request.abandoned}`, request, reply);
   } else if (turn.items.length > 0) reply.refuse({ kind: 'use_ack', queue: request.queue, key: request.key });
-  else endCaller(world, lane, request, reply);
+  else endCaller(world, lane, request, reply, by);
 }
 
-function endCaller(world: World, lane: Lane, request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
+function endCaller(
+  world: World,
+  lane: Lane,
+  request: DeQueueRequest,
+  reply: Reply<DeQueueAnswer>,
+  by: ModelStream | undefined,
+): void {
   if (!request.abandoned) world.remember(lane, lane.turn?.caller?.idempotencyKey, request.result);
-  world.endTurn(lane, { cause: 'settled', call: 'dequeue', manner: `${request.abandoned}` });
+  world.endTurn(lane, { cause: 'settled', call: 'dequeue', manner: `${request.abandoned}`, by });
   world.changed(lane);
   const settlement = lane.settlements.at(-1);
   const waited = lane.line.length;
@@ -267,9 +291,10 @@ function byTicket(
   ticket: string,
   request: DeQueueRequest,
   reply: Reply<DeQueueAnswer>,
+  by: ModelStream | undefined,
 ): void {
   if (lane.turn?.caller?.ticket === ticket) {
-    endCaller(world, lane, request, reply);
+    endCaller(world, lane, request, reply, by);
     return;
   }
   const place = lane.line.find((entry) => entry.kind === 'caller' && entry.ticket === ticket);

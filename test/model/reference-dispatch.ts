@@ -1,25 +1,38 @@
 /** The dumb reference: Acquire. */
 import type { AcquireAnswer, AcquireRequest, Reply, Waiting } from '../../src/coordinator.js';
 import { acquireKey } from './reference-callers.js';
-import type { Lane, LiveTurn, WaitingAcquire } from './reference-state.js';
+import { movesTo } from './reference-sessions.js';
+import type { Lane, LiveTurn, ModelStream, WaitingAcquire } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 /** Runs inside a step of the world. */
-export function acquire(world: World, request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
+export function acquire(
+  world: World,
+  request: AcquireRequest,
+  reply: Reply<AcquireAnswer>,
+  stream: ModelStream | undefined,
+): Waiting {
   const { key } = request;
-  return key === undefined ? dispatch(world, request, reply) : acquireKey(world, { ...request, key }, reply);
+  if (key === undefined) return dispatch(world, request, reply, stream);
+  return acquireKey(world, { ...request, key }, reply, stream);
 }
 
-function dispatch(world: World, request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
+function dispatch(
+  world: World,
+  request: AcquireRequest,
+  reply: Reply<AcquireAnswer>,
+  stream: ModelStream | undefined,
+): Waiting {
   for (const name of request.queues) world.queue(name);
   const live = liveTurnsOf(world, request);
   if (live.length > 0) {
-    repeatDeliveries(world, live, request.lease, reply);
+    repeatDeliveries(world, live, request.lease, stream, reply);
     return undefined;
   }
   replaceOlder(world, request);
   const acquire: WaitingAcquire = {
     request,
+    stream,
     basket: [],
     passedBy: new Set(),
     answer: (deliveries) => reply.answer({ deliveries }),
@@ -59,12 +72,17 @@ function repeatDeliveries(
   world: World,
   live: readonly { lane: Lane; turn: LiveTurn }[],
   lease: number | undefined,
+  stream: ModelStream | undefined,
   reply: Reply<AcquireAnswer>,
 ): void {
-  const held = live.filter(({ turn }) => turn.heldForTicket !== undefined);
-  for (const { lane, turn } of held) {
-    turn.lease = lease ?? turn.lease;
-    world.handOver(lane, turn);
+  for (const { lane, turn } of live) {
+    if (turn.heldForTicket === undefined) {
+      turn.repeated = true;
+      movesTo(world, lane, turn, stream, lease);
+    } else {
+      turn.lease = lease ?? turn.lease;
+      world.handOver(lane, turn, stream, lease);
+    }
   }
   world.told(live, reply.answer({ deliveries: live.map(({ lane, turn }) => world.delivery(lane, turn)) }));
 }

@@ -2,6 +2,7 @@
 import type {
   AckAnswer,
   AckRequest,
+  AcquireAnswer,
   NackAnswer,
   NackRequest,
   Refusal,
@@ -15,7 +16,7 @@ import type {
 } from '../../src/coordinator.js';
 import { acquire } from './reference-dispatch.js';
 import { checkBatch, submitAll } from './reference-items.js';
-import type { Lane, LiveTurn, SettlingCall } from './reference-state.js';
+import type { Lane, LiveTurn, ModelStream, SettlingCall } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 /** S18: the same call in the same manner gets the answer it got; anything else lost its turn. */
@@ -36,15 +37,21 @@ export function refusedAsLost<T>(
   reply.refuse({ kind: 'turn_lost', queue, key, cause: ended?.cause ?? 'unknown' });
 }
 
-export function ack(world: World, request: AckRequest, reply: Reply<AckAnswer>): Waiting {
+export function ack(world: World, request: AckRequest, reply: Reply<AckAnswer>, by: ModelStream | undefined): Waiting {
   return world.step(() => {
     const lane = world.laneOfToken(world.queue(request.queue), request.key, request.token);
-    if (lane?.turn?.token === request.token) return settleDone(world, lane, request, reply);
-    return repeatAck(world, lane, request, reply);
+    if (lane?.turn?.token === request.token) return settleDone(world, lane, request, reply, by);
+    return repeatAck(world, lane, request, reply, by);
   });
 }
 
-function repeatAck(world: World, lane: Lane | undefined, request: AckRequest, reply: Reply<AckAnswer>): Waiting {
+function repeatAck(
+  world: World,
+  lane: Lane | undefined,
+  request: AckRequest,
+  reply: Reply<AckAnswer>,
+  stream: ModelStream | undefined,
+): Waiting {
   const ended = lane?.settlements.find((one) => one.token === request.token);
   const followUps = ended?.answer as readonly SubmitResult[] | undefined; // what settleDone stored
   const forgotten = ended !== lane?.settlements.at(-1) && (followUps?.length ?? 0) > 0;
@@ -53,10 +60,16 @@ function repeatAck(world: World, lane: Lane | undefined, request: AckRequest, re
     reply.refuse({ kind: 'turn_lost', queue, key, cause: ended?.cause ?? 'unknown' });
     return undefined;
   }
-  return goOn(world, followUps, request, reply);
+  return goOn(world, followUps, request, reply, stream);
 }
 
-function settleDone(world: World, lane: Lane, request: AckRequest, reply: Reply<AckAnswer>): Waiting {
+function settleDone(
+  world: World,
+  lane: Lane,
+  request: AckRequest,
+  reply: Reply<AckAnswer>,
+  by: ModelStream | undefined,
+): Waiting {
   const refusal = checkBatch(world, byQueue(request), 'follow_ups');
   if (refusal !== undefined) {
     reply.refuse(refusal);
@@ -64,7 +77,7 @@ function settleDone(world: World, lane: Lane, request: AckRequest, reply: Reply<
   }
   world.remember(lane, lane.turn?.caller?.idempotencyKey, request.result);
   for (const item of lane.turn?.items ?? []) world.finishWith(lane, item, request.result);
-  world.endTurn(lane, { cause: 'settled', call: 'ack' });
+  world.endTurn(lane, { cause: 'settled', call: 'ack', by });
   world.changed(lane);
   const settlement = lane.settlements.at(-1);
   // The lane's own line goes before a follow-up to the same key.
@@ -72,7 +85,7 @@ function settleDone(world: World, lane: Lane, request: AckRequest, reply: Reply<
   const followUps = request.followUps.flatMap(({ queue, item }) => submitAll(world, world.queue(queue), [item]));
   if (settlement !== undefined) settlement.answer = followUps;
   world.settle();
-  return goOn(world, followUps, request, reply);
+  return goOn(world, followUps, request, reply, by);
 }
 
 function byQueue(request: AckRequest): Map<string, AckRequest['followUps'][number]['item'][]> {
@@ -81,19 +94,26 @@ function byQueue(request: AckRequest): Map<string, AckRequest['followUps'][numbe
   return batches;
 }
 
-function goOn(world: World, followUps: readonly SubmitResult[], request: AckRequest, reply: Reply<AckAnswer>): Waiting {
+function goOn(
+  world: World,
+  followUps: readonly SubmitResult[],
+  request: AckRequest,
+  reply: Reply<AckAnswer>,
+  stream: ModelStream | undefined,
+): Waiting {
   if (request.next === undefined) {
     reply.answer({ followUps, next: undefined });
     return undefined;
   }
-  return acquire(world, request.next, {
+  const next: Reply<AcquireAnswer> = {
     answer: (next) => reply.answer({ followUps, next }),
     // The Ack was accepted: what becomes of `next` does not refuse it any more (S19).
     refuse: () => reply.answer({ followUps, next: { deliveries: [] } }),
-  });
+  };
+  return acquire(world, request.next, next, stream);
 }
 
-export function nack(world: World, request: NackRequest, reply: Reply<NackAnswer>): void {
+export function nack(world: World, request: NackRequest, reply: Reply<NackAnswer>, by: ModelStream | undefined): void {
   world.step(() => {
     const lane = world.laneOfToken(world.queue(request.queue), request.key, request.token);
     if (lane?.turn?.token !== request.token) {
@@ -105,7 +125,7 @@ export function nack(world: World, request: NackRequest, reply: Reply<NackAnswer
       reply.refuse(refusal);
       return;
     }
-    const answer = giveBack(world, lane, request);
+    const answer = giveBack(world, lane, request, by);
     const settlement = lane.settlements.at(-1);
     if (settlement !== undefined) settlement.answer = answer;
     world.settle();
@@ -127,9 +147,9 @@ function finishFirst(world: World, lane: Lane, done: number): void {
   }
 }
 
-function giveBack(world: World, lane: Lane, request: NackRequest): NackAnswer {
+function giveBack(world: World, lane: Lane, request: NackRequest, by: ModelStream | undefined): NackAnswer {
   finishFirst(world, lane, request.done);
-  const how = { cause: 'settled', call: 'nack', manner: request.kind } as const;
+  const how = { cause: 'settled', call: 'nack', manner: request.kind, by } as const;
   if (request.kind === 'release') {
     world.release(lane, how);
     return { retryAt: undefined, deadLettered: 0 };
@@ -151,7 +171,9 @@ function renewOne(world: World, { queue, key, token }: TurnRef, lease: number | 
   if (lane === undefined || turn?.token !== token) {
     return { alive: false, cause: lane?.settlements.find((one) => one.token === token)?.cause ?? 'unknown' };
   }
-  turn.renewals += 1;
-  world.extend(lane, turn, lease ?? turn.lease);
+  if (turn.heldForTicket === undefined) {
+    turn.renewals += 1;
+    if (turn.session === undefined) world.extend(lane, turn, lease ?? turn.lease);
+  }
   return { alive: true, leaseExpiresAt: world.wall(turn.until) };
 }

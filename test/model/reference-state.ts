@@ -11,6 +11,7 @@ import type {
   Policy,
   Reason,
   Refusal,
+  SessionListener,
   Turn,
 } from '../../src/coordinator.js';
 
@@ -39,9 +40,25 @@ export interface ItemRecord {
   diedAt: number;
 }
 
+export interface ModelStream {
+  readonly listener: SessionListener;
+  open: boolean;
+  session: ModelSession | undefined;
+}
+
+export interface ModelSession {
+  readonly id: string;
+  ttl: number;
+  stream: ModelStream | undefined;
+  /** Unset: it has a stream. */
+  brokenAt: number | undefined;
+}
+
 /** The two forms in which a caller waits: EnQueue, and Acquire with a key. */
 export interface CallerCall {
   readonly form: 'enqueue' | 'acquire';
+  /** On which it came. */
+  readonly stream: ModelStream | undefined;
   accept(turn: Turn): boolean;
   block(ahead: number, retryAfter: number | undefined): void;
   decline(
@@ -86,6 +103,18 @@ export interface LiveTurn {
   heldForTicket: string | undefined;
   /** An answer that told of it arrived. */
   known: boolean;
+  /** It was told once more, by its ticket, to one who has it already. */
+  repeated: boolean;
+  /** Who has it: the session it is tied to, and the stream it was given on. */
+  session: ModelSession | undefined;
+  stream: ModelStream | undefined;
+  /** In which order turns were tied. */
+  tiedAt: number | undefined;
+  leaseNotice: Timer | undefined;
+  holdNotice: Timer | undefined;
+  toldOfHold: boolean;
+  /** When its end was told last. */
+  toldAt: number | undefined;
   renewals: number;
   timer: Timer | undefined;
 }
@@ -142,6 +171,7 @@ export interface ModelQueue {
 
 export interface WaitingAcquire {
   readonly request: AcquireRequest;
+  readonly stream: ModelStream | undefined;
   readonly basket: { readonly lane: Lane; readonly turn: LiveTurn; readonly delivery: Delivery }[];
   /** Queues of which a caller got a turn since the first one of the basket. */
   readonly passedBy: Set<ModelQueue>;

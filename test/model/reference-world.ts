@@ -4,6 +4,7 @@
  */
 import type { Bytes, CoordinatorSettings, DeliveredItem, LossCause, Refusal } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
+import { leaves, takes, tellLost, warn } from './reference-sessions.js';
 import {
   type CallerEntry,
   delayedUntil,
@@ -13,6 +14,8 @@ import {
   type Lane,
   type LiveTurn,
   type ModelQueue,
+  type ModelSession,
+  type ModelStream,
   nameOf,
   type SettlingCall,
   stateOf,
@@ -31,6 +34,8 @@ export interface HowItEnded {
   readonly call?: SettlingCall;
   readonly manner?: string;
   readonly answer?: unknown;
+  /** The stream whose call it was. */
+  readonly by?: ModelStream | undefined;
 }
 
 export class World {
@@ -38,6 +43,7 @@ export class World {
   acquires: WaitingAcquire[] = [];
   awaits: WaitingAwait[] = [];
   submits: WaitingSubmit[] = [];
+  sessions: ModelSession[] = [];
   serial = 0;
   #timers: Timer[] = [];
   readonly #undelivered: (() => void)[] = [];
@@ -326,6 +332,14 @@ export class World {
       holdUntil: Number.POSITIVE_INFINITY,
       heldForTicket: undefined,
       known: false,
+      repeated: false,
+      session: undefined,
+      stream: undefined,
+      tiedAt: undefined,
+      leaseNotice: undefined,
+      holdNotice: undefined,
+      toldOfHold: false,
+      toldAt: undefined,
       renewals: 0,
       timer: undefined,
     };
@@ -338,8 +352,9 @@ export class World {
     return turn;
   }
 
-  /** Its life begins: lease and `max_hold` run from here. */
-  handOver(lane: Lane, turn: LiveTurn): void {
+  /** Its life begins: lease and `max_hold` run from here. The lease is that which its call said. */
+  handOver(lane: Lane, turn: LiveTurn, stream: ModelStream | undefined, lease: number | undefined): void {
+    takes(this, turn, stream, lease);
     turn.heldForTicket = undefined;
     turn.startedAt = this.#now;
     turn.holdUntil = this.#now + (lane.queue.policy.maxHold ?? Number.POSITIVE_INFINITY);
@@ -347,19 +362,23 @@ export class World {
   }
 
   extend(lane: Lane, turn: LiveTurn, lease: number): void {
-    this.#liveUntil(lane, turn, Math.min(this.#now + lease, turn.holdUntil));
+    const end = turn.session === undefined ? this.#now + lease : sessionEnd(turn.session);
+    this.liveUntil(lane, turn, Math.min(end, turn.holdUntil));
+    warn(this, lane, turn, lease);
   }
 
   /** S12, S13: kept for the ticket of one who is not there. */
   hold(lane: Lane, turn: LiveTurn, until = this.#now + lane.queue.policy.ticketTtl): void {
+    leaves(this, turn);
+    turn.known = false;
     turn.heldForTicket = turn.caller?.ticket ?? turn.dispatchTicket;
-    this.#liveUntil(lane, turn, until);
+    this.liveUntil(lane, turn, until);
   }
 
-  #liveUntil(lane: Lane, turn: LiveTurn, until: number): void {
+  liveUntil(lane: Lane, turn: LiveTurn, until: number): void {
     this.cancel(turn.timer);
     turn.until = until;
-    turn.timer = this.timer(until, () => this.#expire(lane, turn));
+    turn.timer = until === Number.POSITIVE_INFINITY ? undefined : this.timer(until, () => this.#expire(lane, turn));
   }
 
   #startCaller(lane: Lane, entry: CallerEntry): void {
@@ -380,7 +399,7 @@ export class World {
   }
 
   #giveToCaller(lane: Lane, turn: LiveTurn, entry: CallerEntry): void {
-    this.handOver(lane, turn);
+    this.handOver(lane, turn, entry.call?.stream, entry.lease);
     this.told([{ lane, turn }], entry.call?.accept(turnView(lane, turn, this.wall)) !== false);
   }
 
@@ -389,27 +408,29 @@ export class World {
     for (const { turn } of turns) turn.known ||= arrived;
     if (arrived) return;
     this.#undelivered.push(() => {
-      for (const { lane, turn } of turns) this.#takeBack(lane, turn);
+      for (const { lane, turn } of turns) if (!turn.known) this.takeBack(lane, turn);
     });
   }
 
-  /** S13. The turn may have ended meanwhile, or its holder may have it from another answer. */
-  #takeBack(lane: Lane, turn: LiveTurn): void {
-    if (lane.turn !== turn || turn.known) return;
+  /** S13. The turn may have ended meanwhile. Nobody knows of it, so nobody is told. */
+  takeBack(lane: Lane, turn: LiveTurn): void {
+    if (lane.turn !== turn) return;
+    leaves(this, turn);
     if ((turn.caller?.ticket ?? turn.dispatchTicket) !== undefined) this.hold(lane, turn);
     else
       this.#giveBack(
         lane,
-        this.endTurn(lane, { cause: 'settled' }).items.map((item) => this.#revive(lane, item)),
+        this.endTurn(lane, givenBack(turn)).items.filter((item) => this.#revive(lane, item)),
       );
   }
 
-  /** at_most_once: it was done because it was handed out, and it was not. */
-  #revive(lane: Lane, item: ItemRecord): ItemRecord {
+  /** at_most_once: it was done because it was handed out, and it was not. Once that is forgotten, it stays done. */
+  #revive(lane: Lane, item: ItemRecord): boolean {
+    if (item.forgetAt !== undefined && item.forgetAt <= this.#now) return false;
     const { done } = lane.queue;
     lane.queue.done = done.filter((one) => one.key !== lane.key || one.idempotencyKey !== item.content.idempotencyKey);
     item.forgetAt = undefined;
-    return item;
+    return true;
   }
 
   #startItems(lane: Lane): void {
@@ -430,7 +451,7 @@ export class World {
       consumerId: request.consumerId,
       lease: request.lease ?? lane.queue.policy.lease,
     });
-    this.handOver(lane, turn);
+    this.handOver(lane, turn, acquire.stream, request.lease);
     acquire.basket.push({ lane, turn, delivery: this.delivery(lane, turn) });
     this.changed(lane);
   }
@@ -508,7 +529,9 @@ export class World {
     const { turn } = lane;
     if (turn === undefined) throw new Error('no turn to end');
     this.cancel(turn.timer);
+    tellLost(this, lane, turn, how.cause, how.by);
     lane.turn = undefined;
+    leaves(this, turn);
     lane.settlements.push({
       token: turn.token,
       ticket: turn.caller?.ticket,
@@ -689,4 +712,15 @@ export class World {
         : waitingPerKey === 'unlimited' || counted.length < waitingPerKey;
     return room ? { full: false } : { full: true, victim: counted.at(-1) };
   }
+}
+
+/** Whoever did not learn of a turn may give it back nevertheless. */
+function givenBack({ items }: LiveTurn): HowItEnded {
+  if (items.length === 0)
+    return { cause: 'settled', call: 'dequeue', manner: 'true', answer: { promoted: false, waiting: 0 } };
+  return { cause: 'settled', call: 'nack', manner: 'release', answer: { retryAt: undefined, deadLettered: 0 } };
+}
+
+function sessionEnd({ brokenAt, ttl }: ModelSession): number {
+  return brokenAt === undefined ? Number.POSITIVE_INFINITY : brokenAt + ttl;
 }

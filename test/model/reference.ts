@@ -3,40 +3,69 @@ import type {
   AcquireAnswer,
   AcquireRequest,
   AwaitAnswer,
+  Calls,
   Coordinator,
   CoordinatorSettings,
   ItemChoice,
   KeyExplanation,
   Reply,
+  Result,
+  Session,
+  SessionListener,
   Waiting,
 } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { deQueue, enQueue } from './reference-callers.js';
 import { acquire } from './reference-dispatch.js';
 import { awaitItem, stateOfItem, submit } from './reference-items.js';
+import { streamCalls } from './reference-sessions.js';
 import { ack, nack, renew } from './reference-settling.js';
-import { type Entry, type ItemRecord, type Lane, nameOf, stateOf } from './reference-state.js';
+import {
+  type Entry,
+  type ItemRecord,
+  type Lane,
+  type ModelQueue,
+  type ModelStream,
+  nameOf,
+  stateOf,
+} from './reference-state.js';
 import { World } from './reference-world.js';
 
-type Worked = Pick<Coordinator, 'enQueue' | 'deQueue' | 'submit' | 'acquire' | 'ack' | 'nack' | 'renew' | 'awaitItem'>;
-
-export class Reference implements Worked {
+export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
   readonly #world: World;
 
   constructor(settings: CoordinatorSettings, clock: Clock) {
     this.#world = new World(settings, clock);
   }
 
-  enQueue: Coordinator['enQueue'] = (request, reply) => enQueue(this.#world, request, reply);
-  deQueue: Coordinator['deQueue'] = (request, reply) => deQueue(this.#world, request, reply);
-  submit: Coordinator['submit'] = (request, reply) => submit(this.#world, request, reply);
-  ack: Coordinator['ack'] = (request, reply) => ack(this.#world, request, reply);
-  nack: Coordinator['nack'] = (request, reply) => nack(this.#world, request, reply);
-  renew: Coordinator['renew'] = (request, reply) => renew(this.#world, request, reply);
-  awaitItem: Coordinator['awaitItem'] = (request, reply) => awaitItem(this.#world, request, reply);
+  enQueue: Calls['enQueue'] = (request, reply) => enQueue(this.#world, request, reply, undefined);
+  deQueue: Calls['deQueue'] = (request, reply) => deQueue(this.#world, request, reply, undefined);
+  submit: Calls['submit'] = (request, reply) => submit(this.#world, request, reply);
+  acquire: Calls['acquire'] = (request, reply) => this.#acquire(request, reply, undefined);
+  ack: Calls['ack'] = (request, reply) => ack(this.#world, request, reply, undefined);
+  nack: Calls['nack'] = (request, reply) => nack(this.#world, request, reply, undefined);
+  renew: Calls['renew'] = (request, reply) => renew(this.#world, request, reply);
+  awaitItem: Calls['awaitItem'] = (request, reply) => awaitItem(this.#world, request, reply);
 
-  acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
-    return this.#world.step(() => acquire(this.#world, request, reply));
+  openSession(listener: SessionListener): Result<Session> {
+    const stream: ModelStream = { listener, open: true, session: undefined };
+    const { submit, renew, awaitItem } = this;
+    const value: Session = {
+      enQueue: (request, reply) => enQueue(this.#world, request, reply, stream),
+      deQueue: (request, reply) => deQueue(this.#world, request, reply, stream),
+      submit,
+      acquire: (request, reply) => this.#acquire(request, reply, stream),
+      ack: (request, reply) => ack(this.#world, request, reply, stream),
+      nack: (request, reply) => nack(this.#world, request, reply, stream),
+      renew,
+      awaitItem,
+      ...streamCalls(this.#world, stream),
+    };
+    return { ok: true, value };
+  }
+
+  #acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>, stream: ModelStream | undefined): Waiting {
+    return this.#world.step(() => acquire(this.#world, request, reply, stream));
   }
 
   // ---- what people do
@@ -87,14 +116,21 @@ export class Reference implements Worked {
     return this.#world.step(() => {
       const queue = this.#world.queue(choice.queue);
       const chosen = this.#takeDeadLetters(choice);
-      for (const lane of waiting ? queue.lanes : []) {
-        const gone = lane.line.filter((entry): entry is ItemRecord => entry.kind === 'item' && fits(entry, choice));
-        for (const item of gone) this.#world.remove(lane, item);
-        chosen.push(...gone);
+      for (const { lane, item } of waiting ? this.#waitingItems(queue, choice) : []) {
+        this.#world.remove(lane, item);
+        chosen.push(item);
       }
       for (const item of chosen) this.#world.finish(queue, item, 'discarded', undefined);
       return chosen.length;
     });
+  }
+
+  /** In the order of their submission. */
+  #waitingItems(queue: ModelQueue, choice: ItemChoice): { lane: Lane; item: ItemRecord }[] {
+    const found = queue.lanes.flatMap((lane) =>
+      lane.line.flatMap((item) => (item.kind === 'item' && fits(item, choice) ? [{ lane, item }] : [])),
+    );
+    return found.sort((one, other) => one.item.serial - other.item.serial);
   }
 
   #takeDeadLetters(choice: ItemChoice): ItemRecord[] {
@@ -107,15 +143,12 @@ export class Reference implements Worked {
   /** Before what waits, in their order; keys become ready in that order too. */
   #putFirst(name: string, items: readonly ItemRecord[]): void {
     const queue = this.#world.queue(name);
-    for (const key of new Set(items.map((item) => item.content.key))) {
-      const ofKey = items.filter((item) => item.content.key === key);
-      // Each keyless item is a lane of its own.
-      for (const group of key === '' ? ofKey.map((item) => [item]) : [ofKey]) {
-        const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
-        for (const item of group) Object.assign(item, { state: 'waiting', attempts: 0, notBefore: 0, cameBack: true });
-        lane.line.unshift(...group);
-        this.#world.changed(lane);
-      }
+    for (const group of inLanes(items)) {
+      const key = group[0]?.content.key ?? '';
+      const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
+      for (const item of group) Object.assign(item, { state: 'waiting', attempts: 0, notBefore: 0, cameBack: true });
+      lane.line.unshift(...group);
+      this.#world.changed(lane);
     }
   }
 
@@ -138,6 +171,10 @@ export class Reference implements Worked {
         renewals: turn.renewals,
         items: turn.items.length,
         heldForTicket: turn.heldForTicket,
+        session: turn.session && {
+          id: turn.session.id,
+          brokenSince: turn.session.brokenAt === undefined ? undefined : this.#world.wall(turn.session.brokenAt),
+        },
       },
       line: lane.line.map(lineView),
       deadLetters: lane.queue.dead.filter((item) => item.content.key === key).length,
@@ -179,4 +216,16 @@ function lineView(entry: Entry): Explained['line'][number] {
 
 function fits(item: ItemRecord, { key, itemIds }: ItemChoice): boolean {
   return (key === undefined || item.content.key === key) && (itemIds.length === 0 || itemIds.includes(item.id));
+}
+
+/** By key, in the order of the first of each; a keyless item is a lane of its own. */
+function inLanes(items: readonly ItemRecord[]): ItemRecord[][] {
+  const lanes: ItemRecord[][] = [];
+  for (const item of items) {
+    const { key } = item.content;
+    const lane = key === '' ? undefined : lanes.find((one) => one[0]?.content.key === key);
+    if (lane === undefined) lanes.push([item]);
+    else lane.push(item);
+  }
+  return lanes;
 }

@@ -1,17 +1,18 @@
 /** Turns the commands of a scenario into calls, on one side. Tokens differ between sides, so each finds its own. */
-import type { TurnRef } from '../../src/coordinator.js';
+import type { Calls, HelloAnswer, TurnRef } from '../../src/coordinator.js';
 import { acquireRequest, bytes, enQueueRequest, newItem } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import type { FakeClock } from '../support/fake-clock.js';
-import type { Calls } from '../support/observed.js';
-import type { AcquirePart, Command, ItemPart } from './commands.js';
+import type { AcquirePart, CallCommand, Command, ItemPart, SessionName, Slot } from './commands.js';
 import type { People } from './people.js';
 import type { Tokens } from './same.js';
+import type { Streams } from './streams.js';
 
 /** A call that was made on one side, and how to make it again. */
 export interface Made {
   readonly call: Call<unknown>;
-  readonly send: (side: Side, call: Call<unknown>) => void;
+  readonly on: Slot | undefined;
+  readonly send: (calls: Calls, call: Call<unknown>) => void;
   /** The queues of a dispatch. */
   readonly asksFor: readonly string[];
   compared: boolean;
@@ -20,7 +21,7 @@ export interface Made {
 export interface Side {
   readonly name: string;
   readonly clock: FakeClock;
-  readonly calls: Calls;
+  readonly streams: Streams;
   readonly people: People;
   readonly made: Made[];
   readonly turns: TurnRef[];
@@ -51,27 +52,16 @@ export async function apply(one: Side, command: Command): Promise<unknown> {
       return cancel(one, command.call, command.leave);
     case 'again':
       return again(one, command.call);
+    case 'open':
+      return one.streams.open(command.slot);
+    case 'hello':
+      return sendHello(one, command.slot, command.session);
+    case 'break':
+      return one.streams.break(command.slot, command.unsent);
     default:
       return make(one, command);
   }
 }
-
-type CallCommand = Exclude<
-  Command,
-  {
-    readonly type:
-      | 'advance'
-      | 'evict'
-      | 'resumeKey'
-      | 'pause'
-      | 'resume'
-      | 'maxInFlight'
-      | 'redrive'
-      | 'discard'
-      | 'cancel'
-      | 'again';
-  }
->;
 
 function cancel(one: Side, back: number, leave: boolean): void {
   const open = one.made.filter(({ call }) => call.open);
@@ -80,19 +70,27 @@ function cancel(one: Side, back: number, leave: boolean): void {
 
 function again(one: Side, back: number): void {
   const before = one.made.at(-1 - back);
-  if (before !== undefined) sendCall(one, before.send, before.asksFor, true);
+  if (before !== undefined) sendCall(one, before, true);
 }
 
-function sendCall(one: Side, send: Made['send'], asksFor: Made['asksFor'], deliverable: boolean): void {
+function sendCall(one: Side, { on, send, asksFor }: Pick<Made, 'on' | 'send' | 'asksFor'>, deliverable: boolean): void {
   const call = new Call<unknown>(deliverable);
-  one.made.push({ call, send, asksFor, compared: false });
-  send(one, call);
+  one.made.push({ call, on, send, asksFor, compared: false });
+  const { calls, made } = one.streams.on(on);
+  made.push(call);
+  send(calls, call);
 }
 
-function make(one: Side, command: CallCommand): void {
+function sendHello(one: Side, slot: Slot, session: SessionName): unknown {
+  const call = new Call<HelloAnswer>();
+  one.streams.hello(slot, session, call);
+  return call.outcome;
+}
+
+function make(one: Side, command: CallCommand & Pick<Made, 'on'>): void {
   const deliverable = 'deliverable' in command ? command.deliverable : true;
   const send = sender(one, command);
-  if (send !== undefined) sendCall(one, send, asksFor(command), deliverable);
+  if (send !== undefined) sendCall(one, { on: command.on, send, asksFor: asksFor(command) }, deliverable);
 }
 
 function asksFor(command: CallCommand): readonly string[] {
@@ -113,26 +111,26 @@ function sender(one: Side, command: CallCommand): Made['send'] | undefined {
   switch (command.type) {
     case 'enQueue': {
       const { consumer: consumerId, ...rest } = command;
-      return ({ calls }, call) => void call.waits(calls.enQueue(enQueueRequest({ ...rest, consumerId }), call));
+      return (calls, call) => void call.waits(calls.enQueue(enQueueRequest({ ...rest, consumerId }), call));
     }
     case 'leave': {
       const { queue, key, ticket, abandoned } = command;
       const request = { queue, key, holder: { ticket }, abandoned, result: undefined };
-      return ({ calls }, call) => calls.deQueue(request, call);
+      return (calls, call) => calls.deQueue(request, call);
     }
     case 'submit': {
       const { queue, waitForRoom } = command;
       const items = command.items.map(itemOf);
-      return ({ calls }, call) => void call.waits(calls.submit({ queue, items, waitForRoom }, call));
+      return (calls, call) => void call.waits(calls.submit({ queue, items, waitForRoom }, call));
     }
     case 'acquire':
-      return ({ calls }, call) => void call.waits(calls.acquire(acquireOf(command), call));
+      return (calls, call) => void call.waits(calls.acquire(acquireOf(command), call));
     case 'await':
-      return ({ calls }, call) =>
+      return (calls, call) =>
         void call.waits(calls.awaitItem({ queue: command.queue, itemId: command.id, wait: command.wait }, call));
     case 'renew': {
       const turns = command.turns.flatMap((back) => turnAt(one, back) ?? []);
-      return turns.length === 0 ? undefined : ({ calls }, call) => calls.renew({ turns, lease: command.lease }, call);
+      return turns.length === 0 ? undefined : (calls, call) => calls.renew({ turns, lease: command.lease }, call);
     }
     default:
       return settler(one, command);
@@ -141,28 +139,28 @@ function sender(one: Side, command: CallCommand): Made['send'] | undefined {
 
 function settler(
   one: Side,
-  command: Extract<Command, { readonly type: 'deQueue' | 'ack' | 'nack' | 'settleOnce' }>,
+  command: Extract<CallCommand, { readonly type: 'deQueue' | 'ack' | 'nack' | 'settleOnce' }>,
 ): Made['send'] | undefined {
   const turn = command.type === 'settleOnce' ? unsettled(one, command.turn) : turnAt(one, command.turn);
   if (turn === undefined) return undefined;
   const { queue, key, token } = turn;
   if (command.type === 'nack') {
     const { kind, delay, done } = command;
-    return ({ calls }, call) => calls.nack({ queue, key, token, kind, delay, error: 'failed', done }, call);
+    return (calls, call) => calls.nack({ queue, key, token, kind, delay, error: 'failed', done }, call);
   }
   const result = command.result === '' ? undefined : bytes(command.result);
   if (command.type === 'deQueue') {
     const request = { queue, key, holder: { token }, abandoned: command.abandoned, result };
-    return ({ calls }, call) => calls.deQueue(request, call);
+    return (calls, call) => calls.deQueue(request, call);
   }
   if (command.type === 'settleOnce') {
     one.settled.add(token);
-    return ({ calls }, call) =>
+    return (calls, call) =>
       void call.waits(calls.ack({ queue, key, token, result, followUps: [], next: undefined }, call));
   }
   const followUps = command.followUps.map((one) => ({ queue: one.queue, item: itemOf(one.item) }));
   const next = command.next && acquireOf(command.next);
-  return ({ calls }, call) => void call.waits(calls.ack({ queue, key, token, result, followUps, next }, call));
+  return (calls, call) => void call.waits(calls.ack({ queue, key, token, result, followUps, next }, call));
 }
 
 function itemOf({ key, id, idempotencyKey, delay }: ItemPart) {

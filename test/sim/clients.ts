@@ -2,6 +2,7 @@
 import type {
   AcquireAnswer,
   AcquireRequest,
+  Calls,
   Delivery,
   NackKind,
   NewItem,
@@ -17,7 +18,7 @@ import {
   newItem,
 } from '../support/builders.js';
 import type { FakeClock } from '../support/fake-clock.js';
-import type { Calls } from '../support/observed.js';
+import { type Line, Link } from './links.js';
 import type { Caller, Network, Received, Send } from './network.js';
 import type { Chance } from './random.js';
 
@@ -25,7 +26,9 @@ export interface Surroundings {
   readonly clock: FakeClock;
   readonly chance: Chance;
   readonly network: Network;
+  /** Those of clients that make unary calls. */
   readonly calls: Calls;
+  readonly line: Line;
   readonly keys: readonly string[];
   /** True: begin nothing new, bring to an end what was begun. */
   stopping: boolean;
@@ -33,13 +36,21 @@ export interface Surroundings {
 
 abstract class Client implements Caller {
   alive = true;
+  /** Some work over a session, the others make unary calls. */
+  readonly link: Link | undefined;
   protected made = 0;
 
   constructor(
     readonly name: string,
     protected readonly queue: string,
     protected readonly around: Surroundings,
-  ) {}
+  ) {
+    this.link = around.chance.in100(50) ? new Link(`${name}@${around.clock.now()}`, around.line) : undefined;
+  }
+
+  protected get calls(): Calls {
+    return this.link?.calls ?? this.around.calls;
+  }
 
   start(): void {
     this.later(1_000, () => this.goOn());
@@ -48,7 +59,8 @@ abstract class Client implements Caller {
   protected abstract begin(): void;
 
   protected goOn(): void {
-    if (!this.around.stopping) this.later(800, () => this.begin());
+    if (this.around.stopping) this.link?.end();
+    else this.later(800, () => this.begin());
   }
 
   protected later(most: number, task: () => void): void {
@@ -84,6 +96,7 @@ abstract class Client implements Caller {
     const { chance } = this.around;
     if (!this.around.stopping && chance.in100(2)) {
       this.alive = false;
+      this.link?.end();
       return;
     }
     const slow = chance.in100(10);
@@ -98,7 +111,7 @@ abstract class Client implements Caller {
         this,
         `renew ${turn.token}`,
         1_000,
-        (reply) => void this.around.calls.renew(request, reply),
+        (reply) => void this.calls.renew(request, reply),
         () => undefined,
       ),
     );
@@ -131,7 +144,7 @@ export class EnQueuer extends Client {
       this,
       send ?? `enqueue ${key}`,
       4_000,
-      (reply) => this.around.calls.enQueue(request, reply),
+      (reply) => this.calls.enQueue(request, reply),
       hear,
     );
   }
@@ -141,7 +154,7 @@ export class EnQueuer extends Client {
     this.persist(
       `leave ${ticket}`,
       1_000,
-      (reply) => void this.around.calls.deQueue(request, reply),
+      (reply) => void this.calls.deQueue(request, reply),
       () => this.goOn(),
     );
   }
@@ -151,7 +164,7 @@ export class EnQueuer extends Client {
     this.persist(
       `dequeue ${token}`,
       1_000,
-      (reply) => void this.around.calls.deQueue(request, reply),
+      (reply) => void this.calls.deQueue(request, reply),
       () => this.goOn(),
     );
   }
@@ -164,7 +177,7 @@ export class Producer extends Client {
     const request = { queue: this.queue, items, waitForRoom: this.around.chance.of(0, 1_000) };
     const ids = items.map(({ itemId }) => itemId).join();
     const next = () => this.goOn();
-    this.persist(`submit ${ids}`, 3_000, (reply) => this.around.calls.submit(request, reply), next, next);
+    this.persist(`submit ${ids}`, 3_000, (reply) => this.calls.submit(request, reply), next, next);
   }
 
   protected item(): NewItem {
@@ -182,7 +195,7 @@ export class Worker extends Producer {
     const request = this.next();
     const what = `acquire ${request.ticket ?? ''}`;
     const hear = ({ deliveries }: AcquireAnswer) => this.take(deliveries);
-    this.persist(what, 6_000, (reply) => this.around.calls.acquire(request, reply), hear);
+    this.persist(what, 6_000, (reply) => this.calls.acquire(request, reply), hear);
   }
 
   /** With a ticket always: an answer that was lost comes back with the same call. */
@@ -228,13 +241,13 @@ export class Worker extends Producer {
     const request = ackRequest({ queue, key, token, followUps, next });
     const hear = (answer: { readonly next: AcquireAnswer | undefined }) =>
       answer.next === undefined ? go() : this.take(answer.next.deliveries);
-    this.persist(`ack ${token}`, 6_000, (reply) => this.around.calls.ack(request, reply), hear, go);
+    this.persist(`ack ${token}`, 6_000, (reply) => this.calls.ack(request, reply), hear, go);
   }
 
   private nack({ turn, items }: Delivery, kind: NackKind, go: () => void): void {
     const done = items.length > 1 && this.around.chance.in100(20) ? 1 : 0;
     const { queue, key, token } = turn;
     const request = nackRequest({ queue, key, token, kind, done });
-    this.persist(`nack ${token}`, 1_000, (reply) => void this.around.calls.nack(request, reply), go, go);
+    this.persist(`nack ${token}`, 1_000, (reply) => void this.calls.nack(request, reply), go, go);
   }
 }

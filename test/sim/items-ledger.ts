@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
-import type { AckAnswer, AcquireAnswer, Coordinator, Delivery, NackAnswer, Reply } from '../../src/coordinator.js';
-import type { Calls } from '../support/observed.js';
+import type {
+  AckAnswer,
+  AcquireAnswer,
+  Calls,
+  Coordinator,
+  Delivery,
+  NackAnswer,
+  Reply,
+} from '../../src/coordinator.js';
 
 interface Fate {
   accepted: boolean;

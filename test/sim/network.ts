@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Pending, Refusal, Reply, Waiting } from '../../src/coordinator.js';
 import type { FakeClock } from '../support/fake-clock.js';
+import type { Link } from './links.js';
 import type { Chance } from './random.js';
 
 export type Received<T> = { readonly answer: T } | { readonly refusal: Refusal } | 'timeout';
@@ -13,6 +14,8 @@ export interface Caller {
   readonly name: string;
   /** False: the client has vanished. */
   readonly alive: boolean;
+  /** Unset: it makes unary calls. */
+  readonly link: Link | undefined;
 }
 
 export class Network {
@@ -38,12 +41,16 @@ export class Network {
     const once = (received: Received<T>) => {
       if (heard || !who.alive) return;
       heard = true;
+      who.link?.heard(received);
       hear(received);
     };
     const cancels: (() => void)[] = [];
     const copies = !this.reliable && this.chance.in100(3) ? 2 : 1;
     for (let copy = 0; copy < copies; copy++) {
-      this.#travel(() => cancels.push(this.#arrive(who, what, send, once)));
+      // What is sent while there is no connection is lost.
+      this.#travel(() => {
+        if (who.link === undefined || who.link.current !== undefined) cancels.push(this.#arrive(who, what, send, once));
+      });
     }
     this.clock.after(patience, () => {
       // A broken connection is seen by the coordinator, or it is not.
@@ -56,6 +63,8 @@ export class Network {
   #arrive<T>(who: Caller, what: string, send: Send<T>, once: (received: Received<T>) => void): () => void {
     const number = ++this.#calls;
     let done = false;
+    const stream = who.link?.current;
+    const isLost = () => who.link?.current !== stream;
     const settle = (received: Exclude<Received<T>, 'timeout'>, word: string): boolean => {
       assert.ok(!done, `I7: call ${number} of ${who.name} is answered twice`);
       done = true;
@@ -63,8 +72,10 @@ export class Network {
       this.answered += 1;
       this.log(`${number} ${word} ${JSON.stringify(received)}`);
       // That nobody is there any more is known at once, or not at all.
-      if (!who.alive && this.chance.in100(50)) return false;
-      this.#travel(() => once(received));
+      if (isLost() || (!who.alive && this.chance.in100(50))) return false;
+      this.#travel(() => {
+        if (!isLost()) once(received);
+      });
       return true;
     };
     this.open += 1;
@@ -73,13 +84,15 @@ export class Network {
       answer: (value) => settle({ answer: value }, 'answer'),
       refuse: (refusal) => void settle({ refusal }, 'refusal'),
     });
-    return () => {
+    const cancel = () => {
       if (done || pending === undefined) return;
       done = true;
       this.open -= 1;
       this.log(`${number} cancel`);
       pending.cancel();
     };
+    who.link?.opened(cancel);
+    return cancel;
   }
 
   #travel(arrive: () => void): void {

@@ -28,10 +28,10 @@ async function simulate(seed: number): Promise<Outcome> {
 describe('simulation', () => {
   it(`${SEEDS.length} seeds: one live turn per key, tokens grow, order, one answer per call, every item ends once`, async () => {
     for (const seed of SEEDS) {
-      const { calls, items, finished, turns } = await simulate(seed);
+      const { calls, items, finished, turns, takenBack } = await simulate(seed);
       assert.ok(
-        calls > 100 && items > 10 && finished > 10 && turns > 50,
-        `seed ${seed} does something: ${calls} ${items} ${finished} ${turns}`,
+        calls > 100 && items > 10 && finished > 10 && turns > 50 && takenBack > 0,
+        `seed ${seed} does something: ${calls} ${items} ${finished} ${turns} ${takenBack}`,
       );
     }
   });

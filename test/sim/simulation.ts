@@ -29,6 +29,8 @@ export interface Outcome {
   readonly items: number;
   readonly finished: number;
   readonly turns: number;
+  /** Turns that sessions took back. */
+  readonly takenBack: number;
 }
 
 const QUEUES = ['calls', 'jobs', 'mixed'] as const;
@@ -45,6 +47,7 @@ export class Simulation {
   readonly #ledger: Ledger;
   readonly #coordinator: Coordinator;
   readonly #around: Surroundings;
+  #takenBack = 0;
 
   constructor(make: MakeCoordinator, seed: number) {
     this.#chance = new Chance(seed);
@@ -57,6 +60,17 @@ export class Simulation {
       chance: this.#chance,
       network: this.#network,
       calls: observed(this.#items.watch(this.#coordinator), this.#ledger, this.#clock),
+      line: {
+        clock: this.#clock,
+        chance: this.#chance,
+        coordinator: this.#coordinator,
+        ledger: this.#ledger,
+        items: this.#items,
+        log: (line) => this.#say(line),
+        tookBack: (turns) => {
+          this.#takenBack += turns;
+        },
+      },
       keys: ['a', 'b', 'c', 'd', 'e'].slice(0, this.#chance.int(1, 5)),
       stopping: false,
     };
@@ -73,7 +87,14 @@ export class Simulation {
     this.#coordinator.close();
     const { answered: calls } = this.#network;
     const { accepted, finished } = this.#items;
-    return { hash: this.#hash.digest('hex'), calls, items: accepted.length, finished, turns: this.#ledger.turns };
+    return {
+      hash: this.#hash.digest('hex'),
+      calls,
+      items: accepted.length,
+      finished,
+      turns: this.#ledger.turns,
+      takenBack: this.#takenBack,
+    };
   }
 
   #say(line: string): void {
@@ -192,7 +213,8 @@ export class Simulation {
   async #checkEnd(): Promise<void> {
     assert.equal(this.#network.open, 0, 'I7: every call was answered');
     for (const view of await this.#coordinator.admin.listQueues()) this.#checkEmpty(view);
-    assert.equal(this.#coordinator.stats().parkedCalls, 0);
+    const { parkedCalls, sessions } = this.#coordinator.stats();
+    assert.deepEqual([parkedCalls, sessions], [0, 0]);
     for (const name of this.#items.accepted) {
       const [queue = '', id = ''] = name.split('/');
       const call = new Call<AwaitAnswer>();

@@ -4,11 +4,16 @@ import type { Delivery, Policy, Turn, TurnRef } from '../../src/coordinator.js';
 interface Known {
   readonly turn: Turn;
   readonly since: number;
-  /** By its lease, its renewals and `max_hold`, on the clock of the test: wall clocks step. */
+  /** By its lease, its renewals, its session and `max_hold`, on the clock of the test: wall clocks step. */
   until: number;
+  /** The session it is tied to. */
+  session: string | undefined;
   /** Why it may be over before that. */
   endedBy: Claim | undefined;
 }
+
+/** Some session, or none. No session has such a name. */
+const NOBODY_KNOWS = '';
 
 /** Something that was asked for and ends a turn, if it is granted. */
 interface Claim {
@@ -38,21 +43,71 @@ export class Ledger {
     return this.#turns.size;
   }
 
-  /** A turn was handed over, or told again. @returns whether it is new */
-  granted(turn: Turn, now: number): boolean {
+  /** A turn was handed over, or told again; tied to a session, if it was. @returns whether it is new */
+  granted(turn: Turn, now: number, session?: string): boolean {
     const known = this.#turns.get(turn.token);
     if (known !== undefined) {
       assert.deepEqual([known.turn.queue, known.turn.key], [turn.queue, turn.key], 'a token belongs to one key');
+      this.#moved(known, now, session);
       return false;
     }
     const lane = name(turn);
     const before = turn.key === '' ? undefined : this.#newest.get(lane);
     if (before !== undefined) this.#follows(before, turn, now);
-    const fresh: Known = { turn, since: now, until: now, endedBy: undefined };
+    const fresh: Known = { turn, since: now, until: now, session, endedBy: undefined };
     this.#turns.set(turn.token, fresh);
     this.#newest.set(lane, fresh);
-    this.renewed(turn, now, undefined);
+    if (session === undefined) this.renewed(turn, now, undefined);
+    else this.#liveUntil(fresh, Number.POSITIVE_INFINITY);
     return true;
+  }
+
+  /** Told once more: it is theirs who asked last. */
+  #moved(known: Known, now: number, session: string | undefined): void {
+    if (session === undefined && known.session === NOBODY_KNOWS) return;
+    const wasTied = known.session !== undefined;
+    known.session = session;
+    if (session !== undefined) this.#liveUntil(known, Number.POSITIVE_INFINITY);
+    else if (wasTied) this.renewed(known.turn, now, undefined);
+  }
+
+  /** It was told once more, but to nobody: whose it is now, and how long it lives, is not known. */
+  strayed(turn: TurnRef, now: number, session: string | undefined): void {
+    const known = this.#turns.get(turn.token);
+    if (known === undefined || known.session === session) return;
+    known.session = NOBODY_KNOWS;
+    known.until = Math.min(known.until, now);
+  }
+
+  /** The stream of a session broke. */
+  broke(session: string, until: number): void {
+    for (const known of this.#turns.values()) if (known.session === session) this.#liveUntil(known, until);
+  }
+
+  /** These are all that a session took back from its earlier stream. */
+  resumed(session: string, turns: readonly TurnRef[], now: number): void {
+    const back = new Set(turns.map(({ token }) => token));
+    for (const known of this.#turns.values()) {
+      if (known.session !== session) continue;
+      if (back.has(known.turn.token)) this.#liveUntil(known, Number.POSITIVE_INFINITY);
+      else {
+        assert.ok(
+          known.endedBy !== undefined || now >= known.until || this.#isGone(known),
+          'tied turns are taken back',
+        );
+        known.session = undefined;
+      }
+    }
+  }
+
+  /** A later turn of the key began: that it could is checked there. */
+  #isGone({ turn }: Known): boolean {
+    return turn.key !== '' && (this.#newest.get(name(turn))?.turn.token ?? 0) > turn.token;
+  }
+
+  #liveUntil(known: Known, until: number): void {
+    const { maxHold = Number.POSITIVE_INFINITY } = this.policyOf(known.turn.queue);
+    known.until = Math.min(until, known.since + maxHold);
   }
 
   #follows(before: Known, turn: Turn, now: number): void {
@@ -85,9 +140,8 @@ export class Ledger {
 
   renewed(turn: TurnRef, now: number, lease: number | undefined): void {
     const known = this.#turns.get(turn.token);
-    if (known === undefined) return;
-    const { maxHold = Number.POSITIVE_INFINITY } = this.policyOf(turn.queue);
-    known.until = Math.min(now + (lease ?? known.turn.lease), known.since + maxHold);
+    if (known === undefined || known.session !== undefined) return;
+    this.#liveUntil(known, now + (lease ?? known.turn.lease));
   }
 
   /** An item is submitted now. What is accepted keeps this place in the order, what is not may come again. */

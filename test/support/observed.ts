@@ -1,7 +1,7 @@
 /** A coordinator with somebody at its door who writes into the ledger what goes in and what comes out. */
 import type {
   AcquireRequest,
-  Coordinator,
+  Calls,
   Delivery,
   NewItem,
   Refusal,
@@ -12,17 +12,22 @@ import type {
 import type { Clock } from '../../src/local/clock.js';
 import type { Ledger } from './ledger.js';
 
-export type Calls = Pick<
-  Coordinator,
-  'enQueue' | 'deQueue' | 'submit' | 'acquire' | 'ack' | 'nack' | 'renew' | 'awaitItem'
->;
-
-export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
-  const granted = (turn: Turn) => ledger.granted(turn, clock.now());
-  const deliveries = (list: readonly Delivery[]) => {
+/** @param session the one that turns given by these calls are tied to, unless they ask for a lease */
+export function observed(
+  calls: Calls,
+  ledger: Ledger,
+  clock: Clock,
+  session: () => string | undefined = () => undefined,
+): Calls {
+  const granted = (turn: Turn, lease: number | undefined) =>
+    ledger.granted(turn, clock.now(), lease === undefined ? session() : undefined);
+  const deliveries = (list: readonly Delivery[], lease: number | undefined) => {
     for (const delivery of list) {
-      if (granted(delivery.turn)) ledger.delivered(delivery);
+      if (granted(delivery.turn, lease)) ledger.delivered(delivery);
     }
+  };
+  const strayed = (list: readonly Pick<Delivery, 'turn'>[], lease: number | undefined) => {
+    for (const { turn } of list) ledger.strayed(turn, clock.now(), lease === undefined ? session() : undefined);
   };
   const offered = (queue: string, items: readonly NewItem[]) => {
     // Of one id twice in a batch the first is the item.
@@ -36,9 +41,16 @@ export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
     enQueue: (request, reply) =>
       calls.enQueue(
         request,
-        tapped(reply, (answer) => {
-          if (answer.decision === 'accept') granted(answer.turn);
-        }),
+        tapped(
+          reply,
+          (answer) => {
+            if (answer.decision === 'accept') granted(answer.turn, request.lease);
+          },
+          undefined,
+          (answer) => {
+            if (answer.decision === 'accept') strayed([answer], request.lease);
+          },
+        ),
       ),
 
     deQueue(request, reply) {
@@ -71,7 +83,12 @@ export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
     acquire: (request: AcquireRequest, reply) =>
       calls.acquire(
         request,
-        tapped(reply, (answer) => deliveries(answer.deliveries)),
+        tapped(
+          reply,
+          (answer) => deliveries(answer.deliveries, request.lease),
+          undefined,
+          (answer) => strayed(answer.deliveries, request.lease),
+        ),
       ),
 
     ack(request, reply) {
@@ -93,9 +110,10 @@ export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
           reply,
           ({ followUps, next }) => {
             for (const [index, { queue }] of request.followUps.entries()) accepted(queue, followUps[index]);
-            deliveries(next?.deliveries ?? []);
+            deliveries(next?.deliveries ?? [], request.next?.lease);
           },
           () => ledger.refused(claim),
+          ({ next }) => strayed(next?.deliveries ?? [], request.next?.lease),
         ),
       );
     },
@@ -123,11 +141,17 @@ export function observed(calls: Calls, ledger: Ledger, clock: Clock): Calls {
   };
 }
 
-function tapped<T>(reply: Reply<T>, seen?: (answer: T) => void, refused?: (refusal: Refusal) => void): Reply<T> {
+function tapped<T>(
+  reply: Reply<T>,
+  seen?: (answer: T) => void,
+  refused?: (refusal: Refusal) => void,
+  unseen?: (answer: T) => void,
+): Reply<T> {
   return {
     answer(value) {
       const reached = reply.answer(value);
       if (reached) seen?.(value);
+      else unseen?.(value);
       return reached;
     },
     refuse(refusal) {

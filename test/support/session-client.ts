@@ -1,12 +1,12 @@
 /** A session as a stranger uses it: messages of the generated client, and everything that came back. */
 import assert from 'node:assert/strict';
-import { type ClientDuplexStream, Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import { type Client, type ClientDuplexStream, Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js';
 import {
   AckRequest,
   AcquireRequest,
   AwaitRequest,
   type Command,
-  type CoordinatorServiceClient,
   DeQueueRequest,
   EnQueueRequest,
   Hello,
@@ -14,8 +14,8 @@ import {
   type Notice,
   RenewRequest,
   type Reply,
-  type SessionRequest,
-  type SessionResponse,
+  SessionRequest,
+  SessionResponse,
   SubmitRequest,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { type Deferred, deferred } from './deferred.js';
@@ -25,8 +25,11 @@ export type Outcome = NonNullable<Reply['outcome']>;
 type OutcomeOf<C extends Outcome['$case']> = Extract<Outcome, { $case: C }>['value'];
 type Call = NonNullable<Command['call']>;
 
+const PATH = '/keyturn.v1.CoordinatorService/Session';
+
 export class SessionClient {
-  readonly stream: ClientDuplexStream<SessionRequest, SessionResponse>;
+  /** Bytes are sent as they are: a client of another version or a broken one would. */
+  readonly stream: ClientDuplexStream<SessionRequest | Uint8Array, SessionResponse>;
   /** In the order in which they came. */
   readonly messages: SessionResponse[] = [];
   readonly notices: Notice[] = [];
@@ -35,18 +38,21 @@ export class SessionClient {
   readonly #ended = deferred<ServiceError | undefined>();
   #lastId = 0;
 
-  /** @param reads false: it takes nothing until {@link read} */
-  constructor(client: CoordinatorServiceClient, reads = true, timeout?: number) {
+  /** @param timeout ms until the deadline of the stream */
+  constructor(client: Client, timeout?: number) {
     const options = timeout === undefined ? {} : { deadline: Date.now() + timeout };
-    this.stream = client.session(new Metadata(), options);
+    this.stream = client.makeBidiStreamRequest(
+      PATH,
+      (sent: SessionRequest | Uint8Array) =>
+        Buffer.from(sent instanceof Uint8Array ? sent : SessionRequest.encode(sent).finish()),
+      (received: Buffer) => SessionResponse.decode(received),
+      new Metadata(),
+      options,
+    );
     this.stream.on('error', (error: ServiceError) => this.#end(error));
     this.stream.on('status', ({ code }: StatusObject) => {
       if (code === 0) this.#end(undefined);
     });
-    if (reads) this.read();
-  }
-
-  read(): void {
     this.stream.on('data', (response: SessionResponse) => this.#take(response));
   }
 
@@ -115,6 +121,25 @@ export class SessionClient {
   #end(error: ServiceError | undefined): void {
     this.#ended.resolve(error);
   }
+}
+
+/**
+ * A session made with nothing but HTTP/2: it takes not a byte more than its window, 64 KiB, until somebody reads it, and
+ * many of them can be dropped at once with their connection.
+ */
+export function beginSession(connection: ClientHttp2Session, ...calls: readonly Call[]): ClientHttp2Stream {
+  const stream = connection.request({ ':method': 'POST', ':path': PATH, 'content-type': 'application/grpc' });
+  stream.on('error', () => {}); // Tests look at the server.
+  sendOn(stream, ...calls);
+  return stream;
+}
+
+/** One message; the commands are numbered from 0. */
+export function sendOn(stream: ClientHttp2Stream, ...calls: readonly Call[]): void {
+  const sent = SessionRequest.encode({ commands: calls.map((call, id) => ({ id, call })) }).finish();
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(sent.length, 1);
+  stream.write(Buffer.concat([head, sent]));
 }
 
 export function expecting<C extends Outcome['$case']>(expected: C, outcome: Outcome): OutcomeOf<C> {

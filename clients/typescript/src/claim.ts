@@ -48,7 +48,10 @@ export class Claim {
   readonly #plan: ClaimPlan;
   /** Unset: the call does not stay, so it has no place to keep. */
   readonly #ticket: string | undefined;
-  readonly #until: number;
+  /** Unset: the queue's wait is not known; the sidecar ends it. */
+  readonly #until: number | undefined;
+  /** Without an end of its own a wait ends when the sidecar was away for so long. */
+  #patientUntil: number | undefined;
   readonly #backOff: BackOff;
   /** When the first call was sent that may have got the turn, if answers were lost since. */
   #askedAt: number | undefined;
@@ -57,7 +60,7 @@ export class Claim {
     this.#base = base;
     this.#plan = plan;
     this.#ticket = plan.wait === 0 ? undefined : base.newId();
-    this.#until = this.#now() + (plan.wait ?? GRACE);
+    this.#until = plan.wait === undefined ? undefined : this.#now() + plan.wait;
     this.#backOff = new BackOff(base.random);
   }
 
@@ -74,7 +77,7 @@ export class Claim {
         throw signal.reason;
       }
       if (claimed !== undefined && claimed.status !== 'blocked') return claimed;
-      if (claimed !== undefined && (this.#plan.wait === undefined || this.#now() >= this.#until)) {
+      if (claimed !== undefined && (this.#until === undefined || this.#now() >= this.#until)) {
         await this.#giveUp();
         return claimed;
       }
@@ -88,11 +91,13 @@ export class Claim {
     try {
       const claimed = this.#claimed(await this.#ask());
       this.#backOff.reset();
+      this.#patientUntil = undefined;
       return claimed;
     } catch (error) {
       // The call was ended with `leave`; the one who waits says so.
       if (signal?.aborted) return undefined;
-      const left = this.#until - this.#now();
+      this.#patientUntil ??= this.#now() + GRACE;
+      const left = (this.#until ?? this.#patientUntil) - this.#now();
       if (this.#ticket === undefined || failureOf(error) !== 'away' || left <= 0) {
         await this.#giveUp();
         throw error;
@@ -119,7 +124,7 @@ export class Claim {
 
   /** What this call shall wait, whole ms. */
   #part(): number | undefined {
-    if (this.#plan.wait === undefined) return undefined;
+    if (this.#until === undefined) return undefined;
     return Math.ceil(Math.max(0, Math.min(this.#until - this.#now(), LONGEST_CALL)));
   }
 

@@ -1,4 +1,3 @@
-import { KeyturnError, NO_DETAILS } from './errors.js';
 import type { ItemCall } from './words.js';
 
 /** A message may have 4 MiB; what is added up here is never less than what travels. */
@@ -21,12 +20,4 @@ export function sizeOf(item: ItemCall): number {
 /** A character of UTF-16 has at most three bytes in UTF-8. */
 function utf8(text: string | undefined): number {
   return text === undefined ? 0 : 3 * text.length;
-}
-
-/** An item that no message can carry, told as the sidecar tells one that is too large. */
-export function tooLarge(size: number, index: number): KeyturnError {
-  const field = `items[${index}]`;
-  const description = `takes ${size} bytes, allowed are ${LARGEST_MESSAGE} with everything`;
-  const details = { ...NO_DETAILS, violations: [{ field, description }] };
-  return new KeyturnError(`${field}: ${description}`, 'INVALID_ARGUMENT', 'BAD_REQUEST', details);
 }

@@ -2,7 +2,8 @@ import type { Base } from './base.js';
 import { KeyturnError } from './errors.js';
 import type { Failure } from './failure.js';
 import { messageOf } from './failure.js';
-import { LARGEST_MESSAGE, MOST_ITEMS, sizeOf, tooLarge } from './item-size.js';
+import { checkedSize } from './item-check.js';
+import { LARGEST_MESSAGE, MOST_ITEMS } from './item-size.js';
 import { numberWithin } from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
 import type { ItemCall, SubmitResult } from './words.js';
@@ -53,8 +54,7 @@ export async function submit(
 ): Promise<SubmitResult> {
   check(options);
   const named = withId(base, item);
-  const size = sizeOf(named);
-  if (size > LARGEST_MESSAGE) throw tooLarge(size, 0);
+  checkedSize(named, 0);
   const [result] = await send(base, queue, [named], options);
   if (result === undefined) throw new KeyturnError('the answer has no result', 'INTERNAL', 'BAD_ANSWER');
   return result;
@@ -88,7 +88,8 @@ export async function submitMany(
 }
 
 export function withId(base: Base, item: ItemCall): ItemCall & { readonly itemId: string } {
-  return { ...item, itemId: item.itemId ?? base.newId() };
+  // An empty one is none: the sidecar would make one, another for each try.
+  return { ...item, itemId: item.itemId || base.newId() };
 }
 
 function check({ waitForRoom, timeout }: SubmitOptions): void {
@@ -102,8 +103,7 @@ function messagesOf(items: readonly ItemCall[]): readonly (readonly ItemCall[])[
   let open: ItemCall[] | undefined;
   let bytes = 0;
   for (const [index, item] of items.entries()) {
-    const size = sizeOf(item);
-    if (size > LARGEST_MESSAGE) throw tooLarge(size, index);
+    const size = checkedSize(item, index);
     if (open === undefined || open.length === MOST_ITEMS || bytes + size > LARGEST_MESSAGE) {
       open = [];
       messages.push(open);

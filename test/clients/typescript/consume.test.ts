@@ -1,6 +1,7 @@
 import { deepStrictEqual, match, rejects, strictEqual } from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  type AckAnswer,
   type AcquireAnswer,
   type ConsumeOptions,
   DeadLetter,
@@ -48,7 +49,7 @@ class Scene {
 
   /** Work for keys `k1`, `k2`, …, each with so many items. */
   async hand(keys: number, items = 1): Promise<void> {
-    for (let n = 0; n < keys; n++) this.#ready.push(this.#delivery(items));
+    for (let n = 0; n < keys; n++) this.#ready.push(this.delivery(items));
     while (this.#ready.length > 0) {
       const waiting = this.#waiting.shift();
       if (waiting === undefined) break;
@@ -84,7 +85,7 @@ class Scene {
     return { deliveries: this.#ready.splice(0, most) };
   }
 
-  #delivery(count: number): Delivery {
+  delivery(count: number): Delivery {
     const token = ++this.#tokens;
     const items = Array.from({ length: count }, (_, at) => ({
       itemId: `item-${token}-${at}`,
@@ -278,7 +279,11 @@ describe('consume', () => {
     await scene.transport.pass(999);
     strictEqual(scene.running.get(1)?.work.signal.aborted, false);
     await scene.transport.pass(2);
-    strictEqual(scene.running.get(1)?.work.signal.reason.name, 'TimeoutError');
+    const reason = scene.running.get(1)?.work.signal.reason;
+    strictEqual(reason.name, 'TimeoutError');
+    await scene.end(1, reason);
+    const [nack] = scene.transport.callsOf('nack');
+    deepStrictEqual([nack?.kind, scene.troubles], ['retry', [{ stage: 'handler', error: reason }]]);
   });
 
   describe('a settling call that fails', () => {
@@ -411,12 +416,30 @@ describe('consume', () => {
       const scene = new Scene();
       const late = deferred<AcquireAnswer>();
       scene.transport.answers.acquire = () => late.promise;
+      const stopped = watched(scene.consume().stop());
+      late.resolve({ deliveries: [scene.delivery(1)] });
+      await settled();
+      deepStrictEqual(scene.transport.callsOf('nack'), [
+        { queue: 'q', key: 'k1', token: 1, kind: 'release', error: 'the consumer stopped' },
+      ]);
+      deepStrictEqual([scene.running.size, stopped.state], [0, 'resolved']);
+    });
+
+    it('releases what an Ack brings that was sent before', async () => {
+      const scene = new Scene();
       const consumer = scene.consume();
-      const stopped = consumer.stop();
       await scene.hand(1);
-      late.resolve((await new Scene().transport.answers.acquire?.({ queues: ['q'], wait: 0 })) ?? { deliveries: [] });
-      await stopped;
-      strictEqual(scene.running.size, 0);
+      const late = deferred<AckAnswer>();
+      scene.transport.answers.ack = () => late.promise;
+      await scene.end(1, undefined);
+      const stopped = watched(consumer.stop());
+      late.resolve({ followUps: [], next: { deliveries: [scene.delivery(1)] } });
+      await settled();
+      deepStrictEqual(
+        scene.transport.callsOf('nack').map(({ token, kind }) => [token, kind]),
+        [[2, 'release']],
+      );
+      deepStrictEqual([scene.running.size, stopped.state], [0, 'resolved']);
     });
 
     it('aborts handlers when its time is over, and releases what they give back', async () => {

@@ -180,8 +180,13 @@ describe('a producer', () => {
     deepStrictEqual(scene.kept, keys(8));
   });
 
-  it('refuses what no message can carry', async () => {
+  it('refuses what no message can carry, and nothing else with it', async () => {
     const scene = new Scene();
+    scene.add('a');
+    await rejects(scene.producer.add({ key: '\ud800' }), /items\[0\].key: "\\ud800" is no text in Unicode/);
+    scene.add('b');
+    await scene.transport.pass(10);
+    deepStrictEqual(scene.kept, ['a', 'b']);
     await rejects(scene.producer.add({ payload: new Uint8Array(3_600_000) }), { code: 'INVALID_ARGUMENT' });
   });
 

@@ -1,11 +1,12 @@
 /** Turns that live by their lease. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type RenewCall, type RenewResult, TurnLostError } from '@keyturn/client';
+import { type RenewCall, type RenewResult, type Turn, TurnLostError } from '@keyturn/client';
+import { Confirmations } from '@keyturn/client/internal/turns/confirmations';
 import { Held } from '@keyturn/client/internal/turns/held-turn';
 import { Renewals } from '@keyturn/client/internal/turns/renewals';
 import { FakeClock } from '../../support/fake-clock.js';
-import { settled } from './stage.js';
+import { settled, stateOf } from './stage.js';
 
 const ALIVE: RenewResult = { alive: true, leaseExpiresAt: 0 };
 const LEASE = 3_000;
@@ -160,20 +161,19 @@ describe('a turn that lives by its lease', () => {
     assert.equal(causeOf(held), 'unreachable');
   });
 
-  it('that was asked for long ago, because it waited, is renewed at once, and is not lost before the answer', async () => {
+  it('that may be older than its lease is lost at once', () => {
+    const { clock, hold } = stage();
+    clock.advance(3_000);
+    assert.equal(causeOf(hold(7, { askedAt: 0 })), 'unreachable');
+    assert.equal(clock.pending, 0);
+  });
+
+  it('that is older than a third of its lease is renewed at once', () => {
     const { clock, sidecar, hold } = stage();
-    clock.advance(60_000);
-    const held = hold(7, { askedAt: 0 });
+    clock.advance(1_500);
+    hold(7, { askedAt: 0 });
     clock.advance(0);
-    assert.deepEqual(
-      sidecar.sent.map(({ at }) => at),
-      [60_000],
-    );
-    clock.advance(500);
-    assert.equal(held.signal.aborted, false);
-    await sidecar.answer(ALIVE);
-    clock.advance(500);
-    assert.equal(sidecar.sent.at(-1)?.at, 61_000);
+    assert.equal(sidecar.sent.at(-1)?.at, 1_500);
   });
 
   it('that was released is renewed no more, and an answer that comes late means nothing', async () => {
@@ -221,5 +221,54 @@ describe('many turns that live by their leases', () => {
     const held = [hold(1), hold(2)];
     renewals.close('closed');
     assert.deepEqual([held.map(causeOf), clock.pending], [['closed', 'closed'], 0]);
+  });
+});
+
+describe('a turn that lives by its lease and whose answer comes after a wait', () => {
+  function confirming() {
+    const clock = new FakeClock({ now: 0, wall: 0 });
+    const sidecar = new Sidecar(clock);
+    const confirmations = new Confirmations(sidecar, clock);
+    let answer: (turn: Turn) => void = () => {};
+    const asked = new Promise<Turn>((resolve) => {
+      answer = resolve;
+    });
+    const confirmed = confirmations.of(asked, (turn) => [turn]);
+    return { clock, sidecar, confirmations, answer, confirmed };
+  }
+
+  const TURN = { queue: 'q', key: 'k', token: 7, lease: LEASE, leaseExpiresAt: 0, attempt: 0 };
+
+  it('is renewed before the answer is handed on, and is as young as that renewal', async () => {
+    const { clock, sidecar, confirmations, answer, confirmed } = confirming();
+    clock.advance(60_000);
+    answer(TURN);
+    assert.equal(await stateOf(confirmed), 'open');
+    assert.deepEqual(sidecar.sent, [{ at: 60_000, tokens: [7], timeout: LEASE }]);
+    clock.advance(100);
+    await sidecar.answer(ALIVE);
+    assert.equal(await confirmed, TURN);
+    assert.equal(confirmations.since(TURN, 0), 60_000);
+  });
+
+  it('is as old as the call when nothing confirms it', async () => {
+    const ENDS = [(one: Sidecar) => one.fail(), (one: Sidecar) => one.answer({ alive: false, cause: 'lease_expired' })];
+    for (const end of ENDS) {
+      const { clock, sidecar, confirmations, answer, confirmed } = confirming();
+      clock.advance(60_000);
+      answer(TURN);
+      await settled();
+      await end(sidecar);
+      assert.equal(await confirmed, TURN);
+      assert.equal(confirmations.since(TURN, 5), 5);
+    }
+  });
+
+  it('is handed on at once when the wait was short', async () => {
+    const { clock, sidecar, answer, confirmed } = confirming();
+    clock.advance(1_000);
+    answer(TURN);
+    assert.equal(await confirmed, TURN);
+    assert.equal(sidecar.sent.length, 0);
   });
 });

@@ -1,6 +1,13 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type AwaitAnswer, type ItemState, KeyturnError, type SubmitCall, SubmitManyError } from '@keyturn/client';
+import {
+  type AwaitAnswer,
+  type ItemCall,
+  type ItemState,
+  KeyturnError,
+  type SubmitCall,
+  SubmitManyError,
+} from '@keyturn/client';
 import { result } from '@keyturn/client/internal/results';
 import { submit, submitMany } from '@keyturn/client/internal/submit';
 import { away, FakeTransport, inTurn, settled, watched } from './fake-transport.js';
@@ -65,6 +72,29 @@ describe('submit', () => {
       message: 'items[0]: takes 3500076 bytes, allowed are 3500000 with everything',
     });
     deepStrictEqual(transport.names, []);
+  });
+
+  const WRONG: readonly (readonly [string, ItemCall])[] = [
+    ['items[0].key: of type object is no text in Unicode', { key: [] as unknown as string }],
+    ['items[0].key: "\\ud800" is no text in Unicode', { key: '\ud800' }],
+    ['items[0].item_id: 5 is no text in Unicode', { itemId: 5 as unknown as string }],
+    ['items[0].payload: "text" is no Uint8Array', { payload: 'text' as unknown as Uint8Array }],
+    ['items[0].headers: is no Map of texts', { headers: { a: 'b' } as unknown as Map<string, string> }],
+    ['items[0].headers: is no Map of texts', { headers: new Map([['a', 1 as unknown as string]]) }],
+    ['items[0].delay: -1 is no number of ms', { delay: -1 }],
+  ];
+  for (const [message, item] of WRONG) {
+    // The casts are what a program in JavaScript may do.
+    it(`names what cannot be sent: ${message}`, async () => {
+      const transport = accepting();
+      await rejects(submit(transport.base, 'q', item), { code: 'INVALID_ARGUMENT', message });
+      deepStrictEqual(transport.names, []);
+    });
+  }
+
+  it('takes an empty id for none', async () => {
+    const transport = accepting();
+    strictEqual((await submit(transport.base, 'q', { itemId: '' })).itemId, 'id-1');
   });
 
   it('ends with the reason of a signal', async () => {

@@ -266,7 +266,12 @@ describe('withTurn', () => {
         transport.held[0]?.lose('unreachable');
         return held;
       };
-      await rejects(withTurn(transport.base, 'q', 'k', {}, never), { name: 'TurnLostError' });
+      let hasRun = false;
+      const outcome = withTurn(transport.base, 'q', 'k', {}, () => {
+        hasRun = true;
+      });
+      await rejects(outcome, { name: 'TurnLostError', cause: 'unreachable' });
+      strictEqual(hasRun, false);
     });
   });
 

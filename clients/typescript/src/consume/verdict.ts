@@ -87,7 +87,7 @@ export function verdictOf(handled: Handled, newId: () => string): Verdict {
   if (!isOutcome(handled)) throw new TypeError(`the handler returned ${shown(handled)}; ${ALLOWED}`);
   const followUps = (handled.followUps ?? []).map(({ queue, item }) => ({
     queue,
-    item: { ...item, itemId: item.itemId ?? newId() },
+    item: { ...item, itemId: item.itemId || newId() },
   }));
   return { call: 'ack', result: handled.result, followUps };
 }

@@ -13,3 +13,9 @@ export interface Entry {
   resolve(result: ProducerResult): void;
   reject(error: unknown): void;
 }
+
+/** Where it is told what became of entries. */
+export interface Settling {
+  resolve(entries: readonly Entry[], resultOf: (entry: Entry) => ProducerResult): void;
+  reject(entries: readonly Entry[], errorOf: (entry: Entry) => unknown): void;
+}

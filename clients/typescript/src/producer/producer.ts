@@ -1,20 +1,16 @@
-import { BackOff } from '../back-off.js';
 import type { Base } from '../base.js';
-import { retryAfterOf } from '../failure.js';
-import { LARGEST_MESSAGE, sizeOf, tooLarge } from '../item-size.js';
+import { checkedSize } from '../item-check.js';
+import { LARGEST_MESSAGE } from '../item-size.js';
 import { numberWithin } from '../option-checks.js';
-import { pause } from '../pause.js';
 import { withId } from '../submit.js';
 import type { ItemCall } from '../words.js';
 import { Backlog } from './backlog.js';
-import type { Entry } from './entry.js';
-import { type HandedOver, handOver, WAIT_FOR_ROOM } from './hand-over.js';
+import { Delivery } from './delivery.js';
+import type { Entry, Settling } from './entry.js';
 import { type ProducerOptions, type ProducerResult, type ProducerSettings, producerSettings } from './options.js';
 import { ProducerClosedError, ProducerTimeoutError } from './producer-error.js';
 import { SpoolRoute } from './spool-route.js';
 
-/** How long one Submit may take, ms. */
-const CALL = 10_000;
 const LONGEST_CLOSE = 86_400_000;
 
 /** Collects items and hands them over in batches, in the order in which they were added, one batch after another. */
@@ -23,6 +19,7 @@ export class Producer {
   readonly #settings: ProducerSettings;
   readonly #backlog: Backlog;
   readonly #spool: SpoolRoute | undefined;
+  readonly #delivery: Delivery;
   /** The promises of {@link add} that are not settled. */
   readonly #unsettled = new Set<Promise<ProducerResult>>();
   readonly #givenUp = new AbortController();
@@ -45,17 +42,17 @@ export class Producer {
     this.#base = base;
     this.#settings = producerSettings(queue, options);
     this.#backlog = new Backlog(this.#settings);
-    const { spool, onError } = this.#settings;
-    if (spool === undefined || onError === undefined) return;
-    const settling = {
-      resolve: (entries: readonly Entry[]) => {
-        this.#resolve(entries, ({ item: { itemId } }) => ({ decision: 'spooled', itemId }));
-      },
-      reject: (entries: readonly Entry[], error: unknown) => this.#reject(entries, () => error),
+    const settling: Settling = {
+      resolve: (entries, resultOf) => this.#resolve(entries, resultOf),
+      reject: (entries, errorOf) => this.#reject(entries, errorOf),
     };
-    this.#spool = new SpoolRoute(base, queue, spool, settling, onError);
-    // Also told by every add; but what is on disk may be all that there is.
-    this.#spool.opened().catch((error: unknown) => onError(error, undefined));
+    const { spool, onError } = this.#settings;
+    if (spool !== undefined && onError !== undefined) {
+      this.#spool = new SpoolRoute(base, queue, spool, settling, onError);
+      // Also told by every add; but what is on disk may be all that there is.
+      this.#spool.opened().catch((error: unknown) => onError(error, undefined));
+    }
+    this.#delivery = new Delivery(base, this.#settings, this.#spool, settling, this.#givenUp.signal);
   }
 
   /** Items that were added and are not settled. */
@@ -79,9 +76,8 @@ export class Producer {
     const named = withId(this.#base, item);
     const added = new Promise<ProducerResult>((resolve, reject) => {
       const since = this.#now();
-      const size = sizeOf(named);
       if (this.#isClosed) throw new ProducerClosedError('the producer is closed');
-      if (size > LARGEST_MESSAGE) throw tooLarge(size, 0);
+      const size = checkedSize(named, 0);
       this.#backlog.add({ item: named, size, since, deadline: since + this.#settings.timeout, resolve, reject });
     });
     this.#unsettled.add(added);
@@ -170,92 +166,9 @@ export class Producer {
     this.#isSending = true;
     this.#callOffInterval?.();
     this.#callOffInterval = undefined;
-    await this.#deliver(this.#backlog.take(this.#settings.count, LARGEST_MESSAGE));
+    await this.#delivery.deliver(this.#backlog.take(this.#settings.count, LARGEST_MESSAGE));
     this.#isSending = false;
     this.#wake();
-  }
-
-  /** Settles all of them. Never rejects: that would end the sending. */
-  async #deliver(batch: readonly Entry[]): Promise<void> {
-    const backOff = new BackOff(this.#base.random);
-    let left = batch;
-    let most = batch.length;
-    let error: unknown;
-    try {
-      await this.#spool?.opened();
-      for (left = this.#alive(left, error); left.length > 0; left = this.#alive(left, error)) {
-        if (this.#spool?.isInUse) {
-          left = await this.#spool.take(left);
-          continue;
-        }
-        const part = left.slice(0, most);
-        const handed = await this.#handOver(part);
-        if (handed.kind === 'too_many') most = Math.ceil(part.length / 2);
-        else if (handed.kind === 'again') {
-          error = handed.error;
-          if (handed.isAway) this.#spool?.begin();
-          if (!this.#spool?.isInUse) await this.#pause(backOff.next(retryAfterOf(error)), left);
-        } else left = this.#settle(part, left.slice(part.length), handed);
-      }
-    } catch (thrown) {
-      this.#reject(left, () => thrown);
-    }
-  }
-
-  #handOver(part: readonly Entry[]): Promise<HandedOver> {
-    const [first] = part;
-    const patience = Math.min(CALL, this.#settings.spool?.patience ?? CALL);
-    const left = Math.max(1, (first?.deadline ?? 0) - this.#now());
-    const timeout = Math.min(patience, left);
-    const waitForRoom = Math.floor(Math.min(WAIT_FOR_ROOM, left - timeout));
-    const items = part.map(({ item }) => item);
-    const { signal } = this.#givenUp;
-    return handOver(this.#base, this.#settings.queue, items, { timeout, waitForRoom, signal });
-  }
-
-  /** @returns what is left to be sent */
-  #settle(
-    part: readonly Entry[],
-    rest: readonly Entry[],
-    handed: Exclude<HandedOver, { kind: 'again' | 'too_many' }>,
-  ): readonly Entry[] {
-    if (handed.kind === 'answered') {
-      const results = new Map(part.map((entry, at) => [entry, handed.results[at]]));
-      this.#resolve(part, (entry) => results.get(entry));
-      return rest;
-    }
-    if (handed.kind === 'refused') {
-      this.#reject(part, () => handed.error);
-      return rest;
-    }
-    const errors = new Map([...handed.errors].flatMap(([at, error]) => (part[at] ? [[part[at], error] as const] : [])));
-    this.#reject([...errors.keys()], (entry) => errors.get(entry));
-    return [...part.filter((entry) => !errors.has(entry)), ...rest];
-  }
-
-  /** No longer than until the first deadline. */
-  async #pause(ms: number, left: readonly Entry[]): Promise<void> {
-    const until = (left[0]?.deadline ?? 0) - this.#now();
-    await pause(this.#base.transport.clock, Math.max(0, Math.min(ms, until)), this.#givenUp.signal);
-  }
-
-  /** Rejects those whose time is over. */
-  #alive(entries: readonly Entry[], cause: unknown): readonly Entry[] {
-    if (this.#givenUp.signal.aborted) {
-      this.#reject(entries, () => this.#givenUp.signal.reason);
-      return [];
-    }
-    const now = this.#now();
-    if (entries.every(({ deadline }) => deadline > now)) return entries;
-    this.#timeOut(
-      entries.filter(({ deadline }) => deadline <= now),
-      cause,
-    );
-    return entries.filter(({ deadline }) => deadline > now);
-  }
-
-  #timeOut(entries: readonly Entry[], cause: unknown): void {
-    this.#reject(entries, ({ item }) => new ProducerTimeoutError(item.itemId, this.#settings.timeout, cause));
   }
 
   /** Of those that are not on their way: whoever sends looks after the others. */
@@ -264,9 +177,10 @@ export class Producer {
     if (this.#callOffExpiry !== undefined || first === undefined) return;
     this.#callOffExpiry = this.#base.transport.clock.after(Math.max(1, first.deadline - this.#now()), () => {
       this.#callOffExpiry = undefined;
-      for (const entry of this.#backlog.expire(this.#now())) {
-        entry.reject(new ProducerTimeoutError(entry.item.itemId, this.#settings.timeout, undefined));
-      }
+      const { timeout } = this.#settings;
+      const expired = this.#backlog.expire(this.#now());
+      for (const { item, reject } of expired) reject(new ProducerTimeoutError(item.itemId, timeout, undefined));
+      this.#roomChanged();
       this.#armExpiry();
     });
   }
@@ -280,14 +194,11 @@ export class Producer {
   #giveUp(error: ProducerClosedError): void {
     this.#givenUp.abort(error);
     this.#spool?.wake();
-    for (const entry of this.#backlog.expire(Number.POSITIVE_INFINITY)) entry.reject(error);
+    for (const { reject } of this.#backlog.expire(Number.POSITIVE_INFINITY)) reject(error);
   }
 
-  #resolve(entries: readonly Entry[], resultOf: (entry: Entry) => ProducerResult | undefined): void {
-    for (const entry of entries) {
-      const result = resultOf(entry);
-      if (result !== undefined) entry.resolve(result);
-    }
+  #resolve(entries: readonly Entry[], resultOf: (entry: Entry) => ProducerResult): void {
+    for (const entry of entries) entry.resolve(resultOf(entry));
     this.#settled(entries);
   }
 
@@ -298,6 +209,10 @@ export class Producer {
 
   #settled(entries: readonly Entry[]): void {
     this.#backlog.settled(entries);
+    this.#roomChanged();
+  }
+
+  #roomChanged(): void {
     if (this.#backlog.size === 0) this.#disarmExpiry();
     if (!this.#backlog.hasRoom || this.#ready === undefined) return;
     this.#ready.resolve();

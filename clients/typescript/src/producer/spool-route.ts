@@ -8,15 +8,9 @@ import { pause } from '../pause.js';
 import type { NamedItem } from '../spool/item-record.js';
 import { Spool } from '../spool/spool.js';
 import { SpoolError } from '../spool/spool-error.js';
-import type { Entry } from './entry.js';
+import type { Entry, Settling } from './entry.js';
 import { handOver, WAIT_FOR_ROOM } from './hand-over.js';
 import type { ProducerErrorHandler, SpoolChoice } from './options.js';
-
-/** What is told of entries that the route took. */
-export interface Settling {
-  resolve(entries: readonly Entry[]): void;
-  reject(entries: readonly Entry[], error: unknown): void;
-}
 
 const MOST_BYTES = 1_048_576;
 /** How long one Submit from disk may take, ms. */
@@ -129,7 +123,7 @@ export class SpoolRoute {
       if (entry === undefined) break;
       const record = Spool.encode(entry.item);
       if (!spool.fits(record.length, true)) {
-        this.#settling.reject([entry], this.#tooLarge(entry, record.length));
+        this.#settling.reject([entry], () => this.#tooLarge(entry, record.length));
         continue;
       }
       if (!spool.fits(size + record.length)) break;
@@ -144,8 +138,8 @@ export class SpoolRoute {
   /** Not waited for: while it is synced, more is written. */
   #settleWhenSafe(safe: Promise<void>, taken: readonly Entry[]): void {
     safe.then(
-      () => this.#settling.resolve(taken),
-      (error: unknown) => this.#settling.reject(taken, error),
+      () => this.#settling.resolve(taken, ({ item: { itemId } }) => ({ decision: 'spooled', itemId })),
+      (error: unknown) => this.#settling.reject(taken, () => error),
     );
   }
 

@@ -171,7 +171,7 @@ export class Session {
   };
 
   #connect(now: number): void {
-    const workers = [...this.#open.ofWorkers()];
+    const workers = this.#open.workersInOrder();
     const piped = this.#turns.tied === 0 && !workers.some(({ wasSent }) => wasSent);
     const stream = this.#openStream({
       message: (message) => {
@@ -209,7 +209,7 @@ export class Session {
     }
     const { ttl, turns } = outcome.value;
     if (ttl !== undefined) this.#liveness.ttl = fromDuration(ttl);
-    const workers = [...this.#open.ofWorkers()];
+    const workers = this.#open.workersInOrder();
     link.at = 'ready';
     this.#lastFailure = undefined;
     // What it gives back goes before what is sent again, which may be about the same keys.
@@ -253,7 +253,7 @@ export class Session {
     this.#proving = false;
     this.#outbox.clear();
     this.#turns.detached();
-    for (const command of [...this.#open.all()]) {
+    for (const command of this.#open.all()) {
       if (command instanceof WorkerCommand && !command.abandoned) command.unsent();
       else this.#open.remove(command);
     }
@@ -262,7 +262,7 @@ export class Session {
   /** Nothing that is asked now would come through. What is asked later may. */
   #fail(error: KeyturnError): void {
     this.#turns.loseAll('unreachable');
-    for (const command of [...this.#open.ofWorkers()]) {
+    for (const command of this.#open.workersInOrder()) {
       this.#open.remove(command);
       this.#done(command);
       command.abandon(error);
@@ -273,7 +273,7 @@ export class Session {
     this.#link = { at: 'stopped', error, loss };
     this.#alarm.off();
     this.#turns.loseAll(loss);
-    for (const command of [...this.#open.all()]) {
+    for (const command of this.#open.all()) {
       this.#open.remove(command);
       if (!(command instanceof WorkerCommand)) continue;
       this.#done(command);

@@ -2,6 +2,7 @@
 import type { CallSettings, HeldTurn, Transport } from '../calls.js';
 import type { Clock } from '../clock.js';
 import { KeyturnError } from '../errors.js';
+import { Confirmations, turnsOfDeliveries } from '../turns/confirmations.js';
 import { Renewals } from '../turns/renewals.js';
 import type * as words from '../words.js';
 import type { CallCommand } from './command.js';
@@ -12,6 +13,8 @@ import * as commands from './worker-commands.js';
 export class SessionTransport implements Transport {
   readonly clock: Clock;
   readonly #session: Session;
+  /** Of turns with a lease of their own. What is tied lives as long as the session is known to. */
+  readonly #confirmations: Confirmations;
   readonly #clientId: string;
   #items = 0;
   #closed: Promise<void> | undefined;
@@ -20,6 +23,7 @@ export class SessionTransport implements Transport {
   constructor(settings: SessionSettings, surroundings: Surroundings) {
     this.clock = surroundings.clock;
     this.#clientId = settings.clientId;
+    this.#confirmations = new Confirmations(this, this.clock);
     const renewals = new Renewals(this, this.clock, settings.margin, (held, cause) =>
       this.#session.turns.lose(held, cause),
     );
@@ -27,7 +31,9 @@ export class SessionTransport implements Transport {
   }
 
   enQueue(call: words.EnQueueCall, settings?: CallSettings): Promise<words.EnQueueAnswer> {
-    return this.#ask(commands.EnQueueCommand, call, settings);
+    const asked = this.#ask(commands.EnQueueCommand, call, settings);
+    if (call.lease === undefined) return asked;
+    return this.#confirmations.of(asked, (answer) => (answer.decision === 'accept' ? [answer.turn] : []));
   }
 
   deQueue(call: words.DeQueueCall, settings?: CallSettings): Promise<words.DeQueueAnswer> {
@@ -39,11 +45,14 @@ export class SessionTransport implements Transport {
   }
 
   acquire(call: words.AcquireCall, settings?: CallSettings): Promise<words.AcquireAnswer> {
-    return this.#ask(commands.AcquireCommand, call, settings);
+    const asked = this.#ask(commands.AcquireCommand, call, settings);
+    return call.lease === undefined ? asked : this.#confirmations.of(asked, turnsOfDeliveries);
   }
 
   ack(call: words.AckCall, settings?: CallSettings): Promise<words.AckAnswer> {
-    return this.#ask(commands.AckCommand, call, settings);
+    const asked = this.#ask(commands.AckCommand, call, settings);
+    if (call.next?.lease === undefined) return asked;
+    return this.#confirmations.of(asked, ({ next }) => (next === undefined ? [] : turnsOfDeliveries(next)));
   }
 
   nack(call: words.NackCall, settings?: CallSettings): Promise<words.NackAnswer> {
@@ -59,7 +68,7 @@ export class SessionTransport implements Transport {
   }
 
   hold(turn: words.Turn, askedAt: number): HeldTurn {
-    return this.#session.hold(turn, askedAt);
+    return this.#session.hold(turn, this.#confirmations.since(turn, askedAt));
   }
 
   close(): Promise<void> {

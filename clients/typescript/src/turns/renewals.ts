@@ -43,15 +43,13 @@ export class Renewals {
     this.#onLoss = onLoss;
   }
 
-  keep(held: Held, askedAt: number): void {
+  /** @param since when the turn was given, or confirmed, at the latest: what may have ended since is lost at once */
+  keep(held: Held, since: number): void {
     if (held.lost || this.#lives.has(held)) return;
     const { lease } = held.turn;
     const life = new Life(lease, marginOf(lease, this.#margin));
-    life.confirmed(askedAt);
-    // It was asked for so long ago that a wait lies between: the turn is younger than the call, by how much only a renewal
-    // tells, at once. Until then it is taken to be two thirds of a lease old, which no answer is on its way.
-    const now = this.#clock.now();
-    if (life.renewAt <= now) life.provisional(now);
+    life.confirmed(since);
+    if (life.loseAt <= this.#clock.now()) return this.#onLoss(held, 'unreachable');
     this.#lives.set(held, life);
     this.#arm(life.nextAt);
   }
@@ -171,10 +169,5 @@ class Life {
   confirmed(sentAt: number): void {
     this.loseAt = sentAt + this.lease - this.margin;
     this.renewAt = sentAt + this.lease * RENEW_AFTER;
-  }
-
-  provisional(now: number): void {
-    this.renewAt = now;
-    this.loseAt = now + this.lease / 3;
   }
 }

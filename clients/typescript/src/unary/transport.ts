@@ -3,6 +3,7 @@ import { type Channel, credentials } from '@grpc/grpc-js';
 import type { CallSettings, HeldTurn, Transport } from '../calls.js';
 import type { Clock } from '../clock.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
+import { Confirmations, turnsOfDeliveries } from '../turns/confirmations.js';
 import { Held } from '../turns/held-turn.js';
 import { Renewals } from '../turns/renewals.js';
 import * as answers from '../wire/answers.js';
@@ -44,6 +45,7 @@ export class UnaryTransport implements Transport {
   readonly #calls = new OpenCalls();
   readonly #consumerId: string | undefined;
   readonly #renewals: Renewals;
+  readonly #confirmations: Confirmations;
   #closed = false;
 
   constructor({ address, channel, clock, consumerId, margin }: UnaryOptions) {
@@ -53,6 +55,7 @@ export class UnaryTransport implements Transport {
     });
     this.#consumerId = consumerId;
     this.#renewals = new Renewals(this, clock, margin);
+    this.#confirmations = new Confirmations(this, clock);
   }
 
   async enQueue(call: EnQueueCall, settings?: CallSettings): Promise<EnQueueAnswer> {
@@ -61,7 +64,9 @@ export class UnaryTransport implements Transport {
     const request = requests.wireEnQueue(call, this.#consumerId);
     const asked = this.#calls.ask(client, client.enQueue, request, settings, wait);
     this.#leaveWhenAborted(asked, call, settings);
-    return answers.enQueueAnswer(await asked);
+    return this.#confirmations.of(asked.then(answers.enQueueAnswer), (answer) =>
+      answer.decision === 'accept' ? [answer.turn] : [],
+    );
   }
 
   async deQueue(call: DeQueueCall, settings?: CallSettings): Promise<DeQueueAnswer> {
@@ -81,13 +86,20 @@ export class UnaryTransport implements Transport {
     const asked = this.#calls.ask(client, client.acquire, request, settings, call.wait);
     const { queues, key, ticket } = call;
     if (key !== undefined) this.#leaveWhenAborted(asked, { queue: queues[0] ?? '', key, ticket }, settings);
-    return answers.acquireAnswer(await asked);
+    return this.#confirmations.of(
+      asked.then((message) => answers.acquireAnswer(message)),
+      turnsOfDeliveries,
+    );
   }
 
   async ack(call: AckCall, settings?: CallSettings): Promise<AckAnswer> {
     const client = this.#coordinator;
     const request = requests.wireAck(call, this.#consumerId);
-    return answers.ackAnswer(await this.#calls.ask(client, client.ack, request, settings, call.next?.wait));
+    const asked = this.#calls.ask(client, client.ack, request, settings, call.next?.wait);
+    return this.#confirmations.of(
+      asked.then((message) => answers.ackAnswer(message)),
+      ({ next }) => (next === undefined ? [] : turnsOfDeliveries(next)),
+    );
   }
 
   async nack(call: NackCall, settings?: CallSettings): Promise<NackAnswer> {
@@ -109,7 +121,7 @@ export class UnaryTransport implements Transport {
 
   hold(turn: Turn, askedAt: number): HeldTurn {
     const held = new Held(turn, (one) => this.#renewals.drop(one));
-    this.#renewals.keep(held, askedAt);
+    this.#renewals.keep(held, this.#confirmations.since(turn, askedAt));
     return held;
   }
 
