@@ -189,8 +189,10 @@ export class TurnKeeping implements Books {
     const { results } = renewAnswer(outcome.value);
     for (const [at, given] of batch.entries()) {
       const result = results[at];
-      if (result === undefined || given.lost) continue;
-      if (result.alive) this.#certain(given);
+      if (result === undefined) continue;
+      // Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
+      if (given.lost && result.alive) this.#giveBack(given.turn);
+      else if (result.alive) this.#certain(given);
       else this.lose(given, result.cause);
     }
   }
