@@ -13,6 +13,7 @@ import { FrameClient } from '../support/frames.js';
 import { localCoordinator } from '../support/local-coordinator.js';
 import { beginSession, commands, expecting, SessionClient, seconds } from '../support/session-client.js';
 import { message, rawClients, startSidecar } from '../support/sidecar.js';
+import { until } from '../support/until.js';
 import { failureIn, failureOf } from './errors.js';
 
 const PATH = '/keyturn.v1.CoordinatorService/Session';
@@ -24,11 +25,6 @@ function tokenOf({ decision, turn }: EnQueueResponse): bigint {
   assert.equal(decision, ACCEPT);
   assert.ok(turn);
   return turn.token;
-}
-
-/** Looks again and again, for what happens on the other side of a socket. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 const parked = (coordinator: Coordinator, count: number) => until(() => coordinator.stats().parkedCalls === count);
@@ -91,7 +87,7 @@ for (const [what, breakOff] of Object.entries(BROKEN)) {
 test('a stream whose deadline comes ends so; waits are answered a little before', async (t) => {
   const coordinator = localCoordinator(t);
   const { raw } = await startSidecar(t, coordinator);
-  const session = new SessionClient(raw, 400);
+  const session = new SessionClient(raw, 2_000);
   tokenOf(await session.ask('enqueue', commands.enqueue()));
   const [waiting = 0] = session.send(commands.enqueue(wholeMinute));
   assert.equal(expecting('enqueue', await session.reply(waiting)).decision, BLOCK);
