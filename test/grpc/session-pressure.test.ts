@@ -141,6 +141,25 @@ test('answers that come together beyond most_unsent_bytes end the stream, and th
   await until(() => session.closed === 1);
 });
 
+test('when the server stops, what one still has to read comes before the end', async (t) => {
+  const session = new LargeAnswers();
+  const { address, server } = await startSidecar(t, session.coordinator());
+  const connection = connectHttp2(`http://${address}`);
+  t.after(() => connection.destroy());
+  const deaf = beginSession(connection, commands.awaitItem('later'), ...many(5));
+  await until(() => session.asked === 6);
+  await settle();
+  assert.equal(session.answerAll(), 1, 'behind the others, which are on their way');
+  const stopped = server.stop(30_000);
+  let received = 0;
+  deaf.on('data', (bytes) => {
+    received += bytes.length;
+  });
+  assert.equal((await endOf(deaf)).reason, 'DRAINING');
+  assert.ok(received > 6 * RESULT_BYTES, `${received} bytes`);
+  await stopped;
+});
+
 test('a client that sends without waiting is answered, and one beside it too', async (t) => {
   const coordinator = localCoordinator(t);
   const { raw } = await startSidecar(t, coordinator, { limits: { unsentBytes: 100_000 } });
