@@ -1,6 +1,6 @@
 /** CoordinatorService: the calls of workers. */
 
-import type { handleBidiStreamingCall, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import {
   ackResponse,
   acquireResponse,
@@ -36,12 +36,13 @@ function asItIs(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** In the place of the generated one, whose messages would be objects. */
-interface Server extends Omit<CoordinatorServiceServer, 'session'> {
-  session: handleBidiStreamingCall<Buffer, Buffer>;
-}
+type UnaryCall = 'enQueue' | 'deQueue' | 'submit' | 'acquire' | 'ack' | 'nack' | 'renew' | 'await';
 
-export function coordinatorService(kit: Kit, streams: OpenStreams): UntypedServiceImplementation & Server {
+export type CoordinatorHandlers = Pick<CoordinatorServiceServer, UnaryCall> & {
+  readonly session: handleBidiStreamingCall<Buffer, Buffer>;
+};
+
+export function coordinatorService(kit: Kit, streams: OpenStreams): CoordinatorHandlers {
   const { coordinator } = kit;
   return {
     enQueue: replied(kit, enQueueRequest, (request, reply) => coordinator.enQueue(request, reply), enQueueResponse),

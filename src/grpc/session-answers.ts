@@ -1,6 +1,6 @@
 /**
- * Answers as a session writes them: the messages of the proto, written straight from the words of the port. Left out is
- * what the command said itself, and `lease_expires_at` of turns. Answers that are rare take the way of unary calls.
+ * Answers as a session writes them: the messages of the proto, written straight from the words of the port. A turn does
+ * not name its queue and key when the command did. Answers that are rare take the way of unary calls.
  */
 import type {
   AckAnswer,
@@ -204,7 +204,9 @@ export function writeNotice(out: WireWriter, notice: Notice): void {
   out.close(start);
 }
 
-function writeTurn(out: WireWriter, field: number, { queue, key, token, lease, attempt }: Turn, named: boolean): void {
+/** Which time alone does not end has no end of its lease. */
+function writeTurn(out: WireWriter, field: number, turn: Turn, named: boolean): void {
+  const { queue, key, token, lease, leaseExpiresAt, attempt } = turn;
   const start = out.open(field);
   if (named) {
     out.text(1, queue);
@@ -212,6 +214,7 @@ function writeTurn(out: WireWriter, field: number, { queue, key, token, lease, a
   }
   out.number(3, token);
   out.duration(4, lease);
+  if (Number.isFinite(leaseExpiresAt)) out.instant(5, leaseExpiresAt);
   out.number(6, attempt);
   out.close(start);
 }

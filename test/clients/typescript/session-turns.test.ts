@@ -288,7 +288,7 @@ describe('a turn with a lease of its own', () => {
     const held = set.client.hold(turn, set.clock.now());
     await set.advance(20_000 / 3 + 1);
     const { id, value } = stream.call('renew');
-    assert.deepEqual(value, { turns: [{ ...REF, token: 7n }], lease: undefined });
+    assert.deepEqual(value, { turns: [{ ...REF, token: 7n }], lease: { seconds: 20n, nanos: 0 } });
     stream.reply([id, renewed(true)]);
     await set.turn();
     held.release();

@@ -11,6 +11,8 @@ export class Troupe {
   readonly events: Event[] = [];
   readonly #cleanup: Cleanup;
   readonly #workers = new Map<string, NodeProcess>();
+  /** Those that have one thing to do and then end: a signal that came late would kill them in the middle of that. */
+  readonly #finite = new Set<string>();
   #wake = (): void => {};
 
   constructor(cleanup: Cleanup) {
@@ -26,6 +28,7 @@ export class Troupe {
       listen: (said) => this.#note(name, said),
     });
     this.#workers.set(name, worker);
+    if (plan.play.name === 'once' || plan.play.name === 'block') this.#finite.add(name);
     return worker;
   }
 
@@ -43,7 +46,7 @@ export class Troupe {
   async finish(names: readonly string[] = [...this.#workers.keys()]): Promise<readonly string[]> {
     const endings = names.map(async (name) => {
       const worker = this.#named(name);
-      worker.kill('SIGTERM');
+      if (!this.#finite.has(name)) worker.kill('SIGTERM');
       const code = await worker.ended;
       return code === 0 || code === 'SIGKILL' ? [] : [`${name} ended with ${code}: ${worker.words.join('\n')}`];
     });
