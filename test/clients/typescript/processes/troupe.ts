@@ -1,11 +1,11 @@
 /** Worker processes of a test, and everything they said. */
 import { fileURLToPath } from 'node:url';
+import { Happenings } from '../../../support/happenings.js';
 import { type Cleanup, NodeProcess, type Said } from '../../../support/node-process.js';
 import { type Event, monotonicNow, type Plan } from './plan.js';
 
 const WORKER = new URL('./worker.js', import.meta.url);
 const SHIFTED_DATE = fileURLToPath(new URL('./shifted-date.js', import.meta.url));
-const LONGEST_WAIT_MS = 60_000;
 
 export class Troupe {
   readonly events: Event[] = [];
@@ -13,7 +13,10 @@ export class Troupe {
   readonly #workers = new Map<string, NodeProcess>();
   /** Those that have one thing to do and then end: a signal that came late would kill them in the middle of that. */
   readonly #finite = new Set<string>();
-  #wake = (): void => {};
+  readonly #happenings = new Happenings(() => [
+    ...this.events.slice(-10).map((event) => JSON.stringify(event)),
+    ...[...this.#workers].flatMap(([name, { words }]) => words.map((word) => `${name}: ${word}`)),
+  ]);
 
   constructor(cleanup: Cleanup) {
     this.#cleanup = cleanup;
@@ -54,26 +57,15 @@ export class Troupe {
   }
 
   /** The first event that fits, among those so far or to come. */
-  async sees<E extends Event>(what: string, fits: (event: Event) => event is E): Promise<E>;
-  async sees(what: string, fits: (event: Event) => boolean): Promise<Event>;
-  async sees(what: string, fits: (event: Event) => boolean): Promise<Event> {
-    await this.until(what, () => this.events.some(fits));
-    const found = this.events.find(fits);
-    if (found === undefined) throw new Error(what);
-    return found;
+  sees<E extends Event>(what: string, fits: (event: Event) => event is E): Promise<E>;
+  sees(what: string, fits: (event: Event) => boolean): Promise<Event>;
+  sees(what: string, fits: (event: Event) => boolean): Promise<Event> {
+    return this.#happenings.until(what, () => this.events.find(fits));
   }
 
-  /** Resolves when it is so. Looks whenever somebody said something. */
+  /** Resolves when it is so. */
   async until(what: string, isSo: () => boolean): Promise<void> {
-    const deadline = performance.now() + LONGEST_WAIT_MS;
-    while (!isSo()) {
-      let timer: NodeJS.Timeout | undefined;
-      await new Promise<void>((resolve, reject) => {
-        this.#wake = resolve;
-        timer = setTimeout(() => reject(this.#tooLate(what)), deadline - performance.now());
-      });
-      clearTimeout(timer);
-    }
+    await this.#happenings.until(what, () => isSo() || undefined);
   }
 
   #named(name: string): NodeProcess {
@@ -85,12 +77,6 @@ export class Troupe {
   #note(worker: string, said: Said): void {
     // Only the worker program speaks, and it says events.
     this.events.push({ worker, ...said } as unknown as Event);
-    this.#wake();
-  }
-
-  #tooLate(what: string): Error {
-    const words = [...this.#workers].flatMap(([name, worker]) => worker.words.map((word) => `${name}: ${word}`));
-    const last = this.events.slice(-10).map((event) => JSON.stringify(event));
-    return new Error([`not within a minute: ${what}`, ...last, ...words].join('\n'));
+    this.#happenings.happened();
   }
 }
