@@ -199,10 +199,9 @@ export class TurnKeeping implements Books {
     for (const [at, given] of batch.entries()) {
       const result = results[at];
       if (result === undefined) continue;
-      if (given.lost) {
-        // Its holder was told meanwhile that it is lost; the session would keep it for ever.
-        if (result.alive) this.#giveBack(given.turn);
-      } else if (result.alive) this.#certain(given);
+      // Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
+      if (given.lost && result.alive) this.#giveBack(given.turn);
+      else if (result.alive) this.#certain(given);
       else this.lose(given, result.cause);
     }
   }
