@@ -8,9 +8,10 @@ import { helloRequest } from './convert-requests.js';
 import type { Caller } from './deadline.js';
 import type * as wire from './gen/keyturn/v1/coordinator.js';
 import { internalError, type Kit, report } from './handler.js';
-import { Commands, HELLO, type Kind, kindOf } from './session-commands.js';
+import { HELLO, type Kind, kindOf } from './session-commands.js';
 import { Flow, type FlowListener } from './session-flow.js';
 import { type Desk, OpenCommand } from './session-open.js';
+import { Commands } from './session-reader.js';
 import {
   DRAINING,
   idInUse,
