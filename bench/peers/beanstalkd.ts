@@ -39,7 +39,7 @@ const KEPT = 4_096;
 const TIME_TO_RUN = 20;
 
 export class BeanstalkConnection {
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: (Waiting | undefined)[] = [];
   #answered = 0;
   #unread: Buffer = Buffer.alloc(0);
   #unsent: (string | Buffer)[] = [];
@@ -98,7 +98,10 @@ export class BeanstalkConnection {
   /** The one who has waited for the longest. Those before it go in bulk: each shift would move all the others. */
   #next(): Waiting | undefined {
     const next = this.#waiting[this.#answered];
-    if (next !== undefined) this.#answered += 1;
+    if (next === undefined) return undefined;
+    // Who was answered must not grow old in here.
+    this.#waiting[this.#answered] = undefined;
+    this.#answered += 1;
     if (this.#answered === this.#waiting.length || this.#answered === KEPT) {
       this.#waiting.splice(0, this.#answered);
       this.#answered = 0;

@@ -1,8 +1,15 @@
-import { BATCH, BATCHES_IN_FLIGHT, SessionDispatch, TURNS_IN_FLIGHT } from '../load/dispatch.js';
+import {
+  BATCH,
+  BATCHES_IN_FLIGHT,
+  clientCalls,
+  connectClient,
+  Dispatch,
+  streamCalls,
+  TURNS_IN_FLIGHT,
+} from '../load/dispatch.js';
 import { perSecondInFlight } from '../load/in-flight.js';
 import { type ServerProcess, startSidecar } from '../load/server-process.js';
 import { SessionStream } from '../load/session-stream.js';
-import { sayHello } from '../load/wire.js';
 import { type Figure, harmonicMean, type Outcome } from '../measure.js';
 import { BEANSTALKD, BeanstalkConnection, hasBeanstalkd, startBeanstalkd } from '../peers/beanstalkd.js';
 import { BullJobs } from '../peers/bullmq.js';
@@ -33,10 +40,10 @@ export const dispatch: Row = {
   async run(say) {
     const sidecar = await startSidecar();
     const beanstalkd = (await hasBeanstalkd())
-      ? await compare(sidecar, await joinBeanstalkd(), PLANS.beanstalkd, says(say, 'beanstalkd'))
+      ? await compare(await joinStream(sidecar), await joinBeanstalkd(), PLANS.beanstalkd, says(say, 'beanstalkd'))
       : missing(BEANSTALKD);
     const bullmq = (await hasRedis())
-      ? await compare(sidecar, await joinBullMq(), PLANS.bullmq, says(say, 'BullMQ'))
+      ? await compare(joinClient(sidecar), await joinBullMq(), PLANS.bullmq, says(say, 'BullMQ'))
       : missing(REDIS);
     await sidecar.stop();
     return { figures: [...figuresIn(beanstalkd.in, bullmq.in), ...figuresOut(beanstalkd.out, bullmq.out)] };
@@ -48,32 +55,51 @@ interface Outcomes {
   readonly out: Outcome;
 }
 
+/** Lean against lean, and what applications use against what applications use. */
+const ON_STREAM = 'load: a promise a call, on a bare stream of grpc-js';
+const BY_CLIENT = 'load: @keyturn/client';
+
 function figuresIn(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
   const what =
-    'Submit in batches of 100 on one session, 200-byte payloads, 10,000 keys, 4 batches in flight, 20,000 items; load: a promise a batch, on a bare stream of grpc-js';
-  const told = { row: 'dispatch in', what, unit: 'items/s', better: 'higher' } as const;
-  const put = 'beanstalkd: put, one connection, pipelined, as many in flight; load: a promise a job';
-  const addBulk = 'BullMQ: addBulk, batches of 100, as many in flight, on a Redis of its own';
+    'Submit in batches of 100 on one session, 4 of them in flight, 20,000 items with 200-byte payloads, 10,000 keys';
+  const told = { row: 'dispatch in', unit: 'items/s', better: 'higher' } as const;
+  const put = 'beanstalkd: put, one connection, pipelined, as many in flight; load: a promise a job, on a bare socket';
+  const addBulk = 'BullMQ: addBulk, same batches, as many in flight, on a Redis of its own';
   return [
-    { ...told, part: 'beanstalkd', peer: put, enough: 1.5, aim: 3, outcome: beanstalkd },
-    { ...told, part: 'BullMQ', peer: addBulk, enough: 4, aim: 10, outcome: bullmq },
+    {
+      ...told,
+      part: 'beanstalkd',
+      what: `${what}; ${ON_STREAM}`,
+      peer: put,
+      enough: 1.5,
+      aim: 3,
+      outcome: beanstalkd,
+    },
+    { ...told, part: 'BullMQ', what: `${what}; ${BY_CLIENT}`, peer: addBulk, enough: 4, aim: 10, outcome: bullmq },
   ];
 }
 
 function figuresOut(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
-  const what =
-    'Acquire of up to 32 turns and an Ack each on one session, hello said, 64 turns in flight; load: a promise a call, on a bare stream of grpc-js';
-  const told = { row: 'dispatch out', what, unit: 'turns/s', better: 'higher' } as const;
-  const reserve = 'beanstalkd: reserve+delete, one connection, pipelined, same in flight; load: a promise a command';
+  const what = 'Acquire of up to 32 turns and an Ack each on one session, 64 turns in flight, the same items';
+  const told = { row: 'dispatch out', unit: 'turns/s', better: 'higher' } as const;
+  const reserve =
+    'beanstalkd: reserve+delete, one connection, pipelined, same in flight; load: a promise a command, on a bare socket';
   const worker = 'BullMQ: its worker, concurrency 64, with a handler that does nothing';
   return [
-    { ...told, part: 'beanstalkd', peer: reserve, enough: 1.5, aim: 3, outcome: beanstalkd },
-    { ...told, part: 'BullMQ', peer: worker, enough: 4, aim: 10, outcome: bullmq },
+    {
+      ...told,
+      part: 'beanstalkd',
+      what: `${what}; ${ON_STREAM}`,
+      peer: reserve,
+      enough: 1.5,
+      aim: 3,
+      outcome: beanstalkd,
+    },
+    { ...told, part: 'BullMQ', what: `${what}; ${BY_CLIENT}`, peer: worker, enough: 4, aim: 10, outcome: bullmq },
   ];
 }
 
-async function compare(sidecar: ServerProcess, peer: Contestant, plan: Plan, say: Say): Promise<Outcomes> {
-  const keyturn = await joinKeyturn(sidecar);
+async function compare(keyturn: Contestant, peer: Contestant, plan: Plan, say: Say): Promise<Outcomes> {
   const rounds = await inRounds(plan.rounds, say, async () => {
     const laps: { readonly keyturn: InAndOut; readonly peer: InAndOut }[] = [];
     for (let lap = 0; lap < plan.laps; lap++) laps.push({ keyturn: await keyturn.lap(), peer: await peer.lap() });
@@ -99,13 +125,21 @@ function says(say: Say, peer: string): Say {
   return (progress) => say(`against ${peer}, ${progress}`);
 }
 
-async function joinKeyturn(sidecar: ServerProcess): Promise<Contestant> {
+async function joinStream(sidecar: ServerProcess): Promise<Contestant> {
   const session = new SessionStream(sidecar.address);
-  await sayHello(session, 'worker-1');
-  const items = new SessionDispatch(session, PAYLOAD);
+  const items = new Dispatch(await streamCalls(session), PAYLOAD);
   return {
     lap: async () => ({ in: await items.submitAll(ITEMS), out: await items.takeAll(ITEMS) }),
     close: async () => session.close(),
+  };
+}
+
+function joinClient(sidecar: ServerProcess): Contestant {
+  const keyturn = connectClient(sidecar.address);
+  const items = new Dispatch(clientCalls(keyturn), PAYLOAD);
+  return {
+    lap: async () => ({ in: await items.submitAll(ITEMS), out: await items.takeAll(ITEMS) }),
+    close: () => keyturn.close(),
   };
 }
 

@@ -1,18 +1,19 @@
+import type { EnQueueAnswer, Keyturn, Turn } from '@keyturn/client';
+import { QUEUE } from '../coordinator.js';
+import { connectClient } from '../load/dispatch.js';
 import { startSidecar } from '../load/server-process.js';
-import { type Outcome, outcomeValue, SessionStream } from '../load/session-stream.js';
-import { deQueue, enQueue, sayHello, seconds, turnOf } from '../load/wire.js';
 import { percentile } from '../measure.js';
 import { inRounds } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 const ROUNDS = 7;
 const HANDOVERS = 2_000;
-const KEY = 'customer-4711';
-/** Longer than any hand-over takes. */
-const WAIT = seconds(60);
+const TURN = { queue: QUEUE, key: 'customer-4711' } as const;
+/** Longer than any hand-over takes, ms. */
+const WAIT = 60_000;
 
 const what =
-  'from sending DeQueue on one session until the caller that waits on another one has its ACCEPT, both over loopback';
+  'from sending DeQueue on one session until the caller that waits on another one has its ACCEPT, both over loopback; load: @keyturn/client';
 
 export const handover: Row = {
   what,
@@ -26,8 +27,8 @@ export const handover: Row = {
     });
     return {
       figures: [
-        { ...told, part: 'p50', what: `${what}: half take no longer`, enough: 0.5, aim: 0.15, outcome: outcome(0.5) },
-        { ...told, part: 'p99', what: `${what}: 99 % take no longer`, enough: 3, aim: 1, outcome: outcome(0.99) },
+        { ...told, part: 'p50', what: `${what}; half take no longer`, enough: 0.5, aim: 0.15, outcome: outcome(0.5) },
+        { ...told, part: 'p99', what: `${what}; 99 % take no longer`, enough: 3, aim: 1, outcome: outcome(0.99) },
       ],
     };
   },
@@ -36,10 +37,9 @@ export const handover: Row = {
 /** @returns of each round, how long the hand-overs took, ms */
 async function measure(say: Say): Promise<number[][]> {
   const sidecar = await startSidecar();
-  const [one, other] = [new SessionStream(sidecar.address), new SessionStream(sidecar.address)];
-  await Promise.all([sayHello(one, 'worker-1'), sayHello(other, 'worker-2')]);
+  const [one, other] = [connectClient(sidecar.address), connectClient(sidecar.address)];
   let holder = one;
-  let { token } = turnOf(await one.ask(enQueue(KEY)));
+  let { token } = turnOf(await one.enQueue(TURN));
   const rounds = await inRounds(ROUNDS, say, async () => {
     const times: number[] = [];
     for (let handover = 0; handover < HANDOVERS; handover++) {
@@ -51,8 +51,7 @@ async function measure(say: Say): Promise<number[][]> {
     }
     return times;
   });
-  one.close();
-  other.close();
+  await Promise.all([one.close(), other.close()]);
   await sidecar.stop();
   return rounds;
 }
@@ -60,20 +59,20 @@ async function measure(say: Say): Promise<number[][]> {
 interface Given {
   /** ms */
   readonly after: number;
-  readonly token: bigint;
+  readonly token: number;
 }
 
-async function handOver(holder: SessionStream, token: bigint, next: SessionStream): Promise<Given> {
-  const told = new Promise<{ readonly outcome: Outcome | Error; readonly at: number }>((resolve) => {
-    next.send(enQueue(KEY, WAIT), (outcome) => resolve({ outcome, at: performance.now() }));
-  });
+async function handOver(holder: Keyturn, token: number, next: Keyturn): Promise<Given> {
+  const told = next.enQueue({ ...TURN, wait: WAIT }).then((answer) => ({ answer, at: performance.now() }));
   // Commands are applied in order: when this one is answered the caller before it stands in the line.
-  await next.ask({ $case: 'cancel', value: { id: UNUSED_ID, leave: false } });
+  await next.awaitItem({ queue: TURN.queue, itemId: 'none' });
   const start = performance.now();
-  await holder.ask(deQueue(KEY, token));
-  const { outcome, at } = await told;
-  return { after: at - start, token: turnOf(outcomeValue(outcome, 'enqueue')).token };
+  await holder.deQueue({ ...TURN, token });
+  const { answer, at } = await told;
+  return { after: at - start, token: turnOf(answer).token };
 }
 
-/** No command of these sessions gets as far. */
-const UNUSED_ID = 1_000_000;
+function turnOf(answer: EnQueueAnswer): Turn {
+  if (answer.decision !== 'accept') throw new Error(`expected a turn, got ${answer.decision}`);
+  return answer.turn;
+}

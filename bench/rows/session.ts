@@ -1,5 +1,7 @@
+import type { Keyturn } from '@keyturn/client';
 import { SessionResponse } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { makeKeys } from '../coordinator.js';
+import { makeKeys, QUEUE } from '../coordinator.js';
+import { connectClient } from '../load/dispatch.js';
 import { perSecondInFlight } from '../load/in-flight.js';
 import { type ServerProcess, startBareSessionServer, startSidecar } from '../load/server-process.js';
 import { outcomeValue, SessionStream } from '../load/session-stream.js';
@@ -28,7 +30,7 @@ export const session: Row = {
 async function againstRedis(sidecar: ServerProcess, say: Say): Promise<Figure> {
   const told = {
     part: undefined,
-    what: 'EnQueue+DeQueue pairs over loopback on one session, hello said, 256 in flight over 10,000 keys; load: a promise a call, on a bare stream of grpc-js',
+    what: 'EnQueue+DeQueue pairs over loopback on one session, 256 in flight over 10,000 keys; load: @keyturn/client',
     unit: 'pairs/s',
     peer: 'Redis: SET NX PX, and compare-and-delete by a script; load: ioredis, one connection, pipelined, same in flight',
     better: 'higher',
@@ -38,9 +40,9 @@ async function againstRedis(sidecar: ServerProcess, say: Say): Promise<Figure> {
   if (!(await hasRedis())) return { ...told, outcome: { is: 'missing', ...REDIS } };
   const redis = await startRedis();
   const locks = await RedisLocks.connect(redis.port);
-  const stream = await openSession(sidecar);
-  const rounds = await interleave(PLAN, says(say, 'Redis'), promisedPairs(stream), lockPairs(locks));
-  stream.close();
+  const keyturn = connectClient(sidecar.address);
+  const rounds = await interleave(PLAN, says(say, 'Redis'), clientPairs(keyturn), lockPairs(locks));
+  await keyturn.close();
   locks.close();
   await redis.stop();
   return { ...told, outcome: { is: 'measured', rounds } };
@@ -57,7 +59,7 @@ async function againstBareStream(sidecar: ServerProcess, say: Say): Promise<Figu
   return {
     row: 'session overhead',
     part: undefined,
-    what: 'the same, without promises in the load',
+    what: 'the same; load: a bare stream of grpc-js, without promises',
     unit: 'pairs/s',
     peer: 'a grpc-js stream whose handler answers each message with replies that it has: same codec, commands, replies and load',
     better: 'higher',
@@ -91,13 +93,14 @@ async function recordReplies(stream: SessionStream): Promise<Uint8Array> {
   return SessionResponse.encode({ replies, notices: [] }).finish();
 }
 
-function promisedPairs(stream: SessionStream): Lap {
+function clientPairs(keyturn: Keyturn): Lap {
   const keys = makeKeys(KEYS);
   return () =>
     perSecondInFlight(PAIRS, IN_FLIGHT, async (index) => {
-      const key = keys[index % KEYS] ?? '';
-      const { token } = turnOf(await stream.ask(enQueue(key)));
-      await stream.ask(deQueue(key, token));
+      const turn = { queue: QUEUE, key: keys[index % KEYS] ?? '' };
+      const answer = await keyturn.enQueue(turn);
+      if (answer.decision !== 'accept') throw new Error(`expected a turn, got ${answer.decision}`);
+      await keyturn.deQueue({ ...turn, token: answer.turn.token });
     });
 }
 

@@ -1,9 +1,9 @@
 import { startHeap } from '../heaps.js';
-import { SessionDispatch } from '../load/dispatch.js';
+import { Dispatch, streamCalls } from '../load/dispatch.js';
 import { perSecondInFlight } from '../load/in-flight.js';
 import { type ServerProcess, startSidecar } from '../load/server-process.js';
 import { SessionStream } from '../load/session-stream.js';
-import { acquire, newItem, sayHello, seconds, submit } from '../load/wire.js';
+import { acquire, newItem, seconds, submit } from '../load/wire.js';
 import { type Figure, harmonicMean } from '../measure.js';
 import { interleave, type Lap } from '../rounds.js';
 import type { Row, Say } from '../row.js';
@@ -48,12 +48,13 @@ async function inProcess(say: Say): Promise<Figure> {
 
 async function onSession(say: Say): Promise<Figure> {
   const servers = await Promise.all([startServer(), startServer()]);
-  const sessions = await Promise.all(servers.map(openSession));
+  const sessions = servers.map((server) => new SessionStream(server.address));
   const [stuckSession, session] = sessions;
   if (stuckSession === undefined || session === undefined) throw new Error('two servers are measured');
   say(`${PARKED} items park`);
   await parkBehindStuckKey(stuckSession);
-  const rounds = await interleave(PLAN, say, dispatchLap(stuckSession), dispatchLap(session));
+  const laps = { stuck: await dispatchLap(stuckSession), free: await dispatchLap(session) };
+  const rounds = await interleave(PLAN, say, laps.stuck, laps.free);
   for (const each of sessions) each.close();
   await Promise.all(servers.map((server) => server.stop()));
   const told = `${what}; on a session, 64 turns in flight; load: a promise a call, on a bare stream of grpc-js`;
@@ -62,12 +63,6 @@ async function onSession(say: Say): Promise<Figure> {
 
 function startServer(): Promise<ServerProcess> {
   return startSidecar({ lease: '1h', max_waiting: 2 * PARKED });
-}
-
-async function openSession(server: ServerProcess): Promise<SessionStream> {
-  const session = new SessionStream(server.address);
-  await sayHello(session, 'worker-1');
-  return session;
 }
 
 async function parkBehindStuckKey(session: SessionStream): Promise<void> {
@@ -83,8 +78,8 @@ async function parkBehindStuckKey(session: SessionStream): Promise<void> {
 }
 
 /** Every item that is submitted is taken and acknowledged. */
-function dispatchLap(session: SessionStream): Lap {
-  const items = new SessionDispatch(session, new Uint8Array(0));
+async function dispatchLap(session: SessionStream): Promise<Lap> {
+  const items = new Dispatch(await streamCalls(session), new Uint8Array(0));
   // Equal work, so that this is half the rate at which an item goes in and out.
   return async () => harmonicMean([await items.submitAll(ITEMS), await items.takeAll(ITEMS)]) / 2;
 }

@@ -12,7 +12,7 @@ import { Progress } from './replay/progress.js';
 import { FORMATS, type Format } from './replay/rows.js';
 import { type Mode, type ReplayOutcome, runReplay } from './replay/run-replay.js';
 import type { ReplaySummary } from './replay/summary.js';
-import { commandFailure, withSidecar } from './sidecar.js';
+import { commandFailure, withWorker } from './sidecar.js';
 
 interface DemoOptions {
   readonly format?: Format;
@@ -151,7 +151,7 @@ class Demo {
     const stall = new StallWatch();
     const stop = AbortSignal.any([this.#stop.signal, stall.signal]);
     try {
-      const outcome = await withSidecar(this.#at.grpc, (client) =>
+      const outcome = await withWorker({ address: this.#at.grpc }, queue, (client) =>
         runReplay(client, mode, plan, source, stop, (now) => {
           progress.start(now);
           stall.start(now);

@@ -10,6 +10,14 @@ export interface Transport {
   write(message: Buffer, taken: () => void): unknown;
 }
 
+/** Time, and the turns of the event loop. */
+export interface Pace {
+  /** Runs a task at the end of this turn of the event loop. */
+  soon(task: () => void): void;
+  /** Runs a task after so many ms, without keeping the process alive for it. Returns what calls it off. */
+  after(ms: number, task: () => void): () => void;
+}
+
 export interface FlowListener {
   /** The client takes its answers too slowly: nothing more should be asked for it. */
   clogged(): void;
@@ -27,13 +35,13 @@ const CLEARED_AT = 0.5;
 export class Flow {
   readonly #out = new Outgoing();
   #scheduled = false;
-  /** Runs while the session is clogged. */
-  #patience: NodeJS.Timeout | undefined;
+  /** Calls off the wait for a client that takes nothing; set while the session is clogged. */
+  #patience: (() => void) | undefined;
 
   constructor(
     private readonly transport: Transport,
     private readonly limits: Limits,
-    private readonly soon: (task: () => void) => void,
+    private readonly pace: Pace,
     private readonly listener: FlowListener,
   ) {}
 
@@ -55,7 +63,7 @@ export class Flow {
     if (!this.isClogged && this.#out.bytes > this.limits.unsentBytes) this.#clog();
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.soon(this.#flush);
+    this.pace.soon(this.#flush);
   }
 
   /** Hands everything over now, however much the transport has not taken yet: nothing will follow. */
@@ -84,7 +92,7 @@ export class Flow {
   readonly #taken = (): void => {
     this.#out.taken();
     if (this.#patience !== undefined) {
-      this.#patience.refresh();
+      this.#bePatient();
       if (this.#out.bytes <= this.limits.unsentBytes * CLEARED_AT) {
         this.#unclog();
         this.listener.cleared();
@@ -94,12 +102,17 @@ export class Flow {
   };
 
   #clog(): void {
-    this.#patience = setTimeout(() => this.listener.stuck(), this.limits.unreadFor).unref();
+    this.#bePatient();
     this.listener.clogged();
   }
 
+  #bePatient(): void {
+    this.#patience?.();
+    this.#patience = this.pace.after(this.limits.unreadFor, () => this.listener.stuck());
+  }
+
   #unclog(): void {
-    clearTimeout(this.#patience);
+    this.#patience?.();
     this.#patience = undefined;
   }
 }

@@ -9,7 +9,7 @@ import type { Caller } from './deadline.js';
 import type * as wire from './gen/keyturn/v1/coordinator.js';
 import { internalError, type Kit, report } from './handler.js';
 import { HELLO, type Kind, kindOf } from './session-commands.js';
-import { Flow, type FlowListener } from './session-flow.js';
+import { Flow, type FlowListener, type Pace } from './session-flow.js';
 import { type Desk, OpenCommand } from './session-open.js';
 import { Commands } from './session-reader.js';
 import {
@@ -39,11 +39,9 @@ export interface SessionCall {
   emit(event: 'error', status: CallStatus): unknown;
 }
 
-export interface SessionKit extends Kit {
+export interface SessionKit extends Kit, Pace {
   /** Of all streams: nothing stays in it from one request to the next. */
   readonly check: Check;
-  /** Runs a task at the end of this turn of the event loop. */
-  soon(task: () => void): void;
 }
 
 export interface SessionHooks {
@@ -73,6 +71,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   #consumerId: string | undefined;
   #sessionId = '';
   #halfClosed = false;
+  #callOffReset: (() => void) | undefined;
   /** The last one, and how it is written: those who wait are often refused together, for one reason. */
   #refusal: Refusal | undefined;
   #refusalBytes: Uint8Array = new Uint8Array(0);
@@ -82,7 +81,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     private readonly call: SessionCall,
     private readonly hooks: SessionHooks,
   ) {
-    this.#flow = new Flow(call, kit.limits, kit.soon, this);
+    this.#flow = new Flow(call, kit.limits, kit, this);
   }
 
   start(session: Session): void {
@@ -308,8 +307,8 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     this.#flow.finish();
     if (status === undefined) this.call.end();
     else this.call.emit('error', status);
-    // A client that does not read does not hear it, and one that does not listen sends on.
-    setTimeout(this.hooks.reset, END_GRACE_MS).unref();
+    // A client that does not read would never hear it, and the stream never end.
+    this.#callOffReset = this.kit.after(END_GRACE_MS, this.hooks.reset);
   }
 
   #over(): void {
@@ -317,6 +316,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     this.#life = 'over';
     this.#commands = undefined;
     this.#flow.stop();
+    this.#callOffReset?.();
     this.hooks.over();
     const unknown = this.#flow.out.end();
     this.#giveUpAll(() => {

@@ -1,6 +1,7 @@
 /** Session: every call of a worker on one stream, which is here grpc-js's and becomes a {@link SessionStream}. */
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { internalError, type Kit } from './handler.js';
+import type { Pace } from './session-flow.js';
 import { SessionStream } from './session-stream.js';
 import { statusOf } from './status.js';
 import type { OpenStreams } from './streams.js';
@@ -9,8 +10,16 @@ import { Check } from './validate.js';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
+const PACE: Pace = {
+  soon: (task) => void setImmediate(task),
+  after(ms, task) {
+    const timer = setTimeout(task, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
 export function session(kit: Kit, streams: OpenStreams): handleBidiStreamingCall<Buffer, Buffer> {
-  const sessionKit = { ...kit, check: new Check(kit.limits), soon: (task: () => void) => void setImmediate(task) };
+  const sessionKit = { ...kit, ...PACE, check: new Check(kit.limits) };
   return (call) => {
     try {
       const stream = new SessionStream(sessionKit, call, {

@@ -5,7 +5,7 @@ import type { Limits } from '../coordinator.js';
 import { type Observe, observer } from './observe.js';
 
 /** A worker host that vanished without a word is noticed after the two together; what it waited for is given up then. */
-const KEEPALIVE_TIME_MS = 30_000;
+const KEEPALIVE_TIME_MS = 10_000;
 const KEEPALIVE_TIMEOUT_MS = 10_000;
 /**
  * A connection that is so old takes no new calls: a client makes another one for them, and so follows a moved address.

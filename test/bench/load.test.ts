@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SessionDispatch } from '../../bench/load/dispatch.js';
+import { clientCalls, connectClient, Dispatch, type ItemCalls, streamCalls } from '../../bench/load/dispatch.js';
 import { perSecondInFlight } from '../../bench/load/in-flight.js';
 import { startBareSessionServer, startSidecar } from '../../bench/load/server-process.js';
 import { SessionStream } from '../../bench/load/session-stream.js';
@@ -47,9 +47,6 @@ test('the load of the rows works on a sidecar, and a refusal is an error that sa
     const { token } = turnOf(await session.ask(enQueue('key')));
     await session.ask(deQueue('key', token));
     await assert.rejects(session.ask(deQueue('key', token + 1n)), /expected dequeue, got error: /);
-    const items = new SessionDispatch(session, Buffer.from('payload'));
-    assert.ok((await items.submitAll(300)) > 0);
-    assert.ok((await items.takeAll(300)) > 0);
     assert.ok((await sidecar.bytesInUse()) > 1_000_000);
   } finally {
     session.close();
@@ -57,6 +54,29 @@ test('the load of the rows works on a sidecar, and a refusal is an error that sa
   }
   await assert.rejects(session.ask(enQueue('key')), /the session was closed/);
 });
+
+test('items go in and out again, on a bare stream and by the client', async () => {
+  const sidecar = await startSidecar();
+  const session = new SessionStream(sidecar.address);
+  const keyturn = connectClient(sidecar.address);
+  try {
+    await inAndOut(await streamCalls(session));
+    await inAndOut(clientCalls(keyturn));
+  } finally {
+    session.close();
+    await keyturn.close();
+    await sidecar.stop();
+  }
+});
+
+async function inAndOut<Turn>(calls: ItemCalls<Turn>): Promise<void> {
+  let acked = 0;
+  const counted: ItemCalls<Turn> = { ...calls, ack: (turn) => calls.ack(turn).then(() => acked++) };
+  const items = new Dispatch(counted, Buffer.from('payload'));
+  assert.ok((await items.submitAll(300)) > 0);
+  assert.ok((await items.takeAll(300)) > 0);
+  assert.equal(acked, 300);
+}
 
 test('the bare stream answers each command with the reply of its kind', async () => {
   const told = { promoted: true, waiting: 7 };

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { KeptRun } from '../../bench/latest.js';
 import { renderResults, withResults } from '../../bench/readme.js';
+import { ROWS } from '../../bench/registry.js';
 
 const root = new URL('../../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -59,6 +60,12 @@ test('the README shows the kept run, and nothing else', () => {
   // Our own main.ts wrote it.
   const kept: KeptRun = JSON.parse(read('bench/results/latest.json'));
   assert.equal(page, withResults(page, kept));
+});
+
+test('the kept run has every row', () => {
+  const kept: KeptRun = JSON.parse(read('bench/results/latest.json'));
+  const missing = [...ROWS.keys()].filter((name) => !kept.rows.some(({ row }) => row.split(' ')[0] === name));
+  assert.deepEqual(missing, [], 'a run of some rows was kept: restore bench/results, or run all');
 });
 
 test('a row says what it reached; what was not measured, and what is missing, is said', () => {

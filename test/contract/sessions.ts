@@ -312,6 +312,21 @@ export function sessions(set: SetStage): void {
       assert.equal(stage.enQueue({ wait: 0 }).value.decision, 'accept');
     });
 
+    it('S1: too late is too late even if the wheel is, and what it left ends nevertheless', () => {
+      const stage = set();
+      const stream = tied(stage.coordinator);
+      const turns = ['a', 'b'].map((key) => stream.hold({ key }));
+      stream.close();
+      stage.clock.skip(TTL);
+      const again = open(stage.coordinator);
+      assert.deepEqual(again.hello().value, { sessionId: 's', ttl: TTL, turns: [], turnCount: 0 });
+      const own = again.hold({ key: 'own' });
+      stage.advance(0);
+      for (const turn of turns) assert.deepEqual(stage.end(turn).refusal, lost('lease_expired', turn.key));
+      stage.advance(HOUR);
+      assert.ok(again.end(own).value, 'the new one of that name has its own turns');
+    });
+
     it('does not take back what was never tied', () => {
       const stage = set();
       const stream = open(stage.coordinator);
@@ -457,7 +472,8 @@ export function sessions(set: SetStage): void {
       const stage = set({ ticketTtl: 700 });
       const stream = tied(stage.coordinator);
       stream.enQueue({ ticket: 't' }, false);
-      assert.equal((await stage.explain()).holder?.heldForTicket, 't');
+      const { holder } = await stage.explain();
+      assert.deepEqual([holder?.heldForTicket, holder?.session], ['t', undefined]);
       stage.advance(699);
       assert.equal(stream.hold({ ticket: 't' }).leaseExpiresAt, Number.POSITIVE_INFINITY);
       stage.advance(HOUR);

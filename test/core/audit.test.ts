@@ -3,16 +3,24 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Policy } from '../../src/coordinator.js';
+import type { Stream } from '../../src/core/core.js';
 import { LANE_STATES } from '../../src/core/model.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { auditCoordinator, auditCore } from '../support/audit.js';
 import { enQueueRequest, newItem, QUEUE, settings } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
-import { runThrough, Stage } from './stage.js';
+import { okay, runThrough, Stage } from './stage.js';
 
 const KEYS = ['', 'a', 'b', 'c'] as const;
-const LIMITS = { idleLanes: 2, waitingCallers: 5, waitingAcquires: 2, busyLanes: 9, payloadMemoryBytes: 4_096 };
+const LIMITS = {
+  idleLanes: 2,
+  waitingCallers: 5,
+  waitingAcquires: 2,
+  busyLanes: 9,
+  payloadMemoryBytes: 4_096,
+  sessions: 3,
+};
 
 const policies: fc.Arbitrary<Partial<Policy>> = fc.record({
   waitingPerKey: fc.constantFrom<Policy['waitingPerKey']>(undefined, 1, 2, 'unlimited'),
@@ -53,6 +61,10 @@ const OPS = [
   'unpause',
   'redrive',
   'discard',
+  'open',
+  'hello',
+  'unary',
+  'break',
   'late',
   'pass',
 ] as const;
@@ -75,6 +87,7 @@ const steps: fc.Arbitrary<Step> = fc.record({
 class Play {
   readonly stage: Stage;
   readonly #calls: Call<unknown>[] = [];
+  readonly #streams: Stream[] = [];
   #turns: { key: string; token: number }[] = [];
 
   constructor(policy: Partial<Policy>) {
@@ -106,6 +119,16 @@ class Play {
         return void stage.submit('s', [{ key, delay: ms, idempotencyKey: `${nth}` }, { key }]);
       case 'waitForRoom':
         return void this.#calls.push(stage.submit('s', [{ key }, { key: 'b' }, { key: 'c' }], QUEUE, ms));
+      case 'open':
+        return this.#open(nth);
+      case 'hello':
+        if (stage.on !== undefined) stage.hello('w', stage.on, `s${nth % 2}`, ms);
+        return;
+      case 'unary':
+        stage.on = undefined;
+        return;
+      case 'break':
+        return this.#break(nth);
       case 'late':
         stage.now += ms;
         return;
@@ -128,6 +151,23 @@ class Play {
       default:
         if (turn !== undefined) this.#settle(op, turn, ms);
     }
+  }
+
+  /** Or back to one that is open. */
+  #open(nth: number): void {
+    const opened = this.stage.open();
+    if (opened.ok) this.#streams.push(opened.value);
+    this.stage.on = opened.ok ? opened.value : this.#streams[nth % Math.max(1, this.#streams.length)];
+  }
+
+  #break(nth: number): void {
+    const [stream] = this.#streams.splice(nth % Math.max(1, this.#streams.length), 1);
+    if (stream !== undefined) this.stage.core.closeStream(stream, this.stage.now);
+    if (stream === this.stage.on) this.stage.on = undefined;
+  }
+
+  breakAll(): void {
+    while (this.#streams.length > 0) this.#break(0);
   }
 
   #settle(op: Step['op'], turn: { key: string; token: number }, delay: number): void {
@@ -180,6 +220,7 @@ function withinLimits(stage: Stage): void {
   assert.ok(view);
   const { INIT, ...busy } = view.states;
   assert.ok(INIT <= LIMITS.idleLanes, `${INIT} idle lanes`);
+  assert.ok(stage.core.stats(stage.now).sessions <= LIMITS.sessions);
   assert.ok(view.waitingCallers <= LIMITS.waitingCallers);
   assert.ok(view.deadLetters <= view.policy.maxDeadLetters);
   assert.ok(view.liveTurns <= (view.policy.maxInFlight ?? Infinity) || view.policy.maxInFlight === undefined);
@@ -210,14 +251,19 @@ describe('what the core tells about itself', () => {
       fc.property(policies, fc.array(steps, { maxLength: 60, size: 'max' }), (policy, todo) => {
         const play = new Play({ ...policy, delivery: 'at_least_once' });
         for (const step of todo) play.step(step);
+        play.breakAll();
         windUp(play.stage);
         const [view] = play.stage.core.listQueues(play.stage.now);
         assert.deepEqual(
           LANE_STATES.filter((state) => state !== 'INIT' && view?.states[state] !== 0),
           [],
         );
-        const { parkedCalls, payloadBytes } = play.stage.core.stats(play.stage.now);
-        assert.deepEqual({ parkedCalls, payloadBytes }, { parkedCalls: 0, payloadBytes: 0 });
+        const { parkedCalls, payloadBytes, sessions } = play.stage.core.stats(play.stage.now);
+        assert.deepEqual([parkedCalls, payloadBytes, sessions], [0, 0, 0]);
+        for (let n = 0; n < LIMITS.sessions; n++) {
+          const stream = okay(play.stage.open());
+          assert.ok(play.stage.hello('w', stream, `new ${n}`, 1_000).value, 'no session is remembered');
+        }
       }),
       { numRuns: 300 },
     );

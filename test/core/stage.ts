@@ -5,6 +5,7 @@ import type {
   AwaitAnswer,
   DeQueueAnswer,
   EnQueueAnswer,
+  HelloAnswer,
   KeyExplanation,
   NackAnswer,
   NewItem,
@@ -15,7 +16,7 @@ import type {
   Result,
   SubmitAnswer,
 } from '../../src/coordinator.js';
-import { Core, type Effect, type WaitingCall } from '../../src/core/core.js';
+import { Core, type Effect, type Stream, type WaitingCall } from '../../src/core/core.js';
 import * as build from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FIRST_WALL } from '../support/fake-clock.js';
@@ -29,6 +30,8 @@ export class Stage {
   readonly core: Core;
   /** Every answer so far, in order: who was told what. */
   readonly told: string[] = [];
+  /** The stream that calls come on from now on, if on one. */
+  on: Stream | undefined;
   readonly #names = new Map<Reply<never>, string>();
 
   constructor(
@@ -40,11 +43,11 @@ export class Stage {
 
   enQueue(name: string, change: Change<typeof build.enQueueRequest> = {}): Call<EnQueueAnswer> {
     const request = build.enQueueRequest({ consumerId: name, ...change });
-    return this.#call(name, (reply) => this.core.enQueue(request, reply, this.now));
+    return this.#call(name, (reply) => this.core.enQueue(request, reply, this.now, this.on));
   }
 
   deQueue(name: string, change: Change<typeof build.deQueueRequest>): Call<DeQueueAnswer> {
-    return this.#ask(name, (reply) => this.core.deQueue(build.deQueueRequest(change), reply, this.now));
+    return this.#ask(name, (reply) => this.core.deQueue(build.deQueueRequest(change), reply, this.now, this.on));
   }
 
   submit(name: string, items: readonly Partial<NewItem>[], queue = build.QUEUE, waitForRoom = 0): Call<SubmitAnswer> {
@@ -54,25 +57,35 @@ export class Stage {
 
   acquire(name: string, change: Change<typeof build.acquireRequest> = {}): Call<AcquireAnswer> {
     const request = build.acquireRequest({ consumerId: name, ...change });
-    return this.#call(name, (reply) => this.core.acquire(request, reply, this.now));
+    return this.#call(name, (reply) => this.core.acquire(request, reply, this.now, this.on));
   }
 
   ack(name: string, change: Change<typeof build.ackRequest>): Call<AckAnswer> {
-    return this.#call(name, (reply) => this.core.ack(build.ackRequest(change), reply, this.now));
+    return this.#call(name, (reply) => this.core.ack(build.ackRequest(change), reply, this.now, this.on));
   }
 
   nack(name: string, change: Change<typeof build.nackRequest>): Call<NackAnswer> {
-    return this.#ask(name, (reply) => this.core.nack(build.nackRequest(change), reply, this.now));
+    return this.#ask(name, (reply) => this.core.nack(build.nackRequest(change), reply, this.now, this.on));
   }
 
   renew(name: string, token: number, queue = build.QUEUE, key = build.KEY): Call<RenewAnswer> {
     const request = { turns: [{ queue, key, token }], lease: undefined };
-    return this.#ask(name, (reply) => this.core.renew(request, reply, this.now));
+    return this.#ask(name, (reply) => this.core.renew(request, reply, this.now, this.on));
   }
 
   awaitItem(name: string, itemId: string, wait: number): Call<AwaitAnswer> {
     const request = { queue: build.QUEUE, itemId, wait };
     return this.#call(name, (reply) => this.core.awaitItem(request, reply, this.now));
+  }
+
+  /** A stream whose worker looks at nothing that it is told unasked. */
+  open(): Result<Stream> {
+    return this.core.openStream({ notice: () => undefined, replaced: () => undefined });
+  }
+
+  hello(name: string, stream: Stream, sessionId: string, ttl: number): Call<HelloAnswer> {
+    const request = { consumerId: name, sessionId, ttl };
+    return this.#ask(name, (reply) => this.core.hello(stream, request, reply, this.now));
   }
 
   /** What a person did, written into the log in the words of `describe`. */

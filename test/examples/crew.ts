@@ -1,9 +1,8 @@
 /** Workers of the example, and what they say of their messages. */
+import { Happenings } from '../support/happenings.js';
 import { type Cleanup, NodeProcess, type Said } from '../support/node-process.js';
 
 const EXAMPLE = new URL('../../../clients/typescript/examples/rabbitmq/', import.meta.url);
-/** Generous: a dead worker's session lives for ten seconds. */
-const LONGEST_WAIT_MS = 120_000;
 
 export function startExample(
   cleanup: Cleanup,
@@ -19,7 +18,10 @@ export class Crew {
   /** What became of messages, by their ids; of one that came again what was said last. */
   readonly outcomes = new Map<string, string>();
   readonly #cleanup: Cleanup;
-  #wake = (): void => {};
+  readonly #happenings = new Happenings(() => [
+    ...['done', 'declined', 'blocked'].map((outcome) => `${outcome} ${this.count(outcome)}`),
+    ...this.workers.flatMap((worker) => worker.words),
+  ]);
 
   constructor(cleanup: Cleanup) {
     this.#cleanup = cleanup;
@@ -33,7 +35,7 @@ export class Crew {
 
   /** Something happened that others may wait for. */
   wake(): void {
-    this.#wake();
+    this.#happenings.happened();
   }
 
   count(outcome: string): number {
@@ -45,27 +47,13 @@ export class Crew {
     return this.count('done') + this.count('declined');
   }
 
-  /** Resolves when it is so. Looks whenever somebody said something. */
+  /** Resolves when it is so. */
   async until(what: string, isSo: () => boolean): Promise<void> {
-    const deadline = performance.now() + LONGEST_WAIT_MS;
-    while (!isSo()) {
-      let timer: NodeJS.Timeout | undefined;
-      await new Promise<void>((resolve, reject) => {
-        this.#wake = resolve;
-        timer = setTimeout(() => reject(this.#tooLate(what)), deadline - performance.now());
-      });
-      clearTimeout(timer);
-    }
+    await this.#happenings.until(what, () => isSo() || undefined);
   }
 
   #note({ id, outcome }: Said): void {
     if (id !== undefined) this.outcomes.set(String(id), String(outcome));
     this.wake();
-  }
-
-  #tooLate(what: string): Error {
-    const counts = ['done', 'declined', 'blocked'].map((outcome) => `${outcome} ${this.count(outcome)}`);
-    const words = this.workers.flatMap((worker) => worker.words);
-    return new Error([`not within two minutes: ${what}`, ...counts, ...words].join('\n'));
   }
 }

@@ -73,7 +73,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 7,
     },
     most: 100,
-    runs: 1_500,
+    runs: 1_000,
   },
   'everything at once': {
     mix: {

@@ -4,27 +4,38 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { keyturn, ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { ROOT, read, trackedPaths } from './repository.js';
 
 const readme = read('README.md').text;
 
+const [first = '', second = ''] = blocks('js');
+
 test('the first worker runs as it stands', async (t) => {
-  const sidecar = await ServeProcess.start(t);
-  const worker = block('js').replaceAll('127.0.0.1:7420', await sidecar.address('grpc'));
-  const run = spawn(process.execPath, ['--input-type=module', '-'], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] });
-  t.after(() => run.kill('SIGKILL'));
-  run.stdin.end(worker);
-  const [first = '', second = '', ...more] = (await text(run.stdout)).split('\n');
-  match(first, /^my turn, token \d+$/);
-  strictEqual(second, 'customer-7: {"order": 12}');
-  deepStrictEqual(more, ['']);
+  const [turn = '', ...rest] = await linesOf(t, first);
+  match(turn, /^my turn, token \d+$/);
+  deepStrictEqual(rest, ['done', '']);
 });
 
+test('the worker without a client runs as it stands', async (t) => {
+  const [turn = '', ...rest] = await linesOf(t, second);
+  match(turn, /^my turn, token \d+$/);
+  deepStrictEqual(rest, ['customer-7: {"order": 12}', '']);
+});
+
+/** What a worker writes, in a clone, to a sidecar of its own. */
+async function linesOf(t: TestContext, worker: string): Promise<string[]> {
+  const sidecar = await ServeProcess.start(t);
+  const run = spawn(process.execPath, ['--input-type=module', '-'], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => run.kill('SIGKILL'));
+  run.stdin.end(worker.replaceAll('127.0.0.1:7420', await sidecar.address('grpc')));
+  return (await text(run.stdout)).split('\n');
+}
+
 test('the configuration that it shows is accepted', async (t) => {
-  deepStrictEqual(await keyturn(['serve', '--config', yamlFile(t, block('yaml')), '--check-config']), {
+  deepStrictEqual(await keyturn(['serve', '--config', yamlFile(t, blocks('yaml')[0] ?? ''), '--check-config']), {
     code: 0,
     stdout: 'the configuration is fine\n',
     stderr: '',
@@ -56,9 +67,10 @@ test('every npm script that it names is there', () => {
   }
 });
 
-/** The first block of a language. */
-function block(language: string): string {
-  return readme.match(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm'))?.[1] ?? '';
+/** The blocks of a language. */
+function blocks(language: string): readonly string[] {
+  const fences = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm');
+  return [...readme.matchAll(fences)].map(([, code = '']) => code);
 }
 
 /** As the sites that show READMEs make it. */

@@ -3,12 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { Happenings } from './happenings.js';
 
 const ENDS_WITH_PARENT = new URL('./ends-with-parent.js', import.meta.url).href;
 /** Its own settings only: not those of the machine that runs the tests. */
 const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
-/** For what should have been said long before. */
-const LONGEST_WAIT_MS = 120_000;
 
 export type Said = Readonly<Record<string, unknown>>;
 
@@ -32,7 +31,7 @@ export class NodeProcess {
   /** Resolves with the exit code, or with the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
   readonly #child: ChildProcess;
-  readonly #wakers = new Set<() => void>();
+  readonly #happenings = new Happenings(() => this.said.slice(-5).map((said) => JSON.stringify(said)));
   readonly #listen: (said: Said) => void;
   #isOver = false;
 
@@ -49,7 +48,7 @@ export class NodeProcess {
     const exit = once(child, 'exit');
     this.ended = Promise.all([exit, ...lines]).then(() => {
       this.#isOver = true;
-      this.#wake();
+      this.#happenings.happened();
       return child.exitCode ?? child.signalCode ?? 0;
     });
     cleanup.after(async () => {
@@ -67,29 +66,12 @@ export class NodeProcess {
   }
 
   /** The first thing it said, or says, that fits. Rejects when it ends without it. */
-  async says(fits: (said: Said) => boolean): Promise<Said> {
-    return this.whenSaid(() => this.said.find(fits));
-  }
-
-  /** Resolves when what is asked about all that it said has an answer. */
-  async whenSaid<T>(ask: () => T | undefined): Promise<T> {
-    const deadline = performance.now() + LONGEST_WAIT_MS;
-    for (;;) {
-      const answer = ask();
-      if (answer !== undefined) return answer;
-      if (this.#isOver) throw new Error(`ended without it; its words: ${this.words.join('\n')}`);
-      await this.#more(deadline - performance.now());
-    }
-  }
-
-  async #more(ms: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve, reject) => {
-      this.#wakers.add(resolve);
-      const last = () => JSON.stringify(this.said.slice(-5));
-      timer = setTimeout(() => reject(new Error(`not said within two minutes; last: ${last()}`)), ms);
+  says(fits: (said: Said) => boolean): Promise<Said> {
+    return this.#happenings.until('it says so', () => {
+      const found = this.said.find(fits);
+      if (found === undefined && this.#isOver) throw new Error(`ended without it; its words: ${this.words.join('\n')}`);
+      return found;
     });
-    clearTimeout(timer);
   }
 
   #read(output: Readable | null): Promise<unknown> {
@@ -106,12 +88,7 @@ export class NodeProcess {
       this.said.push(said);
       this.#listen(said);
     }
-    this.#wake();
-  }
-
-  #wake(): void {
-    for (const resolve of this.#wakers) resolve();
-    this.#wakers.clear();
+    this.#happenings.happened();
   }
 }
 

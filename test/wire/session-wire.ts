@@ -52,6 +52,7 @@ export function openWireSession(coordinator: Coordinator, limits: Limits, listen
     log: LOG,
     check: new Check(limits),
     soon: (task: () => void) => task(),
+    after: () => () => undefined,
   };
   const stream = new SessionStream(kit, call, { reset: () => assert.fail('nobody is cut off'), over: () => undefined });
   const opened = coordinator.openSession(stream);

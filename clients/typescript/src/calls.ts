@@ -54,6 +54,8 @@ export interface HeldTurn {
   readonly turn: Turn;
   /** Aborts, with a TurnLostError as its reason, when the turn is lost, or `margin` ms before it can no longer be known to live. */
   readonly signal: AbortSignal;
+  /** The signal has aborted, or would have: to ask makes no signal, which is dear. */
+  readonly lost: boolean;
   /** To be called when the turn was settled, or is about to be: it is not kept alive any more. */
   release(): void;
 }

@@ -27,10 +27,9 @@ export function checkedSize(item: ItemCall, index: number): number {
 /** The types say the same; programs in JavaScript have none. */
 function wrongFields({ key, itemId, idempotencyKey, payload, headers, delay }: ItemCall): [string, string][] {
   const wrong: [string, string][] = [];
-  const texts = { key, item_id: itemId, idempotency_key: idempotencyKey };
-  for (const [name, text] of Object.entries(texts)) {
-    if (!isText(text)) wrong.push([`.${name}`, `${shown(text)} is no text in Unicode`]);
-  }
+  if (!isText(key)) wrong.push(['.key', noText(key)]);
+  if (!isText(itemId)) wrong.push(['.item_id', noText(itemId)]);
+  if (!isText(idempotencyKey)) wrong.push(['.idempotency_key', noText(idempotencyKey)]);
   if (payload !== undefined && !(payload instanceof Uint8Array))
     wrong.push(['.payload', `${shown(payload)} is no Uint8Array`]);
   if (!isHeaders(headers)) wrong.push(['.headers', 'is no Map of texts']);
@@ -44,6 +43,10 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 
 function isText(text: unknown): boolean {
   return text === undefined || (typeof text === 'string' && !LONE_SURROGATE.test(text));
+}
+
+function noText(value: unknown): string {
+  return `${shown(value)} is no text in Unicode`;
 }
 
 function isHeaders(headers: unknown): boolean {

@@ -21,12 +21,14 @@ export interface Patience {
  */
 export async function patiently<T>(base: Base, patience: Patience, ask: (left: number) => Promise<T>): Promise<T> {
   const { clock } = base.transport;
-  const { until, signal, bears } = patience;
+  const { until, bears } = patience;
   const backOff = new BackOff(base.random);
   for (;;) {
     try {
       return await ask(Math.max(1, until - clock.now()));
     } catch (error) {
+      // Not before: whoever gives a signal may make it only when it is looked at.
+      const { signal } = patience;
       if (signal?.aborted || !bears.includes(failureOf(error))) throw error;
       const ms = backOff.next(retryAfterOf(error));
       if (clock.now() + ms >= until) throw error;

@@ -5,6 +5,7 @@ import { failureOf, messageOf } from './failure.js';
 import { type Ending, runUnder } from './held-work.js';
 import { functionNeeded, numberWithin, wrongSetting } from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
+import { StopSignal } from './stop-signal.js';
 import type { Bytes, Reason, Turn } from './words.js';
 
 /** What a handler of {@link TurnHandler} gets. */
@@ -124,8 +125,17 @@ async function underTurn<T>(
   const held = base.transport.hold(turn, askedAt);
   const { queue, key, token, attempt } = turn;
   try {
-    const limits = { signals: [options.signal], maxHold: options.maxHold };
-    const ending = await runUnder(clock, held, limits, (signal) => handler({ queue, key, token, attempt, signal }));
+    const stop = new StopSignal(held, [options.signal]);
+    const heldKey = {
+      queue,
+      key,
+      token,
+      attempt,
+      get signal() {
+        return stop.signal;
+      },
+    };
+    const ending = await runUnder(clock, held, stop, options.maxHold, () => handler(heldKey));
     return await giveBack(base, turn, resultOf(ending, options));
   } finally {
     // Not before it is settled: who reconnects meanwhile gives back what nobody holds, and the handler's end would be lost.

@@ -23,7 +23,7 @@ export interface Turn {
   readonly token: number;
   /** Life without renewal, ms. */
   readonly lease: number;
-  /** Infinity: its session renews it, and nothing else ends it by time. */
+  /** Infinity: a session does not tell it, or nothing ends the turn by time. */
   readonly leaseExpiresAt: number;
   /** Which try of its first item, from 1; 0 for a turn without items. */
   readonly attempt: number;

@@ -279,7 +279,11 @@ describe('consume', () => {
     await scene.transport.pass(999);
     strictEqual(scene.running.get(1)?.work.signal.aborted, false);
     await scene.transport.pass(2);
-    strictEqual(scene.running.get(1)?.work.signal.reason.name, 'TimeoutError');
+    const reason = scene.running.get(1)?.work.signal.reason;
+    strictEqual(reason.name, 'TimeoutError');
+    await scene.end(1, reason);
+    const [nack] = scene.transport.callsOf('nack');
+    deepStrictEqual([nack?.kind, scene.troubles], ['retry', [{ stage: 'handler', error: reason }]]);
   });
 
   describe('a settling call that fails', () => {

@@ -26,6 +26,7 @@ export interface Sent<N extends CallName = CallName> {
 export class FakeHeld implements HeldTurn {
   readonly #controller = new AbortController();
   isReleased = false;
+  lost = false;
 
   constructor(
     readonly turn: Turn,
@@ -38,6 +39,7 @@ export class FakeHeld implements HeldTurn {
 
   lose(cause: TurnLoss): TurnLostError {
     const error = new TurnLostError(`lost: ${cause}`, cause);
+    this.lost = true;
     this.#controller.abort(error);
     return error;
   }

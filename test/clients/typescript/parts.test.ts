@@ -12,40 +12,30 @@ import { AcquireCommand, EnQueueCommand } from '@keyturn/client/internal/session
 import { marginOf } from '@keyturn/client/internal/turns/margin';
 import { FakeClock } from '../../support/fake-clock.js';
 
-const LAST_ID = 4_294_967_295;
 const command = () => new OwnCommand({ $case: 'cancel', value: { id: 0, leave: false } });
 
-describe('ids of commands', () => {
-  it('begin at 1, and again after the last uint32, and none is given twice while it is open', () => {
-    const limits = { commands: 10, bytes: 1_000 };
-    assert.equal(added(new OpenCommands(limits)), 1);
-    const open = new OpenCommands(limits, LAST_ID - 2);
-    const ids = [added(open), added(open), added(open)];
-    assert.deepEqual(ids, [LAST_ID - 1, LAST_ID, 1]);
-    open.take(1);
-    const more = new OpenCommands(limits, LAST_ID - 1);
-    assert.deepEqual([added(more), added(more), added(more)], [LAST_ID, 1, 2]);
+describe('open commands', () => {
+  it('have ids from 1, none of them twice while it is open, and one that is free is used again', () => {
+    const open = new OpenCommands({ commands: 10, bytes: 1_000 });
+    const [first, second] = [added(open), added(open)];
+    assert.deepEqual([first.id, second.id], [1, 2]);
+    assert.equal(open.take(1), first);
+    assert.deepEqual([open.has(first), open.take(1), added(open).id, added(open).id], [false, undefined, 1, 3]);
   });
 
-  it('those that are open are passed over after the last', () => {
+  it('are told in the order in which they were asked, whatever their ids', () => {
     const open = new OpenCommands({ commands: 10, bytes: 1_000 });
-    const kept = [added(open), added(open)];
-    const later = new OpenCommands({ commands: 10, bytes: 1_000 }, LAST_ID);
-    assert.deepEqual(kept, [added(later), added(later)]);
-    wrap(later);
-    assert.equal(added(later), 3);
+    const [first, second] = [added(open), added(open)];
+    open.remove(first);
+    const third = added(open);
+    assert.deepEqual([third.id, open.all()], [1, [second, third]]);
   });
 });
 
-function added(open: OpenCommands): number {
+function added(open: OpenCommands): OwnCommand {
   const one = command();
   open.add(one);
-  return one.id;
-}
-
-/** As if four thousand million commands had come and gone. */
-function wrap(open: OpenCommands): void {
-  Reflect.set(open, 'lastId', LAST_ID);
+  return one;
 }
 
 describe('the pause between attempts', () => {

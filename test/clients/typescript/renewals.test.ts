@@ -13,9 +13,13 @@ const LEASE = 3_000;
 
 /** A sidecar whose answers the test gives one by one. */
 class Sidecar {
-  /** Of each renewal: when it was sent, what it names, and how long it may take. */
-  readonly sent: { readonly at: number; readonly tokens: readonly number[]; readonly timeout: number | undefined }[] =
-    [];
+  /** Of each renewal: when it was sent, what it names, for how long, and how long it may take. */
+  readonly sent: {
+    readonly at: number;
+    readonly tokens: readonly number[];
+    readonly lease: number | undefined;
+    readonly timeout: number | undefined;
+  }[] = [];
   readonly #clock: FakeClock;
   readonly #open: { resolve(results: readonly RenewResult[]): void; reject(error: Error): void }[] = [];
 
@@ -23,10 +27,11 @@ class Sidecar {
     this.#clock = clock;
   }
 
-  async renew({ turns }: RenewCall, settings?: { readonly timeout?: number | undefined }) {
+  async renew({ turns, lease }: RenewCall, settings?: { readonly timeout?: number | undefined }) {
     this.sent.push({
       at: this.#clock.now(),
       tokens: turns.map(({ token }) => Number(token)),
+      lease,
       timeout: settings?.timeout,
     });
     const results = await new Promise<readonly RenewResult[]>((resolve, reject) =>
@@ -40,7 +45,7 @@ class Sidecar {
     await settled();
   }
 
-  async fail(..._: readonly unknown[]): Promise<void> {
+  async fail(): Promise<void> {
     this.#open.shift()?.reject(new Error('no connection'));
     await settled();
   }
@@ -216,6 +221,21 @@ describe('many turns that live by their leases', () => {
     );
   });
 
+  it('are renewed apart if their leases differ, each with its own', () => {
+    const { clock, sidecar, hold } = stage();
+    hold(1);
+    hold(2, { lease: LEASE + 1 });
+    hold(3);
+    clock.advance(1_001);
+    assert.deepEqual(
+      sidecar.sent.map(({ tokens, lease }) => [tokens, lease]),
+      [
+        [[1, 3], LEASE],
+        [[2], LEASE + 1],
+      ],
+    );
+  });
+
   it('are all lost when the client is closed', () => {
     const { clock, renewals, hold } = stage();
     const held = [hold(1), hold(2)];
@@ -244,7 +264,7 @@ describe('a turn that lives by its lease and whose answer comes after a wait', (
     clock.advance(60_000);
     answer(TURN);
     assert.equal(await stateOf(confirmed), 'open');
-    assert.deepEqual(sidecar.sent, [{ at: 60_000, tokens: [7], timeout: LEASE }]);
+    assert.deepEqual(sidecar.sent, [{ at: 60_000, tokens: [7], lease: undefined, timeout: LEASE }]);
     clock.advance(100);
     await sidecar.answer(ALIVE);
     assert.equal(await confirmed, TURN);
@@ -252,12 +272,13 @@ describe('a turn that lives by its lease and whose answer comes after a wait', (
   });
 
   it('is as old as the call when nothing confirms it', async () => {
-    for (const end of ['fail', 'answer'] as const) {
+    const ENDS = [(one: Sidecar) => one.fail(), (one: Sidecar) => one.answer({ alive: false, cause: 'lease_expired' })];
+    for (const end of ENDS) {
       const { clock, sidecar, confirmations, answer, confirmed } = confirming();
       clock.advance(60_000);
       answer(TURN);
       await settled();
-      await sidecar[end]({ alive: false, cause: 'lease_expired' });
+      await end(sidecar);
       assert.equal(await confirmed, TURN);
       assert.equal(confirmations.since(TURN, 5), 5);
     }

@@ -13,6 +13,7 @@ import {
   greet,
   hello,
   nacked,
+  pong,
   refused,
   renewed,
   stage,
@@ -226,6 +227,21 @@ describe('turns across streams', () => {
     assert.equal(held.signal.aborted, false);
     await advance(1);
     assert.equal(held.signal.reason instanceof TurnLostError && held.signal.reason.cause, 'unreachable');
+  });
+
+  it('a turn that was given up before that answer, and lives, is given back', async (t) => {
+    const { stream, held, turn, advance } = await holding(t);
+    greet(stream);
+    await turn();
+    // The stream itself is well.
+    for (let second = 0; second < 9; second++) {
+      await advance(1_000);
+      for (const { id } of stream.calls('cancel')) stream.reply([id, pong()]);
+    }
+    assert.equal(held.signal.aborted, true);
+    stream.reply([stream.call('renew').id, renewed(true)]);
+    await turn();
+    assert.equal(stream.call('nack').value.token, 7n);
   });
 
   it('a thousand turns in one Renew, not more', async (t) => {

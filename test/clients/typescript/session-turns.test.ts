@@ -132,6 +132,62 @@ describe('a tied turn', () => {
     assert.equal(set.network.stream.call('nack').value.kind, NackKind.NACK_KIND_RELEASE);
   });
 
+  it('is settled on the next stream though nobody waits for it any more: the session would keep it for ever', async (t) => {
+    const set = stage(t);
+    const stream = await set.begin();
+    const held = set.client.hold(await given(set), set.clock.now());
+    const givenUp = refused(set.client.deQueue({ ...REF, token: 7 }, { timeout: 1_000 }));
+    await set.advance(1_000);
+    assert.equal((await givenUp).code, 'DEADLINE_EXCEEDED');
+    held.release();
+    stream.cut(unavailable());
+    await set.advance(FIRST_PAUSE);
+    const { stream: next } = set.network;
+    greet(next, [{ ...REF, token: 7n }]);
+    await set.turn();
+    next.reply([next.call('dequeue').id, dequeued()]);
+    next.messages.length = 0;
+    await set.advance(60_000);
+    assert.deepEqual([next.messages.length, set.clock.pending], [0, 0]);
+  });
+
+  it('that was given up in silence leaves its stream too, which may be alive: the session would keep the turn', async (t) => {
+    const set = stage(t, { ttl: 1_000 });
+    const { client } = set;
+    void client.awaitItem({ queue: 'q', itemId: 'i' }).catch(() => {});
+    await set.turn();
+    const { stream } = set.network;
+    const ttl = { seconds: 1n, nanos: 0 };
+    stream.reply([
+      stream.call('hello').id,
+      { $case: 'hello', value: { sessionId: 's', ttl, turns: [], turnCount: 0 } },
+    ]);
+    const held = client.hold(await given(set), set.clock.now());
+    await set.advance(900);
+    assert.equal(causeOf(held), 'unreachable');
+    assert.equal(stream.destroyed, true);
+    await set.advance(FIRST_PAUSE);
+    greet(set.network.stream, [{ ...REF, token: 7n }]);
+    await set.turn();
+    assert.equal(set.network.stream.call('nack').value.kind, NackKind.NACK_KIND_RELEASE);
+  });
+
+  it('that was given up before a Renew said that it lives is given back', async (t) => {
+    const set = stage(t);
+    const stream = await set.begin();
+    const held = set.client.hold(await given(set), set.clock.now());
+    await set.advance(TTL - MARGIN - 1 - FIRST_PAUSE - 1_000);
+    stream.cut(unavailable());
+    await set.advance(1_000);
+    const { stream: next } = set.network;
+    greet(next);
+    await set.advance(FIRST_PAUSE + 1);
+    assert.equal(causeOf(held), 'unreachable');
+    next.reply([next.call('renew').id, renewed(true)]);
+    await set.turn();
+    assert.equal(next.call('nack').value.kind, NackKind.NACK_KIND_RELEASE);
+  });
+
   it('follows the ttl that the sidecar says', async (t) => {
     const set = stage(t);
     void set.client.awaitItem({ queue: 'q', itemId: 'i' }).catch(() => {});
@@ -232,7 +288,7 @@ describe('a turn with a lease of its own', () => {
     const held = set.client.hold(turn, set.clock.now());
     await set.advance(20_000 / 3 + 1);
     const { id, value } = stream.call('renew');
-    assert.deepEqual(value, { turns: [{ ...REF, token: 7n }], lease: undefined });
+    assert.deepEqual(value, { turns: [{ ...REF, token: 7n }], lease: { seconds: 20n, nanos: 0 } });
     stream.reply([id, renewed(true)]);
     await set.turn();
     held.release();

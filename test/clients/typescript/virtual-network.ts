@@ -49,6 +49,7 @@ export class VirtualNetwork {
       parked: { count: 0 },
       check: new Check(DEFAULT_LIMITS),
       soon: (task) => clock.soon(task),
+      after: (ms, task) => clock.after(ms, task),
     };
   }
 

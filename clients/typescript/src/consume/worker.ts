@@ -5,6 +5,7 @@ import { KeyturnError } from '../errors.js';
 import { failureOf, messageOf } from '../failure.js';
 import { type Ending, runUnder } from '../held-work.js';
 import { type Patience, patiently } from '../patience.js';
+import { StopSignal } from '../stop-signal.js';
 import type { AcquireCall, DeliveredItem, Delivery } from '../words.js';
 import type { ConsumeSettings, Stage, Work, WorkHandler } from './options.js';
 import { type Handled, shortened, type Verdict, verdictOf, verdictOnError } from './verdict.js';
@@ -31,30 +32,28 @@ const RELEASING = 2_000;
 export class Worker {
   readonly #around: Surroundings;
   readonly #delivery: Delivery;
-  readonly #item: DeliveredItem;
   readonly #held: HeldTurn;
-  readonly #stop = new AbortController();
+  readonly #stop: StopSignal;
+  readonly #work: Work;
   #isGivenUp = false;
+  #isStopped = false;
 
   /** Begins to hold the turn. `item` is its first one. */
   constructor(around: Surroundings, delivery: Delivery, item: DeliveredItem, askedAt: number) {
     this.#around = around;
     this.#delivery = delivery;
-    this.#item = item;
     this.#held = around.base.transport.hold(delivery.turn, askedAt);
+    this.#stop = new StopSignal(this.#held);
+    this.#work = workOf(delivery, item, this.#stop);
   }
 
   /** Resolves when the handler has ended and the turn is settled, or cannot be. Never rejects. */
   async run(): Promise<void> {
     const { base, settings, handler } = this.#around;
-    const limits = { signals: [this.#stop.signal], maxHold: settings.maxHold };
-    let work = this.#work(this.#stop.signal);
+    const { clock } = base.transport;
     try {
-      const ending = await runUnder(base.transport.clock, this.#held, limits, (signal) => {
-        work = this.#work(signal);
-        return handler(work);
-      });
-      if (!this.#isGivenUp) await this.#finish(ending, work);
+      const ending = await runUnder(clock, this.#held, this.#stop, settings.maxHold, () => handler(this.#work));
+      if (!this.#isGivenUp) await this.#finish(ending);
     } finally {
       this.#held.release();
     }
@@ -62,6 +61,7 @@ export class Worker {
 
   /** Tells the handler to stop. What it throws from now on gives the items back without counting an attempt. */
   abort(reason: unknown): void {
+    this.#isStopped = true;
     this.#stop.abort(reason);
   }
 
@@ -72,36 +72,34 @@ export class Worker {
     this.#held.release();
   }
 
-  #work(signal: AbortSignal): Work {
-    const { turn, items } = this.#delivery;
-    const { queue, key, token, attempt } = turn;
-    return { queue, key, token, attempt, items, item: this.#item, signal };
+  #trouble(error: unknown, stage: Stage): void {
+    this.#around.trouble(error, stage, this.#work);
   }
 
-  async #finish(ending: Ending<Handled>, work: Work): Promise<void> {
-    if (ending.kind === 'lost') return this.#around.trouble(ending.error, 'turn_lost', work);
-    const verdict = ending.kind === 'done' ? this.#accept(ending.value, work) : this.#reject(ending.error, work);
+  async #finish(ending: Ending<Handled>): Promise<void> {
+    if (ending.kind === 'lost') return this.#trouble(ending.error, 'turn_lost');
+    const verdict = ending.kind === 'done' ? this.#accept(ending.value) : this.#reject(ending.error);
     try {
       await this.#settle(verdict);
     } catch (error) {
-      await this.#notSettled(error, work);
+      await this.#notSettled(error);
     }
   }
 
-  #accept(value: Handled, work: Work): Verdict {
+  #accept(value: Handled): Verdict {
     try {
       return verdictOf(value, this.#around.base.newId);
     } catch (error) {
-      return this.#reject(error, work);
+      return this.#reject(error);
     }
   }
 
-  #reject(error: unknown, work: Work): Verdict {
-    const verdict = verdictOnError(error, work.items.length);
-    if (this.#stop.signal.aborted && verdict.call === 'nack' && verdict.kind === 'retry') {
+  #reject(error: unknown): Verdict {
+    const verdict = verdictOnError(error, this.#delivery.items.length);
+    if (this.#isStopped && verdict.call === 'nack' && verdict.kind === 'retry') {
       return { ...verdict, kind: 'release', delay: undefined };
     }
-    this.#around.trouble(error, 'handler', work);
+    this.#trouble(error, 'handler');
     return verdict;
   }
 
@@ -109,7 +107,14 @@ export class Worker {
   async #settle(verdict: Verdict): Promise<void> {
     const { base, settings } = this.#around;
     const until = base.transport.clock.now() + settings.settleTimeout;
-    const patience = { until, signal: this.#held.signal, bears: ['away', 'full'] as const };
+    const held = this.#held;
+    const patience: Patience = {
+      until,
+      bears: ['away', 'full'],
+      get signal() {
+        return held.signal;
+      },
+    };
     if (verdict.call === 'ack') return this.#ack(verdict, patience);
     const { queue, key, token } = this.#delivery.turn;
     const { kind, delay, done, error } = verdict;
@@ -130,16 +135,31 @@ export class Worker {
     if (answer.next !== undefined) this.#around.taken({ deliveries: answer.next.deliveries, askedAt });
   }
 
-  async #notSettled(error: unknown, work: Work): Promise<void> {
+  async #notSettled(error: unknown): Promise<void> {
     const failure = failureOf(error);
-    if (failure === 'lost') return this.#around.trouble(error, 'turn_lost', work);
-    this.#around.trouble(error, 'settle', work);
-    if (this.#held.signal.aborted || failure !== 'refused') return;
+    if (failure === 'lost') return this.#trouble(error, 'turn_lost');
+    this.#trouble(error, 'settle');
+    if (this.#held.lost || failure !== 'refused') return;
     // Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
     const kind = isAtMostOnce(error) ? 'release' : 'retry';
     const instead: Verdict = { call: 'nack', kind, delay: undefined, done: 0, error: shortened(messageOf(error)) };
-    await this.#settle(instead).catch((again: unknown) => this.#around.trouble(again, 'settle', work));
+    await this.#settle(instead).catch((again: unknown) => this.#trouble(again, 'settle'));
   }
+}
+
+function workOf({ turn, items }: Delivery, item: DeliveredItem, stop: StopSignal): Work {
+  const { queue, key, token, attempt } = turn;
+  return {
+    queue,
+    key,
+    token,
+    attempt,
+    items,
+    item,
+    get signal() {
+      return stop.signal;
+    },
+  };
 }
 
 function isAtMostOnce(error: unknown): boolean {

@@ -30,6 +30,8 @@ const NOBODY = (): void => {};
 /** It is what travels, too: one object from the call to its answer. */
 export abstract class Command implements wire.Command {
   id = 0;
+  /** In the order of all commands of the client. */
+  place = 0;
   /** When it was written to the stream that there is, by the clock. */
   sentAt = NEVER;
 

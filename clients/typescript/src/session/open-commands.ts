@@ -1,9 +1,6 @@
 import { KeyturnError } from '../errors.js';
 import { type Command, WorkerCommand } from './command.js';
 
-/** The largest id: ids are uint32 on the wire. 0 is never one, so that it can name nothing. */
-const LAST_ID = 0xff_ff_ff_ff;
-
 export interface OpenLimits {
   /** Calls that are not answered yet. */
   readonly commands: number;
@@ -16,16 +13,22 @@ const BEYOND = 1.125;
 
 export const DEFAULT_OPEN_LIMITS: OpenLimits = { commands: 100_000, bytes: 256 * 1_048_576 };
 
-/** Commands without their answer, in the order in which they were asked. No two have the same id. */
+/**
+ * Commands without their answer. No two have the same id; an id is used again when its command is open no more: whoever
+ * lets go of a command that was sent has its answer, or gives up the stream.
+ *
+ * Ids are places in an array, not keys of a Map: a Map in which much comes and goes is rebuilt all the time, and each
+ * table that it leaves behind, once it is old, keeps all that it held from being freed as young garbage.
+ */
 export class OpenCommands {
-  readonly #byId = new Map<number, Command>();
+  /** By id. 0 is never one, so that it can name nothing. */
+  readonly #places: (Command | undefined)[] = [undefined];
+  readonly #free: number[] = [];
+  #asked = 0;
   #workers = 0;
   #bytes = 0;
 
-  constructor(
-    private readonly limits: OpenLimits,
-    private lastId = 0,
-  ) {}
+  constructor(private readonly limits: OpenLimits) {}
 
   /** Calls of the application, those included that it waits for no more. */
   get workers(): number {
@@ -44,42 +47,48 @@ export class OpenCommands {
   }
 
   add(command: Command): void {
-    command.id = this.#nextId();
-    this.#byId.set(command.id, command);
+    command.id = this.#free.pop() ?? this.#places.length;
+    this.#asked += 1;
+    command.place = this.#asked;
+    this.#places[command.id] = command;
     if (!(command instanceof WorkerCommand)) return;
     this.#workers += 1;
     this.#bytes += command.bytes;
   }
 
   has(command: Command): boolean {
-    return this.#byId.get(command.id) === command;
+    return this.#places[command.id] === command;
   }
 
   /** @returns the command with this id, which is open no more */
   take(id: number): Command | undefined {
-    const command = this.#byId.get(id);
+    const command = this.#places[id];
     if (command !== undefined) this.remove(command);
     return command;
   }
 
   remove(command: Command): void {
-    if (!this.#byId.delete(command.id) || !(command instanceof WorkerCommand)) return;
+    if (!this.has(command)) return;
+    this.#places[command.id] = undefined;
+    this.#free.push(command.id);
+    if (!(command instanceof WorkerCommand)) return;
     this.#workers -= 1;
     this.#bytes -= command.bytes;
   }
 
-  all(): IterableIterator<Command> {
-    return this.#byId.values();
+  /** In the order in which they were asked. */
+  all(): readonly Command[] {
+    return this.#places.filter((command) => command !== undefined).sort((a, b) => a.place - b.place);
   }
 
+  /** Those of the application, in the order in which they were asked. */
+  workersInOrder(): readonly WorkerCommand[] {
+    return this.all().filter((command) => command instanceof WorkerCommand);
+  }
+
+  /** In no order. */
   *ofWorkers(): Generator<WorkerCommand> {
-    for (const command of this.#byId.values()) if (command instanceof WorkerCommand) yield command;
-  }
-
-  #nextId(): number {
-    do this.lastId = this.lastId === LAST_ID ? 1 : this.lastId + 1;
-    while (this.#byId.has(this.lastId));
-    return this.lastId;
+    for (const command of this.#places) if (command instanceof WorkerCommand) yield command;
   }
 }
 

@@ -171,7 +171,7 @@ export class Session {
   };
 
   #connect(now: number): void {
-    const workers = [...this.#open.ofWorkers()];
+    const workers = this.#open.workersInOrder();
     const piped = this.#turns.tied === 0 && !workers.some(({ wasSent }) => wasSent);
     const stream = this.#openStream({
       message: (message) => {
@@ -209,7 +209,7 @@ export class Session {
     }
     const { ttl, turns } = outcome.value;
     if (ttl !== undefined) this.#liveness.ttl = fromDuration(ttl);
-    const workers = [...this.#open.ofWorkers()];
+    const workers = this.#open.workersInOrder();
     link.at = 'ready';
     this.#lastFailure = undefined;
     // What it gives back goes before what is sent again, which may be about the same keys.
@@ -248,13 +248,13 @@ export class Session {
     this.#arm();
   }
 
-  /** What belonged to the stream alone, and calls that nobody waits for. */
+  /** What belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept for ever without them. */
   #forgetStream(): void {
     this.#proving = false;
     this.#outbox.clear();
     this.#turns.detached();
-    for (const command of [...this.#open.all()]) {
-      if (command instanceof WorkerCommand && !command.abandoned) command.unsent();
+    for (const command of this.#open.all()) {
+      if (command instanceof WorkerCommand && (!command.abandoned || this.#turns.isEndedBy(command))) command.unsent();
       else this.#open.remove(command);
     }
   }
@@ -262,7 +262,7 @@ export class Session {
   /** Nothing that is asked now would come through. What is asked later may. */
   #fail(error: KeyturnError): void {
     this.#turns.loseAll('unreachable');
-    for (const command of [...this.#open.ofWorkers()]) {
+    for (const command of this.#open.workersInOrder()) {
       this.#open.remove(command);
       this.#done(command);
       command.abandon(error);
@@ -273,7 +273,7 @@ export class Session {
     this.#link = { at: 'stopped', error, loss };
     this.#alarm.off();
     this.#turns.loseAll(loss);
-    for (const command of [...this.#open.all()]) {
+    for (const command of this.#open.all()) {
       this.#open.remove(command);
       if (!(command instanceof WorkerCommand)) continue;
       this.#done(command);
@@ -303,6 +303,7 @@ export class Session {
       this.#askOwn(new OwnCommand({ $case: 'cancel', value: { id: command.id, leave: command.leave } }));
       return;
     }
+    if (this.#turns.isEndedBy(command)) return;
     this.#open.remove(command);
     this.#done(command);
   }
@@ -310,9 +311,11 @@ export class Session {
   #wake(): void {
     const now = this.#clock.now();
     for (const command of this.#deadlines.expired(this.#open.ofWorkers(), now)) this.#abandon(command, this.#tooLate());
-    this.#turns.tick(now, this.#liveness.stopAt);
+    const hasGivenUp = this.#turns.tick(now, this.#liveness.stopAt);
     const link = this.#link;
-    if (link.at === 'pausing' && now >= link.until) this.#goOn(now);
+    // Should the stream be alive after all, the session would keep what was given up here: the next hello tells of it.
+    if (hasGivenUp && link.at === 'ready') this.#broke(silent());
+    else if (link.at === 'pausing' && now >= link.until) this.#goOn(now);
     else if (isAttached(link) && this.#wanted) this.#prove(link, now);
     this.#arm();
   }
@@ -324,8 +327,7 @@ export class Session {
   }
 
   #prove(link: Attached, now: number): void {
-    if (now >= this.#liveness.deadAt(link.since))
-      return this.#broke(new KeyturnError('the sidecar does not answer', 'UNAVAILABLE'));
+    if (now >= this.#liveness.deadAt(link.since)) return this.#broke(silent());
     if (link.at !== 'ready' || this.#proving || now < this.#liveness.proveAt) return;
     this.#proving = true;
     const ping = new OwnCommand({ $case: 'cancel', value: { id: 0, leave: false } }, () => {
@@ -353,6 +355,10 @@ export class Session {
     const dead = this.#liveness.deadAt(link.since);
     return link.at === 'ready' && !this.#proving ? Math.min(dead, this.#liveness.proveAt) : dead;
   }
+}
+
+function silent(): KeyturnError {
+  return new KeyturnError('the sidecar does not answer', 'UNAVAILABLE');
 }
 
 function cancelled(): KeyturnError {

@@ -65,6 +65,12 @@ export class TurnKeeping implements Books {
     if (given !== undefined) this.#drop(given);
   }
 
+  /** It settles a turn that lives as long as the session: should it not come through, nobody else would end it. */
+  isEndedBy(command: WorkerCommand): boolean {
+    const settles = command.settles();
+    return settles !== undefined && this.#turns.find(settles.queue, settles.token)?.tied === true;
+  }
+
   lost({ queue, token }: { readonly queue: string; readonly token: Token }, error: KeyturnError): void {
     const given = this.#turns.find(queue, token);
     if (given !== undefined) this.lose(given, error instanceof TurnLostError ? error.cause : 'unknown');
@@ -146,14 +152,17 @@ export class TurnKeeping implements Books {
     return Math.min(next, this.#unclaimed[0]?.until ?? Number.POSITIVE_INFINITY);
   }
 
-  tick(now: number, stopAt: number): void {
-    if (this.#turns.tied > 0 && now >= stopAt) this.#loseTied('unreachable');
+  /** @returns whether tied turns were given up, which the session may have still */
+  tick(now: number, stopAt: number): boolean {
+    const isSilent = this.#turns.tied > 0 && now >= stopAt;
+    if (isSilent) this.#loseTied('unreachable');
     for (const given of this.#uncertain) if (now >= given.safeUntil) this.lose(given, 'unreachable');
     while (this.#unclaimed[0] !== undefined && now >= this.#unclaimed[0].until) {
       const { turn } = this.#unclaimed[0];
       this.#unclaimed.shift();
       if (this.#turns.find(turn.queue, turn.token) === undefined) this.#giveBack(turn);
     }
+    return isSilent;
   }
 
   loseAll(cause: TurnLoss): void {
@@ -189,8 +198,10 @@ export class TurnKeeping implements Books {
     const { results } = renewAnswer(outcome.value);
     for (const [at, given] of batch.entries()) {
       const result = results[at];
-      if (result === undefined || given.lost) continue;
-      if (result.alive) this.#certain(given);
+      if (result === undefined) continue;
+      // Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
+      if (given.lost && result.alive) this.#giveBack(given.turn);
+      else if (result.alive) this.#certain(given);
       else this.lose(given, result.cause);
     }
   }

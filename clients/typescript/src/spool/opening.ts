@@ -53,7 +53,10 @@ async function look(directory: string, queue: string): Promise<Omit<Found, 'lock
   const done = segments[0] === undefined ? 0 : doneOf(segments[0], position);
   const [first] = segments;
   const items = segments.reduce((sum, segment) => sum + segment.items, 0) - done;
-  return { cursor, segments, offset: first?.starts[done] ?? 0, items, torn };
+  const offset = first?.starts[done] ?? 0;
+  // Where each record begins is not kept: it would be the largest thing in memory.
+  const sealed = segments.map(({ number, path, bytes, items: count }) => ({ number, path, bytes, items: count }));
+  return { cursor, segments: sealed, offset, items, torn };
 }
 
 async function read(path: string, queue: string, isLast: boolean): Promise<Segment> {

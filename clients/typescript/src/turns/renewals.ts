@@ -102,13 +102,16 @@ export class Renewals {
       }
     }
     this.#arm(next);
-    for (let at = 0; at < due.length; at += LARGEST_BATCH) this.#renew(due.slice(at, at + LARGEST_BATCH), now);
+    for (const alike of byLease(due))
+      for (let at = 0; at < alike.length; at += LARGEST_BATCH) this.#renew(alike.slice(at, at + LARGEST_BATCH), now);
   }
 
+  /** With their lease said: a sidecar that has just started and adopts them would else tie them to the session for good. */
   #renew(batch: readonly Held[], now: number): void {
     const turns = batch.map(({ turn: { queue, key, token } }) => ({ queue, key, token }));
     const timeout = batch.reduce((least, held) => Math.min(least, this.#patience(held, now)), Number.POSITIVE_INFINITY);
-    this.#calls.renew({ turns }, { timeout: Math.max(1, timeout) }).then(
+    const lease = batch[0]?.turn.lease;
+    this.#calls.renew({ turns, lease }, { timeout: Math.max(1, timeout) }).then(
       (answer) => this.#renewed(batch, now, answer),
       // Whatever went wrong, a turn is ours until its lease ends, and then it is not.
       () => this.#again(batch),
@@ -144,6 +147,18 @@ export class Renewals {
       this.#arm(life.nextAt);
     }
   }
+}
+
+/** All of one Renew get the same. */
+function byLease(turns: readonly Held[]): Iterable<readonly Held[]> {
+  const alike = new Map<number, Held[]>();
+  for (const held of turns) {
+    const { lease } = held.turn;
+    const others = alike.get(lease);
+    if (others === undefined) alike.set(lease, [held]);
+    else others.push(held);
+  }
+  return alike.values();
 }
 
 class Life {

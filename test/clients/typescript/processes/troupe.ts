@@ -1,17 +1,22 @@
 /** Worker processes of a test, and everything they said. */
 import { fileURLToPath } from 'node:url';
+import { Happenings } from '../../../support/happenings.js';
 import { type Cleanup, NodeProcess, type Said } from '../../../support/node-process.js';
 import { type Event, monotonicNow, type Plan } from './plan.js';
 
 const WORKER = new URL('./worker.js', import.meta.url);
 const SHIFTED_DATE = fileURLToPath(new URL('./shifted-date.js', import.meta.url));
-const LONGEST_WAIT_MS = 60_000;
 
 export class Troupe {
   readonly events: Event[] = [];
   readonly #cleanup: Cleanup;
   readonly #workers = new Map<string, NodeProcess>();
-  #wake = (): void => {};
+  /** Those that have one thing to do and then end: a signal that came late would kill them in the middle of that. */
+  readonly #finite = new Set<string>();
+  readonly #happenings = new Happenings(() => [
+    ...this.events.slice(-10).map((event) => JSON.stringify(event)),
+    ...[...this.#workers].flatMap(([name, { words }]) => words.map((word) => `${name}: ${word}`)),
+  ]);
 
   constructor(cleanup: Cleanup) {
     this.#cleanup = cleanup;
@@ -26,6 +31,7 @@ export class Troupe {
       listen: (said) => this.#note(name, said),
     });
     this.#workers.set(name, worker);
+    if (plan.play.name === 'once' || plan.play.name === 'block') this.#finite.add(name);
     return worker;
   }
 
@@ -43,7 +49,7 @@ export class Troupe {
   async finish(names: readonly string[] = [...this.#workers.keys()]): Promise<readonly string[]> {
     const endings = names.map(async (name) => {
       const worker = this.#named(name);
-      worker.kill('SIGTERM');
+      if (!this.#finite.has(name)) worker.kill('SIGTERM');
       const code = await worker.ended;
       return code === 0 || code === 'SIGKILL' ? [] : [`${name} ended with ${code}: ${worker.words.join('\n')}`];
     });
@@ -51,26 +57,15 @@ export class Troupe {
   }
 
   /** The first event that fits, among those so far or to come. */
-  async sees<E extends Event>(what: string, fits: (event: Event) => event is E): Promise<E>;
-  async sees(what: string, fits: (event: Event) => boolean): Promise<Event>;
-  async sees(what: string, fits: (event: Event) => boolean): Promise<Event> {
-    await this.until(what, () => this.events.some(fits));
-    const found = this.events.find(fits);
-    if (found === undefined) throw new Error(what);
-    return found;
+  sees<E extends Event>(what: string, fits: (event: Event) => event is E): Promise<E>;
+  sees(what: string, fits: (event: Event) => boolean): Promise<Event>;
+  sees(what: string, fits: (event: Event) => boolean): Promise<Event> {
+    return this.#happenings.until(what, () => this.events.find(fits));
   }
 
-  /** Resolves when it is so. Looks whenever somebody said something. */
+  /** Resolves when it is so. */
   async until(what: string, isSo: () => boolean): Promise<void> {
-    const deadline = performance.now() + LONGEST_WAIT_MS;
-    while (!isSo()) {
-      let timer: NodeJS.Timeout | undefined;
-      await new Promise<void>((resolve, reject) => {
-        this.#wake = resolve;
-        timer = setTimeout(() => reject(this.#tooLate(what)), deadline - performance.now());
-      });
-      clearTimeout(timer);
-    }
+    await this.#happenings.until(what, () => isSo() || undefined);
   }
 
   #named(name: string): NodeProcess {
@@ -82,12 +77,6 @@ export class Troupe {
   #note(worker: string, said: Said): void {
     // Only the worker program speaks, and it says events.
     this.events.push({ worker, ...said } as unknown as Event);
-    this.#wake();
-  }
-
-  #tooLate(what: string): Error {
-    const words = [...this.#workers].flatMap(([name, worker]) => worker.words.map((word) => `${name}: ${word}`));
-    const last = this.events.slice(-10).map((event) => JSON.stringify(event));
-    return new Error([`not within a minute: ${what}`, ...last, ...words].join('\n'));
+    this.#happenings.happened();
   }
 }
