@@ -18,6 +18,10 @@ export class Commands {
     this.#reader = new BinaryReader(message);
   }
 
+  get isAtEnd(): boolean {
+    return this.#reader.pos >= this.#reader.len;
+  }
+
   /** Throws when the bytes are no message. */
   next(): wire.Command | undefined {
     const reader = this.#reader;

@@ -172,6 +172,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
         return;
       }
       this.#run(command, this.#commands.index);
+      if (this.#commands?.isAtEnd === false && this.#flow.sendEarly()) break;
     }
     this.call.pause();
     this.kit.soon(this.#work);
