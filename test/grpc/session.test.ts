@@ -75,7 +75,7 @@ test('a reply leaves out what its command said; a turn that time does not end ha
 test('the commands of a message are applied in order, and their answers travel together', async (t) => {
   const { raw } = await startSidecar(t, localCoordinator(t));
   const session = new SessionClient(raw);
-  const keys = Array.from({ length: 200 }, (_, index) => `k${index}`);
+  const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
   const ids = session.send(
     ...keys.map((key) => commands.enqueue({ key })),
     ...keys.map((key) => commands.enqueue({ key, wait: seconds(0) })),
@@ -85,6 +85,22 @@ test('the commands of a message are applied in order, and their answers travel t
   assert.deepEqual(decisions, [...keys.map(() => ACCEPT), ...keys.map(() => BLOCK)]);
   assert.equal(session.messages.length, 1);
 });
+
+test('large answers do not wait for the rest of the message', async (t) => {
+  const { raw } = await startSidecar(t, localCoordinator(t));
+  const session = new SessionClient(raw);
+  const items = Array.from({ length: 64 }, (_, n) => ({ ...item, key: `k${n}`, itemId: `i${n}`, payload: large }));
+  await session.ask('submit', commands.submit({ items }));
+  const before = session.messages.length;
+  const ids = session.send(commands.acquire({ maxTurns: 32 }), commands.acquire({ maxTurns: 32 }));
+  for (const id of ids) {
+    const { deliveries } = expecting('acquire', await session.reply(id));
+    assert.equal(deliveries.length, 32);
+  }
+  assert.equal(session.messages.length - before, 2);
+});
+
+const large = new Uint8Array(1_000);
 
 test('more commands in a message than are run in one go are all answered', async (t) => {
   const { raw } = await startSidecar(t, localCoordinator(t));
