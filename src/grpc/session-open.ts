@@ -1,4 +1,5 @@
 import type { Pending, Refusal, Reply } from '../coordinator.js';
+import type { Pace } from './session-flow.js';
 import type { Form } from './session-outgoing.js';
 
 /** To whom a command's answer goes. */
@@ -30,5 +31,49 @@ export class OpenCommand implements Reply<unknown> {
 
   refuse(refusal: Refusal): void {
     this.desk.refused(this, refusal);
+  }
+}
+
+/** Waits that are given up in one go: a millisecond or two, then others get their say. */
+const AT_ONCE = 1_000;
+
+/** The commands of a stream that wait, by their ids. */
+export class OpenCommands {
+  readonly #waiting = new Map<number, OpenCommand>();
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  has(id: number): boolean {
+    return this.#waiting.size > 0 && this.#waiting.has(id);
+  }
+
+  get(id: number): OpenCommand | undefined {
+    return this.#waiting.get(id);
+  }
+
+  keep(command: OpenCommand): void {
+    command.stage = 'waits';
+    this.#waiting.set(command.id, command);
+  }
+
+  /** @returns false when it was settled before */
+  settle(command: OpenCommand): boolean {
+    if (command.stage === 'done') return false;
+    if (command.stage === 'waits') this.#waiting.delete(command.id);
+    command.stage = 'done';
+    return true;
+  }
+
+  /** Takes all of them out, then goes on with `then`. Those that come later are not concerned. */
+  giveUpAll(giveUp: (command: OpenCommand) => void, pace: Pick<Pace, 'soon'>, then: () => void): void {
+    let left = AT_ONCE;
+    for (const command of this.#waiting.values()) {
+      if (left-- === 0) return pace.soon(() => this.giveUpAll(giveUp, pace, then));
+      this.settle(command);
+      giveUp(command);
+    }
+    then();
   }
 }

@@ -10,7 +10,7 @@ import type * as wire from './gen/keyturn/v1/coordinator.js';
 import { internalError, type Kit, report } from './handler.js';
 import { HELLO, type Kind, kindOf } from './session-commands.js';
 import { Flow, type FlowListener, type Pace } from './session-flow.js';
-import { type Desk, OpenCommand } from './session-open.js';
+import { type Desk, OpenCommand, OpenCommands } from './session-open.js';
 import { Commands } from './session-reader.js';
 import {
   DRAINING,
@@ -51,7 +51,7 @@ export interface SessionHooks {
   over(): void;
 }
 
-/** Commands run, or waits cancelled, in one go: a millisecond or two, then others get their say. */
+/** Commands that are run in one go: a millisecond or two, then others get their say. */
 const AT_ONCE = 1_000;
 /** How long a client may take to hear that its stream was ended. */
 const END_GRACE_MS = 5_000;
@@ -59,7 +59,7 @@ const END_GRACE_MS = 5_000;
 export class SessionStream implements SessionListener, Caller, Desk, Endable, FlowListener {
   /** For {@link Caller}: its commands are no calls of grpc-js, so none of them has a deadline that could end late. */
   readonly waiting = 0;
-  readonly #open = new Map<number, OpenCommand>();
+  readonly #open = new OpenCommands();
   readonly #flow: Flow;
   #life: 'open' | 'ending' | 'over' = 'open';
   #session: Session | undefined;
@@ -69,6 +69,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   #commands: Commands | undefined;
   #spare: OpenCommand | undefined;
   #consumerId: string | undefined;
+  #deadline: Date | number | undefined;
   #sessionId = '';
   #halfClosed = false;
   #callOffReset: (() => void) | undefined;
@@ -101,7 +102,8 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   getDeadline(): Date | number {
-    return this.call.getDeadline();
+    this.#deadline ??= this.call.getDeadline();
+    return this.#deadline;
   }
 
   notice(notice: Notice): void {
@@ -158,6 +160,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   #take(message: Buffer): void {
+    if (this.#life !== 'open') return;
     this.#commands = new Commands(message);
     this.#work();
   }
@@ -188,7 +191,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   #run({ id, call }: wire.Command, index: number): void {
-    if (this.#open.size > 0 && this.#open.has(id)) return this.#refuse(id, idInUse(index, id));
+    if (this.#open.has(id)) return this.#refuse(id, idInUse(index, id));
     if (call === undefined) return this.#refuse(id, unknownCommand(index));
     if (call.$case === 'cancel') return this.#cancel(id, call.value);
     const command = this.#commandOf(id);
@@ -201,7 +204,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
       return;
     }
     if (command.stage === 'done') this.#spare = command;
-    else this.#keep(command);
+    else this.#open.keep(command);
   }
 
   #commandOf(id: number): OpenCommand {
@@ -249,17 +252,9 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     this.#flow.schedule();
   }
 
-  #keep(command: OpenCommand): void {
-    command.stage = 'waits';
-    this.#open.set(command.id, command);
-  }
-
   /** @returns whether its answer can be told */
   #settle(command: OpenCommand): boolean {
-    if (command.stage === 'done') return false;
-    if (command.stage === 'waits') this.#open.delete(command.id);
-    command.stage = 'done';
-    return this.#canTell();
+    return this.#open.settle(command) && this.#canTell();
   }
 
   #canTell(): boolean {
@@ -327,17 +322,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   #giveUpAll(then: () => void): void {
-    let left = AT_ONCE;
-    for (const command of this.#open.values()) {
-      if (left-- === 0) {
-        this.kit.soon(() => this.#giveUpAll(then));
-        return;
-      }
-      this.#open.delete(command.id);
-      command.stage = 'done';
-      this.#giveUp(command, false);
-    }
-    then();
+    this.#open.giveUpAll((command) => this.#giveUp(command, false), this.kit, then);
   }
 
   #giveUp(command: OpenCommand, leave: boolean): void {
