@@ -58,14 +58,22 @@ function toText(queue: string, key: string, told: KeyExplanation): string {
   return alignColumns(facts.filter((fact) => fact !== false)) + entryTable(told);
 }
 
-function holderText({ consumerId, token, since, leaseLeft, renewals, items, heldForTicket }: HolderView): string {
+function holderText({ consumerId, token, since, items, heldForTicket, ...life }: HolderView): string {
   const parts = [
     `${plain(consumerId)}, token ${token}, since ${ago(since)}`,
-    `lease ends in ${humanDuration(leaseLeft)}, ${amount(renewals, 'renewal')}`,
+    lifeText(life),
     items > 0 ? amount(items, 'item') : '',
     heldForTicket === undefined ? '' : `held for its absent caller (ticket ${plain(heldForTicket)})`,
   ];
   return parts.filter((part) => part !== '').join(', ');
+}
+
+function lifeText({ leaseLeft, renewals, session }: Pick<HolderView, 'leaseLeft' | 'renewals' | 'session'>): string {
+  const end = leaseLeft === Number.POSITIVE_INFINITY ? '' : `ends in ${humanDuration(leaseLeft)}`;
+  if (session === undefined) return `lease ${end}, ${amount(renewals, 'renewal')}`;
+  const { id, brokenSince } = session;
+  const kept = brokenSince === undefined ? 'renewed by its' : `stream broken ${ago(brokenSince)}, of`;
+  return `${kept} session ${plain(id)}${end === '' ? '' : `, ${end}`}`;
 }
 
 function lineText(callers: number, items: number): string {
@@ -118,10 +126,12 @@ function holderJson(holder: HolderView): Readonly<Record<string, unknown>> {
     consumer_id: holder.consumerId,
     token: holder.token,
     since: isoInstant(holder.since),
-    lease_left_ms: holder.leaseLeft,
+    lease_left_ms: holder.leaseLeft === Number.POSITIVE_INFINITY ? undefined : holder.leaseLeft,
     renewals: holder.renewals,
     items: holder.items,
     held_for_ticket: holder.heldForTicket,
+    session_id: holder.session?.id,
+    session_broken_since: instantOrUnset(holder.session?.brokenSince),
   };
 }
 

@@ -96,7 +96,7 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
     item.attempts = 0;
     item.notBefore = 0;
     queue.deadLetters.delete(item.id);
-    queue.items.set(item.id, item);
+    queue.items.set(item);
   }
   const items = letters.map(({ item }) => item);
   putBack(state, lane, items);

@@ -1,24 +1,32 @@
 import type { Item } from './line.js';
+import { Numbered } from './numbered.js';
+import { NO_NUMBER, type OwnIds } from './own-id.js';
 
 /** Items that came last, beyond which the oldest of them move on. */
 const YOUNG = 16_384;
 
 /**
- * Items by id, in two Maps. Those that come and go live and die in the young one; those that stay are moved to the old
- * one, one for each that comes. In a single Map a backlog of a million would make every item that passes walk cold hash
- * chains, and now and then wait for the rehash of all of them.
+ * Items by id. Those whose id was made here by its number; those of clients in two Maps. Of these the ones that come and
+ * go live and die in the young one; those that stay are moved to the old one, one for each that comes. In a single Map a
+ * backlog of a million would make every item that passes walk cold hash chains, and now and then wait for the rehash of
+ * all of them.
  */
 export class ItemIndex {
+  readonly #own = new Numbered<Item>();
   readonly #young = new Map<string, Item>();
   readonly #old = new Map<string, Item>();
   /** Goes on where it stopped: from the front it would pass all that are gone. */
   #aging = this.#young.values();
 
+  constructor(private readonly ownIds: OwnIds) {}
+
   get size(): number {
-    return this.#young.size + this.#old.size;
+    return this.#own.size + this.#young.size + this.#old.size;
   }
 
   get(id: string): Item | undefined {
+    const number = this.ownIds.numberOf(id);
+    if (number !== NO_NUMBER) return this.#own.get(number);
     return this.#young.get(id) ?? (this.#old.size > 0 ? this.#old.get(id) : undefined);
   }
 
@@ -26,25 +34,37 @@ export class ItemIndex {
     return this.get(id) !== undefined;
   }
 
-  set(id: string, item: Item): void {
-    this.#young.set(id, item);
+  set(item: Item): void {
+    if (item.number !== NO_NUMBER) return this.#own.set(item.number, item);
+    this.#young.set(item.id, item);
     if (this.#young.size > YOUNG) this.#age();
   }
 
-  delete(id: string): void {
-    if (!this.#young.delete(id)) this.#old.delete(id);
+  delete({ id, number }: Item): void {
+    if (number !== NO_NUMBER) this.#own.delete(number);
+    else if (!this.#young.delete(id)) this.#old.delete(id);
   }
 
-  /** In the order in which they came. Not for a walk with pauses: what moves meanwhile would be passed over. */
-  *values(): Generator<Item, undefined> {
-    yield* this.#old.values();
-    yield* this.#young.values();
+  /** The one that was submitted first of those that wait. */
+  firstWaiting(): Item | undefined {
+    const own = waiting(this.#own.values());
+    const others = waiting(this.#old.values()) ?? waiting(this.#young.values());
+    return own === undefined || (others !== undefined && others.seq < own.seq) ? others : own;
   }
 
-  /** For a walk with pauses: every one that stays throughout, some of them perhaps twice. */
+  /**
+   * In the order in which they came, but those that grew old last. For a walk with pauses: every one that stays
+   * throughout, some of them perhaps twice.
+   */
   *scan(): Generator<Item, undefined> {
-    yield* this.#young.values();
-    yield* this.#old.values();
+    // The young before the old: those that grow old during the walk are met again, not missed.
+    const others = this.#old.size === 0 ? this.#young.values() : both(this.#young, this.#old);
+    let other = others.next();
+    for (const own of this.#own.values()) {
+      for (; other.done !== true && other.value.seq < own.seq; other = others.next()) yield other.value;
+      yield own;
+    }
+    for (; other.done !== true; other = others.next()) yield other.value;
   }
 
   #age(): void {
@@ -57,4 +77,14 @@ export class ItemIndex {
     this.#young.delete(next.value.id);
     this.#old.set(next.value.id, next.value);
   }
+}
+
+function* both(first: ReadonlyMap<string, Item>, second: ReadonlyMap<string, Item>): Generator<Item, undefined> {
+  yield* first.values();
+  yield* second.values();
+}
+
+function waiting(items: Iterable<Item>): Item | undefined {
+  for (const item of items) if (!item.inFlight) return item;
+  return undefined;
 }

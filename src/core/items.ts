@@ -7,7 +7,7 @@ import { isKeyDone, markKeyDone } from './idempotency.js';
 import type { Lane, Park } from './lane.js';
 import type { Item } from './line.js';
 import type { Bytes, DeathCause } from './model.js';
-import { OWN_ID } from './own-id.js';
+import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
 import { type FinishedItem, fingerprint } from './remembered.js';
 import { countIn, lineOf, tell } from './show.js';
@@ -56,16 +56,15 @@ export function finish(
 ): void {
   const queue = item.lane.queue;
   free(state, queue, item);
-  const own = item.id.startsWith(OWN_ID);
   const finished: FinishedItem = {
     state: as,
     result,
     error: item.lastError,
     attempt: item.attempts + (byTurn ? 1 : 0),
-    fingerprint: own ? undefined : fingerprintOf(contentOf(item)),
+    fingerprint: item.number === NO_NUMBER ? fingerprintOf(contentOf(item)) : undefined,
   };
   // What finished under this id before would have kept the item from being accepted.
-  queue.finished.add(item.id, finished, now + queue.policy.resultTtl, result?.length ?? 0);
+  queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
   answerAwaits(state, queue, item.id, now);
 }
@@ -88,7 +87,7 @@ export function finishIfKeyDone(state: CoreState, item: Item, now: number): bool
 
 /** The item's payload is no longer kept. */
 export function free(state: CoreState, queue: Queue, item: Item): void {
-  queue.items.delete(item.id);
+  queue.items.delete(item);
   state.payloadBytes -= weightOfItem(item);
   if (state.memoryWaiters.size > 0) for (const waiting of state.memoryWaiters) markRoom(state, waiting);
 }
@@ -181,7 +180,7 @@ function bury(state: CoreState, item: Item, cause: DeathCause, now: number): boo
   const { queue } = lane;
   if (queue.deadLetters.size >= queue.policy.maxDeadLetters) return false;
   const letter: DeadLetter = { item, key: lane.key, cause, diedAt: now };
-  queue.items.delete(item.id);
+  queue.items.delete(item);
   queue.deadLetters.set(item.id, letter);
   queue.counters.deadLetters[cause] += 1;
   if (state.watching) tell(state, 'dead_letter', lane, now, { itemId: item.id, detail: cause });

@@ -1,6 +1,7 @@
 import type { Asker } from './effects.js';
 import type { Lane } from './lane.js';
 import type { Bytes } from './model.js';
+import { NO_NUMBER } from './own-id.js';
 import { Timer } from './timing-wheel.js';
 
 const FARTHEST_PLACE = 10_000;
@@ -50,6 +51,8 @@ export class Item {
     readonly seq: number,
     /** Not before this moment: its delay, or its back-off. It holds the key while it is the head. */
     public notBefore: number,
+    /** Of its id, if that was made here. */
+    readonly number: number = NO_NUMBER,
   ) {}
 }
 

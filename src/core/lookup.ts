@@ -36,7 +36,9 @@ export function openQueue(state: CoreState, name: string, now: number): Queue | 
     forgetQueues(state, now, 0);
     if (state.queues.size >= limits.queues) return limitRefusal('queues', limits.queues);
   }
-  const queue = new Queue(name, policy ?? defaultPolicy, policy !== undefined, state.results, now);
+  state.queueSeq += 1;
+  const ownPrefix = `${state.ownIds}${state.queueSeq.toString(36)}-`;
+  const queue = new Queue(name, policy ?? defaultPolicy, policy !== undefined, state.results, now, ownPrefix);
   state.queues.set(name, queue);
   return queue;
 }

@@ -1,2 +1,24 @@
 /** Ids that are made here begin with this; what begins so cannot be chosen by a client. */
 export const OWN_ID = '~';
+const OWN_UNIT = OWN_ID.charCodeAt(0);
+const RADIX = 36;
+
+/** An item whose id a client chose has no number. */
+export const NO_NUMBER = -1;
+
+/** The ids that are made here for the items of one queue: numbers from 0, behind a prefix that no other queue has. */
+export class OwnIds {
+  constructor(private readonly prefix: string) {}
+
+  idOf(number: number): string {
+    return this.prefix + number.toString(RADIX);
+  }
+
+  /** @returns {@link NO_NUMBER} for an id that is not of this queue's making */
+  numberOf(id: string): number {
+    if (id.charCodeAt(0) !== OWN_UNIT || !id.startsWith(this.prefix)) return NO_NUMBER;
+    const number = Number.parseInt(id.slice(this.prefix.length), RADIX);
+    // Others read as the same number: "00a", "a b".
+    return this.idOf(number) === id ? number : NO_NUMBER;
+  }
+}

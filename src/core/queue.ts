@@ -7,6 +7,7 @@ import { ItemIndex } from './item-index.js';
 import type { Lane } from './lane.js';
 import type { Caller } from './line.js';
 import { Link } from './link.js';
+import { OWN_ID, OwnIds } from './own-id.js';
 import type { Policy } from './policy.js';
 import { type DoneKey, type FinishedItem, Memory, type ResultLedger } from './remembered.js';
 import type { RoomWaiter } from './room.js';
@@ -22,7 +23,10 @@ export class Queue {
   /** Keyless lanes that are parked: they can be found by no key. */
   readonly keylessParked = new Set<Lane>();
   /** Items that wait or are in flight, in order of submission. */
-  readonly items = new ItemIndex();
+  readonly items: ItemIndex;
+  readonly ownIds: OwnIds;
+  /** Of the next item whose id is made here. */
+  nextNumber = 0;
   readonly deadLetters = new Map<string, DeadLetter>();
   readonly finished: Memory<FinishedItem>;
   readonly doneKeys: Memory<DoneKey>;
@@ -68,8 +72,12 @@ export class Queue {
     readonly named: boolean,
     ledger: ResultLedger,
     now: number,
+    /** Of the ids of its items that are made here; no other queue has it. */
+    ownPrefix = OWN_ID,
   ) {
-    this.finished = new Memory(policy.maxRemembered, ledger);
+    this.ownIds = new OwnIds(ownPrefix);
+    this.items = new ItemIndex(this.ownIds);
+    this.finished = new Memory(policy.maxRemembered, ledger, this.ownIds);
     this.doneKeys = new Memory(policy.maxRemembered, ledger);
     this.rate = policy.rate === undefined ? undefined : new TokenBucket(policy.rate, now);
     this.maxInFlight = policy.maxInFlight;

@@ -1,4 +1,6 @@
 import type { Bytes, ItemState } from './model.js';
+import { Numbered } from './numbered.js';
+import { NO_NUMBER, OWN_ID, OwnIds } from './own-id.js';
 
 /** What is left of an item that finished. */
 export interface FinishedItem {
@@ -45,6 +47,9 @@ export class ResultLedger {
   }
 }
 
+/** A memory of what is named by clients alone. */
+const NO_IDS = new OwnIds(`${OWN_ID}-`);
+
 /** One that is remembered, in the list of them from the least to the most recently used. */
 class Kept<T> {
   older: Kept<T> | undefined = undefined;
@@ -53,6 +58,8 @@ class Kept<T> {
   charge: { readonly bytes: number; forget(): void } | undefined = undefined;
   constructor(
     readonly id: string,
+    /** Of its id, if that was made here. */
+    readonly number: number,
     /** Unset: forgotten, though it may still be found. */
     public value: T | undefined,
     readonly until: number,
@@ -69,6 +76,8 @@ class Kept<T> {
  * delete from a large Map would cost as much as everything else there is to finishing it.
  */
 export class Memory<T> {
+  /** Those whose id was made here: nothing needs to be let go of in bulk. */
+  readonly #own = new Numbered<Kept<T>>();
   #young = new Map<string, Kept<T>>();
   #old = new Map<string, Kept<T>>();
   /** Of the young ones. Those of the list that are not of it come before all that are. */
@@ -81,6 +90,7 @@ export class Memory<T> {
   constructor(
     max: number,
     private readonly ledger: ResultLedger,
+    private readonly ownIds: OwnIds = NO_IDS,
   ) {
     this.#max = Math.max(1, max);
   }
@@ -102,14 +112,15 @@ export class Memory<T> {
 
   set(id: string, value: T, until: number, bytes: number): void {
     this.delete(id);
-    this.add(id, value, until, bytes);
+    this.add({ id, number: this.ownIds.numberOf(id) }, value, until, bytes);
   }
 
   /** As `set`, for an id of which it is known that nothing is remembered: looking would be half of the cost. */
-  add(id: string, value: T, until: number, bytes: number): void {
-    const kept = new Kept(id, value, until, this.#generation);
+  add({ id, number }: { readonly id: string; readonly number: number }, value: T, until: number, bytes: number): void {
+    const kept = new Kept(id, number, value, until, this.#generation);
     this.#append(kept);
-    this.#young.set(id, kept);
+    if (number === NO_NUMBER) this.#young.set(id, kept);
+    else this.#own.set(number, kept);
     this.#size += 1;
     if (this.#size > this.#max && this.#oldest !== undefined) this.#forget(this.#oldest);
     if (this.#young.size >= this.#max) this.#turnOver();
@@ -133,7 +144,8 @@ export class Memory<T> {
   }
 
   #find(id: string): Kept<T> | undefined {
-    const kept = this.#young.get(id) ?? this.#old.get(id);
+    const number = this.ownIds.numberOf(id);
+    const kept = number === NO_NUMBER ? (this.#young.get(id) ?? this.#old.get(id)) : this.#own.get(number);
     return kept?.value === undefined ? undefined : kept;
   }
 
@@ -145,7 +157,7 @@ export class Memory<T> {
   }
 
   #rejuvenate(kept: Kept<T>): void {
-    if (kept.generation === this.#generation) return;
+    if (kept.number !== NO_NUMBER || kept.generation === this.#generation) return;
     kept.generation = this.#generation;
     this.#young.set(kept.id, kept);
   }
@@ -163,6 +175,7 @@ export class Memory<T> {
     if (kept.value === undefined) return;
     kept.value = undefined;
     this.#takeOut(kept);
+    if (kept.number !== NO_NUMBER) this.#own.delete(kept.number);
     this.#size -= 1;
     if (kept.charge !== undefined) this.ledger.remove(kept.charge);
     // Nothing is left to be found: both may go at once.

@@ -26,7 +26,7 @@ export class CoreState {
   readonly wheel: TimingWheel;
   readonly tokens: Tokens;
   readonly random: Random;
-  /** Ids that are made here begin with this. */
+  /** Ids that are made here begin with this, unique across restarts because the first token is. */
   readonly ownIds: string;
   readonly queues = new Map<string, Queue>();
   /** The queue that was asked for last: most calls in a row are for one. */
@@ -63,6 +63,7 @@ export class CoreState {
   waitingSubmits = 0;
   readyOrder = 0;
   itemSeq = 0;
+  queueSeq = 0;
   /** Ids of sessions that were made here. */
   sessionSeq = 0;
 

@@ -1,4 +1,3 @@
-import type { Item } from './line.js';
 import type { Queue } from './queue.js';
 import type { CoreState } from './state.js';
 import type { CoordinatorStats, QueueStats, QueueView } from './views.js';
@@ -30,15 +29,9 @@ export function queueView(queue: Queue, now: number): QueueView {
   };
 }
 
-/** Items stand in order of submission; of those before the first that waits, each is in flight. */
 function oldestWaiting(queue: Queue, now: number): number | undefined {
   const [caller] = queue.callers;
-  let item: Item | undefined;
-  for (const candidate of queue.items.values()) {
-    if (candidate.inFlight) continue;
-    item = candidate;
-    break;
-  }
+  const item = queue.items.firstWaiting();
   if (caller === undefined && item === undefined) return undefined;
   return now - Math.min(caller?.arrivedAt ?? Number.POSITIVE_INFINITY, item?.submittedAt ?? Number.POSITIVE_INFINITY);
 }

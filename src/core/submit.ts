@@ -7,6 +7,7 @@ import type { Lane } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest, SubmitResult } from './model.js';
+import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { resolve } from './resolve.js';
@@ -74,18 +75,13 @@ export function submitItem(state: CoreState, queue: Queue, item: NewItem, now: n
   if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
   const lane = openLane(state, queue, item.key, now);
   countArrival(lane, now);
-  const result = decide(state, lane, item, itemId ?? ownId(state), now);
+  const result = decide(state, lane, item, itemId ?? queue.ownIds.idOf(queue.nextNumber), now);
   restIfNew(state, lane);
   return result;
 }
 
 function isKnown(queue: Queue, id: string, now: number): boolean {
   return queue.items.has(id) || queue.deadLetters.has(id) || queue.finished.get(id, now) !== undefined;
-}
-
-/** Unique across restarts, because the first token is. */
-function ownId(state: CoreState): string {
-  return state.ownIds + (state.itemSeq + 1).toString(36);
 }
 
 function decide(state: CoreState, lane: Lane, item: NewItem, id: string, now: number): SubmitResult {
@@ -106,12 +102,13 @@ function keep(state: CoreState, lane: Lane, newItem: NewItem, id: string, full: 
   const { payload, headers, idempotencyKey, delay } = newItem;
   state.itemSeq += 1;
   const notBefore = delay > 0 ? after(now, delay) : 0;
-  const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore);
+  const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
+  const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
   else supersede(state, superseded, item, now);
   countIn(state, item);
-  queue.items.set(id, item);
+  queue.items.set(item);
   // A batch that waits for room may hold this very id: it needs less now.
   markRoom(state, queue);
   state.payloadBytes += weightOfItem(item);

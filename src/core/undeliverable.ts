@@ -54,7 +54,7 @@ function revive(state: CoreState, item: Item, now: number): boolean {
   if (queue.finished.get(item.id, now)?.state !== 'done') return false;
   queue.finished.delete(item.id);
   if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
-  queue.items.set(item.id, item);
+  queue.items.set(item);
   state.payloadBytes += weightOfItem(item);
   return true;
 }

@@ -161,10 +161,12 @@ function holderMessage(holder: HolderView): wire.Holder {
     consumerId: holder.consumerId,
     token: BigInt(holder.token),
     since: toTimestamp(holder.since),
-    leaseLeft: toDuration(holder.leaseLeft),
+    leaseLeft: holder.leaseLeft === Number.POSITIVE_INFINITY ? undefined : toDuration(holder.leaseLeft),
     renewals: holder.renewals,
     items: holder.items,
     heldForTicket: holder.heldForTicket ?? '',
+    sessionId: holder.session?.id ?? '',
+    sessionBrokenSince: toOptionalTimestamp(holder.session?.brokenSince),
   };
 }
 

@@ -1,5 +1,4 @@
 /** The commands of a session: how each is read, asked of the port, and answered. */
-import { BinaryReader } from '@bufbuild/protobuf/wire';
 import type {
   AckAnswer,
   AcquireAnswer,
@@ -22,7 +21,7 @@ import {
   submitRequest,
 } from './convert-requests.js';
 import type { Caller } from './deadline.js';
-import * as wire from './gen/keyturn/v1/coordinator.js';
+import type * as wire from './gen/keyturn/v1/coordinator.js';
 import {
   writeAck,
   writeAcquire,
@@ -162,37 +161,4 @@ function givesNext({ next }: AckAnswer, turns: Turn[]): void {
 
 function never(): boolean {
   return false;
-}
-
-const COMMANDS = (1 << 3) | 2;
-const WIRE_TYPE = 7;
-
-/**
- * The commands of a message, decoded one by one: a message of 4 MiB can hold two million, which would take thirty times
- * its size if they were all decoded before the first is run.
- */
-export class Commands {
-  readonly #reader: BinaryReader;
-  /** Of the command that was returned last. */
-  index = -1;
-
-  constructor(message: Uint8Array) {
-    this.#reader = new BinaryReader(message);
-  }
-
-  /** Throws when the bytes are no message. */
-  next(): wire.Command | undefined {
-    const reader = this.#reader;
-    while (reader.pos < reader.len) {
-      const tag = reader.uint32();
-      if (tag === COMMANDS) {
-        const command = wire.Command.decode(reader, reader.uint32());
-        this.index += 1;
-        return command;
-      }
-      // A field of another version.
-      reader.skip(tag & WIRE_TYPE, tag >>> 3);
-    }
-    return undefined;
-  }
 }

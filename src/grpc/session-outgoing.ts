@@ -41,6 +41,11 @@ export class Outgoing {
     return this.#writer.length === 0 && this.#cut.length === 0;
   }
 
+  /** What was not handed to the transport yet. */
+  get gathered(): number {
+    return this.#writer.length;
+  }
+
   get isHanded(): boolean {
     return this.#handed.length > 0;
   }

@@ -8,9 +8,10 @@ import { helloRequest } from './convert-requests.js';
 import type { Caller } from './deadline.js';
 import type * as wire from './gen/keyturn/v1/coordinator.js';
 import { internalError, type Kit, report } from './handler.js';
-import { Commands, HELLO, type Kind, kindOf } from './session-commands.js';
+import { HELLO, type Kind, kindOf } from './session-commands.js';
 import { Flow, type FlowListener, type Pace } from './session-flow.js';
 import { type Desk, OpenCommand } from './session-open.js';
+import { Commands } from './session-reader.js';
 import {
   DRAINING,
   idInUse,
@@ -171,6 +172,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
         return;
       }
       this.#run(command, this.#commands.index);
+      if (this.#commands?.isAtEnd === false && this.#flow.sendEarly()) break;
     }
     this.call.pause();
     this.kit.soon(this.#work);
@@ -306,7 +308,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     this.#flow.finish();
     if (status === undefined) this.call.end();
     else this.call.emit('error', status);
-    // A client that does not read does not hear it, and one that does not listen sends on.
+    // A client that does not read would never hear it, and the stream never end.
     this.#callOffReset = this.kit.after(END_GRACE_MS, this.hooks.reset);
   }
 

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { ItemIndex } from '../../src/core/item-index.js';
 import { Lane } from '../../src/core/lane.js';
 import { Item } from '../../src/core/line.js';
+import { OwnIds } from '../../src/core/own-id.js';
 import { BUILT_IN_POLICY } from '../../src/core/policy.js';
 import { Queue } from '../../src/core/queue.js';
 import { ResultLedger } from '../../src/core/remembered.js';
@@ -13,28 +14,34 @@ const item = (n: number) => new Item(lane, `i${n}`, new Uint8Array(0), undefined
 const MANY = 40_000;
 
 function filled(): { index: ItemIndex; items: Item[] } {
-  const index = new ItemIndex();
+  const index = new ItemIndex(new OwnIds('~'));
   const items = Array.from({ length: MANY }, (_, n) => item(n));
-  for (const one of items) index.set(one.id, one);
+  for (const one of items) index.set(one);
   return { index, items };
 }
 
-test('every item is found, in the order in which it came, also beyond the young ones', () => {
+/** A walk comes to the old ones last. */
+function bySeq(items: Iterable<Item>): Item[] {
+  return [...items].sort((a, b) => a.seq - b.seq);
+}
+
+test('every item is found, also beyond the young ones', () => {
   const { index, items } = filled();
   assert.equal(index.size, MANY);
   assert.ok(items.every((one) => index.get(one.id) === one && index.has(one.id)));
-  assert.deepEqual([...index.values()], items);
+  assert.deepEqual(bySeq(index.scan()), items);
+  assert.equal(index.firstWaiting(), items[0]);
 });
 
 test('what is gone is gone, young or old', () => {
   const { index, items } = filled();
   const gone = items.filter((one) => one.seq % 3 === 0);
-  for (const one of gone) index.delete(one.id);
-  index.delete('never there');
+  for (const one of gone) index.delete(one);
+  index.delete(item(MANY));
   assert.equal(index.size, MANY - gone.length);
   assert.ok(gone.every((one) => !index.has(one.id)));
   assert.deepEqual(
-    [...index.values()],
+    bySeq(index.scan()),
     items.filter((one) => one.seq % 3 !== 0),
   );
 });
@@ -45,7 +52,23 @@ test('a walk with pauses passes over nothing, though items move while it pauses'
   let n = MANY;
   for (const one of index.scan()) {
     seen.add(one);
-    if (n < 2 * MANY) index.set(`i${n}`, item(n++));
+    if (n < 2 * MANY) index.set(item(n++));
   }
   assert.ok(items.every((one) => seen.has(one)));
+});
+
+test('items whose id was made here stand among the others in the order in which they came', () => {
+  const ids = new OwnIds('~a-');
+  const index = new ItemIndex(ids);
+  const own = (seq: number, number: number) =>
+    new Item(lane, ids.idOf(number), new Uint8Array(0), undefined, undefined, 0, seq, 0, number);
+  const items = Array.from({ length: 5_000 }, (_, seq) => (seq % 3 === 0 ? item(seq) : own(seq, seq)));
+  for (const one of items) index.set(one);
+  assert.deepEqual([...index.scan()], items);
+  assert.equal(index.firstWaiting(), items[0]);
+  for (const one of items.slice(0, 2_500)) index.delete(one);
+  assert.deepEqual([index.size, index.firstWaiting()], [2_500, items[2_500]]);
+  assert.ok(items.every((one, at) => index.get(one.id) === (at < 2_500 ? undefined : one)));
+  for (const one of items) one.inFlight = true;
+  assert.equal(index.firstWaiting(), undefined);
 });

@@ -223,7 +223,7 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
     { queue: 'q', state: undefined, pageSize: 100, pageToken: '' },
     { queue: 'q', state: 'PARK', pageSize: 1_000, pageToken: 'p' },
   ]);
-  for (const view of [explanation, quietExplanation]) {
+  for (const view of [explanation, tiedExplanation, quietExplanation]) {
     coordinator.admin.explainKey = () => ok(view);
     assert.deepEqual(await client.admin.explainKey('q', 'k'), view);
   }
@@ -245,6 +245,7 @@ const explanation: KeyExplanation = {
     renewals: 2,
     items: 1,
     heldForTicket: 't',
+    session: undefined,
   },
   waitingCallers: 1,
   waitingItems: 2,
@@ -257,6 +258,19 @@ const explanation: KeyExplanation = {
   why: 'held',
   until: INSTANT + 5,
   deadLetters: 1,
+};
+const tiedExplanation: KeyExplanation = {
+  ...explanation,
+  holder: {
+    consumerId: 'w',
+    token: 1,
+    since: INSTANT,
+    leaseLeft: Number.POSITIVE_INFINITY,
+    renewals: 0,
+    items: 0,
+    heldForTicket: undefined,
+    session: { id: 's', brokenSince: INSTANT },
+  },
 };
 const quietExplanation: KeyExplanation = {
   ...explanation,

@@ -13,6 +13,7 @@ import { FrameClient } from '../support/frames.js';
 import { localCoordinator } from '../support/local-coordinator.js';
 import { beginSession, commands, expecting, SessionClient, seconds } from '../support/session-client.js';
 import { message, rawClients, startSidecar } from '../support/sidecar.js';
+import { until } from '../support/until.js';
 import { failureIn, failureOf } from './errors.js';
 
 const PATH = '/keyturn.v1.CoordinatorService/Session';
@@ -24,11 +25,6 @@ function tokenOf({ decision, turn }: EnQueueResponse): bigint {
   assert.equal(decision, ACCEPT);
   assert.ok(turn);
   return turn.token;
-}
-
-/** Looks again and again, for what happens on the other side of a socket. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 const parked = (coordinator: Coordinator, count: number) => until(() => coordinator.stats().parkedCalls === count);
@@ -91,7 +87,7 @@ for (const [what, breakOff] of Object.entries(BROKEN)) {
 test('a stream whose deadline comes ends so; waits are answered a little before', async (t) => {
   const coordinator = localCoordinator(t);
   const { raw } = await startSidecar(t, coordinator);
-  const session = new SessionClient(raw, 400);
+  const session = new SessionClient(raw, 2_000);
   tokenOf(await session.ask('enqueue', commands.enqueue()));
   const [waiting = 0] = session.send(commands.enqueue(wholeMinute));
   assert.equal(expecting('enqueue', await session.reply(waiting)).decision, BLOCK);
@@ -182,7 +178,9 @@ test('while draining what waits is answered DRAINING and turns are ended; stop e
 test('a connection that grew old takes no new calls, but its sessions go on', async (t) => {
   const coordinator = localCoordinator(t);
   const kit = { coordinator, limits: DEFAULT_LIMITS, parked: { count: 0 }, log: { info() {}, warn() {}, error() {} } };
-  const aged = { ...serverOptions(DEFAULT_LIMITS, () => {}), 'grpc.max_connection_age_ms': 50 };
+  const options = serverOptions(DEFAULT_LIMITS, () => {});
+  assert.ok(!('grpc.max_connection_age_grace_ms' in options), 'with it, grpc-js breaks the connection off');
+  const aged = { ...options, 'grpc.max_connection_age_ms': 50 };
   const server = new Server(aged);
   t.after(() => server.forceShutdown());
   server.addService(COORDINATOR_SERVICE, coordinatorService(kit, new OpenStreams()));

@@ -8,6 +8,7 @@ import { Status } from '../../src/grpc/gen/google/rpc/status.js';
 import { localCoordinator } from '../support/local-coordinator.js';
 import { beginSession, commands, expecting, SessionClient, sendOn } from '../support/session-client.js';
 import { startSidecar } from '../support/sidecar.js';
+import { until } from '../support/until.js';
 import { type Failure, failureIn } from './errors.js';
 import { FakeSession } from './fake-coordinator.js';
 
@@ -39,10 +40,6 @@ class LargeAnswers extends FakeSession {
   answerAll(): number {
     return this.waiting.splice(0).filter((reply) => reply.answer(answer)).length;
   }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 /** Long enough for everything that is on its way over loopback to arrive. */
@@ -83,17 +80,19 @@ test('of a client that does not read no more is asked than fills its share, in t
 
 test('a client that reads slowly gets everything', async (t) => {
   const session = new LargeAnswers();
-  const { raw } = await startSidecar(t, session.coordinator(), { limits: { unsentBytes: UNSENT, unreadFor: 300 } });
+  const limits = { unsentBytes: 150_000, unreadFor: 1_500 };
+  const { raw } = await startSidecar(t, session.coordinator(), { limits });
   const slow = new SessionClient(raw);
-  const ids = slow.send(...many(60));
+  // grpc-js reads 16 messages ahead; with more of them the server notices that it is slow.
+  const ids = slow.send(...many(80));
   let pauses = 0;
   slow.stream.on('data', () => {
     pauses += 1;
     slow.stream.pause();
-    setTimeout(() => slow.stream.resume(), 100);
+    setTimeout(() => slow.stream.resume(), 80);
   });
   for (const id of ids) expecting('awaitItem', await slow.reply(id));
-  assert.ok(pauses >= 6, `its ${pauses} pauses together are longer than unread_for`);
+  assert.ok((pauses - 16) * 80 > limits.unreadFor, `its ${pauses} pauses together are longer than unread_for`);
 });
 
 test('a client that takes nothing for unread_for hears LIMIT when it reads again; what waited is given up', async (t) => {
@@ -140,6 +139,25 @@ test('answers that come together beyond most_unsent_bytes end the stream, and th
   assert.deepEqual([error.code, error.reason], ['RESOURCE_EXHAUSTED', 'LIMIT']);
   assert.equal(error.quota[0]?.subject, 'most_unsent_bytes');
   await until(() => session.closed === 1);
+});
+
+test('when the server stops, what one still has to read comes before the end', async (t) => {
+  const session = new LargeAnswers();
+  const { address, server } = await startSidecar(t, session.coordinator());
+  const connection = connectHttp2(`http://${address}`);
+  t.after(() => connection.destroy());
+  const deaf = beginSession(connection, commands.awaitItem('later'), ...many(5));
+  await until(() => session.asked === 6);
+  await settle();
+  assert.equal(session.answerAll(), 1, 'behind the others, which are on their way');
+  const stopped = server.stop(30_000);
+  let received = 0;
+  deaf.on('data', (bytes) => {
+    received += bytes.length;
+  });
+  assert.equal((await endOf(deaf)).reason, 'DRAINING');
+  assert.ok(received > 6 * RESULT_BYTES, `${received} bytes`);
+  await stopped;
 });
 
 test('a client that sends without waiting is answered, and one beside it too', async (t) => {

@@ -79,11 +79,13 @@ export interface HolderView {
   readonly consumerId: string;
   readonly token: number;
   readonly since: number;
-  /** ms */
+  /** ms; Infinity: its session renews it, and no `max_hold` ends it. */
   readonly leaseLeft: number;
   readonly renewals: number;
   readonly items: number;
   readonly heldForTicket: string | undefined;
+  /** The session to which the turn is tied. Unset: none. */
+  readonly session: { readonly id: string; readonly brokenSince: number | undefined } | undefined;
 }
 
 export interface LineEntryView {

@@ -110,11 +110,17 @@ function holderView(message: wire.Holder): HolderView {
     consumerId: message.consumerId,
     token: fromWireToken(message.token),
     since: instantOf(message.since),
-    leaseLeft: message.leaseLeft === undefined ? 0 : fromDuration(message.leaseLeft),
+    leaseLeft: message.leaseLeft === undefined ? Number.POSITIVE_INFINITY : fromDuration(message.leaseLeft),
     renewals: message.renewals,
     items: message.items,
     heldForTicket: unlessEmpty(message.heldForTicket),
+    session: sessionOf(message),
   };
+}
+
+function sessionOf({ sessionId, sessionBrokenSince }: wire.Holder): HolderView['session'] {
+  if (sessionId === '') return undefined;
+  return { id: sessionId, brokenSince: sessionBrokenSince && fromTimestamp(sessionBrokenSince) };
 }
 
 function lineEntry(message: wire.LineEntry): LineEntryView {
