@@ -186,7 +186,8 @@ export class Watch {
     const item = this.#items.get(id);
     this.#begun += 1;
     if (item === undefined) return;
-    if (item.isAcked && !item.isForgotten) this.broken(`${id} is handed to ${told(run)} after its Ack was noted`);
+    if (item.isAcked && !item.isForgotten && this.#acts(run))
+      this.broken(`${id} is handed to ${told(run)} after its Ack was noted`);
     item.firstRun ??= this.#begun;
     item.runs += 1;
   }

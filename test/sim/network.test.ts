@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { NetworkSimulation, type Outcome } from './network-simulation.js';
 
 const { KEYTURN_SEED, KEYTURN_RUNS } = env;
-const RUNS = Number(KEYTURN_RUNS ?? 100);
+const RUNS = Number(KEYTURN_RUNS ?? 120);
 const SEEDS = KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 1 + run) : [Number(KEYTURN_SEED)];
 
 async function simulate(seed: number, restarts: boolean): Promise<Outcome> {
