@@ -89,7 +89,9 @@ test('the commands of a message are applied in order, and their answers travel t
 test('large answers do not wait for the rest of the message', async (t) => {
   const { raw } = await startSidecar(t, localCoordinator(t));
   const session = new SessionClient(raw);
-  const items = Array.from({ length: 64 }, (_, n) => ({ ...item, key: `k${n}`, itemId: `i${n}`, payload: large }));
+  const items = Array.from({ length: 64 }, (_, n) =>
+    message(NewItem, { key: `k${n}`, itemId: `i${n}`, payload: large }),
+  );
   await session.ask('submit', commands.submit({ items }));
   const before = session.messages.length;
   const ids = session.send(commands.acquire({ maxTurns: 32 }), commands.acquire({ maxTurns: 32 }));
