@@ -264,11 +264,20 @@ describe('a turn that lives by its lease and whose answer comes after a wait', (
     clock.advance(60_000);
     answer(TURN);
     assert.equal(await stateOf(confirmed), 'open');
-    assert.deepEqual(sidecar.sent, [{ at: 60_000, tokens: [7], lease: undefined, timeout: LEASE }]);
+    assert.deepEqual(sidecar.sent, [{ at: 60_000, tokens: [7], lease: LEASE, timeout: LEASE }]);
     clock.advance(100);
     await sidecar.answer(ALIVE);
     assert.equal(await confirmed, TURN);
     assert.equal(confirmations.since(TURN, 0), 60_000);
+  });
+
+  it('keeps the lease of its queue where others of the same answer have another', async () => {
+    const { clock, sidecar, confirmations } = confirming();
+    const other = { ...TURN, token: 8, lease: 10 * LEASE };
+    const confirmed = confirmations.of(Promise.resolve([TURN, other]), (turns) => turns);
+    clock.advance(60_000);
+    assert.equal(await stateOf(confirmed), 'open');
+    assert.deepEqual(sidecar.sent, [{ at: 60_000, tokens: [7, 8], lease: undefined, timeout: LEASE }]);
   });
 
   it('is as old as the call when nothing confirms it', async () => {

@@ -37,10 +37,14 @@ export class Confirmations {
 
   async #confirm(turns: readonly Turn[]): Promise<void> {
     const sentAt = this.clock.now();
-    const timeout = Math.max(1, Math.min(...turns.map(({ lease }) => lease)));
+    const shortest = Math.min(...turns.map(({ lease }) => lease));
+    const timeout = Math.max(1, shortest);
+    // Where one was asked for all have it, and it is said again: a sidecar that started anew would tie turns to the
+    // session that it adopts without one. Where each has its queue's nothing is tied.
+    const lease = turns.every((turn) => turn.lease === shortest) ? shortest : undefined;
     const refs = turns.map(({ queue, key, token }) => ({ queue, key, token }));
     // Without an answer the turns are as old as they may be: whoever holds one is told that it is lost.
-    const answer = await this.calls.renew({ turns: refs }, { timeout }).catch(() => undefined);
+    const answer = await this.calls.renew({ turns: refs, lease }, { timeout }).catch(() => undefined);
     for (const [at, turn] of turns.entries()) if (answer?.results[at]?.alive) this.#confirmedAt.set(turn, sentAt);
   }
 }
