@@ -101,7 +101,7 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
     env: 'KEYTURN_STARTUP_HOLD',
     flag: '--startup-hold',
     operand: 'duration',
-    doc: 'New turns are kept back for this long after the start, so that leases from before it can end. Recommended after a crash: the longest lease.',
+    doc: 'New turns are kept back for this long after the start, so that turns from before it can end. Recommended after a crash: the longest lease, or session ttl if that is longer.',
   },
 };
 
