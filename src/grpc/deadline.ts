@@ -37,6 +37,16 @@ export function isOver(caller: Pick<Caller, 'getDeadline'>): boolean {
   return timeLeft(caller) <= 0;
 }
 
+/**
+ * A client ends a call at its own deadline, which is earlier than ours by as long as the call was on its way to us: what
+ * ends so shortly before was ended by it, as far as anybody can tell.
+ */
+const ON_ITS_WAY_MS = 100;
+
+export function endedByDeadline(caller: Pick<Caller, 'getDeadline'>): boolean {
+  return timeLeft(caller) <= ON_ITS_WAY_MS;
+}
+
 /** By the wall clock, because grpc-js took the deadline from it when the call arrived, a moment ago. */
 function timeLeft(caller: Pick<Caller, 'getDeadline'>): number {
   return Number(caller.getDeadline()) - Date.now();

@@ -1,6 +1,6 @@
 /** Counts every call once, when it ends. grpc-js has no metrics of its own, and its interceptors see all services. */
 import { ServerInterceptingCall, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
-import { isOver } from './deadline.js';
+import { endedByDeadline } from './deadline.js';
 import { codeName, UNSTATED } from './status.js';
 
 // grpc-js does not export these two by name.
@@ -59,7 +59,7 @@ class ObservedCall extends ServerInterceptingCall {
 
   /** The call ended below us: by its client, by its deadline, or because the transport could not accept its message. */
   #unstated(): string {
-    if (isOver(this.inner)) return UNSTATED.deadline;
+    if (endedByDeadline(this.inner)) return UNSTATED.deadline;
     return this.#readable ? UNSTATED.cancelled : UNSTATED.unreadable;
   }
 
