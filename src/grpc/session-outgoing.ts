@@ -36,11 +36,6 @@ export class Outgoing {
     return this.#bytesBeyondWriter + this.#writer.length;
   }
 
-  /** Nothing is there to be handed over. */
-  get isEmpty(): boolean {
-    return this.#writer.length === 0 && this.#cut.length === 0;
-  }
-
   /** What was not handed to the transport yet. */
   get gathered(): number {
     return this.#writer.length;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fingerprintOf } from '../../src/core/items.js';
+import { OwnIds } from '../../src/core/own-id.js';
 import { Random } from '../../src/core/random.js';
 import { fingerprint, Memory, ResultLedger } from '../../src/core/remembered.js';
 import { bytes, newItem } from '../support/builders.js';
@@ -38,10 +39,13 @@ describe('what is remembered by id', () => {
   it('of random sets, gets, deletes and ends of time it is what a plain list says', () => {
     for (const max of [1, 3, 8]) {
       const random = new Random(max);
-      const memory = new Memory<number>(max, new ResultLedger(0));
+      // Every third id is one that was made here, which is found by its number.
+      const own = new OwnIds('~');
+      const memory = new Memory<number>(max, new ResultLedger(0), own);
       let list: { id: string; value: number; until: number }[] = [];
       for (let now = 0; now < 5_000; now++) {
-        const id = `k${Math.floor(random.next() * 12)}`;
+        const n = Math.floor(random.next() * 12);
+        const id = n % 3 === 0 ? own.idOf(n) : `k${n}`;
         const known = list.find((one) => one.id === id);
         const others = list.filter((one) => one !== known);
         const move = random.next();

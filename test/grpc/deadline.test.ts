@@ -1,7 +1,7 @@
 /** How long a call may wait so that its answer is out before its own deadline. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerWithin, consumerOf, isOver } from '../../src/grpc/deadline.js';
+import { answerWithin, consumerOf, endedByDeadline, isOver } from '../../src/grpc/deadline.js';
 
 function caller(left: number, waiting = 0) {
   return { getPeer: () => '127.0.0.1:5', getDeadline: () => Date.now() + left, waiting };
@@ -37,6 +37,13 @@ test('a deadline in the past is over, one in the future or none is not', () => {
   assert.deepEqual(
     [-1, 60_000, Number.POSITIVE_INFINITY].map((left) => isOver(caller(left))),
     [true, false, false],
+  );
+});
+
+test('what ends shortly before our deadline was ended by that of the client; what ends long before, or has none, was not', () => {
+  assert.deepEqual(
+    [-1, 50, 60_000, Number.POSITIVE_INFINITY].map((left) => endedByDeadline(caller(left))),
+    [true, true, false, false],
   );
 });
 
