@@ -39,11 +39,15 @@ function longAtWork(events: readonly Event[], long = LONG_WORK): readonly Begin[
   );
 }
 
-function company(t: TestContext, address: string, client: Plan['client'], longWork = LONG_WORK): Troupe {
+function company(t: TestContext, address: string, client: Plan['client']): Troupe {
   const troupe = new Troupe(t);
+  addCompany(troupe, address, client, LONG_WORK);
+  return troupe;
+}
+
+function addCompany(troupe: Troupe, address: string, client: Plan['client'], longWork: number): void {
   const play = { name: 'turns', queue: 'line', keys: KEYS, concurrency: 6, longWork } as const;
   for (const seed of [11, 12, 13]) troupe.start(`worker ${seed}`, { address, seed, ...(client && { client }), play });
-  return troupe;
 }
 
 function assertClear(troupe: Troupe): void {
@@ -76,17 +80,27 @@ describe('a sidecar that is killed under working clients', { timeout: 240_000 },
 
   it('and stays away tells every handler in time, and serves them all when it is back', async (t) => {
     const first = await serve(t, FRESH);
-    const forEver = 600_000;
-    const troupe = company(t, first.address, undefined, forEver);
-    await troupe.until('some do long works', () => longAtWork(troupe.events, forEver).length >= 3);
+    const troupe = new Troupe(t);
+    const held = KEYS.slice(0, 3);
+    for (const [n, key] of held.entries())
+      troupe.start(`holder ${n}`, {
+        address: first.address,
+        seed: n,
+        play: { name: 'once', queue: 'line', key, ms: 600_000 },
+      });
+    await troupe.until('they hold their keys', () => longAtWork(troupe.events, 600_000).length === held.length);
+    // The others' works are all short: one that is given new turns later must not be busy for ever with its first ones.
+    addCompany(troupe, first.address, undefined, 30);
+    await troupe.until('the others work', () => (outcomes(troupe.events).get('done') ?? 0) > 0);
     await killSidecar(first);
-    const begun = longAtWork(troupe.events, forEver);
-    for (const { key, token } of begun)
+    for (const { key, token } of longAtWork(troupe.events, 600_000))
       await troupe.sees(`the handler of ${key} is told`, (event) => event.what === 'told' && event.token === token);
     const killed = troupe.events.length;
     await serve(t, RESTARTED, first.address);
     const after = () => troupe.events.slice(killed);
     await troupe.until('new turns are given', () => (outcomes(after()).get('done') ?? 0) > 30);
+    const keysAfter = () => new Set(after().flatMap((event) => (event.what === 'begin' ? [event.key] : [])));
+    await troupe.until('those of the held keys too', () => held.every((key) => keysAfter().has(key)));
     assert.deepEqual([await troupe.finish(), overlaps(troupe.events)], [[], []]);
     assertClear(troupe);
   });
