@@ -1,0 +1,56 @@
+import type { Content, Row, RowChange } from '../../core/rows.js';
+
+/**
+ * Where the rows of durable queues are kept. One writer. What `write` resolved for is on the disk and outlives the
+ * process and the machine; of a write that did not resolve nothing is known but that it is there whole or not at all.
+ */
+export interface Journal {
+  /** What the directory tells about the runs before this one. */
+  readonly before: JournalPast;
+  /**
+   * All rows, in slices, in the order of `TABLES`; contents of items stay on disk. To be read once, before the first
+   * write.
+   */
+  read(): AsyncIterable<readonly Row[]>;
+  /**
+   * Writes all of these changes or none, in this order, and resolves when they are flushed. One at a time. Rejects with
+   * a {@link JournalError}; the same changes may then be written again.
+   *
+   * @param at the instant of the batch, kept as {@link JournalPast.lastWrite}
+   */
+  write(changes: readonly RowChange[], at: number): Promise<void>;
+  /** What an item carries. Synchronous: it is memory-mapped. Throws a {@link JournalError}. Precondition: its row was flushed. */
+  content(seq: number): Content;
+  /** Resolves when the directory is free for others. */
+  close(): Promise<void>;
+}
+
+export interface JournalPast {
+  /** Instant of the last batch; unset: the directory is new. */
+  readonly lastWrite: number | undefined;
+  /** How many rows there are to be read, about; for progress. */
+  readonly rows: number;
+}
+
+export type JournalProblem =
+  /** No room on the device. */
+  | 'full'
+  /** Reading or writing failed for another reason. */
+  | 'io'
+  /** Something was read that was never written. */
+  | 'damaged'
+  | 'newer_format'
+  | 'in_use'
+  | 'not_writable';
+
+/** `message` names the file and says what to do. */
+export class JournalError extends Error {
+  override readonly name = 'JournalError';
+  constructor(
+    readonly problem: JournalProblem,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
