@@ -6,7 +6,7 @@ import { weightOfItem } from './items.js';
 import type { Lane } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
-import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest, SubmitResult } from './model.js';
+import type { Durability, NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest, SubmitResult } from './model.js';
 import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
@@ -24,6 +24,8 @@ export function submit(
 ): RoomWaiter | undefined {
   const queue = state.draining ? DRAINING : openQueue(state, request.queue, now);
   if (!isQueue(queue)) return refuse(state, state.queues.get(request.queue), queue, reply);
+  const tooMuch = asksTooMuch(queue, request.durability);
+  if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
   const need = needOf(queue, request, now);
   if (!('entries' in need)) return refuse(state, queue, need, reply);
   const never = neverFits(state, queue, need);
@@ -38,6 +40,14 @@ export function submit(
   if (request.waitForRoom > 0) return waitForRoom(state, queue, request, reply, now);
   const refusal = lack ?? behindOthers(queue);
   return refuse(state, queue, refusal, reply);
+}
+
+/** It is refused, not passed over: whoever asks for it would believe that its items outlive a crash. */
+function asksTooMuch({ name, policy }: Queue, durability: Durability | undefined): Refusal | undefined {
+  if (durability === undefined || durability === 'memory') return undefined;
+  if (policy.durable && policy.durability !== 'memory') return undefined;
+  const description = `${durability} is not allowed, queue ${name} is not durable; allowed: memory`;
+  return { kind: 'bad_request', violations: [{ field: 'durability', description }] };
 }
 
 function isQueue(value: Queue | Refusal): value is Queue {
