@@ -1,4 +1,5 @@
 import type { Asker } from './effects.js';
+import type { Waits } from './dependencies.js';
 import type { Lane } from './lane.js';
 import type { Bytes } from './model.js';
 import { NO_NUMBER } from './own-id.js';
@@ -39,6 +40,8 @@ export class Item {
   /** False once it came back: then it takes no room and is never superseded. */
   takesRoom = true;
   inFlight = false;
+  /** Unset: it was submitted to wait for nothing. */
+  waits: Waits | undefined = undefined;
   constructor(
     /** Changes only when a dead letter goes back: its old lane may be forgotten. */
     public lane: Lane,

@@ -1,3 +1,4 @@
+import { Dependencies } from './dependencies.js';
 import { DispatchTickets } from './dispatch-tickets.js';
 import { IdleLanes } from './idle-lanes.js';
 import { type Lane, settledTokens } from './lane.js';
@@ -35,6 +36,9 @@ export class CoreState {
   readonly idle: IdleLanes;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
+  readonly dependencies = new Dependencies();
+  /** Goes on telling items that what they wait for has ended. */
+  readonly newsTimer = new NewsTimer();
   /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
   readonly sessions = new Map<string, Session>();
   /** Streams that are open, hello said or not. */
@@ -84,6 +88,9 @@ export class CoreState {
 
 /** Wakes the core to forget what is over its time. */
 export class Housekeeping extends Timer {}
+
+/** Wakes the pump to tell more items that what they wait for has ended. */
+export class NewsTimer extends Timer {}
 
 function forgetLane(lane: Lane): void {
   lane.queue.counters.idleEvicted += 1;

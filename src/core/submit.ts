@@ -1,5 +1,7 @@
 import { nameOf } from './answers.js';
 import { countArrival, isFull, supersede, tooSoon } from './arrivals.js';
+import { beginWaiting, Declined } from './dependants.js';
+import { Waits } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { weightOfItem } from './items.js';
@@ -26,7 +28,7 @@ export function submit(
   if (!isQueue(queue)) return refuse(state, state.queues.get(request.queue), queue, reply);
   const tooMuch = asksTooMuch(queue, request.durability);
   if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
-  const need = needOf(queue, request, now);
+  const need = needOf(state, queue, request, now);
   if (!('entries' in need)) return refuse(state, queue, need, reply);
   const never = neverFits(state, queue, need);
   if (never !== undefined) return refuse(state, queue, never, reply);
@@ -75,17 +77,25 @@ export function applySubmit(
   reply: Reply<SubmitAnswer>,
   now: number,
 ): void {
-  const results = request.items.map((item) => submitItem(state, queue, item, now));
+  const declined = Declined.of(request.items);
+  const results = request.items.map((item) => submitItem(state, queue, item, now, declined));
   state.effects.push({ kind: 'submit', to: reply, answer: { results } });
 }
 
 /** Decides one item. Precondition: there is room, and its id is not that of another item. */
-export function submitItem(state: CoreState, queue: Queue, item: NewItem, now: number): SubmitResult {
+export function submitItem(
+  state: CoreState,
+  queue: Queue,
+  item: NewItem,
+  now: number,
+  declined: Declined | undefined,
+): SubmitResult {
   const { itemId } = item;
   if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
   const lane = openLane(state, queue, item.key, now);
   countArrival(lane, now);
-  const result = decide(state, lane, item, itemId ?? queue.ownIds.idOf(queue.nextNumber), now);
+  const result = decide(state, lane, item, itemId ?? queue.ownIds.idOf(queue.nextNumber), now, declined);
+  declined?.add(queue.name, result);
   restIfNew(state, lane);
   return result;
 }
@@ -94,26 +104,46 @@ function isKnown(queue: Queue, id: string, now: number): boolean {
   return queue.items.has(id) || queue.deadLetters.has(id) || queue.finished.get(id, now) !== undefined;
 }
 
-function decide(state: CoreState, lane: Lane, item: NewItem, id: string, now: number): SubmitResult {
+function decide(
+  state: CoreState,
+  lane: Lane,
+  item: NewItem,
+  id: string,
+  now: number,
+  declined: Declined | undefined,
+): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
-  if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) return decline(queue, id, 'already_done');
+  if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) {
+    // Whoever waits for it, though nothing was known of it, waits for nothing more.
+    state.dependencies.end(queue.name, id, 'done');
+    return decline(queue, id, 'already_done');
+  }
   const full = lane.key !== '' && line !== undefined && isFull(line, policy.waitingPerKey);
   const tail = line?.tail;
   if (full && policy.whenFull === 'decline' && tail !== undefined)
     return decline(queue, id, 'waiter_exists', nameOf(tail));
   const wait = tooSoon(lane, now);
   if (wait !== undefined) return decline(queue, id, 'too_soon', undefined, wait);
-  return keep(state, lane, item, id, full, now);
+  return keep(state, lane, item, id, full, now, declined);
 }
 
-function keep(state: CoreState, lane: Lane, newItem: NewItem, id: string, full: boolean, now: number): SubmitResult {
+function keep(
+  state: CoreState,
+  lane: Lane,
+  newItem: NewItem,
+  id: string,
+  full: boolean,
+  now: number,
+  declined: Declined | undefined,
+): SubmitResult {
   const { queue } = lane;
-  const { payload, headers, idempotencyKey, delay } = newItem;
+  const { payload, headers, idempotencyKey, delay, after: awaited } = newItem;
   state.itemSeq += 1;
   const notBefore = delay > 0 ? after(now, delay) : 0;
   const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
+  if (awaited !== undefined) item.waits = new Waits(awaited);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
   else supersede(state, superseded, item, now);
@@ -123,6 +153,7 @@ function keep(state: CoreState, lane: Lane, newItem: NewItem, id: string, full: 
   markRoom(state, queue);
   state.payloadBytes += weightOfItem(item);
   if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });
+  if (awaited !== undefined) beginWaiting(state, item, newItem, declined, now);
   resolve(state, lane, now);
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
 }
