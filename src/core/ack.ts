@@ -1,7 +1,7 @@
 import { acquire, openQueues } from './acquire.js';
 import type { AcquireWaiter } from './acquire-waiter.js';
-import { AfterPlan } from './after-plan.js';
-import { Declined } from './dependants.js';
+import { AfterPlan, isConcerned } from './after-plan.js';
+import { BatchWaits } from './dependants.js';
 import { markKeyDone } from './idempotency.js';
 import { finishAll, weightOfItem } from './items.js';
 import type { SettledBy, Turn } from './lane.js';
@@ -86,7 +86,8 @@ interface QueuePlan {
 function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
   if (request.followUps.length === 0) return undefined;
   if (state.draining) return DRAINING;
-  const after = AfterPlan.of(state, itemsOf(request), now);
+  const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
+  const after = concerned ? new AfterPlan(state, now) : undefined;
   const plans = new Map<Queue, QueuePlan>();
   for (const [index, { queue: name, item }] of request.followUps.entries()) {
     const queue = openQueue(state, name, now);
@@ -96,11 +97,11 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
     const refusal = planned.plan.add(item, `follow_ups[${index}].item`, planned.need);
     if (refusal !== undefined) return refusal;
   }
+  const dependencies = after?.check() ?? 0;
+  if (typeof dependencies !== 'number') return dependencies;
   let bytes = -freedBy(turn);
-  let dependencies = 0;
   for (const [queue, { need }] of plans) {
     bytes += need.bytes;
-    dependencies += need.dependencies;
     const refusal = lacks(state, queue, { entries: need.entries, bytes, dependencies });
     if (refusal !== undefined) return refusal;
   }
@@ -137,11 +138,12 @@ function apply(
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);
   if (plain) return NONE;
-  const declined = Declined.of(itemsOf(request));
+  const batch = BatchWaits.of(itemsOf(request));
   for (const { queue: name, item } of request.followUps) {
     const queue = openQueue(state, name, now);
-    if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now, declined));
+    if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now, batch));
   }
+  batch?.complete(state, now);
   return followUps;
 }
 

@@ -1,58 +1,60 @@
 /** What becomes of items that wait for others. */
 import type { End } from './dependencies.js';
 import { Waits } from './dependencies.js';
+import { markRoom } from './gates.js';
+import { nameOf, told } from './item-names.js';
 import { bury, hasRoomForLetter, parkAfter } from './items.js';
 import type { Item } from './line.js';
-import type { ItemRef, NewItem, SubmitResult } from './model.js';
+import type { ItemRef, NewItem, Reason } from './model.js';
 import { park } from './park.js';
 import { resolve } from './resolve.js';
 import { takeOut } from './show.js';
 import { standingOf } from './standing.js';
 import type { CoreState } from './state.js';
 
-/** What of a batch was not kept: the rest of the batch may have been meant to wait for it. */
-export class Declined {
-  readonly #ends = new Map<string, End>();
+/** Items of a batch that wait for others, until the whole batch has arrived. */
+export class BatchWaits {
+  readonly #waiting: { readonly item: Item; readonly afterUnknown: NewItem['afterUnknown'] }[] = [];
+  /** What was not kept of the batch: the rest may have been meant to wait for it. */
+  readonly #declined = new Map<string, End>();
 
   /** Unset: nothing of the batch waits for anything. */
-  static of(items: readonly NewItem[]): Declined | undefined {
-    return items.some(({ after }) => after !== undefined) ? new Declined() : undefined;
+  static of(items: readonly NewItem[]): BatchWaits | undefined {
+    return items.some(({ after }) => after !== undefined) ? new BatchWaits() : undefined;
   }
 
-  add(queue: string, result: SubmitResult): void {
-    if (result.decision === 'accept') return;
-    this.#ends.set(nameOf({ queue, itemId: result.itemId }), result.reason === 'already_done' ? 'done' : 'declined');
+  /** It is held back until the batch has arrived. */
+  keep(item: Item, after: readonly ItemRef[], afterUnknown: NewItem['afterUnknown']): void {
+    item.waits = new Waits(after);
+    this.#waiting.push({ item, afterUnknown });
   }
 
-  get(ref: ItemRef): End | undefined {
-    return this.#ends.get(nameOf(ref));
+  decline(queue: string, itemId: string, reason: Reason): void {
+    this.#declined.set(nameOf({ queue, itemId }), reason === 'already_done' ? 'done' : 'declined');
   }
-}
 
-/** No name of a queue has a space. */
-export function nameOf({ queue, itemId }: ItemRef): string {
-  return `${queue} ${itemId}`;
-}
-
-/** An item arrives that waits for others. Precondition: it is in its line, which is not resolved yet. */
-export function beginWaiting(
-  state: CoreState,
-  item: Item,
-  { afterUnknown }: Pick<NewItem, 'afterUnknown'>,
-  declined: Declined | undefined,
-  now: number,
-): void {
-  const { waits } = item;
-  if (waits === undefined) return;
-  const open: ItemRef[] = [];
-  for (const ref of waits.after) {
-    let standing = standingOf(state, ref, now);
-    // It would have been refused: only an item of its own batch, which was declined, is unknown here.
-    if (standing === 'unknown' && afterUnknown === 'refuse') standing = declined?.get(ref) ?? 'declined';
-    if (standing === 'open' || standing === 'unknown') open.push(ref);
-    else if (isFatal(item, standing)) return doom(state, item, ref, standing, now);
+  /** The batch has arrived: to be called exactly once. */
+  complete(state: CoreState, now: number): void {
+    for (const { item, afterUnknown } of this.#waiting) {
+      // It may be gone already: another of the batch took its place.
+      if (item.lane.queue.items.get(item.id) === item) this.#begin(state, item, afterUnknown, now);
+    }
   }
-  if (open.length > 0) state.dependencies.add(item, waits, open);
+
+  #begin(state: CoreState, item: Item, afterUnknown: NewItem['afterUnknown'], now: number): void {
+    const { waits } = item;
+    if (waits === undefined) return;
+    const open: ItemRef[] = [];
+    for (const ref of waits.after) {
+      let standing = standingOf(state, ref, now);
+      // It would have been refused: so it was an item of this very batch.
+      if (standing === 'unknown' && afterUnknown === 'refuse') standing = this.#declined.get(nameOf(ref)) ?? 'declined';
+      if (standing === 'open' || standing === 'unknown') open.push(ref);
+      else if (isFatal(item, standing)) return doom(state, item, ref, standing, now);
+    }
+    state.dependencies.add(item, waits, open);
+    if (open.length === 0) lookAt(state, item, now);
+  }
 }
 
 /**
@@ -69,8 +71,9 @@ export function waitAgain(state: CoreState, item: Item, after: readonly ItemRef[
   }
 }
 
-/** @returns what is left of the budget */
+/** Precondition: there is news. @returns what is left of the budget */
 export function tellDependants(state: CoreState, budget: number, now: number): number {
+  for (const waiting of state.memoryWaiters) markRoom(state, waiting);
   for (let left = budget; left > 0; left--) {
     const news = state.dependencies.firstNews();
     if (news === undefined) return left;
@@ -101,7 +104,7 @@ function doom(state: CoreState, item: Item, { queue, itemId }: ItemRef, end: End
   const { lane, waits } = item;
   state.dependencies.dropAll(item);
   if (waits !== undefined) waits.doom = { queue, itemId };
-  item.lastError = `item ${itemId} of queue ${queue}, which had to be done before it, ${ENDED[end]}`;
+  item.lastError = `${told({ queue, itemId })}, which had to be done before it, ${ENDED[end]}`;
   const stopsKey = lane.key !== '' && lane.queue.policy.onDeadLetter === 'park';
   if (!stopsKey && hasRoomForLetter(lane.queue)) {
     takeOut(state, item);

@@ -32,13 +32,16 @@ export class Dependency extends Link {
 
 /** What an item was submitted to wait for, and what of it is left. */
 export class Waits {
-  /** How many have not ended. */
-  left = 0;
+  /** How many have not ended, as far as the item was told. */
+  left: number;
   dependencies: readonly Dependency[] = NONE;
   /** Set: this one ended and was not done, and for that the item has to become a dead letter as soon as it can. */
   doom: ItemRef | undefined = undefined;
   /** @param after as it was submitted: it is part of what the item is */
-  constructor(readonly after: readonly ItemRef[]) {}
+  constructor(readonly after: readonly ItemRef[]) {
+    // Held back from the beginning, though nothing is linked before all that arrives with it is there.
+    this.left = after.length;
+  }
 }
 
 const NONE: readonly Dependency[] = Object.freeze([]);
@@ -90,7 +93,7 @@ export class Dependencies {
     return this.#awaited.get(queue)?.get(itemId);
   }
 
-  /** Precondition: the item waits for nothing yet. */
+  /** The item begins to wait for these. */
   add(item: Item, waits: Waits, refs: readonly ItemRef[]): void {
     waits.dependencies = refs.map((ref) => {
       const dependency = new Dependency(item, this.find(ref) ?? this.#await(ref));
@@ -137,6 +140,7 @@ export class Dependencies {
   dropAll({ waits }: Item): void {
     if (waits === undefined) return;
     for (const dependency of waits.dependencies) this.drop(dependency);
+    waits.left = 0;
     waits.doom = undefined;
   }
 

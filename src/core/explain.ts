@@ -1,7 +1,7 @@
 /** Why a key does not move, and the other questions of people. */
 import { nameOf } from './answers.js';
-import { closedGate } from './gates.js';
 import { openOf } from './dependencies.js';
+import { closedGate } from './gates.js';
 import { type Delay, type Lane, stateOf, type Turn, turnOf } from './lane.js';
 import { Caller, type Entry, Item } from './line.js';
 import type { Queue } from './queue.js';

@@ -1,5 +1,5 @@
-import type { Asker } from './effects.js';
 import type { Waits } from './dependencies.js';
+import type { Asker } from './effects.js';
 import type { Lane } from './lane.js';
 import type { Bytes } from './model.js';
 import { NO_NUMBER } from './own-id.js';

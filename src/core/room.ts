@@ -1,6 +1,6 @@
 /** Room for batches: counted before anything is accepted, and waited for in order. */
 
-import { AfterPlan } from './after-plan.js';
+import { AfterPlan, isConcerned } from './after-plan.js';
 import { isFull, tooSoon } from './arrivals.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
@@ -32,9 +32,6 @@ export interface Need {
   dependencies: number;
 }
 
-/** Whether a line grows by an item, or it takes the place of another, or it is not kept at all. */
-type Place = 'taken' | 'replaced' | 'none';
-
 /** Counts what these items of one queue need, beside what was counted into `need` before. */
 export class RoomPlan {
   #added: Map<string, number> | undefined;
@@ -43,7 +40,7 @@ export class RoomPlan {
   constructor(
     private readonly queue: Queue,
     private readonly now: number,
-    /** Of the whole batch; unset: nothing of it waits for anything. */
+    /** Of the whole batch; unset: nothing of it waits, or is waited for. */
     private readonly after: AfterPlan | undefined,
   ) {}
 
@@ -58,19 +55,9 @@ export class RoomPlan {
       this.#ids.set(itemId, item);
     }
     const place = this.#placeOf(item);
-    const refusal = this.after === undefined ? undefined : this.#addAfter(this.after, item, place, field, need);
-    if (refusal !== undefined) return refusal;
+    this.after?.add(this.queue, item, place, field);
     if (place === 'taken') need.entries += 1;
     if (place !== 'none') need.bytes += weightOf(item, itemId ?? '');
-    return undefined;
-  }
-
-  /** What will not be kept waits for nothing. */
-  #addAfter(plan: AfterPlan, item: NewItem, place: Place, field: string, need: Need): Refusal | undefined {
-    const found = place === 'none' ? 0 : plan.check(this.queue, item, place === 'taken', field);
-    if (typeof found !== 'number') return found;
-    need.dependencies += found;
-    plan.add(this.queue, item, place !== 'none');
     return undefined;
   }
 
@@ -85,7 +72,8 @@ export class RoomPlan {
     return finished.fingerprint === fingerprintOf(item) ? 'same' : 'other';
   }
 
-  #placeOf(item: NewItem): Place {
+  /** Whether a line grows by the item, or it takes the place of another, or it is not kept at all. */
+  #placeOf(item: NewItem): 'taken' | 'replaced' | 'none' {
     const { policy } = this.queue;
     const { waitingPerKey } = policy;
     if (isKeyDone(this.queue, item.key, item.idempotencyKey, this.now) !== undefined) return 'none';
@@ -215,7 +203,9 @@ function rejectionOf(refusal: Refusal): keyof Queue['counters']['rejected'] {
 
 /** What a batch needs now, or why it can never be accepted. */
 export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, now: number): Need | Refusal {
-  const plan = new RoomPlan(queue, now, AfterPlan.of(state, request.items, now));
+  const concerned = request.items.some((item) => isConcerned(state, queue.name, item));
+  const after = concerned ? new AfterPlan(state, now) : undefined;
+  const plan = new RoomPlan(queue, now, after);
   const need: Need = { entries: 0, bytes: 0, dependencies: 0 };
   let index = 0;
   for (const item of request.items) {
@@ -223,5 +213,9 @@ export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, n
     if (refusal !== undefined) return refusal;
     index += 1;
   }
+  if (after === undefined) return need;
+  const dependencies = after.check();
+  if (typeof dependencies !== 'number') return dependencies;
+  need.dependencies = dependencies;
   return need;
 }

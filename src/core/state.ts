@@ -52,7 +52,7 @@ export class CoreState {
   readonly dirty: Queue[] = [];
   /** Queues in which there may be room for who waits for it. */
   readonly roomDirty = new Set<Queue>();
-  /** Queues with Submits that wait for payload memory. */
+  /** Queues with Submits that wait for room of all queues together: payload memory, dependencies. */
   readonly memoryWaiters = new Set<Queue>();
   draining = false;
   /** Somebody watches events. */

@@ -1,7 +1,6 @@
 import { nameOf } from './answers.js';
 import { countArrival, isFull, supersede, tooSoon } from './arrivals.js';
-import { beginWaiting, Declined } from './dependants.js';
-import { Waits } from './dependencies.js';
+import { BatchWaits } from './dependants.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { weightOfItem } from './items.js';
@@ -77,8 +76,9 @@ export function applySubmit(
   reply: Reply<SubmitAnswer>,
   now: number,
 ): void {
-  const declined = Declined.of(request.items);
-  const results = request.items.map((item) => submitItem(state, queue, item, now, declined));
+  const batch = BatchWaits.of(request.items);
+  const results = request.items.map((item) => submitItem(state, queue, item, now, batch));
+  batch?.complete(state, now);
   state.effects.push({ kind: 'submit', to: reply, answer: { results } });
 }
 
@@ -88,14 +88,14 @@ export function submitItem(
   queue: Queue,
   item: NewItem,
   now: number,
-  declined: Declined | undefined,
+  batch: BatchWaits | undefined,
 ): SubmitResult {
   const { itemId } = item;
   if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
   const lane = openLane(state, queue, item.key, now);
   countArrival(lane, now);
-  const result = decide(state, lane, item, itemId ?? queue.ownIds.idOf(queue.nextNumber), now, declined);
-  declined?.add(queue.name, result);
+  const result = decide(state, lane, item, itemId ?? queue.ownIds.idOf(queue.nextNumber), now, batch);
+  if (result.decision === 'decline') batch?.decline(queue.name, result.itemId, result.reason);
   restIfNew(state, lane);
   return result;
 }
@@ -110,7 +110,7 @@ function decide(
   item: NewItem,
   id: string,
   now: number,
-  declined: Declined | undefined,
+  batch: BatchWaits | undefined,
 ): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
@@ -125,7 +125,7 @@ function decide(
     return decline(queue, id, 'waiter_exists', nameOf(tail));
   const wait = tooSoon(lane, now);
   if (wait !== undefined) return decline(queue, id, 'too_soon', undefined, wait);
-  return keep(state, lane, item, id, full, now, declined);
+  return keep(state, lane, item, id, full, now, batch);
 }
 
 function keep(
@@ -135,7 +135,7 @@ function keep(
   id: string,
   full: boolean,
   now: number,
-  declined: Declined | undefined,
+  batch: BatchWaits | undefined,
 ): SubmitResult {
   const { queue } = lane;
   const { payload, headers, idempotencyKey, delay, after: awaited } = newItem;
@@ -143,7 +143,7 @@ function keep(
   const notBefore = delay > 0 ? after(now, delay) : 0;
   const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
-  if (awaited !== undefined) item.waits = new Waits(awaited);
+  if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
   else supersede(state, superseded, item, now);
@@ -153,7 +153,6 @@ function keep(
   markRoom(state, queue);
   state.payloadBytes += weightOfItem(item);
   if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });
-  if (awaited !== undefined) beginWaiting(state, item, newItem, declined, now);
   resolve(state, lane, now);
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
 }
