@@ -1,5 +1,5 @@
 /** What becomes of items that wait for others. */
-import type { End } from './dependencies.js';
+import type { End, Prerequisite } from './dependencies.js';
 import { Waits } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { nameOf, told } from './item-names.js';
@@ -58,16 +58,39 @@ export class BatchWaits {
 }
 
 /**
- * After a restart: the item waits for these again. Of those that ended meanwhile it is told in the next step, as if
- * they had ended then.
+ * After a restart: the item waits for these again, whatever became of them. To be called before it is weighed and its
+ * lane resolved; of what ended {@link Recheck} finds out when all items are there.
+ *
+ * @param after of its progress; if that says nothing, of the item itself
  */
-export function waitAgain(state: CoreState, item: Item, after: readonly ItemRef[], now: number): void {
+export function waitAgain(state: CoreState, item: Item, after: readonly ItemRef[]): void {
   if (after.length === 0) return;
   item.waits = new Waits(after);
   state.dependencies.add(item, item.waits, after);
-  for (const ref of after) {
-    const standing = standingOf(state, ref, now);
-    if (standing !== 'open' && standing !== 'unknown') state.dependencies.end(ref.queue, ref.itemId, standing);
+}
+
+/** After a restart, when all items are there: whoever waits for what has ended is told in the first steps. */
+export class Recheck {
+  readonly #awaited: Iterator<Prerequisite, undefined>;
+
+  constructor(private readonly state: CoreState) {
+    this.#awaited = state.dependencies.all();
+  }
+
+  /** @returns what is left of the budget; 0: more may be left to be done */
+  run(now: number, budget: number): number {
+    const { state } = this;
+    for (let left = budget; left > 0; left--) {
+      const { value, done } = this.#awaited.next();
+      if (done === true) {
+        // It must not take a call to wake them.
+        if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(now));
+        return left;
+      }
+      const standing = standingOf(state, value, now);
+      if (standing !== 'open' && standing !== 'unknown') state.dependencies.end(value.queue, value.itemId, standing);
+    }
+    return 0;
   }
 }
 
@@ -78,9 +101,11 @@ export function tellDependants(state: CoreState, budget: number, now: number): n
     const news = state.dependencies.firstNews();
     if (news === undefined) return left;
     const { item, on } = news;
+    state.effects.held = item.lane.queue.tellsLate;
     if (on.end !== undefined && isFatal(item, on.end)) doom(state, item, on, on.end, now);
     else {
       state.dependencies.drop(news);
+      if (item.stored !== undefined) item.lane.queue.changes?.item(item);
       if (item.waits?.left === 0) lookAt(state, item, now);
     }
   }
@@ -103,8 +128,12 @@ function lookAt(state: CoreState, { lane }: Item, now: number): void {
 function doom(state: CoreState, item: Item, { queue, itemId }: ItemRef, end: End, now: number): void {
   const { lane, waits } = item;
   state.dependencies.dropAll(item);
-  if (waits !== undefined) waits.doom = { queue, itemId };
+  if (waits !== undefined) {
+    waits.doom = { queue, itemId };
+    waits.changed = true;
+  }
   item.lastError = `${told({ queue, itemId })}, which had to be done before it, ${ENDED[end]}`;
+  if (item.stored !== undefined) lane.queue.changes?.item(item);
   const stopsKey = lane.key !== '' && lane.queue.policy.onDeadLetter === 'park';
   if (!stopsKey && hasRoomForLetter(lane.queue)) {
     takeOut(state, item);

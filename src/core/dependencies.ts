@@ -37,6 +37,8 @@ export class Waits {
   dependencies: readonly Dependency[] = NONE;
   /** Set: this one ended and was not done, and for that the item has to become a dead letter as soon as it can. */
   doom: ItemRef | undefined = undefined;
+  /** Less is left than there was when it arrived. */
+  changed = false;
   /** @param after as it was submitted: it is part of what the item is */
   constructor(readonly after: readonly ItemRef[]) {
     // Held back from the beginning, though nothing is linked before all that arrives with it is there.
@@ -93,6 +95,11 @@ export class Dependencies {
     return this.#awaited.get(queue)?.get(itemId);
   }
 
+  /** What is waited for and has not ended. It may end while it is looked at. */
+  *all(): Generator<Prerequisite, undefined> {
+    for (const ofQueue of this.#awaited.values()) yield* ofQueue.values();
+  }
+
   /** The item begins to wait for these. */
   add(item: Item, waits: Waits, refs: readonly ItemRef[]): void {
     waits.dependencies = refs.map((ref) => {
@@ -129,6 +136,7 @@ export class Dependencies {
     this.#size -= 1;
     if (item.waits !== undefined) {
       item.waits.left -= 1;
+      item.waits.changed = true;
       if (item.waits.left === 0) item.waits.dependencies = NONE;
     }
     if (isLinked(on.dependencies)) return;

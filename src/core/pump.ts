@@ -21,6 +21,7 @@ export function isUnfinished(state: CoreState): boolean {
 
 /** First who may start because what it waits for ended; then everything that may start, first ready first over all queues; then room; then what that lets start, and so on. */
 export function finishStep(state: CoreState, now: number): void {
+  const { held } = state.effects;
   let left = BUDGET;
   let news = NEWS_BUDGET;
   do {
@@ -32,6 +33,8 @@ export function finishStep(state: CoreState, now: number): void {
     (state.dependencies.hasNews && news > 0)
   );
   goOnSoon(state, now);
+  // What the step itself has still to tell waits as before.
+  state.effects.held = held;
 }
 
 /** @returns what is left of the budget */
@@ -39,6 +42,7 @@ function startReady(state: CoreState, budget: number, now: number): number {
   for (let left = budget; left > 0; left--) {
     const lane = firstReady(state, now);
     if (lane === undefined) return left;
+    state.effects.held = lane.queue.tellsLate;
     start(state, lane, now);
   }
   return 0;
@@ -91,6 +95,7 @@ function start(state: CoreState, lane: Lane, now: number): void {
 function serveOneRoom(state: CoreState, now: number): boolean {
   for (const queue of state.roomDirty) {
     state.roomDirty.delete(queue);
+    state.effects.held = queue.tellsLate;
     serveRoom(state, queue, now);
     return true;
   }

@@ -1,9 +1,10 @@
 import { nameOf } from './answers.js';
 import { countArrival, isFull, supersede, tooSoon } from './arrivals.js';
+import type { Changes } from './changes.js';
 import { BatchWaits } from './dependants.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
-import { weightOfItem } from './items.js';
+import { bytesOf, contentOf, fingerprintOf, weightOfItem } from './items.js';
 import type { Lane } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
@@ -15,6 +16,7 @@ import { resolve } from './resolve.js';
 import { countRejected, lacks, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
 import { countIn, lineOf, restIfNew, tell } from './show.js';
 import { after, type CoreState } from './state.js';
+import { Stored } from './stored.js';
 
 /** @returns the waiter, if the call has to wait for room */
 export function submit(
@@ -76,25 +78,63 @@ export function applySubmit(
   reply: Reply<SubmitAnswer>,
   now: number,
 ): void {
-  const batch = BatchWaits.of(request.items);
-  const results = request.items.map((item) => submitItem(state, queue, item, now, batch));
-  batch?.complete(state, now);
+  const { changes } = queue;
+  if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, now);
+  const results = submitAll(state, queue, request, undefined, now);
   state.effects.push({ kind: 'submit', to: reply, answer: { results } });
 }
 
-/** Decides one item. Precondition: there is room, and its id is not that of another item. */
+/** How long the answer waits is the request's to say; what it lets happen, as turns, waits as long as ever. */
+function applyDurably(
+  state: CoreState,
+  queue: Queue,
+  changes: Changes,
+  request: SubmitRequest,
+  reply: Reply<SubmitAnswer>,
+  now: number,
+): void {
+  const asked = request.durability ?? queue.policy.durability;
+  changes.asked = asked === 'memory' ? undefined : asked;
+  const results = submitAll(state, queue, request, asked, now);
+  changes.asked = undefined;
+  const effect = { kind: 'submit', to: reply, answer: { results } } as const;
+  if (asked === 'on_flush') state.effects.pushHeld(effect);
+  else state.effects.pushFree(effect);
+}
+
+function submitAll(
+  state: CoreState,
+  queue: Queue,
+  { items }: SubmitRequest,
+  durability: Durability | undefined,
+  now: number,
+): SubmitResult[] {
+  const batch = BatchWaits.of(items);
+  const results = items.map((item) => submitItem(state, queue, item, now, batch, durability));
+  batch?.complete(state, now);
+  return results;
+}
+
+/**
+ * Decides one item. Precondition: there is room, and its id is not that of another item.
+ *
+ * @param batch unset: nothing of what arrives with it waits for anything
+ * @param durability unset: the queue's
+ */
 export function submitItem(
   state: CoreState,
   queue: Queue,
   item: NewItem,
   now: number,
   batch: BatchWaits | undefined,
+  durability?: Durability,
 ): SubmitResult {
   const { itemId } = item;
   if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
   const lane = openLane(state, queue, item.key, now);
   countArrival(lane, now);
-  const result = decide(state, lane, item, itemId ?? queue.ownIds.idOf(queue.nextNumber), now, batch);
+  const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
+  const result = decide(state, lane, item, id, now, batch, durability);
   if (result.decision === 'decline') batch?.decline(queue.name, result.itemId, result.reason);
   restIfNew(state, lane);
   return result;
@@ -111,6 +151,7 @@ function decide(
   id: string,
   now: number,
   batch: BatchWaits | undefined,
+  durability: Durability | undefined,
 ): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
@@ -125,7 +166,7 @@ function decide(
     return decline(queue, id, 'waiter_exists', nameOf(tail));
   const wait = tooSoon(lane, now);
   if (wait !== undefined) return decline(queue, id, 'too_soon', undefined, wait);
-  return keep(state, lane, item, id, full, now, batch);
+  return keep(state, lane, item, id, full, now, batch, durability);
 }
 
 function keep(
@@ -136,6 +177,7 @@ function keep(
   full: boolean,
   now: number,
   batch: BatchWaits | undefined,
+  durability: Durability | undefined,
 ): SubmitResult {
   const { queue } = lane;
   const { payload, headers, idempotencyKey, delay, after: awaited } = newItem;
@@ -144,6 +186,7 @@ function keep(
   const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
   if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
+  if (queue.changes !== undefined && durability !== 'memory') store(queue.changes, item);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
   else supersede(state, superseded, item, now);
@@ -155,6 +198,15 @@ function keep(
   if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });
   resolve(state, lane, now);
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
+}
+
+/** It is kept on disk, and so is its place. */
+function store(changes: Changes, item: Item): void {
+  const content = contentOf(item);
+  item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
+  // The lane of a keyless item is known by it.
+  if (item.lane.key === '') item.lane.lastArrival = item.seq;
+  changes.item(item);
 }
 
 function accept(queue: Queue, itemId: string, supersededId: string | undefined): SubmitResult {

@@ -316,7 +316,10 @@ export function dependencies(set: SetStage): void {
 
     it('S6: BLOCK in the place of one that waits: nobody knows how long, so ask again in 1 s', () => {
       const stage = set({ waitingPerKey: 1, whenFull: 'replace' });
-      stage.submit([{ itemId: 'a', key: 'a' }, { ...after('b', 'a'), key: 'k' }]);
+      stage.submit([
+        { itemId: 'a', key: 'a' },
+        { ...after('b', 'a'), key: 'k' },
+      ]);
       assert.deepEqual(stage.enQueue({ key: 'k', wait: 0 }).value, block(0, 1_000));
     });
 
