@@ -80,7 +80,7 @@ describe('commands for people', () => {
       assert.equal(never.exitCode, 2);
       assert.match(never.stderr, /items\[0\]\.after\[0\].*item never of queue s0 is not known here/s);
       const wrong = await command([...args, '--after', 'never']);
-      assert.deepEqual([wrong.exitCode, wrong.stderr], [2, 'keyturn submit: --after "never": write queue=id\n']);
+      assert.deepEqual([wrong.exitCode, wrong.stderr], [2, 'keyturn: --after "never": write queue=id\n']);
       const waits = ['--item-id', 'second', '--after', 's0=a=b', '--after-unknown', 'wait'];
       assert.equal((await command([...args, ...waits])).exitCode, 0);
       assert.equal((await command([...args, '--item-id', 'a=b'])).exitCode, 0);
