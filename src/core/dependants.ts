@@ -1,5 +1,5 @@
 /** What becomes of items that wait for others. */
-import type { End, Prerequisite } from './dependencies.js';
+import type { End } from './dependencies.js';
 import { Waits } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { nameOf, told } from './item-names.js';
@@ -59,7 +59,7 @@ export class BatchWaits {
 
 /**
  * After a restart: the item waits for these again, whatever became of them. To be called before it is weighed and its
- * lane resolved; of what ended {@link Recheck} finds out when all items are there.
+ * lane resolved; of what ended {@link checkAwaited} finds out when all items are there.
  *
  * @param after of its progress; if that says nothing, of the item itself
  */
@@ -69,29 +69,18 @@ export function waitAgain(state: CoreState, item: Item, after: readonly ItemRef[
   state.dependencies.add(item, item.waits, after);
 }
 
-/** After a restart, when all items are there: whoever waits for what has ended is told in the first steps. */
-export class Recheck {
-  readonly #awaited: Iterator<Prerequisite, undefined>;
-
-  constructor(private readonly state: CoreState) {
-    this.#awaited = state.dependencies.all();
+/**
+ * After a restart, when all items are there: whoever waits for what has ended is told in the first steps. It stops after
+ * each that is waited for.
+ */
+export function* checkAwaited(state: CoreState, clock: () => number): Generator<undefined> {
+  for (const awaited of state.dependencies.all()) {
+    const standing = standingOf(state, awaited, clock());
+    if (standing !== 'open' && standing !== 'unknown') state.dependencies.end(awaited.queue, awaited.itemId, standing);
+    yield;
   }
-
-  /** @returns what is left of the budget; 0: more may be left to be done */
-  run(now: number, budget: number): number {
-    const { state } = this;
-    for (let left = budget; left > 0; left--) {
-      const { value, done } = this.#awaited.next();
-      if (done === true) {
-        // It must not take a call to wake them.
-        if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(now));
-        return left;
-      }
-      const standing = standingOf(state, value, now);
-      if (standing !== 'open' && standing !== 'unknown') state.dependencies.end(value.queue, value.itemId, standing);
-    }
-    return 0;
-  }
+  // It must not take a call to wake them.
+  if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(clock()));
 }
 
 /** Precondition: there is news. @returns what is left of the budget */

@@ -1,4 +1,5 @@
 /** Items from their rows: in line, in flight, dead. */
+import { waitAgain } from './dependants.js';
 import { isOwnId, weightOfItem } from './items.js';
 import { Lane } from './lane.js';
 import { Item, type Line } from './line.js';
@@ -49,6 +50,7 @@ export class RestoredItems {
     const { state, waiting } = this.restored;
     const lane = this.restored.laneOfItem(queue, row.key, row.seq);
     const item = this.#item(lane, row, progress);
+    waitAgain(state, item, progress?.after ?? row.after);
     if (lane.line === undefined) {
       if (isLinked(lane)) unlink(lane);
       append(waiting, lane);
