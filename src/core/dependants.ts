@@ -61,12 +61,20 @@ export class BatchWaits {
  * After a restart: the item waits for these again, whatever became of them. To be called before it is weighed and its
  * lane resolved; of what ended {@link checkAwaited} finds out when all items are there.
  *
- * @param after of its progress; if that says nothing, of the item itself
+ * @param after what it waited for when it was written
+ * @param left what of that was left later; unset: all
  */
-export function waitAgain(state: CoreState, item: Item, after: readonly ItemRef[]): void {
+export function waitAgain(
+  state: CoreState,
+  item: Item,
+  after: readonly ItemRef[],
+  left: readonly ItemRef[] | undefined,
+): void {
   if (after.length === 0) return;
-  item.waits = new Waits(after);
-  state.dependencies.add(item, item.waits, after);
+  item.waits = new Waits(left ?? after);
+  // What is written of it from now on has to say so too.
+  item.waits.changed = left !== undefined;
+  state.dependencies.add(item, item.waits, left ?? after);
 }
 
 /**

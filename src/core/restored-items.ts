@@ -50,7 +50,6 @@ export class RestoredItems {
     const { state, waiting } = this.restored;
     const lane = this.restored.laneOfItem(queue, row.key, row.seq);
     const item = this.#item(lane, row, progress);
-    waitAgain(state, item, progress?.after ?? row.after);
     if (lane.line === undefined) {
       if (isLinked(lane)) unlink(lane);
       append(waiting, lane);
@@ -104,6 +103,7 @@ export class RestoredItems {
     item.stored.where = 'away';
     item.stored.progressed = progress !== undefined;
     const { state } = this.restored;
+    waitAgain(state, item, row.after, progress?.after);
     state.frontRank = Math.min(state.frontRank, rank);
     return item;
   }
