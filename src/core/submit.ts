@@ -31,6 +31,7 @@ export function submit(
   if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
   const need = needOf(state, queue, request, now);
   if (!('entries' in need)) return refuse(state, queue, need, reply);
+  if (need.wrong !== undefined) return refuse(state, queue, need.wrong, reply);
   const never = neverFits(state, queue, need);
   if (never !== undefined) return refuse(state, queue, never, reply);
   // Whoever needs no room (all known, all declined) overtakes nobody.
