@@ -10,7 +10,10 @@ export type Reason = 'waiter_exists' | 'superseded' | 'already_done' | 'too_soon
 export type LossCause = 'lease_expired' | 'evicted' | 'taken_over' | 'settled' | 'unknown';
 export type ItemState = 'waiting' | 'in_flight' | 'done' | 'dead' | 'superseded' | 'discarded' | 'unknown';
 export type NackKind = 'retry' | 'release' | 'dead_letter';
-export type DeathCause = 'max_attempts' | 'refused';
+/** `dependency`: an item that had to be done before it became a dead letter. */
+export type DeathCause = 'max_attempts' | 'refused' | 'dependency';
+/** What has happened when a call is answered: it is on disk, will be within a time or a count, or stays in memory. */
+export type Durability = 'on_flush' | 'interval' | 'count' | 'memory';
 export type Bytes = Uint8Array;
 
 export const LANE_STATES = ['INIT', 'PROCESS', 'BLOCK', 'READY', 'DELAY', 'PARK'] as const;
@@ -80,6 +83,12 @@ export interface DeQueueAnswer {
   readonly waiting: number;
 }
 
+/** An item of any queue, by the names that its client knows. */
+export interface ItemRef {
+  readonly queue: string;
+  readonly itemId: string;
+}
+
 export interface NewItem {
   /** Empty: no order, no exclusion. */
   readonly key: string;
@@ -89,12 +98,18 @@ export interface NewItem {
   readonly itemId: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly delay: number;
+  /** What must be done before it starts, each once. Unset: nothing. */
+  readonly after: readonly ItemRef[] | undefined;
+  /** What becomes of it when nothing is known of one of these. */
+  readonly afterUnknown: 'refuse' | 'wait';
 }
 
 export interface SubmitRequest {
   readonly queue: string;
   readonly items: readonly NewItem[];
   readonly waitForRoom: number;
+  /** Unset: the queue's. */
+  readonly durability: Durability | undefined;
 }
 
 export type SubmitResult =
