@@ -583,7 +583,7 @@ export function policies(set: SetStage): void {
       stage.end(stage.hold({ queue: 'fresh' }));
       stage.advance(120_000);
       stage.hold();
-      assert.ok(!(await stage.coordinator.admin.listQueues()).some(({ name }) => name === 'fresh'));
+      assert.ok(!told(await stage.coordinator.admin.listQueues()).some(({ name }) => name === 'fresh'));
     });
 
     it('S26: without auto_create all calls of an unknown queue are NO_SUCH_QUEUE', async () => {
@@ -607,7 +607,7 @@ export function policies(set: SetStage): void {
       const stage = set();
       assert.equal(stage.await('i', 0, 'never').value.state, 'unknown');
       assert.equal((await stage.explain('k', 'never')).state, 'INIT');
-      assert.ok(!(await stage.coordinator.admin.listQueues()).some(({ name }) => name === 'never'));
+      assert.ok(!told(await stage.coordinator.admin.listQueues()).some(({ name }) => name === 'never'));
     });
   });
 }

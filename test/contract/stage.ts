@@ -46,7 +46,7 @@ export class Stage extends Worker {
   }
 
   async queue(name = QUEUE): Promise<QueueView> {
-    const view = (await this.coordinator.admin.listQueues()).find((one) => one.name === name);
+    const view = told(await this.coordinator.admin.listQueues()).find((one) => one.name === name);
     assert.ok(view !== undefined, `queue ${name} is listed`);
     return view;
   }
