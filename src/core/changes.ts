@@ -43,6 +43,8 @@ export class Changes {
   now: number;
   /** What the Submit that is being carried out asks for; unset: it is left to the queue. */
   asked: Durability | undefined = undefined;
+  /** So much waits to be written that everybody waits with it, whatever the durability. */
+  isBehind = false;
   /**
    * Items that are done because they were handed out (at_most_once), while their turn lives: until then they stay on
    * disk as they are, because what they carry is read when it is handed out, and they may come back if nobody got them.

@@ -87,7 +87,7 @@ function applyDurably(
   const results = request.items.map((item) => submitItem(state, queue, item, now, asked));
   changes.asked = undefined;
   const effect = { kind: 'submit', to: reply, answer: { results } } as const;
-  if (asked === 'on_flush') state.effects.pushHeld(effect);
+  if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
   else state.effects.pushFree(effect);
 }
 

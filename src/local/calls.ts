@@ -49,7 +49,7 @@ export class LocalCalls implements Calls {
   }
 
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
-    if (this.door !== undefined && isRefused(submitRefusal(this.door, request), reply)) return undefined;
+    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
     return this.settled(this.loop.core.submit(request, reply, this.loop.now()));
   }
 
@@ -102,23 +102,16 @@ function isRefused(refusal: Refusal | undefined, reply: Reply<never>): boolean {
   return true;
 }
 
-function submitRefusal(door: Door, { queue, items }: SubmitRequest): Refusal | undefined {
-  const refusal = door.refusal(queue);
-  if (refusal === undefined) door.letIn(queue, items);
-  return refusal;
-}
-
 function acquireRefusal(door: Door, { queues }: AcquireRequest): Refusal | undefined {
   return door.refusalOfAny(queues, (queue) => queue);
 }
 
 function ackRefusal(door: Door, { queue, followUps, next }: AckRequest): Refusal | undefined {
-  const refusal =
+  return (
     door.refusal(queue) ??
     door.refusalOfAny(followUps, (followUp) => followUp.queue) ??
-    (next && acquireRefusal(door, next));
-  if (refusal === undefined) for (const followUp of followUps) door.letIn(followUp.queue, [followUp.item]);
-  return refusal;
+    (next && acquireRefusal(door, next))
+  );
 }
 
 function renewRefusal(door: Door, { turns }: RenewRequest): Refusal | undefined {

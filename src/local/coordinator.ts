@@ -58,7 +58,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
    * Brings back what is on the disk. Nothing to be done without a journal, or with a new one; a second call changes
    * nothing.
    *
-   * @throws JournalError, or what else is wrong with the data; then it never becomes ready and is only to be closed
+   * @throws JournalError, StrandedError; then it never becomes ready and is only to be closed
    */
   recover(): Promise<void> {
     this.#recovered ??= this.#recover();

@@ -63,7 +63,7 @@ export function deliveryOf(call: Call<AcquireAnswer>): Delivery {
 }
 
 export function told<T>(result: Result<T>): T {
-  assert.ok(result.ok, `refused: ${JSON.stringify(result)}`);
+  if (!result.ok) assert.fail(`refused: ${JSON.stringify(result.refusal)}`);
   return result.value;
 }
 

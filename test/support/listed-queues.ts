@@ -4,6 +4,6 @@ import type { Coordinator, QueueView } from '../../src/coordinator.js';
 /** The queues as people see them; the test fails when that is refused. */
 export async function listedQueues({ admin }: Pick<Coordinator, 'admin'>): Promise<readonly QueueView[]> {
   const listed = await admin.listQueues();
-  assert.ok(listed.ok, `refused: ${JSON.stringify(listed)}`);
+  if (!listed.ok) assert.fail(`refused: ${JSON.stringify(listed.refusal)}`);
   return listed.value;
 }

@@ -2,10 +2,11 @@
 import { type Address, formatAddress, isLocal, parseAddress } from '../../config/address.js';
 import type { Config } from '../../config/config.js';
 import type { Coordinator, DrainReport } from '../../coordinator.js';
+import { isDurable } from '../../core/queue.js';
 import { type GrpcServer, startGrpcServer } from '../../grpc/server.js';
 import { type HttpServer, startHttpServer } from '../../http/server.js';
 import { LocalCoordinator } from '../../local/coordinator.js';
-import { isDurable } from '../../local/durable/door.js';
+
 import type { StoreState } from '../../local/durable/state.js';
 import type { Logger } from '../../observability/logger.js';
 import { createMetrics, type Metrics } from '../../observability/metrics.js';

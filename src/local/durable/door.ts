@@ -1,15 +1,10 @@
-import type { CoordinatorSettings, NewItem, Policy, Refusal } from '../../coordinator.js';
+import type { Refusal } from '../../coordinator.js';
 
 /** When it is worth trying again, ms. */
 const RETRY_AFTER = 1_000;
 
 export function storeUnavailable(description: string, retryAfter = RETRY_AFTER): Refusal {
   return { kind: 'store_unavailable', description, retryAfter };
-}
-
-/** Whether anything of a queue with this policy is written. */
-export function isDurable({ durable, durability }: Pick<Policy, 'durable' | 'durability'>): boolean {
-  return durable && durability !== 'memory';
 }
 
 /**
@@ -21,10 +16,8 @@ export class Door {
   closed: Refusal | undefined;
   /** Set: nobody gets in who asks for a durable queue. */
   durableClosed: Refusal | undefined;
-  /** Bytes of payloads that were let in since they were last {@link takeBytes taken}. */
-  #bytes = 0;
 
-  constructor(private readonly settings: CoordinatorSettings) {}
+  constructor(private readonly isDurable: (queue: string) => boolean) {}
 
   /** Why a call that touches this queue is not let in. */
   refusal(queue: string): Refusal | undefined {
@@ -36,25 +29,5 @@ export class Door {
   refusalOfAny<T>(all: readonly T[], queueOf: (one: T) => string): Refusal | undefined {
     if (this.closed !== undefined || this.durableClosed === undefined) return this.closed;
     return all.some((one) => this.isDurable(queueOf(one))) ? this.durableClosed : undefined;
-  }
-
-  /** What these carry is in the heap until it is on the disk. */
-  letIn(queue: string, items: readonly NewItem[]): void {
-    if (!this.isDurable(queue)) return;
-    for (const { payload } of items) this.#bytes += payload.length;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  takeBytes(): number {
-    const bytes = this.#bytes;
-    this.#bytes = 0;
-    return bytes;
-  }
-
-  isDurable(queue: string): boolean {
-    return isDurable(this.settings.queues.get(queue) ?? this.settings.defaultPolicy);
   }
 }

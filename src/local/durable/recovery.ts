@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.js';
+import type { Core, Stranded } from '../../core/core.js';
 import type { Row } from '../../core/rows.js';
 import type { Clock } from '../clock.js';
 import type { Journal } from '../journal/journal.js';
@@ -25,7 +25,7 @@ export interface Recovery {
  * Makes a core of what is on the disk, in slices, so that others are told meanwhile that they have to wait.
  *
  * @returns unset: it was called off
- * @throws JournalError; or whatever the core says of rows with which it cannot go on
+ * @throws JournalError, StrandedError
  */
 export async function recover(recovery: Recovery): Promise<Core | undefined> {
   const { journal, makeCore, now, isCalledOff } = recovery;
@@ -40,12 +40,29 @@ export async function recover(recovery: Recovery): Promise<Core | undefined> {
     if (isCalledOff()) return undefined;
   }
   core ??= makeCore(undefined);
+  if (core.stranded.length > 0) throw new StrandedError(core.stranded);
   while (core.finishRestore(now, BUDGET)) {
     await turnOf(recovery.clock);
     if (isCalledOff()) return undefined;
   }
   progress.end();
   return core;
+}
+
+/** What is on the disk must not be dropped, and may not be kept either. */
+export class StrandedError extends Error {
+  override readonly name = 'StrandedError';
+
+  constructor(queues: readonly Stranded[]) {
+    const each = queues.map(
+      ({ queue, items, deadLetters, liveTurns }) =>
+        `${queue} (${items} items, ${deadLetters} dead letters, ${liveTurns} live turns)`,
+    );
+    super(
+      `there is data of queues that are not durable by the configuration: ${each.join(', ')}; ` +
+        'make them durable again, or save them with `keyturn data export` and start with another directory',
+    );
+  }
 }
 
 /** It stands in the first slice, if there is one. */

@@ -15,8 +15,6 @@ import { JournalWriter } from './writer.js';
 const MOST_UNWRITTEN = 100_000;
 /** Answers that wait for the disk. With more, nobody is let in who would add to them. */
 const MOST_HELD = 200_000;
-/** The same for bytes of payloads: this part of `limits.payload_memory_bytes`, of which they are no part. */
-const UNWRITTEN_SHARE = 4;
 /** Answers refused in one go: about a millisecond. */
 const AT_ONCE = 1_000;
 /** How long an end waits for the disk, ms. */
@@ -43,8 +41,6 @@ export class Store {
   #held: Held[] = [];
   /** For the batch that is being written. */
   #written: Held[] = [];
-  /** Bytes of payloads in that batch. */
-  #writtenBytes = 0;
   /** They wait for nothing more. */
   #ready: Held[] = [];
   #readyAt = 0;
@@ -63,7 +59,7 @@ export class Store {
     private readonly settings: CoordinatorSettings,
     private readonly tell: TellState,
   ) {
-    this.door = new Door(settings);
+    this.door = new Door((queue) => host.core.isDurable(queue));
     this.#writer = new JournalWriter(journal, clock, this);
     this.#contents = new Contents(journal, {
       giveBack: (turn) => this.#giveBack([turn]),
@@ -123,7 +119,7 @@ export class Store {
 
   /** Resolves when all that has changed in this queue so far is on the disk; else with why that is not known. */
   whenWritten(queue: string): Promise<Refusal | undefined> {
-    if (!this.door.isDurable(queue)) return Promise.resolve(undefined);
+    if (!this.host.core.isDurable(queue)) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       this.#wait({ kind: 'told', tell: resolve });
       this.host.settle();
@@ -134,7 +130,6 @@ export class Store {
     this.host.core.written(batch);
     this.#ready = this.#ready.concat(this.#written);
     this.#written = [];
-    this.#writtenBytes = 0;
     if (this.#trouble !== undefined) {
       this.#trouble = undefined;
       this.tell({ at: 'ready' });
@@ -196,14 +191,14 @@ export class Store {
     if (this.#writer.isBusy || this.#stopped) return;
     this.#fillHeld();
     const batch = this.host.core.collect(this.host.now());
+    const held = this.#held;
+    this.#held = [];
     if (batch.changes.length === 0) {
-      this.#ready = this.#ready.concat(this.#held);
+      this.#ready = this.#ready.concat(held);
     } else {
-      this.#written = this.#held;
-      this.#writtenBytes = this.door.takeBytes();
+      this.#written = held;
       this.#writer.write(batch);
     }
-    this.#held = [];
   }
 
   /**
@@ -221,14 +216,12 @@ export class Store {
     }
   }
 
+  /** Payloads that wait to be written are part of `limits.payload_memory_bytes`. */
   #watchBacklog(): void {
-    const { door } = this;
     const { core } = this.host;
-    const bytes = door.bytes + this.#writtenBytes;
-    const mostBytes = this.settings.limits.payloadMemoryBytes / UNWRITTEN_SHARE;
-    core.holdsAll = core.changes + this.#writer.writing > MOST_UNWRITTEN || bytes > mostBytes / 2;
-    const isTooMuch = this.#held.length + this.#written.length > MOST_HELD || bytes > mostBytes;
-    door.durableClosed = this.#trouble ?? (isTooMuch ? TOO_MUCH : undefined);
+    core.behind = core.changes + this.#writer.writing > MOST_UNWRITTEN;
+    const isTooMuch = this.#held.length + this.#written.length > MOST_HELD;
+    this.door.durableClosed = this.#trouble ?? (isTooMuch ? TOO_MUCH : undefined);
   }
 
   #doom(held: readonly Held[]): void {
@@ -289,5 +282,5 @@ export class Store {
   }
 }
 
-const TOO_MUCH = storeUnavailable('the disk is behind: too much waits to be written');
+const TOO_MUCH = storeUnavailable('the disk is behind: too many answers wait for it');
 const NOBODY = { answer: () => true, refuse: () => undefined };

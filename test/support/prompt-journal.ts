@@ -1,0 +1,62 @@
+/**
+ * For tests that look at answers right after their calls: a journal whose writes are done when they are asked for, and a
+ * clock whose `soon` is at once. What waits for the disk is then answered before the call returns.
+ */
+import type { RowChange } from '../../src/core/rows.js';
+import type { Clock } from '../../src/local/clock.js';
+import type { Journal } from '../../src/local/journal/journal.js';
+import { MemoryDisk } from './memory-journal.js';
+
+export interface PromptJournal extends Journal {
+  readonly disk: MemoryDisk;
+}
+
+export function promptJournal(disk = new MemoryDisk()): PromptJournal {
+  const journal = disk.open();
+  return {
+    disk,
+    before: journal.before,
+    read: () => journal.read(),
+    write(changes: readonly RowChange[], at: number) {
+      disk.apply(structuredClone(changes), at);
+      return new Done((resolve) => resolve());
+    },
+    content: (seq) => journal.content(seq),
+    close: () => journal.close(),
+  };
+}
+
+/** A promise that calls back within `then`, instead of in a turn of its own. */
+class Done extends Promise<void> {
+  static override get [Symbol.species]() {
+    return Promise;
+  }
+
+  override then<A = void, B = never>(onFulfilled?: ((value: void) => A | PromiseLike<A>) | null): Promise<A | B> {
+    return new Promise((resolve) => {
+      // Without a callback the value, which is none, is passed on.
+      resolve(onFulfilled ? onFulfilled() : (undefined as A));
+    });
+  }
+}
+
+/** One after the other: a task that wants another one soon is finished first. */
+export function promptClock(clock: Clock): Clock {
+  const tasks: (() => void)[] = [];
+  let running = false;
+  return {
+    now: () => clock.now(),
+    wall: () => clock.wall(),
+    after: (ms, task) => clock.after(ms, task),
+    soon(task) {
+      tasks.push(task);
+      if (running) return;
+      running = true;
+      try {
+        for (let next = tasks.shift(); next !== undefined; next = tasks.shift()) next();
+      } finally {
+        running = false;
+      }
+    },
+  };
+}
