@@ -1,13 +1,15 @@
 /** The same contract where everything is kept on a disk, and every answer waits for it. */
 import type { CoordinatorSettings } from '../../src/coordinator.js';
+import type { Clock } from '../../src/local/clock.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { promptClock, promptJournal } from '../support/prompt-journal.js';
 import { describeCoordinator } from './coordinator-contract.js';
 
-describeCoordinator('LocalCoordinator, all queues durable,', (settings, clock) => {
-  const options = { clock: promptClock(clock), seed: 1, journal: promptJournal() };
-  return new LocalCoordinator(durable(settings), options);
-});
+describeCoordinator('LocalCoordinator, all queues durable,', make, 'on disk');
+
+function make(settings: CoordinatorSettings, clock: Clock): LocalCoordinator {
+  return new LocalCoordinator(durable(settings), { clock: promptClock(clock), seed: 1, journal: promptJournal() });
+}
 
 function durable(settings: CoordinatorSettings): CoordinatorSettings {
   const queues = [...settings.queues].map(([name, policy]) => [name, { ...policy, durable: true }] as const);

@@ -18,7 +18,7 @@ export function promptJournal(disk = new MemoryDisk()): PromptJournal {
     before: journal.before,
     read: () => journal.read(),
     write(changes: readonly RowChange[], at: number) {
-      disk.apply(structuredClone(changes), at);
+      disk.apply(changes, at);
       return new Done((resolve) => resolve());
     },
     content: (seq) => journal.content(seq),
@@ -32,6 +32,7 @@ class Done extends Promise<void> {
     return Promise;
   }
 
+  // biome-ignore lint/suspicious/noThenProperty: a promise is what it is, only an earlier one
   override then<A = void, B = never>(onFulfilled?: ((value: void) => A | PromiseLike<A>) | null): Promise<A | B> {
     return new Promise((resolve) => {
       // Without a callback the value, which is none, is passed on.

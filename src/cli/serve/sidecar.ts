@@ -124,7 +124,12 @@ function lossOf(coordinator: Coordinator): Loss {
   };
 }
 
-async function listenHttp({ server }: Config, metrics: Metrics, readiness: Readiness, log: Logger): Promise<HttpServer> {
+async function listenHttp(
+  { server }: Config,
+  metrics: Metrics,
+  readiness: Readiness,
+  log: Logger,
+): Promise<HttpServer> {
   const { host, port } = tcp(server.httpListen);
   try {
     return await startHttpServer({ host, port, metrics: metrics.render, notReady: () => readiness.notReady, log });
