@@ -28,17 +28,9 @@ export class ByteReader {
     this.#end = size;
   }
 
-  /** Where the next byte is. */
-  get at(): number {
-    return this.#at;
-  }
-
+  /** Where the next byte is to be read. */
   set at(at: number) {
     this.#at = at;
-  }
-
-  get end(): number {
-    return this.#end;
   }
 
   /** Four bytes at a place. */
@@ -47,13 +39,13 @@ export class ByteReader {
     return this.#bytes.readUInt32LE(where);
   }
 
-  /** Compares the checksum at `where` with that of the bytes `from` … `to`. */
-  check(where: number, from: number, to: number, seed: number): void {
-    const expected = this.fixed(where);
-    if (to > this.#end || from > to) throw new NotAValue('a value that is cut off');
+  /** Compares the checksum at the beginning with that of all that follows, and goes on behind it. */
+  check(seed: number): void {
+    const expected = this.fixed(0);
     // The library says the size of the value by writing over `length`: only a view has the right one for `crc32`.
-    const sum = crc32(new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + from, to - from), seed);
-    if (sum !== expected) throw new NotAValue('a checksum that does not fit');
+    const rest = new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + 4, this.#end - 4);
+    if (crc32(rest, seed) !== expected) throw new NotAValue('a checksum that does not fit');
+    this.#at = 4;
   }
 
   byte(): number {

@@ -37,10 +37,9 @@ export class ByteWriter {
     return this.#at - this.#start;
   }
 
-  /** Puts the checksum of the bytes `from` … `to` of the value at `where`. */
-  checksum(where: number, from: number, to: number, seed: number): void {
-    const sum = crc32(this.#chunk.subarray(this.#start + from, this.#start + to), seed);
-    this.#chunk.writeUInt32LE(sum, this.#start + where);
+  /** Puts the checksum of all that follows it at the beginning. */
+  seal(seed: number): void {
+    this.#chunk.writeUInt32LE(crc32(this.#chunk.subarray(this.#start + 4, this.#at), seed), this.#start);
   }
 
   /** Writes over four bytes that {@link skip} left free. */

@@ -48,9 +48,9 @@ export async function createData(directory: string): Promise<void> {
   try {
     await rm(nursery, { recursive: true, force: true });
     await mkdir(nursery, { mode: 0o700 });
-    const { root, about } = await openTables(nursery, 'create');
+    const { root } = await openTables(nursery, 'create');
     try {
-      await about.put(ABOUT.format, FORMAT);
+      await root.put(ABOUT.format, FORMAT);
     } finally {
       await root.close();
     }

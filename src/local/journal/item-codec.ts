@@ -1,4 +1,4 @@
-/** Items on the disk. What the start reads stands before the content, and each of the two has a checksum of its own. */
+/** Items on the disk. A small content stands in the row of its item, behind what the start reads; a large one has its own. */
 import type { Content, FinishedRow, ItemRef, ItemRow } from '../../core/rows.js';
 import { type ByteReader, NotAValue } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
@@ -18,10 +18,13 @@ const HAS = {
 
 const HAS_OF_FINISHED = { result: 1, error: 2, fingerprint: 4 } as const;
 
-/** A larger content is a row of its own, so that a start need not go past it. */
+/**
+ * A larger content is a row of its own, so that a start need not go past it. (Two checksums in one row, so that a start
+ * has not to look at small contents either, cost more than to look: a checksum costs its call, not its bytes.)
+ */
 const LARGEST_CONTENT_INSIDE = 512;
 
-/** Checksum and length of what the start reads. */
+/** Checksum, and length of what stands before the content. */
 const PREFIX = 8;
 
 /**
@@ -50,8 +53,9 @@ export function writeItem(to: ByteWriter, row: ItemRow, content: Content, seed: 
   to.text(row.id);
   if (row.idempotencyKey !== undefined) to.text(row.idempotencyKey);
   if (row.after.length > 0) writeRefs(to, row.after);
-  closeHead(to, seed);
-  if (!elsewhere) writeContentAndSum(to, content, seed);
+  to.fixed(4, to.length - PREFIX);
+  if (!elsewhere) writeContentFields(to, content);
+  to.seal(seed);
   return elsewhere;
 }
 
@@ -72,20 +76,19 @@ export function writeFinished(to: ByteWriter, row: FinishedRow, seed: number): v
   if (row.fingerprint !== undefined) to.number(row.fingerprint);
   if (row.error !== undefined) to.text(row.error);
   if (row.result !== undefined) to.bytes(row.result);
-  closeHead(to, seed);
+  to.seal(seed);
 }
 
 /** A content as a row of its own. */
 export function writeContent(to: ByteWriter, content: Content, seed: number): void {
   to.begin();
   writeContentFields(to, content);
-  to.checksum(0, 4, to.length, seed);
+  to.seal(seed);
 }
 
 /** @throws NotAValue */
 export function readItem(from: ByteReader, seq: number, seed: number): ItemRow | FinishedRow {
-  const end = PREFIX + from.fixed(4);
-  from.check(0, 4, end, seed);
+  from.check(seed);
   from.at = PREFIX;
   const tag = from.byte();
   if (tag === OPEN) return readOpen(from, seq);
@@ -95,33 +98,19 @@ export function readItem(from: ByteReader, seq: number, seed: number): ItemRow |
 
 /** The content of a row that {@link writeItem} wrote; undefined: it is a row of its own. @throws NotAValue */
 export function readContentInside(from: ByteReader, seed: number): Content | undefined {
-  const end = PREFIX + from.fixed(4);
-  from.check(0, 4, end, seed);
+  from.check(seed);
+  const head = from.fixed(4);
   from.at = PREFIX;
   if (from.byte() !== OPEN) throw new NotAValue('an item that is finished, where one was to be handed out');
   if ((from.byte() & HAS.contentElsewhere) !== 0) return undefined;
-  from.check(end, end + 4, from.end, seed);
-  from.at = end + 4;
+  from.at = PREFIX + head;
   return readContentFields(from);
 }
 
 /** @throws NotAValue */
 export function readContent(from: ByteReader, seed: number): Content {
-  from.check(0, 4, from.end, seed);
-  from.at = 4;
+  from.check(seed);
   return readContentFields(from);
-}
-
-function closeHead(to: ByteWriter, seed: number): void {
-  to.fixed(4, to.length - PREFIX);
-  to.checksum(0, 4, to.length, seed);
-}
-
-function writeContentAndSum(to: ByteWriter, content: Content, seed: number): void {
-  const where = to.length;
-  to.skip(4);
-  writeContentFields(to, content);
-  to.checksum(where, where + 4, to.length, seed);
 }
 
 function writeContentFields(to: ByteWriter, { payload, headers }: Content): void {

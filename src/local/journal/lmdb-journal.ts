@@ -57,7 +57,7 @@ class LmdbJournal implements Journal {
   ) {
     this.#tables = tables;
     this.#contents = countOf(tables, 'contents') > 0;
-    this.before = { lastWrite: lastBatch(tables.about)?.at, rows: rowsOf(tables) };
+    this.before = { lastWrite: lastBatch(tables.root)?.at, rows: rowsOf(tables) };
   }
 
   async *read(): AsyncIterable<readonly Row[]> {
@@ -115,7 +115,7 @@ class LmdbJournal implements Journal {
           if (value === undefined) void tables.of[table].remove(key);
           else void tables.of[table].put(key, value);
         }
-        void tables.about.put(ABOUT.last, last);
+        void tables.root.put(ABOUT.last, last);
       });
       this.#contents ||= batch.contents;
     } catch (error) {

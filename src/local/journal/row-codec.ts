@@ -97,15 +97,14 @@ export function writeRow(to: ByteWriter, row: SimpleRow, key: RowKey): void {
   if (row.table === 'items') return writeFinished(to, row, seed);
   to.begin();
   writeFields(to, row);
-  to.checksum(0, 4, to.length, seed);
+  to.seal(seed);
 }
 
 /** @throws NotAValue */
 export function readRow(from: ByteReader, table: Table, key: RowKey): Row {
   const seed = seedOf(table, key);
   if (table === 'items') return readItem(from, numberOf(key), seed);
-  from.check(0, 4, from.end, seed);
-  from.at = 4;
+  from.check(seed);
   return readFields(from, table, key);
 }
 

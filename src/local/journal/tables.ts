@@ -21,13 +21,12 @@ export const FORMAT = 1;
 export type StoredDatabase = Database<Shown | Buffer, RowKey>;
 
 export interface Tables {
-  readonly root: RootDatabase;
+  /** It knows the tables, is written with each batch therefore, and says itself what is known of the file as a whole. */
+  readonly root: RootDatabase<unknown, string>;
   readonly of: Readonly<Record<StoredTable, StoredDatabase>>;
-  /** What is known of the file as a whole. */
-  readonly about: Database<unknown, string>;
 }
 
-/** Keys of `about`. */
+/** Keys of the root. */
 export const ABOUT = { format: 'format', last: 'last' } as const;
 
 /** What each batch says of itself. */
@@ -53,13 +52,14 @@ export interface LastBatch {
  */
 export async function openTables(directory: string, mode: 'create' | 'write' | 'read'): Promise<Tables> {
   const file = `${directory}/${DATA_FILE}`;
-  let root: RootDatabase | undefined;
+  let root: RootDatabase<unknown, string> | undefined;
   try {
-    root = open({
+    root = open<unknown, string>({
       path: directory,
       // A directory, also when its name has a dot in it.
       noSubdir: false,
-      maxDbs: STORED_TABLES.length + 1,
+      encoder: JSON_VALUES,
+      maxDbs: STORED_TABLES.length,
       overlappingSync: false,
       eventTurnBatching: false,
       readOnly: mode === 'read',
@@ -80,18 +80,14 @@ export async function openTables(directory: string, mode: 'create' | 'write' | '
 /** Not among the library's types. */
 const OWNER_ONLY: object = { permissionsMode: 0o600 };
 
-function openAll(root: RootDatabase): Tables {
+function openAll(root: Tables['root']): Tables {
   const of: Partial<Record<StoredTable, StoredDatabase>> = {};
   for (const table of STORED_TABLES) of[table] = openTable(root, table);
-  return {
-    root,
-    // Each was set in the loop.
-    of: of as Record<StoredTable, StoredDatabase>,
-    about: root.openDB<unknown, string>('about', { encoding: 'json' }),
-  };
+  // Each was set in the loop.
+  return { root, of: of as Record<StoredTable, StoredDatabase> };
 }
 
-function openTable(root: RootDatabase, name: StoredTable): StoredDatabase {
+function openTable(root: Tables['root'], name: StoredTable): StoredDatabase {
   const isNumbered = name === 'contents' || NUMBERED.has(name);
   const options = {
     cache: false,
@@ -110,6 +106,14 @@ const SHOW = {
   decode: (bytes: Uint8Array, size?: number): Shown => {
     const shown = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     return { bytes: shown, size: size ?? bytes.length };
+  },
+};
+
+/** Not the library's `json`: all tables of the file would inherit that. */
+const JSON_VALUES = {
+  encode: (value: unknown): Buffer => Buffer.from(JSON.stringify(value)),
+  decode: (bytes: Uint8Array, size?: number): unknown => {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, size ?? bytes.length).toString());
   },
 };
 
@@ -141,7 +145,7 @@ const NUMBER_KEYS = {
  *
  * @returns the size that it had, if it was changed
  */
-async function extend(file: string, root: RootDatabase): Promise<number | undefined> {
+async function extend(file: string, root: Tables['root']): Promise<number | undefined> {
   const { pageSize, lastPage } = sizesOf(root);
   const { size } = await stat(file);
   const full = (lastPage + 1) * pageSize;
@@ -151,17 +155,17 @@ async function extend(file: string, root: RootDatabase): Promise<number | undefi
 }
 
 /** @param cutBack the size that it had, if it was changed */
-async function checkSize(file: string, { about }: Tables, cutBack: number | undefined): Promise<void> {
+async function checkSize(file: string, { root }: Tables, cutBack: number | undefined): Promise<void> {
   const size = cutBack ?? (await stat(file)).size;
-  const last = lastBatch(about);
+  const last = lastBatch(root);
   if (last === undefined || size >= last.size) return;
   if (cutBack !== undefined) await truncate(file, cutBack);
   throw journalError('damaged', `${file} is cut off: it has ${size} bytes and had ${last.size}`);
 }
 
 /** What the last batch said of itself; undefined: there was none. */
-export function lastBatch(about: Tables['about']): LastBatch | undefined {
-  const last = about.get(ABOUT.last);
+export function lastBatch(root: Tables['root']): LastBatch | undefined {
+  const last = root.get(ABOUT.last);
   return isLastBatch(last) ? last : undefined;
 }
 
@@ -176,7 +180,7 @@ export interface Sizes {
   readonly lastPage: number;
 }
 
-export function sizesOf(root: RootDatabase): Sizes {
+export function sizesOf(root: Tables['root']): Sizes {
   const stats: unknown = root.getStats();
   return { pageSize: numberIn(stats, 'pageSize'), lastPage: numberIn(stats, 'lastPageNumber') };
 }
@@ -188,8 +192,8 @@ export function numberIn(stats: unknown, name: string): number {
   return value;
 }
 
-function checkFormat(file: string, { about }: Tables): void {
-  const format = about.get(ABOUT.format);
+function checkFormat(file: string, { root }: Tables): void {
+  const format = root.get(ABOUT.format);
   if (typeof format !== 'number') throw journalError('damaged', `${file} is no data file of keyturn`);
   if (format > FORMAT) {
     throw journalError('newer_format', `${file} has the format ${format}, and this version reads ${FORMAT}`);
