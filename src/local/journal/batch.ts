@@ -1,7 +1,7 @@
 /** Changes as what the library is to write. */
 import type { Buffer } from 'node:buffer';
 import type { ItemRow, Row, RowChange, RowId } from '../../core/rows.js';
-import { ByteWriter } from './byte-writer.js';
+import type { ByteWriter } from './byte-writer.js';
 import { writeContent, writeItem } from './item-codec.js';
 import { keyOf, type RowKey, type SimpleRow, seedOf, writeRow } from './row-codec.js';
 import type { StoredTable } from './tables.js';
@@ -22,11 +22,12 @@ export interface EncodedBatch {
 }
 
 /**
+ * @param writer has the bytes; until it is used again
  * @param contentsBefore whether there may be contents on the disk that are rows of their own
  * @throws TypeError, RangeError for what is no row
  */
-export function encode(changes: readonly RowChange[], contentsBefore: boolean): EncodedBatch {
-  const writer = new ByteWriter();
+export function encode(writer: ByteWriter, changes: readonly RowChange[], contentsBefore: boolean): EncodedBatch {
+  writer.reset();
   const writes: Write[] = [];
   let contents = false;
   const end = (write: Write) => {

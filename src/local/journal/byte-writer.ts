@@ -2,12 +2,12 @@ import { Buffer } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import type { Bytes } from '../../core/model.js';
 
-/** Room for a batch of a few hundred small rows. */
-const CHUNK = 256 * 1_024;
+/** Room for a batch of a thousand small rows. */
+const CHUNK = 512 * 1_024;
 
 /**
- * Writes values one after another into large buffers: a buffer for each of the thousand rows of a batch would cost more
- * than their bytes. Numbers are little-endian, texts are UTF-8 behind their length.
+ * Writes values one after another into a large buffer, which one batch after another uses: a buffer for each of the
+ * thousand rows of a batch would cost more than their bytes, and new memory for each batch more than to fill it. Numbers are little-endian, texts are UTF-8 behind their length.
  */
 export class ByteWriter {
   #chunk = Buffer.allocUnsafeSlow(CHUNK);
@@ -24,7 +24,15 @@ export class ByteWriter {
     this.#at += 4;
   }
 
-  /** Ends the value. Its bytes are never written over. */
+  /** Begins a new batch: the values of the one before are not needed any more. */
+  reset(): void {
+    if (this.#chunk.length > CHUNK) this.#chunk = Buffer.allocUnsafeSlow(CHUNK);
+    this.#start = 0;
+    this.#at = 0;
+    this.written = 0;
+  }
+
+  /** Ends the value. Its bytes stay as they are until the next batch. */
   end(): Buffer {
     const value = this.#chunk.subarray(this.#start, this.#at);
     this.#start = this.#at;

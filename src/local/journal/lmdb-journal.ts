@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { type Content, type Row, type RowChange, TABLES } from '../../core/rows.js';
 import { encode } from './batch.js';
 import { ByteReader, NotAValue } from './byte-reader.js';
+import { ByteWriter } from './byte-writer.js';
 import { createData, hasData, makeDirectory } from './directory.js';
 import { type DirectoryLock, lockDirectory } from './directory-lock.js';
 import { accessError, journalError, writeError } from './failures.js';
@@ -43,6 +44,8 @@ export async function openJournal(directory: string): Promise<Journal> {
 class LmdbJournal implements Journal {
   readonly before: JournalPast;
   readonly #reader = new ByteReader();
+  /** The library has only the addresses of the bytes of a batch: it is used again when that was written. */
+  readonly #writer = new ByteWriter();
   /** Unset after a write that failed, until the next one. */
   #tables: Tables | undefined;
   #state: 'idle' | 'writing' | 'closed' = 'idle';
@@ -107,7 +110,7 @@ class LmdbJournal implements Journal {
     const tables = await this.#open();
     const last: LastBatch = { at, size: fstatSync(this.file.fd).size };
     // First all of it is turned into bytes: a row that cannot be would leave half a batch.
-    const batch = encode(changes, this.#contents);
+    const batch = encode(this.#writer, changes, this.#contents);
     try {
       await tables.root.batch(() => {
         for (const { table, key, value } of batch.writes) {
