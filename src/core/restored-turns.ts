@@ -25,7 +25,7 @@ export class PendingTurn {
     this.#items.set(item.seq, item);
   }
 
-  get cargo(): Cargo {
+  toCargo(): Cargo {
     const { cargo } = this.row;
     switch (cargo.kind) {
       case 'adopted':
@@ -136,14 +136,15 @@ export class RestoredTurns {
     return ticket?.ticket;
   }
 
-  #install({ lane, row, cargo }: PendingTurn, epoch: Epoch | undefined, now: number): void {
+  #install(pending: PendingTurn, epoch: Epoch | undefined, now: number): void {
     const { state } = this.restored;
+    const { lane, row } = pending;
     const { token, consumerId, lease, since, latestEnd } = row;
     const ticket = this.#ticketOf(row);
     const latest = latestEnd === undefined ? undefined : this.restored.endOf(latestEnd, now);
     const started = this.restored.moment(since);
     const age = epoch ?? lane.queue.holds.start(now);
-    const turn = new Turn(lane, token, cargo, consumerId, ticket, lease, started, latest, age);
+    const turn = new Turn(lane, token, pending.toCargo(), consumerId, ticket, lease, started, latest, age);
     turn.handed = row.handed;
     lane.spare = turn;
     install(state, lane, turn);
