@@ -153,7 +153,14 @@ class Writer {
   #startOf(lane: Lane, { cargo, since }: Turn): number {
     // When one that was adopted started is not known.
     if (lane.startedAt !== undefined || cargo.kind === 'adopted') return this.#startedAt(lane);
-    return this.#instant(since);
+    const [first] = cargo.kind === 'items' && cargo.done ? cargo.items : [];
+    return first === undefined ? this.#instant(since) : this.#handedOutAt(first);
+  }
+
+  /** at_most_once: for how long it is remembered that it is done counts from then. 0: it is not any more. */
+  #handedOutAt({ lane: { queue }, id, seq }: Item): number {
+    const finished = queue.finished.peek(id);
+    return finished?.value.seq === seq ? this.#instant(finished.until - queue.policy.resultTtl) : 0;
   }
 
   /** One that is over by the clock comes to an end, whatever has its id now. */

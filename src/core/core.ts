@@ -127,7 +127,7 @@ export class Core {
    * @param past of the run that wrote them; the same for every slice
    */
   restore(rows: readonly Row[], now: number, past: Past): void {
-    this.#restoring ??= new Restoring(this.#state, past);
+    this.#restoring ??= new Restoring(this.#state, past, now);
     this.#restoring.add(rows, now);
   }
 

@@ -91,7 +91,7 @@ export function finish(
 }
 
 /** Nobody can send it again. It has no number if it was made by an earlier run. */
-function isOwnId({ number, stored, id }: Item): boolean {
+export function isOwnId({ number, stored, id }: Item): boolean {
   return number !== NO_NUMBER || (stored !== undefined && id.startsWith(OWN_ID));
 }
 

@@ -77,6 +77,11 @@ export class Line {
     this.#put(entry, undefined, this.head);
   }
 
+  /** Precondition: the other stands in this line. */
+  insert(entry: Entry, before: Entry): void {
+    this.#put(entry, before.before, before);
+  }
+
   /** Puts the newcomer where the other stands, which leaves. */
   replace(old: Entry, newcomer: Entry): void {
     const { before, behind } = old;

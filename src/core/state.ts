@@ -55,7 +55,7 @@ export class CoreState {
    * Adding this to `now` gives an instant on disk: the wall clock at the start, from then on monotonic, so that instants
    * of one run can be compared.
    */
-  readonly epoch: number;
+  epoch: number;
   /** Queues whose gate or ready lists changed in this step. */
   readonly dirty: Queue[] = [];
   /** Queues in which there may be room for who waits for it. */
