@@ -17,9 +17,9 @@ export function promptJournal(disk = new MemoryDisk()): PromptJournal {
     disk,
     before: journal.before,
     read: () => journal.read(),
-    write(changes: readonly RowChange[], at: number) {
+    write(changes: readonly RowChange[], at: number): Promise<void> {
       disk.apply(changes, at);
-      return new Done((resolve) => resolve());
+      return new Done((resolve) => resolve(undefined));
     },
     content: (seq) => journal.content(seq),
     close: () => journal.close(),
@@ -27,16 +27,17 @@ export function promptJournal(disk = new MemoryDisk()): PromptJournal {
 }
 
 /** A promise that calls back within `then`, instead of in a turn of its own. */
-class Done extends Promise<void> {
+class Done extends Promise<undefined> {
   static override get [Symbol.species]() {
     return Promise;
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a promise is what it is, only an earlier one
-  override then<A = void, B = never>(onFulfilled?: ((value: void) => A | PromiseLike<A>) | null): Promise<A | B> {
+  override then<A = undefined, B = never>(
+    onFulfilled?: ((value: undefined) => A | PromiseLike<A>) | null,
+  ): Promise<A | B> {
     return new Promise((resolve) => {
-      // Without a callback the value, which is none, is passed on.
-      resolve(onFulfilled ? onFulfilled() : (undefined as A));
+      if (onFulfilled) resolve(onFulfilled(undefined));
     });
   }
 }
