@@ -21,6 +21,11 @@ export function turnView(state: CoreState, turn: Turn): TurnView {
 }
 
 export function itemView(state: CoreState, item: Item): DeliveredItem {
+  const view = contentView(state, item);
+  return item.stored?.where === 'away' ? { ...view, stored: item.seq } : view;
+}
+
+function contentView(state: CoreState, item: Item): DeliveredItem {
   return {
     itemId: item.id,
     payload: item.payload,

@@ -39,12 +39,16 @@ export function listDeadLetters(state: CoreState, queue: Queue, request: ListDea
   let bytes = 0;
   let last = seen;
   for (const letter of letters) {
-    bytes += letter.item.payload.length + (letter.item.lastError?.length ?? 0) + 2_048;
+    bytes += payloadBytesOf(letter.item) + (letter.item.lastError?.length ?? 0) + 2_048;
     if (page.length >= request.pageSize || (page.length > 0 && bytes > state.settings.limits.answerBytes)) break;
     page.push(letterView(state, letter));
     last = letter.item.seq;
   }
   return { deadLetters: page, nextPageToken: page.length < letters.length ? String(last) : '' };
+}
+
+function payloadBytesOf({ payload, stored }: Item): number {
+  return stored?.where === 'away' ? stored.bytes : payload.length;
 }
 
 /** Whether a token is one of ours. */

@@ -5,13 +5,14 @@ import type { DeadLetter } from './dead-letters.js';
 import { markRoom } from './gates.js';
 import { isKeyDone, markKeyDone } from './idempotency.js';
 import type { Lane, Park } from './lane.js';
-import type { Item } from './line.js';
+import { Item, type Line } from './line.js';
 import type { Bytes, DeathCause } from './model.js';
-import { NO_NUMBER } from './own-id.js';
+import { NO_NUMBER, OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
 import { type FinishedItem, fingerprint } from './remembered.js';
 import { countIn, lineOf, tell } from './show.js';
 import { after, type CoreState } from './state.js';
+import type { Stored } from './stored.js';
 
 /** What an item costs beside its payload, headers and ids (S33). */
 const ITEM_OVERHEAD = 256;
@@ -25,13 +26,29 @@ export interface Content {
 
 /** Bytes charged against payload memory. Strings by their length: keys and ids are mostly ASCII. */
 export function weightOf(content: Content, id: string): number {
-  let bytes = ITEM_OVERHEAD + content.payload.length + id.length + (content.idempotencyKey?.length ?? 0);
-  if (content.headers !== undefined) for (const [name, value] of content.headers) bytes += name.length + value.length;
+  return ITEM_OVERHEAD + bytesOf(content) + id.length + (content.idempotencyKey?.length ?? 0);
+}
+
+/** Of payload and headers. */
+export function bytesOf({ payload, headers }: Pick<Content, 'payload' | 'headers'>): number {
+  let bytes = payload.length;
+  if (headers !== undefined) for (const [name, value] of headers) bytes += name.length + value.length;
   return bytes;
 }
 
+/** What is on disk alone weighs nothing. */
 export function weightOfItem(item: Item): number {
   return weightOf(contentOf(item), item.id);
+}
+
+/** What it adds to an answer: as `weightOfItem`, wherever it is. */
+export function sizeOfItem(item: Item): number {
+  const { stored } = item;
+  return stored?.where === 'away' ? weightOfItem(item) + stored.bytes : weightOfItem(item);
+}
+
+export function fingerprintOfItem(item: Item): number {
+  return item.stored?.fingerprint ?? fingerprintOf(contentOf(item));
 }
 
 export function contentOf(item: Item): Content {
@@ -56,17 +73,26 @@ export function finish(
 ): void {
   const queue = item.lane.queue;
   free(state, queue, item);
-  const finished: FinishedItem = {
+  let finished: FinishedItem = {
     state: as,
     result,
     error: item.lastError,
     attempt: item.attempts + (byTurn ? 1 : 0),
-    fingerprint: item.number === NO_NUMBER ? fingerprintOf(contentOf(item)) : undefined,
+    fingerprint: isOwnId(item) ? undefined : fingerprintOfItem(item),
   };
+  if (item.stored !== undefined) {
+    finished = { ...finished, seq: item.seq };
+    queue.changes?.item(item);
+  }
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
   answerAwaits(state, queue, item.id, now);
+}
+
+/** Nobody can send it again. It has no number if it was made by an earlier run. */
+export function isOwnId({ number, stored, id }: Item): boolean {
+  return number !== NO_NUMBER || (stored !== undefined && id.startsWith(OWN_ID));
 }
 
 /** Items done in a turn. */
@@ -99,9 +125,25 @@ export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): v
   for (const item of items.toReversed()) {
     item.inFlight = false;
     item.takesRoom = false;
+    if (item.stored !== undefined) comeBack(state, line, item, item.stored);
     line.prepend(item);
     countIn(state, item);
   }
+}
+
+/** Precondition: it is about to be put at the head. */
+function comeBack(state: CoreState, line: Line, item: Item, stored: Stored): void {
+  stored.rank = rankBefore(state, line, stored.rank);
+  item.lane.queue.changes?.item(item);
+}
+
+/** The rank itself where it is the smallest already. Among callers it is not looked how far behind them the next item is. */
+function rankBefore(state: CoreState, line: Line, rank: number): number {
+  const { head } = line;
+  if (line.length === line.callers) return rank;
+  if (head instanceof Item && head.stored !== undefined) return Math.min(rank, head.stored.rank - 1);
+  state.frontRank = Math.min(state.frontRank, rank) - 1;
+  return state.frontRank;
 }
 
 export interface Failure {
@@ -182,6 +224,7 @@ function bury(state: CoreState, item: Item, cause: DeathCause, now: number): boo
   const letter: DeadLetter = { item, key: lane.key, cause, diedAt: now };
   queue.items.delete(item);
   queue.deadLetters.set(item.id, letter);
+  if (item.stored !== undefined) queue.changes?.item(item);
   queue.counters.deadLetters[cause] += 1;
   if (state.watching) tell(state, 'dead_letter', lane, now, { itemId: item.id, detail: cause });
   answerAwaits(state, queue, item.id, now);

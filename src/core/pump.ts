@@ -18,10 +18,13 @@ export function isUnfinished(state: CoreState): boolean {
 
 /** First everything that may start, first ready first over all queues; then room; then what that lets start, and so on. */
 export function finishStep(state: CoreState, now: number): void {
+  const { held } = state.effects;
   let left = BUDGET;
   do left = startReady(state, left, now);
   while (serveOneRoom(state, now) || (state.dirty.length > 0 && left > 0));
   goOnSoon(state, now);
+  // What the step itself has still to tell waits as before.
+  state.effects.held = held;
 }
 
 /** @returns what is left of the budget */
@@ -29,6 +32,7 @@ function startReady(state: CoreState, budget: number, now: number): number {
   for (let left = budget; left > 0; left--) {
     const lane = firstReady(state, now);
     if (lane === undefined) return left;
+    state.effects.held = lane.queue.tellsLate;
     start(state, lane, now);
   }
   return 0;
@@ -81,6 +85,7 @@ function start(state: CoreState, lane: Lane, now: number): void {
 function serveOneRoom(state: CoreState, now: number): boolean {
   for (const queue of state.roomDirty) {
     state.roomDirty.delete(queue);
+    state.effects.held = queue.tellsLate;
     serveRoom(state, queue, now);
     return true;
   }

@@ -3,7 +3,7 @@
 import { isFull, tooSoon } from './arrivals.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
-import { contentOf, fingerprintOf, weightOf } from './items.js';
+import { fingerprintOf, fingerprintOfItem, weightOf } from './items.js';
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from './model.js';
 import { OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
@@ -60,7 +60,7 @@ export class RoomPlan {
     if (inBatch !== undefined) return fingerprintOf(inBatch) === fingerprintOf(item) ? 'same' : 'other';
     const queue = this.queue;
     const kept = queue.items.get(id) ?? queue.deadLetters.get(id)?.item;
-    if (kept !== undefined) return fingerprintOf(contentOf(kept)) === fingerprintOf(item) ? 'same' : 'other';
+    if (kept !== undefined) return fingerprintOfItem(kept) === fingerprintOf(item) ? 'same' : 'other';
     const finished = queue.finished.get(id, this.now);
     if (finished === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
     return finished.fingerprint === fingerprintOf(item) ? 'same' : 'other';

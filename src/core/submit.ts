@@ -1,8 +1,9 @@
 import { nameOf } from './answers.js';
 import { countArrival, isFull, supersede, tooSoon } from './arrivals.js';
+import type { Changes } from './changes.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
-import { weightOfItem } from './items.js';
+import { bytesOf, contentOf, fingerprintOf, weightOfItem } from './items.js';
 import type { Lane } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
@@ -14,6 +15,7 @@ import { resolve } from './resolve.js';
 import { countRejected, lacks, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
 import { countIn, lineOf, restIfNew, tell } from './show.js';
 import { after, type CoreState } from './state.js';
+import { Stored } from './stored.js';
 
 /** @returns the waiter, if the call has to wait for room */
 export function submit(
@@ -75,17 +77,48 @@ export function applySubmit(
   reply: Reply<SubmitAnswer>,
   now: number,
 ): void {
+  const { changes } = queue;
+  if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, now);
   const results = request.items.map((item) => submitItem(state, queue, item, now));
   state.effects.push({ kind: 'submit', to: reply, answer: { results } });
 }
 
-/** Decides one item. Precondition: there is room, and its id is not that of another item. */
-export function submitItem(state: CoreState, queue: Queue, item: NewItem, now: number): SubmitResult {
+/** How long the answer waits is the request's to say; what it lets happen, as turns, waits as long as ever. */
+function applyDurably(
+  state: CoreState,
+  queue: Queue,
+  changes: Changes,
+  request: SubmitRequest,
+  reply: Reply<SubmitAnswer>,
+  now: number,
+): void {
+  const asked = request.durability ?? queue.policy.durability;
+  changes.asked = asked === 'memory' ? undefined : asked;
+  const results = request.items.map((item) => submitItem(state, queue, item, now, asked));
+  changes.asked = undefined;
+  const effect = { kind: 'submit', to: reply, answer: { results } } as const;
+  if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
+  else state.effects.pushFree(effect);
+}
+
+/**
+ * Decides one item. Precondition: there is room, and its id is not that of another item.
+ *
+ * @param durability unset: the queue's
+ */
+export function submitItem(
+  state: CoreState,
+  queue: Queue,
+  item: NewItem,
+  now: number,
+  durability?: Durability,
+): SubmitResult {
   const { itemId } = item;
   if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
   const lane = openLane(state, queue, item.key, now);
   countArrival(lane, now);
-  const result = decide(state, lane, item, itemId ?? queue.ownIds.idOf(queue.nextNumber), now);
+  const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
+  const result = decide(state, lane, item, id, now, durability);
   restIfNew(state, lane);
   return result;
 }
@@ -94,7 +127,14 @@ function isKnown(queue: Queue, id: string, now: number): boolean {
   return queue.items.has(id) || queue.deadLetters.has(id) || queue.finished.get(id, now) !== undefined;
 }
 
-function decide(state: CoreState, lane: Lane, item: NewItem, id: string, now: number): SubmitResult {
+function decide(
+  state: CoreState,
+  lane: Lane,
+  item: NewItem,
+  id: string,
+  now: number,
+  durability: Durability | undefined,
+): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
   if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) return decline(queue, id, 'already_done');
@@ -104,16 +144,25 @@ function decide(state: CoreState, lane: Lane, item: NewItem, id: string, now: nu
     return decline(queue, id, 'waiter_exists', nameOf(tail));
   const wait = tooSoon(lane, now);
   if (wait !== undefined) return decline(queue, id, 'too_soon', undefined, wait);
-  return keep(state, lane, item, id, full, now);
+  return keep(state, lane, item, id, full, now, durability);
 }
 
-function keep(state: CoreState, lane: Lane, newItem: NewItem, id: string, full: boolean, now: number): SubmitResult {
+function keep(
+  state: CoreState,
+  lane: Lane,
+  newItem: NewItem,
+  id: string,
+  full: boolean,
+  now: number,
+  durability: Durability | undefined,
+): SubmitResult {
   const { queue } = lane;
   const { payload, headers, idempotencyKey, delay } = newItem;
   state.itemSeq += 1;
   const notBefore = delay > 0 ? after(now, delay) : 0;
   const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
+  if (queue.changes !== undefined && durability !== 'memory') store(queue.changes, item);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
   else supersede(state, superseded, item, now);
@@ -125,6 +174,15 @@ function keep(state: CoreState, lane: Lane, newItem: NewItem, id: string, full: 
   if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });
   resolve(state, lane, now);
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
+}
+
+/** It is kept on disk, and so is its place. */
+function store(changes: Changes, item: Item): void {
+  const content = contentOf(item);
+  item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
+  // The lane of a keyless item is known by it.
+  if (item.lane.key === '') item.lane.lastArrival = item.seq;
+  changes.item(item);
 }
 
 function accept(queue: Queue, itemId: string, supersededId: string | undefined): SubmitResult {
