@@ -175,10 +175,8 @@ class Writer {
 
   #item(seq: number, { queue, id, item }: ItemMark): void {
     const stored = item?.stored;
-    if (item !== undefined && stored !== undefined) {
-      if (isKept(item)) return this.#open(item, stored);
-      if (stored.where !== 'new' && this.changes.handedOut.has(seq)) return;
-    }
+    if (item !== undefined && stored !== undefined && (isKept(item) || this.changes.handedOut.has(seq)))
+      return this.#open(item, stored);
     const finished = queue.finished.peek(id);
     if (finished?.value.seq !== seq) this.rows.push({ delete: { table: 'items', seq } });
     else this.#put(this.#finished(seq, queue, id, finished.value, finished.until));

@@ -27,8 +27,6 @@ export class RestoredItems {
   }
 
   add(row: ItemRow, now: number): void {
-    const { state } = this.restored;
-    state.itemSeq = Math.max(state.itemSeq, row.seq);
     const progress = this.#progress.get(row.seq);
     this.#progress.delete(row.seq);
     const queue = this.restored.queue(row.queue, now);

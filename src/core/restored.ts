@@ -65,6 +65,11 @@ export class Restored {
     return makeQueue(this.state, name, policy, settings.queues.has(name), now);
   }
 
+  /** Nothing new may be taken for it. */
+  sawItem(seq: number): void {
+    this.state.itemSeq = Math.max(this.state.itemSeq, seq);
+  }
+
   strand(queue: string, what: Exclude<keyof Stranded, 'queue'>): void {
     const counts = this.stranded.get(queue) ?? { items: 0, deadLetters: 0, liveTurns: 0 };
     counts[what] += 1;
