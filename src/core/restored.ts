@@ -1,5 +1,5 @@
 /** What the parts of a restore have in common: where rows belong, and what their instants mean in this run. */
-import { Lane } from './lane.js';
+import { Lane, nameKeyless } from './lane.js';
 import { append, Link } from './link.js';
 import { makeQueue } from './lookup.js';
 import { isDurable, type Queue } from './queue.js';
@@ -100,7 +100,7 @@ export class Restored {
 function newLane(queue: Queue, key: string, seq: number | undefined): Lane {
   const lane = new Lane(queue, key);
   if (seq === undefined) queue.lanes.set(key, lane);
-  else lane.lastArrival = seq;
+  else nameKeyless(lane, { seq });
   countNew(lane);
   return lane;
 }

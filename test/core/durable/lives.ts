@@ -1,7 +1,8 @@
 /** Two coordinators that should not be told apart: one that lives on, and one that begins anew from its rows. */
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import type { DeliveredItem } from '../../../src/coordinator.js';
-import type { Row, RowChange } from '../../../src/core/rows.js';
+import type { Row, RowChange, RowId } from '../../../src/core/rows.js';
 import { KEYS, QUEUES, SESSIONS } from '../../model/commands.js';
 import { deQueueRequest } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
@@ -49,11 +50,19 @@ export class Restarting extends OnCore {
   #sameAgain(rows: readonly Row[]): void {
     const batch = this.core.collect(this.now);
     for (const change of batch.changes) {
+      if ('delete' in change) assert.ok(isOver(rows, change.delete, batch.instant), `stays: ${JSON.stringify(change)}`);
       if ('put' in change && change.put.table !== 'floor')
         assert.deepEqual(comparable(change.put), comparable(rowLike(rows, change)));
     }
     this.#disk.apply(batch.changes, batch.instant);
   }
+}
+
+function isOver(rows: readonly Row[], id: RowId, instant: number): boolean {
+  const row = rows.find((one) =>
+    one.table === 'items' && id.table === 'items' ? one.seq === id.seq : isDeepStrictEqual(one, { ...one, ...id }),
+  );
+  return row !== undefined && 'until' in row && row.until <= instant;
 }
 
 /** When a turn with items of at_most_once began is told as long as their results are remembered. */
