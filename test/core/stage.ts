@@ -162,39 +162,32 @@ export function runThrough<T>(scan: Generator<undefined, T>): T {
   }
 }
 
-type Told = Exclude<Effect, { kind: 'event' | 'notice' | 'replaced' }>;
+export type Told = Exclude<Effect, { kind: 'event' | 'notice' | 'replaced' }>;
 
-function carry(effect: Told): void {
+/** @returns whether the one who asked could be told */
+export function carry(effect: Told): boolean {
   switch (effect.kind) {
     case 'enqueue':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'dequeue':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'submit':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'acquire':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'ack':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'nack':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'renew':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'await':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'hello':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'refuse':
       effect.to.refuse(effect.refusal);
+      return true;
   }
 }
 
