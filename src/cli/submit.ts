@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { ItemCall, ItemRef, Keyturn, SubmitResult } from '@keyturn/client';
+import type { Durability, ItemCall, ItemRef, Keyturn, SubmitResult } from '@keyturn/client';
+import { DURABILITIES } from '@keyturn/client';
 import { type Command, Option } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
@@ -26,6 +27,7 @@ interface SubmitOptions extends AddressOptions {
   readonly after?: readonly string[];
   readonly afterUnknown?: ItemCall['afterUnknown'];
   readonly waitForRoom: number;
+  readonly durability?: Durability;
   readonly json?: boolean;
 }
 
@@ -74,6 +76,12 @@ export function registerSubmit(program: Command): void {
       'how long to wait when the queue is full',
       durationBetween(0, 300_000, '0s to 5m'),
       0,
+    )
+    .addOption(
+      new Option(
+        '--durability <when>',
+        'what has happened when an item of a durable queue is accepted; unset: as the queue has it',
+      ).choices(DURABILITIES),
     )
     .option('--json', 'print each result as a JSON object on a line of its own')
     .addOption(addressOption())
@@ -189,8 +197,8 @@ async function send(
   items: readonly ItemCall[],
   options: SubmitOptions,
 ): Promise<readonly SubmitResult[]> {
-  const { queue, waitForRoom } = options;
-  const { results } = await client.submit({ queue, items, waitForRoom });
+  const { queue, waitForRoom, durability } = options;
+  const { results } = await client.submit({ queue, items, waitForRoom, durability });
   return results;
 }
 

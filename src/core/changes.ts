@@ -43,6 +43,8 @@ export class Changes {
   now: number;
   /** What the Submit that is being carried out asks for; unset: it is left to the queue. */
   asked: Durability | undefined = undefined;
+  /** So much waits to be written that everybody waits with it, whatever the durability. */
+  isBehind = false;
   /**
    * Items that are done because they were handed out (at_most_once), while their turn lives: until then they stay on
    * disk as they are, because what they carry is read when it is handed out, and they may come back if nobody got them.
@@ -91,7 +93,7 @@ export class Changes {
   /** What was remembered of a finished item is forgotten, or will be another at once. */
   finishedGone(queue: Queue, id: string, seq: number): void {
     const { items } = this.#marks;
-    if (!items.has(seq)) items.set(seq, { queue, id, item: undefined });
+    if (!items.has(seq)) items.set(seq, { queue, id, item: this.handedOut.get(seq) });
     this.#quiet(queue);
   }
 

@@ -4,7 +4,7 @@ import type { DeadLetter } from './dead-letters.js';
 import { waitsFor } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { partsOf } from './idempotency.js';
-import { type Cargo, type Ending, type Lane, settlementOf, type Turn, turnOf } from './lane.js';
+import { type Cargo, type Ending, keylessName, type Lane, settlementOf, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
 import type { Queue } from './queue.js';
 import type { FinishedItem } from './remembered.js';
@@ -107,7 +107,7 @@ class Writer {
 
   #park(lane: Lane): void {
     const { phase, queue, key } = lane;
-    const id = { table: 'parks', queue: queue.name, key, lane: laneOf(lane) } as const;
+    const id = { table: 'parks', queue: queue.name, key, lane: keylessName(lane) } as const;
     if (phase.at !== 'PARK') this.rows.push({ delete: id });
     else {
       const { since, because, itemId } = phase;
@@ -154,7 +154,14 @@ class Writer {
   #startOf(lane: Lane, { cargo, since }: Turn): number {
     // When one that was adopted started is not known.
     if (lane.startedAt !== undefined || cargo.kind === 'adopted') return this.#startedAt(lane);
-    return this.#instant(since);
+    const [first] = cargo.kind === 'items' && cargo.done ? cargo.items : [];
+    return first === undefined ? this.#instant(since) : this.#handedOutAt(first);
+  }
+
+  /** at_most_once: for how long it is remembered that it is done counts from then. 0: it is not any more. */
+  #handedOutAt({ lane: { queue }, id, seq }: Item): number {
+    const finished = queue.finished.peek(id);
+    return finished?.value.seq === seq ? this.#instant(finished.until - queue.policy.resultTtl) : 0;
   }
 
   /** One that is over by the clock comes to an end, whatever has its id now. */
@@ -169,10 +176,8 @@ class Writer {
 
   #item(seq: number, { queue, id, item }: ItemMark): void {
     const stored = item?.stored;
-    if (item !== undefined && stored !== undefined) {
-      if (isKept(item)) return this.#open(item, stored);
-      if (stored.where !== 'new' && this.changes.handedOut.has(seq)) return;
-    }
+    if (item !== undefined && stored !== undefined && (isKept(item) || this.changes.handedOut.has(seq)))
+      return this.#open(item, stored);
     const finished = queue.finished.peek(id);
     if (finished?.value.seq !== seq) this.rows.push({ delete: { table: 'items', seq } });
     else this.#put(this.#finished(seq, queue, id, finished.value, finished.until));
@@ -245,13 +250,8 @@ function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { ran
   return attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
 }
 
-/** Which of the keyless lanes. */
-export function laneOf(lane: Lane): number | undefined {
-  return lane.key === '' ? lane.lastArrival : undefined;
-}
-
 function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 'state' | 'ticket' | 'ending'> {
-  return { table: 'tokens', token, queue: lane.queue.name, key: lane.key, lane: laneOf(lane), startedAt };
+  return { table: 'tokens', token, queue: lane.queue.name, key: lane.key, lane: keylessName(lane), startedAt };
 }
 
 function cargoRow(cargo: Cargo): CargoRow {

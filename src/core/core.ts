@@ -103,6 +103,11 @@ export class Core {
     return this.#state.changes?.flushBy ?? Number.POSITIVE_INFINITY;
   }
 
+  /** Too much waits to be written: who asked for `interval` or `count` waits for the disk, too. */
+  set behind(behind: boolean) {
+    if (this.#state.changes !== undefined) this.#state.changes.isBehind = behind;
+  }
+
   /** All that has changed since the last time, as it is now. Whoever takes it has to see to it that it is written. */
   collect(now: number): Batch {
     const { changes } = this.#state;

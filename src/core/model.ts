@@ -256,7 +256,7 @@ export interface SessionListener {
   replaced(): void;
 }
 
-/** Why a call was refused. Every refusal leaves everything as it was. `grpc/status.ts` maps them to statuses. */
+/** Why a call was refused. Every refusal but `store_unavailable` leaves everything as it was. `grpc/status.ts` maps them. */
 export type Refusal =
   | { readonly kind: 'bad_request'; readonly violations: readonly FieldViolation[] }
   | { readonly kind: 'turn_lost'; readonly queue: string; readonly key: string; readonly cause: LossCause }
@@ -272,6 +272,11 @@ export type Refusal =
     }
   | { readonly kind: 'no_such_queue'; readonly queue: string }
   | { readonly kind: 'draining'; readonly retryAfter: number }
+  /**
+   * What is kept on disk cannot be reached now; `description` says why. A call that was refused at once changed nothing;
+   * one that waited for its write may have been carried out, and is safe to repeat with the same ids.
+   */
+  | { readonly kind: 'store_unavailable'; readonly description: string; readonly retryAfter: number }
   /** Ends a session's stream: a newer stream has its id. */
   | { readonly kind: 'session_replaced'; readonly sessionId: string }
   | { readonly kind: 'cancelled' };

@@ -67,8 +67,7 @@ export class Queue {
   usedAt: number;
   /** Where it is marked what changed; unset: it is not durable. */
   readonly changes: Changes | undefined;
-  /** What is told of it waits until that is on disk. */
-  readonly tellsLate: boolean;
+  readonly #onFlush: boolean;
 
   constructor(
     readonly name: string,
@@ -90,8 +89,13 @@ export class Queue {
     this.maxInFlight = policy.maxInFlight;
     this.usedAt = now;
     this.changes = isDurable(policy) ? changes : undefined;
-    this.tellsLate = this.changes !== undefined && policy.durability === 'on_flush';
+    this.#onFlush = this.changes !== undefined && policy.durability === 'on_flush';
     if (this.changes !== undefined) this.#forgetOnDisk(this.changes);
+  }
+
+  /** What is told of it waits until that is on disk. */
+  get tellsLate(): boolean {
+    return this.#onFlush || this.changes?.isBehind === true;
   }
 
   get waiting(): number {

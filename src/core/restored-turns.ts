@@ -25,7 +25,7 @@ export class PendingTurn {
     this.#items.set(item.seq, item);
   }
 
-  get cargo(): Cargo {
+  toCargo(): Cargo {
     const { cargo } = this.row;
     switch (cargo.kind) {
       case 'adopted':
@@ -101,11 +101,10 @@ export class RestoredTurns {
     const turn = new PendingTurn(lane, row);
     this.#pending.push(turn);
     if (row.cargo.kind !== 'items') return;
-    const { state } = this.restored;
     for (const seq of row.cargo.seqs) {
       this.#carriers.set(seq, turn);
-      // Also of those that are not on disk: nothing new may be taken for them.
-      state.itemSeq = Math.max(state.itemSeq, seq);
+      // Also those that are not on disk.
+      this.restored.sawItem(seq);
     }
   }
 
@@ -136,14 +135,15 @@ export class RestoredTurns {
     return ticket?.ticket;
   }
 
-  #install({ lane, row, cargo }: PendingTurn, epoch: Epoch | undefined, now: number): void {
+  #install(pending: PendingTurn, epoch: Epoch | undefined, now: number): void {
     const { state } = this.restored;
+    const { lane, row } = pending;
     const { token, consumerId, lease, since, latestEnd } = row;
     const ticket = this.#ticketOf(row);
     const latest = latestEnd === undefined ? undefined : this.restored.endOf(latestEnd, now);
     const started = this.restored.moment(since);
     const age = epoch ?? lane.queue.holds.start(now);
-    const turn = new Turn(lane, token, cargo, consumerId, ticket, lease, started, latest, age);
+    const turn = new Turn(lane, token, pending.toCargo(), consumerId, ticket, lease, started, latest, age);
     turn.handed = row.handed;
     lane.spare = turn;
     install(state, lane, turn);

@@ -5,7 +5,7 @@ import { BatchWaits } from './dependants.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { bytesOf, contentOf, fingerprintOf, weightOfItem } from './items.js';
-import type { Lane } from './lane.js';
+import { type Lane, nameKeyless } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
 import type { Durability, NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest, SubmitResult } from './model.js';
@@ -99,7 +99,7 @@ function applyDurably(
   const results = submitAll(state, queue, request, asked, now);
   changes.asked = undefined;
   const effect = { kind: 'submit', to: reply, answer: { results } } as const;
-  if (asked === 'on_flush') state.effects.pushHeld(effect);
+  if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
   else state.effects.pushFree(effect);
 }
 
@@ -187,7 +187,7 @@ function keep(
   const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
   if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
-  if (queue.changes !== undefined && durability !== 'memory') store(queue.changes, item);
+  if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
   else supersede(state, superseded, item, now);
@@ -201,12 +201,12 @@ function keep(
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
 }
 
-/** It is kept on disk, and so is its place. */
-function store(changes: Changes, item: Item): void {
+/** It is kept on disk, unless whoever submits it does not want that; in a lane that is known there by it all the same. */
+function store(changes: Changes, item: Item, durability: Durability | undefined): void {
+  nameKeyless(item.lane, item);
+  if (durability === 'memory') return;
   const content = contentOf(item);
   item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
-  // The lane of a keyless item is known by it.
-  if (item.lane.key === '') item.lane.lastArrival = item.seq;
   changes.item(item);
 }
 

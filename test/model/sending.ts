@@ -164,7 +164,8 @@ function settler(
 }
 
 function itemOf({ id, after, ...rest }: ItemPart) {
-  return newItem({ ...rest, itemId: id, after: after.length === 0 ? undefined : after });
+  const payload = bytes(`of ${id}`);
+  return newItem({ ...rest, itemId: id, payload, after: after.length === 0 ? undefined : after });
 }
 
 function acquireOf({ queues, key, consumer, ticket, maxTurns, maxItems, wait, lease }: AcquirePart) {
