@@ -16,7 +16,7 @@ import type {
   Result,
   SubmitAnswer,
 } from '../../src/coordinator.js';
-import { Core, type Effect, type Stream, type WaitingCall } from '../../src/core/core.js';
+import { Core, type Effect, type Start, type Stream, type WaitingCall } from '../../src/core/core.js';
 import * as build from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FIRST_WALL } from '../support/fake-clock.js';
@@ -37,8 +37,9 @@ export class Stage {
   constructor(
     change: build.SettingsChange = {},
     public now = 5_000,
+    start: Partial<Start> = {},
   ) {
-    this.core = new Core(build.settings(change), { now, wall: FIRST_WALL, seed: 1 });
+    this.core = new Core(build.settings(change), { now, wall: FIRST_WALL, seed: 1, ...start });
   }
 
   enQueue(name: string, change: Change<typeof build.enQueueRequest> = {}): Call<EnQueueAnswer> {
@@ -140,12 +141,17 @@ export class Stage {
     });
   }
 
+  /** Whatever waits for the disk is carried out too: here it always is there. */
   #carry(): void {
-    for (let effect = this.core.takeEffect(); effect !== undefined; effect = this.core.takeEffect()) {
+    for (let effect = this.#next(); effect !== undefined; effect = this.#next()) {
       if (effect.kind === 'event' || effect.kind === 'notice' || effect.kind === 'replaced') continue;
       this.told.push(`${this.#names.get(effect.to) ?? '?'} ${describe(effect)}`);
       carry(effect);
     }
+  }
+
+  #next(): Effect | undefined {
+    return this.core.takeEffect() ?? this.core.takeHeld();
   }
 }
 

@@ -69,7 +69,7 @@ export abstract class OnCore implements Coordinator {
   }
 
   readonly admin: Administration = {
-    listQueues: async () => this.core.listQueues(this.now),
+    listQueues: async () => ({ ok: true, value: this.core.listQueues(this.now) }),
     listKeys: async (request) => {
       const scan = this.core.listKeys(request, ALL);
       if (!scan.ok) return scan;
@@ -100,7 +100,7 @@ export abstract class OnCore implements Coordinator {
     throw new Error('it is not drained here');
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#disarm?.();
   }
 
