@@ -34,8 +34,9 @@ export function ack(
   }
   if (request.next !== undefined && !state.draining) {
     // Who waits already is served before: `next` is one more arrival.
+    const late = state.effects.held;
     finishStep(state, now);
-    return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled }, now);
+    return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled, late }, now);
   }
   state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) });
   return undefined;

@@ -74,6 +74,17 @@ describe('commands for people', () => {
       assert.deepEqual(await take('s1'), [{ key: 'k', itemId: 'one', payload: 'hello', headers }]);
     });
 
+    it('says what shall have happened when it is accepted; what the queue cannot give is refused', async () => {
+      const args = ['submit', '--queue', 's10', '--payload', 'x', '--durability'];
+      assert.equal((await command([...args, 'memory'])).exitCode, 0);
+      const refused = await command([...args, 'on_flush']);
+      assert.equal(refused.exitCode, 2);
+      assert.match(refused.stderr, /durability: on_flush is not allowed, queue s10 is not durable; allowed: memory/);
+      const unknown = await command([...args, 'disk']);
+      assert.equal(unknown.exitCode, 2);
+      assert.match(unknown.stderr, /Allowed choices are on_flush, interval, count, memory/);
+    });
+
     it('--after: it starts when that one is done, and an unknown one is refused unless it may wait', async () => {
       const args = ['submit', '--queue', 's0', '--payload', 'p'];
       const never = await command([...args, '--after', 's0=never']);
@@ -91,17 +102,6 @@ describe('commands for people', () => {
       );
       for (const { turn } of deliveries) await sidecar.client.ack({ queue: 's0', key: '', token: turn.token });
       assert.equal((await take('s0'))[0]?.itemId, 'second');
-    });
-
-    it('says what shall have happened when it is accepted; what the queue cannot give is refused', async () => {
-      const args = ['submit', '--queue', 's10', '--payload', 'x', '--durability'];
-      assert.equal((await command([...args, 'memory'])).exitCode, 0);
-      const refused = await command([...args, 'on_flush']);
-      assert.equal(refused.exitCode, 2);
-      assert.match(refused.stderr, /durability: on_flush is not allowed, queue s10 is not durable; allowed: memory/);
-      const unknown = await command([...args, 'disk']);
-      assert.equal(unknown.exitCode, 2);
-      assert.match(unknown.stderr, /Allowed choices are on_flush, interval, count, memory/);
     });
 
     it('a second time with the same id is harmless', async () => {
