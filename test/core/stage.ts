@@ -4,6 +4,7 @@ import type {
   AcquireAnswer,
   AwaitAnswer,
   DeQueueAnswer,
+  Durability,
   EnQueueAnswer,
   HelloAnswer,
   KeyExplanation,
@@ -51,8 +52,14 @@ export class Stage {
     return this.#ask(name, (reply) => this.core.deQueue(build.deQueueRequest(change), reply, this.now, this.on));
   }
 
-  submit(name: string, items: readonly Partial<NewItem>[], queue = build.QUEUE, waitForRoom = 0): Call<SubmitAnswer> {
-    const request = { queue, items: items.map(build.newItem), waitForRoom, durability: undefined };
+  submit(
+    name: string,
+    items: readonly Partial<NewItem>[],
+    queue = build.QUEUE,
+    waitForRoom = 0,
+    durability?: Durability,
+  ): Call<SubmitAnswer> {
+    const request = { queue, items: items.map(build.newItem), waitForRoom, durability };
     return this.#call(name, (reply) => this.core.submit(request, reply, this.now));
   }
 
