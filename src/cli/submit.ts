@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { ItemCall, Keyturn, SubmitResult } from '@keyturn/client';
-import type { Command } from 'commander';
+import type { Durability, ItemCall, Keyturn, SubmitResult } from '@keyturn/client';
+import { DURABILITIES } from '@keyturn/client';
+import { type Command, Option } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
@@ -24,6 +25,7 @@ interface SubmitOptions extends AddressOptions {
   readonly header?: readonly string[];
   readonly delay?: number;
   readonly waitForRoom: number;
+  readonly durability?: Durability;
   readonly json?: boolean;
 }
 
@@ -62,6 +64,12 @@ export function registerSubmit(program: Command): void {
       'how long to wait when the queue is full',
       durationBetween(0, 300_000, '0s to 5m'),
       0,
+    )
+    .addOption(
+      new Option(
+        '--durability <when>',
+        'what has happened when an item of a durable queue is accepted; unset: as the queue has it',
+      ).choices(DURABILITIES),
     )
     .option('--json', 'print each result as a JSON object on a line of its own')
     .addOption(addressOption())
@@ -169,8 +177,8 @@ async function send(
   items: readonly ItemCall[],
   options: SubmitOptions,
 ): Promise<readonly SubmitResult[]> {
-  const { queue, waitForRoom } = options;
-  const { results } = await client.submit({ queue, items, waitForRoom });
+  const { queue, waitForRoom, durability } = options;
+  const { results } = await client.submit({ queue, items, waitForRoom, durability });
   return results;
 }
 

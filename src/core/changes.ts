@@ -93,7 +93,7 @@ export class Changes {
   /** What was remembered of a finished item is forgotten, or will be another at once. */
   finishedGone(queue: Queue, id: string, seq: number): void {
     const { items } = this.#marks;
-    if (!items.has(seq)) items.set(seq, { queue, id, item: undefined });
+    if (!items.has(seq)) items.set(seq, { queue, id, item: this.handedOut.get(seq) });
     this.#quiet(queue);
   }
 

@@ -3,7 +3,7 @@ import type { Changes, ItemMark, Marks } from './changes.js';
 import type { DeadLetter } from './dead-letters.js';
 import { markRoom } from './gates.js';
 import { partsOf } from './idempotency.js';
-import { type Cargo, type Ending, type Lane, settlementOf, type Turn, turnOf } from './lane.js';
+import { type Cargo, type Ending, keylessName, type Lane, settlementOf, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
 import type { Queue } from './queue.js';
 import type { FinishedItem } from './remembered.js';
@@ -106,7 +106,7 @@ class Writer {
 
   #park(lane: Lane): void {
     const { phase, queue, key } = lane;
-    const id = { table: 'parks', queue: queue.name, key, lane: laneOf(lane) } as const;
+    const id = { table: 'parks', queue: queue.name, key, lane: keylessName(lane) } as const;
     if (phase.at !== 'PARK') this.rows.push({ delete: id });
     else {
       const { since, because, itemId } = phase;
@@ -175,10 +175,8 @@ class Writer {
 
   #item(seq: number, { queue, id, item }: ItemMark): void {
     const stored = item?.stored;
-    if (item !== undefined && stored !== undefined) {
-      if (isKept(item)) return this.#open(item, stored);
-      if (stored.where !== 'new' && this.changes.handedOut.has(seq)) return;
-    }
+    if (item !== undefined && stored !== undefined && (isKept(item) || this.changes.handedOut.has(seq)))
+      return this.#open(item, stored);
     const finished = queue.finished.peek(id);
     if (finished?.value.seq !== seq) this.rows.push({ delete: { table: 'items', seq } });
     else this.#put(this.#finished(seq, queue, id, finished.value, finished.until));
@@ -249,13 +247,8 @@ function hasProgress({ attempts, lastError, takesRoom, seq }: Item, { rank }: St
   return attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq;
 }
 
-/** Which of the keyless lanes. */
-export function laneOf(lane: Lane): number | undefined {
-  return lane.key === '' ? lane.lastArrival : undefined;
-}
-
 function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 'state' | 'ticket' | 'ending'> {
-  return { table: 'tokens', token, queue: lane.queue.name, key: lane.key, lane: laneOf(lane), startedAt };
+  return { table: 'tokens', token, queue: lane.queue.name, key: lane.key, lane: keylessName(lane), startedAt };
 }
 
 function cargoRow(cargo: Cargo): CargoRow {

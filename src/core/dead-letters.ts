@@ -2,6 +2,7 @@
 
 import { itemView } from './answers.js';
 import { finish, putBack } from './items.js';
+import { nameKeyless } from './lane.js';
 import type { Item } from './line.js';
 import { openLane } from './lookup.js';
 import type { DeathCause } from './model.js';
@@ -95,6 +96,7 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
   if (first === undefined) return;
   const lane = openLane(state, queue, first.key, now);
   if (lane.row.moves.redrive !== 'put_back') return;
+  nameKeyless(lane, first.item);
   for (const { item } of letters) {
     item.lane = lane;
     item.attempts = 0;

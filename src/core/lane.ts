@@ -145,10 +145,7 @@ export class Lane extends Timer {
   tickets: Map<string, Caller | Turn> | undefined = undefined;
   /** When the last turn started; kept only for `min_interval`. */
   startedAt: number | undefined = undefined;
-  /**
-   * The number of the key's last arrival in its queue, 0: none. For repeat distances. A keyless lane, which has one
-   * arrival, has the `seq` of its item here, if that is kept on disk or was.
-   */
+  /** The number of the key's last arrival in its queue, 0: none. For repeat distances. Of a keyless lane: `nameKeyless`. */
   lastArrival = 0;
   /** Its place among the idle lanes; unset: it is not idle. Only `IdleLanes` writes it. */
   rests: number | undefined = undefined;
@@ -163,6 +160,16 @@ export class Lane extends Timer {
   ) {
     super();
   }
+}
+
+/** On disk a keyless lane is known by the order of submission of its item: it is put where no arrivals are counted. */
+export function nameKeyless(lane: Lane, { seq }: { readonly seq: number }): void {
+  if (lane.key === '') lane.lastArrival = seq;
+}
+
+/** Which of the keyless lanes; unset: it has a key. */
+export function keylessName(lane: Lane): number | undefined {
+  return lane.key === '' ? lane.lastArrival : undefined;
 }
 
 export function rowOf(lane: Lane): StateRow {

@@ -69,8 +69,10 @@ export class Restoring {
       case 'parks':
         return this.#addPark(row, now);
       case 'progress':
+        this.#restored.sawItem(row.seq);
         return this.#items.addProgress(row);
       case 'items':
+        this.#restored.sawItem(row.seq);
         return row.state === 'open' ? this.#items.add(row, now) : this.#memory.addFinished(row, now);
     }
   }

@@ -27,8 +27,6 @@ export class RestoredItems {
   }
 
   add(row: ItemRow, now: number): void {
-    const { state } = this.restored;
-    state.itemSeq = Math.max(state.itemSeq, row.seq);
     const progress = this.#progress.get(row.seq);
     this.#progress.delete(row.seq);
     const queue = this.restored.queue(row.queue, now);
@@ -59,10 +57,9 @@ export class RestoredItems {
   }
 
   #addDead(queue: Queue, row: ItemRow, progress: ProgressRow, dead: NonNullable<ProgressRow['dead']>): void {
-    const { key, seq } = row;
+    const { key } = row;
     // A lane of its own, known to nobody: the one in which it died may be forgotten by now.
     const lane = queue.lanes.get(key) ?? new Lane(queue, key);
-    if (key === '') lane.lastArrival = seq;
     const item = this.#item(lane, row, progress);
     const { state } = this.restored;
     queue.deadLetters.set(item.id, { item, key, cause: dead.cause, diedAt: this.restored.moment(dead.at) });

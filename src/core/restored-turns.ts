@@ -101,11 +101,10 @@ export class RestoredTurns {
     const turn = new PendingTurn(lane, row);
     this.#pending.push(turn);
     if (row.cargo.kind !== 'items') return;
-    const { state } = this.restored;
     for (const seq of row.cargo.seqs) {
       this.#carriers.set(seq, turn);
-      // Also of those that are not on disk: nothing new may be taken for them.
-      state.itemSeq = Math.max(state.itemSeq, seq);
+      // Also those that are not on disk.
+      this.restored.sawItem(seq);
     }
   }
 

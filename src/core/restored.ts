@@ -1,5 +1,5 @@
 /** What the parts of a restore have in common: where rows belong, and what their instants mean in this run. */
-import { Lane } from './lane.js';
+import { Lane, nameKeyless } from './lane.js';
 import { append, Link } from './link.js';
 import { makeQueue } from './lookup.js';
 import { isDurable, type Queue } from './queue.js';
@@ -65,6 +65,11 @@ export class Restored {
     return makeQueue(this.state, name, policy, settings.queues.has(name), now);
   }
 
+  /** Nothing new may be taken for it. */
+  sawItem(seq: number): void {
+    this.state.itemSeq = Math.max(this.state.itemSeq, seq);
+  }
+
   strand(queue: string, what: Exclude<keyof Stranded, 'queue'>): void {
     const counts = this.stranded.get(queue) ?? { items: 0, deadLetters: 0, liveTurns: 0 };
     counts[what] += 1;
@@ -95,7 +100,7 @@ export class Restored {
 function newLane(queue: Queue, key: string, seq: number | undefined): Lane {
   const lane = new Lane(queue, key);
   if (seq === undefined) queue.lanes.set(key, lane);
-  else lane.lastArrival = seq;
+  else nameKeyless(lane, { seq });
   countNew(lane);
   return lane;
 }

@@ -4,7 +4,7 @@ import type { Changes } from './changes.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { bytesOf, contentOf, fingerprintOf, weightOfItem } from './items.js';
-import type { Lane } from './lane.js';
+import { type Lane, nameKeyless } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
 import type { Durability, NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest, SubmitResult } from './model.js';
@@ -26,6 +26,8 @@ export function submit(
 ): RoomWaiter | undefined {
   const queue = state.draining ? DRAINING : openQueue(state, request.queue, now);
   if (!isQueue(queue)) return refuse(state, state.queues.get(request.queue), queue, reply);
+  const tooMuch = asksTooMuch(queue, request.durability);
+  if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
   const need = needOf(queue, request, now);
   if (!('entries' in need)) return refuse(state, queue, need, reply);
   const never = neverFits(state, queue, need);
@@ -40,6 +42,14 @@ export function submit(
   if (request.waitForRoom > 0) return waitForRoom(state, queue, request, reply, now);
   const refusal = lack ?? behindOthers(queue);
   return refuse(state, queue, refusal, reply);
+}
+
+/** It is refused, not passed over: whoever asks for it would believe that its items outlive a crash. */
+function asksTooMuch({ name, policy }: Queue, durability: Durability | undefined): Refusal | undefined {
+  if (durability === undefined || durability === 'memory') return undefined;
+  if (policy.durable && policy.durability !== 'memory') return undefined;
+  const description = `${durability} is not allowed, queue ${name} is not durable; allowed: memory`;
+  return { kind: 'bad_request', violations: [{ field: 'durability', description }] };
 }
 
 function isQueue(value: Queue | Refusal): value is Queue {
@@ -152,7 +162,7 @@ function keep(
   const notBefore = delay > 0 ? after(now, delay) : 0;
   const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
-  if (queue.changes !== undefined && durability !== 'memory') store(queue.changes, item);
+  if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
   else supersede(state, superseded, item, now);
@@ -166,12 +176,12 @@ function keep(
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
 }
 
-/** It is kept on disk, and so is its place. */
-function store(changes: Changes, item: Item): void {
+/** It is kept on disk, unless whoever submits it does not want that; in a lane that is known there by it all the same. */
+function store(changes: Changes, item: Item, durability: Durability | undefined): void {
+  nameKeyless(item.lane, item);
+  if (durability === 'memory') return;
   const content = contentOf(item);
   item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
-  // The lane of a keyless item is known by it.
-  if (item.lane.key === '') item.lane.lastArrival = item.seq;
   changes.item(item);
 }
 

@@ -74,6 +74,17 @@ describe('commands for people', () => {
       assert.deepEqual(await take('s1'), [{ key: 'k', itemId: 'one', payload: 'hello', headers }]);
     });
 
+    it('says what shall have happened when it is accepted; what the queue cannot give is refused', async () => {
+      const args = ['submit', '--queue', 's10', '--payload', 'x', '--durability'];
+      assert.equal((await command([...args, 'memory'])).exitCode, 0);
+      const refused = await command([...args, 'on_flush']);
+      assert.equal(refused.exitCode, 2);
+      assert.match(refused.stderr, /durability: on_flush is not allowed, queue s10 is not durable; allowed: memory/);
+      const unknown = await command([...args, 'disk']);
+      assert.equal(unknown.exitCode, 2);
+      assert.match(unknown.stderr, /Allowed choices are on_flush, interval, count, memory/);
+    });
+
     it('a second time with the same id is harmless', async () => {
       const args = ['submit', '--queue', 's2', '--key', 'k', '--payload', 'hello', '--item-id', 'one'];
       for (let time = 1; time <= 2; time++) assert.equal((await command(args)).exitCode, 0);

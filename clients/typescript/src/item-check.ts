@@ -2,6 +2,7 @@
  * What can be said of an item before it is sent. The sidecar names each item that it refuses; but what cannot even be
  * written into a message would take the whole batch down, and nobody could say which item it was.
  */
+import { toUSVString } from 'node:util';
 import { type FieldViolation, KeyturnError, NO_DETAILS } from './errors.js';
 import { LARGEST_MESSAGE, sizeOf } from './item-size.js';
 import type { ItemCall } from './words.js';
@@ -45,10 +46,8 @@ function wrongFields(item: ItemCall): [string, string][] {
 const AFTER_UNKNOWN: readonly unknown[] = [undefined, 'refuse', 'wait'] satisfies ItemCall['afterUnknown'][];
 
 /** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
 function isText(text: unknown): boolean {
-  return text === undefined || (typeof text === 'string' && !LONE_SURROGATE.test(text));
+  return text === undefined || (typeof text === 'string' && toUSVString(text) === text);
 }
 
 function noText(value: unknown): string {

@@ -15,6 +15,7 @@ import { toOptionalDuration } from './time.js';
 import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS } from './word-tables.js';
 
 const NOTHING = new Uint8Array(0);
+const NO_HEADERS: Map<string, string> = new Map();
 
 /** @param consumerId who asks, when the call does not say */
 export function wireEnQueue(call: EnQueueCall, consumerId = ''): wire.EnQueueRequest {
@@ -102,11 +103,16 @@ export function wireAwait(call: AwaitCall): wire.AwaitRequest {
   return { queue: call.queue, itemId: call.itemId, wait: toOptionalDuration(call.wait) };
 }
 
+/** Copied: what is sent again must be what was sent. */
+function headersOf({ headers }: ItemCall): Map<string, string> {
+  return headers === undefined ? NO_HEADERS : new Map(headers);
+}
+
 function wireItem(item: ItemCall): wire.NewItem {
   return {
     key: item.key ?? '',
     payload: item.payload ?? NOTHING,
-    headers: new Map(item.headers),
+    headers: headersOf(item),
     itemId: item.itemId ?? '',
     idempotencyKey: item.idempotencyKey ?? '',
     delay: toOptionalDuration(item.delay),
