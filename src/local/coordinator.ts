@@ -139,6 +139,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     return new Promise((resolve, reject) => {
       this.loop.core = core;
       const begin = () => {
+        if (this.#closed !== undefined) return resolve();
         this.loop.start(core, since);
         if (this.#drained !== undefined) core.drain(this.loop.now());
         this.#told({ at: 'ready' });

@@ -58,6 +58,11 @@ export class Store {
   readonly #gone = new WeakSet<Reply<never> | SessionListener>();
   #trouble: Refusal | undefined;
   #cutting = false;
+  /**
+   * What was there is restored and its first write is done. Before, the core is one that knows nothing: what it would
+   * write is not so, and it would make those leases of the last run look old that were not.
+   */
+  #begun = false;
   #stopped = false;
   /** Looked at whenever a write ended: for who waits for the last one. */
   #onWritten: (() => void) | undefined;
@@ -132,6 +137,7 @@ export class Store {
   first(now: number, flushed: () => void, failed: (error: unknown) => void): void {
     const batch = this.host.core.collect(now);
     this.journal.write(batch.changes, batch.instant).then(() => {
+      this.#begun = true;
       this.host.core.written(batch);
       flushed();
     }, failed);
@@ -139,6 +145,7 @@ export class Store {
 
   /** To be called after every step. */
   settle(): void {
+    if (!this.#begun) return;
     this.#takeHeld();
     this.#watchBacklog();
     if (this.#writer.isBusy || this.#cutting || !this.#isWanted()) return;
@@ -189,10 +196,10 @@ export class Store {
 
   /** Writes what is left, as far as the disk takes it in time, and frees the directory. @returns changes that are not written */
   async close(): Promise<number> {
-    await this.#withinTime(this.#writeAll());
+    if (this.#begun) await this.#withinTime(this.#writeAll());
     this.#stopped = true;
     this.#writer.stop();
-    const lost = this.#writer.writing + this.host.core.changes;
+    const lost = this.#begun ? this.#writer.writing + this.host.core.changes : 0;
     this.#trouble ??= storeUnavailable('the disk did not take the last changes in time');
     this.#doom(this.#written.concat(this.#held));
     this.#written = [];
