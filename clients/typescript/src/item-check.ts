@@ -25,7 +25,8 @@ export function checkedSize(item: ItemCall, index: number): number {
 }
 
 /** The types say the same; programs in JavaScript have none. */
-function wrongFields({ key, itemId, idempotencyKey, payload, headers, delay }: ItemCall): [string, string][] {
+function wrongFields(item: ItemCall): [string, string][] {
+  const { key, itemId, idempotencyKey, payload, headers, delay, after, afterUnknown } = item;
   const wrong: [string, string][] = [];
   if (!isText(key)) wrong.push(['.key', noText(key)]);
   if (!isText(itemId)) wrong.push(['.item_id', noText(itemId)]);
@@ -35,8 +36,13 @@ function wrongFields({ key, itemId, idempotencyKey, payload, headers, delay }: I
   if (!isHeaders(headers)) wrong.push(['.headers', 'is no Map of texts']);
   if (delay !== undefined && !(Number.isFinite(delay) && delay >= 0))
     wrong.push(['.delay', `${shown(delay)} is no number of ms`]);
+  if (!isRefs(after)) wrong.push(['.after', 'is no list of { queue, itemId }']);
+  if (!AFTER_UNKNOWN.includes(afterUnknown))
+    wrong.push(['.after_unknown', `${shown(afterUnknown)} is not refuse or wait`]);
   return wrong;
 }
+
+const AFTER_UNKNOWN: readonly unknown[] = [undefined, 'refuse', 'wait'] satisfies ItemCall['afterUnknown'][];
 
 /** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -57,6 +63,16 @@ function isHeaders(headers: unknown): boolean {
       ([name, value]) => typeof name === 'string' && typeof value === 'string' && isText(name) && isText(value),
     )
   );
+}
+
+function isRefs(refs: unknown): boolean {
+  return refs === undefined || (Array.isArray(refs) && refs.every(isRef));
+}
+
+function isRef(ref: unknown): boolean {
+  if (typeof ref !== 'object' || ref === null) return false;
+  const { queue, itemId }: { queue?: unknown; itemId?: unknown } = ref;
+  return typeof queue === 'string' && typeof itemId === 'string' && isText(queue) && isText(itemId);
 }
 
 function shown(value: unknown): string {

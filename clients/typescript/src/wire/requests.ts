@@ -1,5 +1,5 @@
 /** Calls as the wire has them. What is left out is unset there. */
-import type * as wire from '../gen/keyturn/v1/coordinator.js';
+import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type {
   AckCall,
   AcquireCall,
@@ -12,7 +12,7 @@ import type {
   SubmitCall,
 } from '../words.js';
 import { toOptionalDuration } from './time.js';
-import { NACK_KINDS } from './word-tables.js';
+import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS } from './word-tables.js';
 
 const NOTHING = new Uint8Array(0);
 
@@ -46,7 +46,13 @@ function wireHolder(call: DeQueueCall): wire.DeQueueRequest['holder'] {
 }
 
 export function wireSubmit(call: SubmitCall): wire.SubmitRequest {
-  return { queue: call.queue, items: call.items.map(wireItem), waitForRoom: toOptionalDuration(call.waitForRoom) };
+  const { queue, items, waitForRoom, durability } = call;
+  return {
+    queue,
+    items: items.map(wireItem),
+    waitForRoom: toOptionalDuration(waitForRoom),
+    durability: durability === undefined ? wire.Durability.DURABILITY_UNSPECIFIED : DURABILITIES[durability],
+  };
 }
 
 export function wireAcquire(call: AcquireCall, consumerId = ''): wire.AcquireRequest {
@@ -104,5 +110,7 @@ function wireItem(item: ItemCall): wire.NewItem {
     itemId: item.itemId ?? '',
     idempotencyKey: item.idempotencyKey ?? '',
     delay: toOptionalDuration(item.delay),
+    after: [...(item.after ?? [])],
+    afterUnknown: AFTER_UNKNOWN[item.afterUnknown ?? 'refuse'],
   };
 }
