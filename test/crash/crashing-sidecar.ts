@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type Cleanup, put, temporaryFolder } from '../cli/keyturn-process.js';
+import { type Cleanup, type Ended, put, temporaryFolder } from '../cli/keyturn-process.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** Its own settings only: not those of the machine that runs the tests. */
@@ -31,6 +31,7 @@ export class CrashingSidecar {
   readonly log: string[] = [];
   lives = 0;
   #address = '127.0.0.1:0';
+  #httpAddress = '';
   #life: Life | undefined;
 
   private constructor(
@@ -48,6 +49,11 @@ export class CrashingSidecar {
   /** Where it listens. Known once it did. */
   get address(): string {
     return this.#address;
+  }
+
+  /** Of the life that is. */
+  get httpAddress(): string {
+    return this.#httpAddress;
   }
 
   get pid(): number {
@@ -69,13 +75,15 @@ export class CrashingSidecar {
       env: ENVIRONMENT,
     });
     this.lives += 1;
-    const exited = once(child, 'exit');
+    // Not `exit`: what it said last is to be heard first.
+    const exited = once(child, 'close');
     const listening = new Promise<void>((resolve, reject) => {
       createInterface({ input: child.stderr }).on('line', (line) => {
         this.#note(line);
-        const address = addressIn(line);
-        if (address === undefined) return;
-        this.#address = address;
+        const addresses = addressesIn(line);
+        if (addresses === undefined) return;
+        this.#address = addresses.grpc;
+        this.#httpAddress = addresses.http;
         resolve();
       });
       exited.then(() => reject(new Error(`it ended before it listened:\n${this.log.join('\n')}`)), reject);
@@ -84,6 +92,18 @@ export class CrashingSidecar {
     listening.catch(() => undefined);
     this.#life = { child, exited, listening };
     return listening;
+  }
+
+  /** It is expected not to start. @returns how it ended */
+  async startInVain(): Promise<Ended> {
+    await this.begin().then(
+      () => Promise.reject(new Error('it started')),
+      () => undefined,
+    );
+    const { child } = this.#life ?? {};
+    this.#life = undefined;
+    const { exitCode = null, signalCode: signal = null } = child ?? {};
+    return { exitCode, signal, stdout: '', stderr: this.log.join('\n') };
   }
 
   /** SIGKILL. Resolves when it is gone. */
@@ -111,9 +131,9 @@ export class CrashingSidecar {
   }
 }
 
-function addressIn(line: string): string | undefined {
+function addressesIn(line: string): { readonly grpc: string; readonly http: string } | undefined {
   if (!line.startsWith('{')) return undefined;
   const entry: unknown = JSON.parse(line);
-  const isListening = typeof entry === 'object' && entry !== null && 'grpc' in entry && typeof entry.grpc === 'string';
-  return isListening ? String(entry.grpc) : undefined;
+  if (typeof entry !== 'object' || entry === null || !('grpc' in entry) || !('http' in entry)) return undefined;
+  return { grpc: String(entry.grpc), http: String(entry.http) };
 }
