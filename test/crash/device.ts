@@ -53,7 +53,7 @@ export class Device {
   /** Nothing is left of it, for anybody. */
   fill(): void {
     // It ends when there is no room, which is what it is for.
-    this.#run('head -c 1g /dev/zero > "$0/filler" 2>/dev/null; true');
+    this.#run('head -c 1G /dev/zero > "$0/filler" 2>/dev/null; true');
   }
 
   free(): void {

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
-import { temporaryFolder } from '../cli/keyturn-process.js';
+import { healthOf } from '../cli/health.js';
+import { temporaryFolder, until } from '../cli/keyturn-process.js';
 import { CrashingSidecar } from './crashing-sidecar.js';
 import { ITEMS } from './kept/items.js';
 import { type Case, Stage } from './kept/stage.js';
@@ -40,6 +41,7 @@ describe('after a crash there is', async () => {
     await sidecar.kill();
     await sidecar.start();
     const next = client(sidecar.address, { transport: 'unary' });
+    await until('it has recovered', async () => (await healthOf(sidecar.address)) === 'SERVING');
     const checks = CASES.map(({ name }, at) =>
       t.test(name, async () => looks[at]?.(new Stage(next, queueOf(at), session))),
     );

@@ -84,9 +84,12 @@ export class Person {
     return this;
   }
 
-  /** Resolves when what it was at has ended. */
-  async end(): Promise<void> {
+  /** Resolves when what it was at has ended: nothing comes from it any more. It goes on to consume. */
+  async rest(): Promise<void> {
     await Promise.all(this.#jobs);
+  }
+
+  async end(): Promise<void> {
     await this.#consumer?.stop({ timeout: 3_000 });
     await this.keyturn.close();
   }

@@ -80,6 +80,7 @@ export class World {
       await this.#live();
     }
     this.#stage.isCalm = true;
+    await Promise.all(this.#people.map((person) => person.rest()));
     const settling = new Settling(this.#client('session', 'settler'), this.#ledger);
     await settling.settle();
     await Promise.all([...this.#people.map((person) => person.end()), operator.end()]);
