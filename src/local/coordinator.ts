@@ -124,7 +124,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     return recover({
       journal,
       clock: this.#clock,
-      makeCore: (tokenFloor) => this.loop.makeCore(tokenFloor),
+      makeCore: (tokenFloor) => this.loop.makeCore(tokenFloor, since),
       now: since,
       tell: (state) => this.#told(state),
       isCalledOff: () => this.#closed !== undefined,
@@ -138,6 +138,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   #begin(core: Core, since: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.loop.core = core;
+      core.stoodStill(this.#clock.now() - since);
       const begin = () => {
         if (this.#closed !== undefined) return resolve();
         this.loop.start(core, since);
