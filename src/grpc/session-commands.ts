@@ -21,7 +21,7 @@ import {
   submitRequest,
 } from './convert-requests.js';
 import type { Caller } from './deadline.js';
-import type * as wire from './gen/keyturn/v1/coordinator.js';
+import type { Call } from './quick-reader.js';
 import {
   writeAck,
   writeAcquire,
@@ -38,7 +38,6 @@ import type { Form } from './session-outgoing.js';
 import type { Check } from './validate.js';
 import type { WireWriter } from './wire-writer.js';
 
-type Call = NonNullable<wire.Command['call']>;
 /** Hello and Cancel are the stream's own. */
 type Asked = Exclude<Call, { readonly $case: 'hello' | 'cancel' }>;
 

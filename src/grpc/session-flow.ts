@@ -3,6 +3,7 @@
  * at a time, no faster than the client reads.
  */
 import type { Limits } from '../coordinator.js';
+import type { KnownTexts } from './known-texts.js';
 import { type Message, Outgoing } from './session-outgoing.js';
 
 /** The transport: calls back once the bytes have left. */
@@ -39,7 +40,7 @@ const EARLY_BYTES = 4_096;
 const CLEARED_AT = 0.5;
 
 export class Flow {
-  readonly #out = new Outgoing();
+  readonly #out: Outgoing;
   #scheduled = false;
   /** Calls off the wait for a client that takes nothing; set while the session is clogged. */
   #patience: (() => void) | undefined;
@@ -49,7 +50,10 @@ export class Flow {
     private readonly limits: Limits,
     private readonly pace: Pace,
     private readonly listener: FlowListener,
-  ) {}
+    texts: KnownTexts,
+  ) {
+    this.#out = new Outgoing(texts);
+  }
 
   get out(): Outgoing {
     return this.#out;

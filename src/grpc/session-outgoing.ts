@@ -3,6 +3,7 @@
  * cut into messages. It counts until the transport has taken it.
  */
 import type { Notice, Turn } from '../coordinator.js';
+import type { KnownTexts } from './known-texts.js';
 import { RESPONSE, writeCancel, writeError, writeNotice } from './session-answers.js';
 import { WireWriter } from './wire-writer.js';
 
@@ -31,6 +32,9 @@ export class Outgoing {
   readonly #handed: Message[] = [];
   #bytesBeyondWriter = 0;
 
+  /** @param texts where the keys of turns that are given are expected to be named again */
+  constructor(private readonly texts: KnownTexts) {}
+
   /** What the transport has not taken yet. */
   get bytes(): number {
     return this.#bytesBeyondWriter + this.#writer.length;
@@ -57,7 +61,10 @@ export class Outgoing {
       throw error;
     }
     this.#keepApart(before);
-    form.gives(answer, this.#turns);
+    const turns = this.#turns;
+    const first = turns.length;
+    form.gives(answer, turns);
+    for (let i = first; i < turns.length; i++) this.texts.expect(turns[i]?.key ?? '');
   }
 
   /** @param status an encoded google.rpc.Status */

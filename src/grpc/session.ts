@@ -1,6 +1,7 @@
 /** Session: every call of a worker on one stream, which is here grpc-js's and becomes a {@link SessionStream}. */
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { internalError, type Kit } from './handler.js';
+import { QuickReader } from './quick-reader.js';
 import type { Pace } from './session-flow.js';
 import { SessionStream } from './session-stream.js';
 import { statusOf } from './status.js';
@@ -19,7 +20,7 @@ const PACE: Pace = {
 };
 
 export function session(kit: Kit, streams: OpenStreams): handleBidiStreamingCall<Buffer, Buffer> {
-  const sessionKit = { ...kit, ...PACE, check: new Check(kit.limits) };
+  const sessionKit = { ...kit, ...PACE, check: new Check(kit.limits), quick: new QuickReader() };
   return (call) => {
     try {
       const stream = new SessionStream(sessionKit, call, {

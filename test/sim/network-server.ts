@@ -1,5 +1,6 @@
 /** The sidecar of the simulated world: its streams are the real ones, over the real coordinator, in virtual time. */
 import type { Coordinator, CoordinatorSettings, SessionListener } from '../../src/coordinator.js';
+import { QuickReader } from '../../src/grpc/quick-reader.js';
 import type { SessionCall, SessionKit } from '../../src/grpc/session-stream.js';
 import { SessionStream } from '../../src/grpc/session-stream.js';
 import { type CallStatus, DETAILS_KEY, statusOf } from '../../src/grpc/status.js';
@@ -33,6 +34,7 @@ export class Server implements Host {
       log: { info: nothing, warn: nothing, error: (fields) => watch.broken(`the sidecar logs ${errorIn(fields)}`) },
       parked: { count: 0 },
       check: new Check(settings.limits),
+      quick: new QuickReader(),
       soon: (task) => process.soon(task),
       after: (ms, task) => process.after(ms, task),
     };

@@ -24,6 +24,7 @@ import {
   SessionRequest,
   SessionResponse,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { QuickReader } from '../../src/grpc/quick-reader.js';
 import { type SessionCall, SessionStream } from '../../src/grpc/session-stream.js';
 import type { CallStatus } from '../../src/grpc/status.js';
 import { Check } from '../../src/grpc/validate.js';
@@ -51,6 +52,7 @@ export function openWireSession(coordinator: Coordinator, limits: Limits, listen
     parked: { count: 0 },
     log: LOG,
     check: new Check(limits),
+    quick: new QuickReader(),
     soon: (task: () => void) => task(),
     after: () => () => undefined,
   };

@@ -11,6 +11,7 @@ import type {
 } from '@keyturn/client/internal/session/network';
 import type { Coordinator } from '../../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../../src/core/limits.js';
+import { QuickReader } from '../../../src/grpc/quick-reader.js';
 import { type SessionCall, type SessionKit, SessionStream } from '../../../src/grpc/session-stream.js';
 import { Check } from '../../../src/grpc/validate.js';
 import type { Chance } from '../../sim/random.js';
@@ -48,6 +49,7 @@ export class VirtualNetwork {
       log: { info: complain, warn: complain, error: complain },
       parked: { count: 0 },
       check: new Check(DEFAULT_LIMITS),
+      quick: new QuickReader(),
       soon: (task) => clock.soon(task),
       after: (ms, task) => clock.after(ms, task),
     };
