@@ -205,22 +205,3 @@ export class Memory<T> {
     kept.newer = undefined;
   }
 }
-
-/** 53 bits of a hash of the parts: two rounds of FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo) with different offsets. */
-export function fingerprint(texts: Iterable<string>, bytes: Bytes): number {
-  let low = 0x811c9dc5;
-  let high = 0x01234567;
-  for (const text of texts) {
-    for (let i = 0; i <= text.length; i++) {
-      const unit = i < text.length ? text.charCodeAt(i) : 0x1_0000;
-      low = Math.imul(low ^ unit, 0x01000193);
-      high = Math.imul(high ^ unit, 0x01000193);
-    }
-  }
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] ?? 0;
-    low = Math.imul(low ^ byte, 0x01000193);
-    high = Math.imul(high ^ byte, 0x01000193);
-  }
-  return (high & 0x1f_ffff) * 4_294_967_296 + (low >>> 0);
-}

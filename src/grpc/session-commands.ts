@@ -21,7 +21,6 @@ import {
   submitRequest,
 } from './convert-requests.js';
 import type { Caller } from './deadline.js';
-import type { Call } from './quick-reader.js';
 import {
   writeAck,
   writeAcquire,
@@ -35,6 +34,7 @@ import {
   writeSubmit,
 } from './session-answers.js';
 import type { Form } from './session-outgoing.js';
+import type { Call } from './session-quick-reader.js';
 import type { Check } from './validate.js';
 import type { WireWriter } from './wire-writer.js';
 

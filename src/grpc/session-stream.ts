@@ -8,10 +8,10 @@ import { helloRequest } from './convert-requests.js';
 import type { Caller } from './deadline.js';
 import type * as wire from './gen/keyturn/v1/coordinator.js';
 import { internalError, type Kit, report } from './handler.js';
-import type { Command, QuickReader } from './quick-reader.js';
 import { HELLO, type Kind, kindOf } from './session-commands.js';
 import { Flow, type FlowListener, type Pace } from './session-flow.js';
 import { type Desk, OpenCommand, OpenCommands } from './session-open.js';
+import type { Command, QuickReader } from './session-quick-reader.js';
 import { Commands } from './session-reader.js';
 import {
   DRAINING,

@@ -1,8 +1,8 @@
 /** Session: every call of a worker on one stream, which is here grpc-js's and becomes a {@link SessionStream}. */
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { internalError, type Kit } from './handler.js';
-import { QuickReader } from './quick-reader.js';
 import type { Pace } from './session-flow.js';
+import { QuickReader } from './session-quick-reader.js';
 import { SessionStream } from './session-stream.js';
 import { statusOf } from './status.js';
 import type { OpenStreams } from './streams.js';
