@@ -2,7 +2,7 @@
 import { answerAwaits } from './await.js';
 import { backOff } from './back-off.js';
 import type { DeadLetter } from './dead-letters.js';
-import { Fingerprint } from './fingerprint.js';
+import { fingerprint } from './fingerprint.js';
 import { markRoom } from './gates.js';
 import { isKeyDone, markKeyDone } from './idempotency.js';
 import type { Lane, Park } from './lane.js';
@@ -42,17 +42,11 @@ export function contentOf(item: Item): Content {
 
 export function fingerprintOf(content: Content): number {
   const { key, idempotencyKey, headers, payload } = content;
-  const print = new Fingerprint();
-  print.addText(key);
-  print.addText(idempotencyKey ?? '');
+  const texts = [key, idempotencyKey ?? ''];
   if (headers !== undefined && headers.size > 0) {
-    for (const [name, value] of [...headers].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      print.addText(name);
-      print.addText(value);
-    }
+    for (const [name, value] of [...headers].sort(([a], [b]) => (a < b ? -1 : 1))) texts.push(name, value);
   }
-  print.addBytes(payload);
-  return print.value;
+  return fingerprint(texts, payload);
 }
 
 /** The item leaves for good and is remembered as finished. Precondition: it is in no line. */
@@ -90,11 +84,11 @@ function finishedAs(
   attempt: number,
 ): FinishedItem {
   const { lastError: error, number } = item;
-  const fingerprint = number === NO_NUMBER ? fingerprintOf(contentOf(item)) : undefined;
-  const usual = state === 'done' && attempt === 1 && fingerprint === undefined;
+  const print = number === NO_NUMBER ? fingerprintOf(contentOf(item)) : undefined;
+  const usual = state === 'done' && attempt === 1 && print === undefined;
   return usual && result === undefined && error === undefined
     ? DONE_AT_ONCE
-    : { state, result, error, attempt, fingerprint };
+    : { state, result, error, attempt, fingerprint: print };
 }
 
 /** Items done in a turn. */
