@@ -5,8 +5,9 @@
 import type { Limits } from '../coordinator.js';
 import type { KnownTexts } from './known-texts.js';
 import { type Message, Outgoing } from './session-outgoing.js';
+import type { WriteBuffers } from './write-buffers.js';
 
-/** The transport: calls back once the bytes have left. */
+/** The transport: calls back once the bytes have left, and does not look at them afterwards. */
 export interface Transport {
   write(message: Buffer, taken: () => void): unknown;
 }
@@ -51,8 +52,9 @@ export class Flow {
     private readonly pace: Pace,
     private readonly listener: FlowListener,
     texts: KnownTexts,
+    buffers: WriteBuffers,
   ) {
-    this.#out = new Outgoing(texts);
+    this.#out = new Outgoing(texts, buffers);
   }
 
   get out(): Outgoing {

@@ -6,6 +6,7 @@ import type { Notice, Turn } from '../coordinator.js';
 import type { KnownTexts } from './known-texts.js';
 import { RESPONSE, writeCancel, writeError, writeNotice } from './session-answers.js';
 import { WireWriter } from './wire-writer.js';
+import type { WriteBuffers } from './write-buffers.js';
 
 /** How an answer is written into its reply. */
 export interface Form {
@@ -24,7 +25,7 @@ export interface Message {
 const MESSAGE_BYTES = 1_048_576;
 
 export class Outgoing {
-  readonly #writer = new WireWriter();
+  readonly #writer: WireWriter;
   /** Given in what the writer holds. */
   #turns: Turn[] = [];
   readonly #cut: Message[] = [];
@@ -33,7 +34,12 @@ export class Outgoing {
   #bytesBeyondWriter = 0;
 
   /** @param texts where the keys of turns that are given are expected to be named again */
-  constructor(private readonly texts: KnownTexts) {}
+  constructor(
+    private readonly texts: KnownTexts,
+    private readonly buffers: WriteBuffers,
+  ) {
+    this.#writer = new WireWriter(buffers);
+  }
 
   /** What the transport has not taken yet. */
   get bytes(): number {
@@ -100,9 +106,12 @@ export class Outgoing {
     return message;
   }
 
-  /** The oldest message that was handed over is out. */
+  /** The oldest message that was handed over is out: its bytes are written over. */
   taken(): void {
-    this.#bytesBeyondWriter -= this.#handed.shift()?.bytes.length ?? 0;
+    const message = this.#handed.shift();
+    if (message === undefined) return;
+    this.#bytesBeyondWriter -= message.bytes.length;
+    this.buffers.giveBack(message.bytes);
   }
 
   /** Forgets what was not handed over. @returns the turns that were given in it */

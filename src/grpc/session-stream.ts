@@ -25,6 +25,7 @@ import {
 import { type CallStatus, internalBytes, statusBytes, statusOf } from './status.js';
 import type { Endable } from './streams.js';
 import type { Check } from './validate.js';
+import type { WriteBuffers } from './write-buffers.js';
 
 /** What of a grpc-js stream a session needs. Its messages are bytes. */
 export interface SessionCall {
@@ -45,6 +46,7 @@ export interface SessionKit extends Kit, Pace {
   readonly check: Check;
   /** The same goes for it, but for texts that it knows again. */
   readonly quick: QuickReader;
+  readonly buffers: WriteBuffers;
 }
 
 export interface SessionHooks {
@@ -85,7 +87,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     private readonly call: SessionCall,
     private readonly hooks: SessionHooks,
   ) {
-    this.#flow = new Flow(call, kit.limits, kit, this, kit.quick.texts);
+    this.#flow = new Flow(call, kit.limits, kit, this, kit.quick.texts, kit.buffers);
   }
 
   start(session: Session): void {

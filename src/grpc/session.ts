@@ -8,6 +8,7 @@ import { statusOf } from './status.js';
 import type { OpenStreams } from './streams.js';
 import { resetStream } from './transport.js';
 import { Check } from './validate.js';
+import { WriteBuffers } from './write-buffers.js';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
@@ -20,7 +21,13 @@ const PACE: Pace = {
 };
 
 export function session(kit: Kit, streams: OpenStreams): handleBidiStreamingCall<Buffer, Buffer> {
-  const sessionKit = { ...kit, ...PACE, check: new Check(kit.limits), quick: new QuickReader() };
+  const sessionKit = {
+    ...kit,
+    ...PACE,
+    check: new Check(kit.limits),
+    quick: new QuickReader(),
+    buffers: new WriteBuffers(),
+  };
   return (call) => {
     try {
       const stream = new SessionStream(sessionKit, call, {
