@@ -22,7 +22,7 @@ import { fromWireToken } from './convert-time.js';
 import { NACK_KINDS, wordOf } from './convert-words.js';
 import { answerWithin, type Caller, consumerOf } from './deadline.js';
 import type * as wire from './gen/keyturn/v1/coordinator.js';
-import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from './session-quick-reader.js';
+import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from './session-quick.js';
 import { shorten } from './show.js';
 import type { Check } from './validate.js';
 

@@ -34,7 +34,7 @@ import {
   writeSubmit,
 } from './session-answers.js';
 import type { Form } from './session-outgoing.js';
-import type { Call } from './session-quick-reader.js';
+import type { Call } from './session-quick.js';
 import type { Check } from './validate.js';
 import type { WireWriter } from './wire-writer.js';
 

@@ -4,7 +4,7 @@
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import * as wire from './gen/keyturn/v1/coordinator.js';
-import type { Command, QuickReader } from './session-quick-reader.js';
+import type { Command, QuickReader } from './session-quick.js';
 
 /** Field 1 of a SessionRequest, as bytes. */
 const COMMANDS = (1 << 3) | 2;

@@ -11,7 +11,7 @@ import { internalError, type Kit, report } from './handler.js';
 import { HELLO, type Kind, kindOf } from './session-commands.js';
 import { Flow, type FlowListener, type Pace } from './session-flow.js';
 import { type Desk, OpenCommand, OpenCommands } from './session-open.js';
-import type { Command, QuickReader } from './session-quick-reader.js';
+import type { Command, QuickReader } from './session-quick.js';
 import { Commands } from './session-reader.js';
 import {
   DRAINING,

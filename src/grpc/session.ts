@@ -2,7 +2,7 @@
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { internalError, type Kit } from './handler.js';
 import type { Pace } from './session-flow.js';
-import { QuickReader } from './session-quick-reader.js';
+import { QuickReader } from './session-quick.js';
 import { SessionStream } from './session-stream.js';
 import { statusOf } from './status.js';
 import type { OpenStreams } from './streams.js';

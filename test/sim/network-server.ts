@@ -1,6 +1,6 @@
 /** The sidecar of the simulated world: its streams are the real ones, over the real coordinator, in virtual time. */
 import type { Coordinator, CoordinatorSettings, SessionListener } from '../../src/coordinator.js';
-import { QuickReader } from '../../src/grpc/session-quick-reader.js';
+import { QuickReader } from '../../src/grpc/session-quick.js';
 import type { SessionCall, SessionKit } from '../../src/grpc/session-stream.js';
 import { SessionStream } from '../../src/grpc/session-stream.js';
 import { type CallStatus, DETAILS_KEY, statusOf } from '../../src/grpc/status.js';

@@ -24,7 +24,7 @@ import {
   SessionRequest,
   SessionResponse,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { QuickReader } from '../../src/grpc/session-quick-reader.js';
+import { QuickReader } from '../../src/grpc/session-quick.js';
 import { type SessionCall, SessionStream } from '../../src/grpc/session-stream.js';
 import type { CallStatus } from '../../src/grpc/status.js';
 import { Check } from '../../src/grpc/validate.js';

@@ -11,7 +11,7 @@ import type {
 } from '@keyturn/client/internal/session/network';
 import type { Coordinator } from '../../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../../src/core/limits.js';
-import { QuickReader } from '../../../src/grpc/session-quick-reader.js';
+import { QuickReader } from '../../../src/grpc/session-quick.js';
 import { type SessionCall, type SessionKit, SessionStream } from '../../../src/grpc/session-stream.js';
 import { Check } from '../../../src/grpc/validate.js';
 import { WriteBuffers } from '../../../src/grpc/write-buffers.js';
