@@ -133,7 +133,8 @@ async function holds(name: string, about: About, property: (scenario: Scenario) 
       () => undefined,
       (thrown: unknown) => (thrown instanceof Error ? thrown : new Error(String(thrown))),
     );
-  const small = await smaller(failing, async (scenario) => (await error(scenario)) !== undefined);
+  const fails = async (commands: Scenario['commands']) => (await error({ ...failing, commands })) !== undefined;
+  const small = { ...failing, commands: await smaller(failing.commands, fails) };
   const again = `KEYTURN_SEED=${details.seed} KEYTURN_PATH=${details.counterexamplePath} node --test --test-name-pattern="${name}" dist/test/model/property.test.js`;
   assert.fail(
     `${(await error(small))?.stack}\n\nsmallest scenario found: ${printed(small)}\n\nto run it again: ${again}`,

@@ -164,7 +164,7 @@ function settler(
 }
 
 function itemOf({ key, id, idempotencyKey, delay }: ItemPart) {
-  return newItem({ key, itemId: id, idempotencyKey, delay });
+  return newItem({ key, itemId: id, idempotencyKey, delay, payload: bytes(`of ${id}`) });
 }
 
 function acquireOf({ queues, key, consumer, ticket, maxTurns, maxItems, wait, lease }: AcquirePart) {

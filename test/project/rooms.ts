@@ -35,7 +35,7 @@ const RULES: Readonly<Record<Room, Rule>> = {
   config: { rooms: ['port', 'core'], packages: ['node:', 'yaml'] },
   port: { rooms: ['core'], packages: [] },
   core: { rooms: [], packages: ['lru-cache'] },
-  local: { rooms: ['port', 'core'], packages: ['node:'] },
+  local: { rooms: ['port', 'core'], packages: ['node:', 'lmdb'] },
   grpc: { rooms: ['port', 'gen'], packages: 'any' },
   gen: { rooms: [], packages: 'any' },
   http: { rooms: ['port'], packages: ['node:'] },

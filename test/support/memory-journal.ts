@@ -89,8 +89,7 @@ export class MemoryDisk {
       this.#rows.set(nameOf(row), structuredClone(row));
       return;
     }
-    if (row.content === undefined) throw new TypeError(`item ${row.seq} is written without its content`);
-    this.#contents.set(row.seq, structuredClone(plainContent(row.content)));
+    if (row.content !== undefined) this.#contents.set(row.seq, row.content);
     this.#rows.set(nameOf(row), structuredClone({ ...row, content: undefined }));
   }
 
@@ -125,8 +124,8 @@ export class MemoryJournal implements Journal {
     if (this.#writing) throw new TypeError('a write began before the one before it had ended');
     this.#writing = true;
     // As the real one does: nobody may write into the values of a batch while it is under way.
-    const cut = changes.map(copy);
     try {
+      const cut = changes.map(copy);
       // Never in the turn of the loop in which it was asked for.
       await Promise.resolve();
       await this.#meet(this.disk.nextFate(changes), cut, at);
@@ -176,7 +175,8 @@ export function fates(of: Readonly<Record<number, Fate>>): MemoryDisk['fate'] {
 function copy(change: RowChange): RowChange {
   if (!('put' in change)) return change;
   const row = change.put;
-  if (row.table !== 'items' || row.state !== 'open' || row.content === undefined) return { put: structuredClone(row) };
+  if (row.table !== 'items' || row.state !== 'open') return { put: structuredClone(row) };
+  if (row.content === undefined) throw new TypeError(`item ${row.seq} is written without its content`);
   return { put: structuredClone({ ...row, content: plainContent(row.content) }) };
 }
 

@@ -1,0 +1,152 @@
+import { type Content, type Row, type RowChange, TABLES } from '../../core/rows.js';
+import { encode } from './batch.js';
+import { ByteReader, NotAValue } from './byte-reader.js';
+import { ByteWriter } from './byte-writer.js';
+import { createData, hasData, makeDirectory } from './directory.js';
+import { type DirectoryLock, lockDirectory } from './directory-lock.js';
+import { accessError, journalError, writeError } from './failures.js';
+import { readFileHeader } from './file-header.js';
+import type { Journal, JournalPast } from './journal.js';
+import { checkPages } from './pages.js';
+import { badRowError, refuse, slices } from './slices.js';
+import { contentOf } from './stored-content.js';
+import { ABOUT, DATA_FILE, numberIn, openTables, type StoredTable, type Tables } from './tables.js';
+
+/**
+ * Opens the journal in a directory, which is made if it is not there. The directory is this process's own until the
+ * journal is closed or the process ends.
+ *
+ * @throws JournalError that names the file and says what to do; a directory whose data cannot be read is left as it is
+ */
+export async function openJournal(directory: string): Promise<Journal> {
+  await makeDirectory(directory);
+  const lock = await lockDirectory(directory);
+  try {
+    if (await hasData(directory)) await checkAllPages(`${directory}/${DATA_FILE}`);
+    else await createData(directory);
+    const tables = await openTables(directory, 'write');
+    return new LmdbJournal(directory, lock, tables);
+  } catch (error) {
+    await lock.release();
+    throw accessError('opening', `${directory}/${DATA_FILE}`, error);
+  }
+}
+
+/** A fifth of a second for a million items; the library would end the process at a page that is none. */
+async function checkAllPages(file: string): Promise<void> {
+  await checkPages(file, await readFileHeader(file), (why) => {
+    throw journalError('damaged', `${file} is damaged, or cut off: ${why}`);
+  });
+}
+
+class LmdbJournal implements Journal {
+  readonly before: JournalPast;
+  readonly #reader = new ByteReader();
+  /** The library has only the addresses of the bytes of a batch: it is used again when that was written. */
+  readonly #writer = new ByteWriter();
+  /** Unset after a write that failed, until the next one. */
+  #tables: Tables | undefined;
+  #state: 'idle' | 'writing' | 'closed' = 'idle';
+  /** Whether there may be rows of contents: without, none has to be looked for when an item ends. */
+  #contents: boolean;
+
+  constructor(
+    private readonly directory: string,
+    private readonly lock: DirectoryLock,
+    tables: Tables,
+  ) {
+    this.#tables = tables;
+    this.#contents = countOf(tables, 'contents') > 0;
+    this.before = { lastWrite: lastWriteOf(tables), rows: rowsOf(tables) };
+  }
+
+  async *read(): AsyncIterable<readonly Row[]> {
+    yield* slices(await this.#open(), this.directory, refuse(this.directory));
+  }
+
+  async write(changes: readonly RowChange[], at: number): Promise<void> {
+    if (this.#state !== 'idle') throw new TypeError(`a write while the journal is ${this.#state}`);
+    this.#state = 'writing';
+    try {
+      await this.#write(changes, at);
+    } finally {
+      this.#state = 'idle';
+    }
+  }
+
+  content(seq: number): Content {
+    const tables = this.#tables;
+    if (tables === undefined) throw journalError('io', `${this.#path} is not open after a write that failed`);
+    try {
+      return contentOf(tables, this.#reader, seq);
+    } catch (error) {
+      if (error instanceof NotAValue)
+        throw badRowError(this.directory, { table: 'items', key: seq, why: error.message });
+      throw accessError('reading', this.#path, error);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#state === 'closed') return;
+    if (this.#state === 'writing') throw new TypeError('the journal is closed while it writes');
+    this.#state = 'closed';
+    try {
+      await this.#tables?.root.close();
+    } finally {
+      await this.lock.release();
+    }
+  }
+
+  get #path(): string {
+    return `${this.directory}/${DATA_FILE}`;
+  }
+
+  /** A batch is one transaction. No write of it is waited for by itself: they are all in, or none. */
+  async #write(changes: readonly RowChange[], at: number): Promise<void> {
+    const tables = await this.#open();
+    // First all of it is turned into bytes: a row that cannot be would leave half a batch.
+    const batch = encode(this.#writer, changes, this.#contents);
+    try {
+      await tables.root.batch(() => {
+        for (const { table, key, value } of batch.writes) {
+          // Settled with the batch; none has a promise of its own.
+          if (value === undefined) void tables.of[table].remove(key);
+          else void tables.of[table].put(key, value);
+        }
+        void tables.root.put(ABOUT.lastWrite, at);
+      });
+      this.#contents ||= batch.contents;
+    } catch (error) {
+      const failure = await writeError(this.#path, error, batch.bytes);
+      await this.#drop(tables);
+      throw failure;
+    }
+  }
+
+  /**
+   * When the page that makes a commit valid could not be written, the library refuses all writes to come, and its
+   * promises never settle. So what failed is opened anew.
+   */
+  async #open(): Promise<Tables> {
+    this.#tables ??= await openTables(this.directory, 'write');
+    return this.#tables;
+  }
+
+  async #drop(tables: Tables): Promise<void> {
+    this.#tables = undefined;
+    await tables.root.close();
+  }
+}
+
+function countOf(tables: Tables, table: StoredTable): number {
+  return numberIn(tables.of[table].getStats(), 'entryCount');
+}
+
+export function lastWriteOf({ root }: Pick<Tables, 'root'>): number | undefined {
+  const at = root.get(ABOUT.lastWrite);
+  return typeof at === 'number' ? at : undefined;
+}
+
+function rowsOf(tables: Tables): number {
+  return TABLES.reduce((sum, table) => sum + countOf(tables, table), 0);
+}
