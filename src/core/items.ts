@@ -65,7 +65,7 @@ export function contentOf(item: Item): Content {
 }
 
 export function fingerprintOf(content: Content): number {
-  const { key, idempotencyKey, headers, after, payload } = content;
+  const { key, idempotencyKey, headers, payload, after } = content;
   const texts = [key, idempotencyKey ?? ''];
   if (headers !== undefined && headers.size > 0) {
     for (const [name, value] of [...headers].sort(([a], [b]) => (a < b ? -1 : 1))) texts.push(name, value);
@@ -100,6 +100,11 @@ export function finish(
   answerAwaits(state, queue, item.id, now);
 }
 
+/** Nobody can send it again. It has no number if it was made by an earlier run. */
+export function isOwnId({ number, stored, id }: Item): boolean {
+  return number !== NO_NUMBER || (stored !== undefined && id.startsWith(OWN_ID));
+}
+
 /** The usual end of an item whose id was made here: done at the first attempt, without a result. */
 const DONE_AT_ONCE: FinishedItem = Object.freeze({
   state: 'done',
@@ -115,18 +120,13 @@ function finishedAs(
   result: Bytes | undefined,
   attempt: number,
 ): FinishedItem {
-  const { lastError: error, stored } = item;
+  const { lastError: error, stored, seq } = item;
   const print = isOwnId(item) ? undefined : fingerprintOfItem(item);
-  if (stored !== undefined) return { state, result, error, attempt, fingerprint: print, seq: item.seq };
+  if (stored !== undefined) return { state, result, error, attempt, fingerprint: print, seq };
   const usual = state === 'done' && attempt === 1 && print === undefined;
   return usual && result === undefined && error === undefined
     ? DONE_AT_ONCE
     : { state, result, error, attempt, fingerprint: print };
-}
-
-/** Nobody can send it again. It has no number if it was made by an earlier run. */
-export function isOwnId({ number, stored, id }: Item): boolean {
-  return number !== NO_NUMBER || (stored !== undefined && id.startsWith(OWN_ID));
 }
 
 /** Items done in a turn. */

@@ -32,6 +32,8 @@ export interface Need {
   known: number;
   /** What its items wait for, at most. */
   dependencies: number;
+  /** Set: whatever room there is, nothing may be accepted for what its items want to wait for. */
+  wrong?: Refusal;
 }
 
 /** Counts what these items of one queue need, beside what was counted into `need` before. */
@@ -167,6 +169,7 @@ export function serveRoom(state: CoreState, queue: Queue, now: number): void {
     const need = needOf(state, queue, request, now);
     if (!('entries' in need)) refuseWaiter(state, waiter, need);
     else if (lacks(state, queue, need) !== undefined) return;
+    else if (need.wrong !== undefined) refuseWaiter(state, waiter, need.wrong);
     else if (dropRoomWaiter(state, waiter)) applySubmit(state, queue, request, reply, need, now);
   }
 }
@@ -219,8 +222,8 @@ export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, n
     index += 1;
   }
   if (after === undefined) return need;
-  const dependencies = after.check();
-  if (typeof dependencies !== 'number') return dependencies;
-  need.dependencies = dependencies;
+  const found = after.check();
+  if (typeof found === 'number') need.dependencies = found;
+  else need.wrong = found;
   return need;
 }

@@ -31,6 +31,7 @@ export function submit(
   if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
   const need = needOf(state, queue, request, now);
   if (!('entries' in need)) return refuse(state, queue, need, reply);
+  if (need.wrong !== undefined) return refuse(state, queue, need.wrong, reply);
   const never = neverFits(state, queue, need);
   if (never !== undefined) return refuse(state, queue, never, reply);
   // Whoever needs no room (all known, all declined) overtakes nobody.
@@ -81,7 +82,7 @@ export function applySubmit(
 ): void {
   const { changes } = queue;
   if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, need, now);
-  const results = submitAll(state, queue, request, undefined, need, now);
+  const results = submitAll(state, queue, request, need, undefined, now);
   state.effects.push({ kind: 'submit', to: reply, answer: { results } });
 }
 
@@ -97,7 +98,7 @@ function applyDurably(
 ): void {
   const asked = request.durability ?? queue.policy.durability;
   changes.asked = asked === 'memory' ? undefined : asked;
-  const results = submitAll(state, queue, request, asked, need, now);
+  const results = submitAll(state, queue, request, need, asked, now);
   changes.asked = undefined;
   const effect = { kind: 'submit', to: reply, answer: { results } } as const;
   if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
@@ -108,8 +109,8 @@ function submitAll(
   state: CoreState,
   queue: Queue,
   { items }: SubmitRequest,
-  durability: Durability | undefined,
   need: Need,
+  durability: Durability | undefined,
   now: number,
 ): SubmitResult[] {
   const batch = BatchWaits.of(items);
@@ -146,7 +147,7 @@ function submitNew(
   item: NewItem,
   now: number,
   batch: BatchWaits | undefined,
-  durability?: Durability,
+  durability: Durability | undefined,
 ): SubmitResult {
   const { itemId } = item;
   const lane = openLane(state, queue, item.key, now);
@@ -221,10 +222,7 @@ function keep(
 /** It is kept on disk, unless whoever submits it does not want that; in a lane that is known there by it all the same. */
 function store(changes: Changes, item: Item, durability: Durability | undefined): void {
   nameKeyless(item.lane, item);
-  if (durability === 'memory') {
-    item.lane.queue.isMixed = true;
-    return;
-  }
+  if (durability === 'memory') return;
   const content = contentOf(item);
   item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
   changes.item(item);
