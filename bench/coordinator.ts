@@ -38,7 +38,16 @@ const PAYLOAD = new Uint8Array(0);
 
 /** An item without payload, whose id the server makes. */
 export function newItem(key: string): NewItem {
-  return { key, payload: PAYLOAD, headers: undefined, itemId: undefined, idempotencyKey: undefined, delay: 0 };
+  return {
+    key,
+    payload: PAYLOAD,
+    headers: undefined,
+    itemId: undefined,
+    idempotencyKey: undefined,
+    delay: 0,
+    after: undefined,
+    afterUnknown: 'refuse',
+  };
 }
 
 /** Keeps the token of the last turn it was given; anything else fails the row. */

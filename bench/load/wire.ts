@@ -4,8 +4,10 @@ import type { Duration } from '../../src/grpc/gen/google/protobuf/duration.js';
 import {
   type AckRequest,
   type AcquireRequest,
+  AfterUnknown,
   Decision,
   type DeQueueRequest,
+  Durability,
   type EnQueueRequest,
   type EnQueueResponse,
   type NewItem,
@@ -39,12 +41,24 @@ export function deQueue(key: string, token: bigint): { $case: 'dequeue'; value: 
 }
 
 export function submit(items: NewItem[]): { $case: 'submit'; value: SubmitRequest } {
-  return { $case: 'submit', value: { queue: QUEUE, items, waitForRoom: undefined } };
+  return {
+    $case: 'submit',
+    value: { queue: QUEUE, items, waitForRoom: undefined, durability: Durability.DURABILITY_UNSPECIFIED },
+  };
 }
 
 /** An item whose id the server makes. */
 export function newItem(key: string, payload: Uint8Array = NOTHING): NewItem {
-  return { key, payload, headers: NO_HEADERS, itemId: '', idempotencyKey: '', delay: undefined };
+  return {
+    key,
+    payload,
+    headers: NO_HEADERS,
+    itemId: '',
+    idempotencyKey: '',
+    delay: undefined,
+    after: [],
+    afterUnknown: AfterUnknown.AFTER_UNKNOWN_UNSPECIFIED,
+  };
 }
 
 /** @param wait for the first turn */

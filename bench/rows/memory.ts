@@ -85,7 +85,7 @@ async function perWaitingItem(): Promise<number> {
   const before = await bytesInUse();
   await perSecond(ITEMS / BATCH, (batch) => {
     const items = Array.from({ length: BATCH }, (_, index) => newItem(keys[(batch * BATCH + index) % ITEM_KEYS] ?? ''));
-    coordinator.submit({ queue: QUEUE, items, waitForRoom: 0 }, IGNORE);
+    coordinator.submit({ queue: QUEUE, items, waitForRoom: 0, durability: undefined }, IGNORE);
   });
   const grown = (await bytesInUse()) - before;
   mustHold(coordinator.stats().queues[0]?.view.waitingItems, ITEMS);

@@ -13,7 +13,7 @@ const SUBMITS = 1_000;
 async function parkBehindStuckKey(coordinator: LocalCoordinator, parked: number): Promise<void> {
   const submit = (count: number) => {
     const items = Array.from({ length: count }, () => newItem('stuck'));
-    coordinator.submit({ queue: QUEUE, items, waitForRoom: 0 }, IGNORE);
+    coordinator.submit({ queue: QUEUE, items, waitForRoom: 0, durability: undefined }, IGNORE);
   };
   submit(1);
   coordinator.acquire(acquireRequest(), IGNORE);
@@ -33,7 +33,7 @@ function makeLap(coordinator: LocalCoordinator): Lap {
       for (let index = 0; index < ITEMS_PER_SUBMIT; index++) {
         items.push(newItem(keys[(batch * ITEMS_PER_SUBMIT + index) % KEYS] ?? ''));
       }
-      coordinator.submit({ queue: QUEUE, items, waitForRoom: 0 }, IGNORE);
+      coordinator.submit({ queue: QUEUE, items, waitForRoom: 0, durability: undefined }, IGNORE);
       worker.takeAll();
     });
     if (worker.turns - before !== SUBMITS * ITEMS_PER_SUBMIT) throw new Error('an item was not dispatched');

@@ -92,5 +92,10 @@ function policyJson(policy: QueueInfo['policy']): Readonly<Record<string, unknow
     max_waiting: policy.maxWaiting,
     max_dead_letters: policy.maxDeadLetters,
     max_remembered: policy.maxRemembered,
+    durable: policy.durable,
+    durability: policy.durability,
+    flush_interval_ms: policy.flushInterval,
+    flush_count: policy.flushCount,
+    on_dependency_dead: policy.onDependencyDead,
   };
 }

@@ -7,7 +7,7 @@ import { type At, type Kind, refuse } from './kinds.js';
 import { LIMITS_GROUP } from './limit-settings.js';
 import { POLICY_GROUP } from './policy-settings.js';
 import { Problems } from './problem.js';
-import { checkDefaultPolicy, checkLimits, checkQueuePolicy } from './relations.js';
+import { checkDefaultPolicy, checkLimits, checkQueuePolicy, type Surroundings } from './relations.js';
 import {
   CONFIG_FILE,
   type LogLevel,
@@ -87,8 +87,9 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   const server = overridden(pickServer(said), flags, env, problems);
   checkAddresses(server, problems);
   checkLimits(said.limits, entryOf(file, 'limits')?.value, problems);
-  checkDefaultPolicy(said.default, said.limits, entryOf(file, 'default')?.value, problems);
-  const queues = readQueues(said, under(at, 'queues'));
+  const surroundings: Surroundings = { limits: said.limits, dataDir: server.dataDir };
+  checkDefaultPolicy(said.default, surroundings, entryOf(file, 'default')?.value, problems);
+  const queues = readQueues(said, surroundings, under(at, 'queues'));
   problems.throwIfAny();
   return freeze(server, said, queues);
 }
@@ -127,7 +128,12 @@ function checkAddresses({ listen, httpListen }: ServerSettings, problems: Proble
   problems.add('http_listen', 'all sources together', `is ${showText(httpListen)}, must differ from listen`);
 }
 
-function readQueues({ queues: written, default: inherited, limits }: Everything, at: At): ReadonlyMap<string, Policy> {
+function readQueues(
+  { queues: written, default: inherited }: Everything,
+  surroundings: Surroundings,
+  at: At,
+): ReadonlyMap<string, Policy> {
+  const { limits } = surroundings;
   const queues = new Map<string, Policy>();
   if (written === undefined || (written.kind === 'scalar' && written.value === null)) return queues;
   if (written.kind !== 'map') {
@@ -137,8 +143,8 @@ function readQueues({ queues: written, default: inherited, limits }: Everything,
   for (const { key, place, value } of uniqueEntries(written.entries(), at)) {
     checkQueueName(key, place, limits, at);
     const policy = readGroup(POLICY_GROUP, value, under(at, key), inherited);
-    checkQueuePolicy(under(at, key).path, policy, limits, value, at.problems);
-    queues.set(key, policy);
+    checkQueuePolicy(under(at, key).path, policy, surroundings, value, at.problems);
+    queues.set(key, policy.durable ? policy : { ...policy, durability: BUILT_IN_POLICY.durability });
   }
   if (queues.size > limits.queues) {
     at.problems.add(

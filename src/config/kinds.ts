@@ -118,6 +118,19 @@ export function choice<const T extends string>(...words: readonly T[]): Kind<T> 
   });
 }
 
+const LONGEST_PATH = 4_096;
+
+/** Of a file or directory: absolute, or from where the process is started. */
+export const path: Kind<string> = scalar({
+  allowed: `a path of 1 to ${LONGEST_PATH} bytes`,
+  parse: (value) => (typeof value === 'string' && isPath(value) ? value : undefined),
+  write: (value) => value,
+});
+
+function isPath(text: string): boolean {
+  return text !== '' && !text.includes('\0') && Buffer.byteLength(text) <= LONGEST_PATH;
+}
+
 export const address: Kind<string> = addressKind('host:port, [IPv6]:port or unix:/absolute/path', ['tcp', 'unix']);
 export const tcpAddress: Kind<string> = addressKind('host:port or [IPv6]:port', ['tcp']);
 

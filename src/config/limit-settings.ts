@@ -30,6 +30,7 @@ export const LIMITS_GROUP: Group<Limits> = {
     headerBytes: promised('headerBytes', 0, 'All headers of an item together.'),
     errorBytes: promised('errorBytes', 64, 'Length of the error text of a Nack.'),
     itemsPerSubmit: promised('itemsPerSubmit', 1, 'Items of a Submit.'),
+    after: promised('after', 0, 'Items that one item may wait for.'),
     messageBytes: promised('messageBytes', 4_096, 'The largest message that the server accepts.'),
     answerBytes: promised(
       'answerBytes',
@@ -57,6 +58,10 @@ export const LIMITS_GROUP: Group<Limits> = {
     unreadFor: own(
       duration(100, DAY),
       'A session from which nothing is read is ended when its client takes none of its answers for as long.',
+    ),
+    dependencies: own(
+      count(0, MOST_IN_A_MAP),
+      'What items wait for, each counted for each item that waits for it, in all queues.',
     ),
     payloadMemoryBytes: own(count(4_096, TEBIBYTE), 'Payloads, headers and remembered results of all queues together.'),
     idleLanes: own(count(1, MOST_IN_A_MAP), 'Keys with nothing to do that are remembered.'),

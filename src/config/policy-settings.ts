@@ -1,12 +1,13 @@
 /** The settings of a queue's policy: every row of the contract's table. */
 import { DEFAULT_LIMITS } from '../core/limits.js';
 import type { Policy, RatePolicy, RetryPolicy } from '../core/policy.js';
-import { choice, count, countOr, decimal, decimalFrom, duration, optional } from './kinds.js';
+import { choice, count, countOr, decimal, decimalFrom, duration, optional, yesOrNo } from './kinds.js';
 import { type Group, groupKind, type Table } from './settings-table.js';
 
 const { minLease, maxLease, maxWait, maxDelay } = DEFAULT_LIMITS;
 const MOST_ENTRIES = 10_000_000;
 const MOST_PER_SECOND = 1_000_000;
+const MINUTE = 60_000;
 
 const RATE: Table<RatePolicy> = {
   perSecond: { kind: decimal(0, MOST_PER_SECOND), doc: 'Turns per second.' },
@@ -86,18 +87,26 @@ const POLICY: Table<Policy> = {
     kind: count(1, MOST_ENTRIES),
     doc: 'Finished items, and done idempotency keys, that are remembered; the oldest are forgotten first.',
   },
-};
-
-export const IN_MEMORY_ONLY = 'this version keeps everything in memory';
-const durabilityRefused = { harmless: undefined, why: `${IN_MEMORY_ONLY} and offers no durability` };
-
-export const POLICY_GROUP: Group<Policy> = {
-  table: POLICY,
-  refusals: {
-    durable: { harmless: false, why: `${IN_MEMORY_ONLY}; only false is possible` },
-    durability: durabilityRefused,
-    flush_interval: durabilityRefused,
-    flush_count: durabilityRefused,
-    on_dependency_dead: { harmless: undefined, why: 'this version has no dependencies between items' },
+  durable: {
+    kind: yesOrNo,
+    doc: 'Items, results, dead letters, what is remembered and live turns outlive a crash. Needs `data_dir`.',
+  },
+  durability: {
+    kind: choice('on_flush', 'interval', 'count', 'memory'),
+    doc: 'Of a durable queue. `on_flush`: an answer waits until its changes are on the disk. `interval`, `count`: it does not, and a crash loses what was not written yet. `memory`: nothing is written.',
+  },
+  flushInterval: {
+    kind: duration(1, MINUTE),
+    doc: 'How long a change may wait to be written with durability `interval` or `count`.',
+  },
+  flushCount: {
+    kind: count(1, 1_000_000),
+    doc: 'How many changes may wait to be written with durability `count`.',
+  },
+  onDependencyDead: {
+    kind: choice('dead', 'run'),
+    doc: 'An item waits for another (`after`) that became a dead letter: it becomes one too (`dead`), or waits for it no more (`run`).',
   },
 };
+
+export const POLICY_GROUP: Group<Policy> = { table: POLICY, refusals: {} };

@@ -1,6 +1,6 @@
 /** What must hold between settings. A value alone can be fine and still make no sense beside another one. */
 import type { Limits } from '../core/limits.js';
-import type { Policy } from '../core/policy.js';
+import { BUILT_IN_POLICY, type Policy } from '../core/policy.js';
 import { formatDuration } from './duration.js';
 import type { Problems } from './problem.js';
 import { entryOf, type Written } from './written.js';
@@ -8,31 +8,37 @@ import { entryOf, type Written } from './written.js';
 /** Numbers, tags and lengths of an item in a message. */
 const FRAMING_BYTES = 1_024;
 
-interface Relation<T> {
+/** What a policy has to fit. */
+export interface Surroundings {
+  readonly limits: Limits;
+  readonly dataDir: string | undefined;
+}
+
+interface Relation<T, U> {
   /** The setting that is named, then the others that take part. */
   readonly fields: readonly [string, ...string[]];
   /** What is wrong; unset: it holds. */
-  broken(value: T, limits: Limits): string | undefined;
+  broken(value: T, surroundings: U): string | undefined;
 }
 
-const POLICY_RELATIONS: readonly Relation<Policy>[] = [
+const POLICY_RELATIONS: readonly Relation<Policy, Surroundings>[] = [
   {
     fields: ['lease'],
-    broken: ({ lease }, { minLease }) =>
+    broken: ({ lease }, { limits: { minLease } }) =>
       lease < minLease
         ? `is ${formatDuration(lease)}, must be at least limits.min_lease, ${formatDuration(minLease)}`
         : undefined,
   },
   {
     fields: ['lease'],
-    broken: ({ lease }, { maxLease }) =>
+    broken: ({ lease }, { limits: { maxLease } }) =>
       lease > maxLease
         ? `is ${formatDuration(lease)}, must be at most limits.max_lease, ${formatDuration(maxLease)}`
         : undefined,
   },
   {
     fields: ['wait'],
-    broken: ({ wait }, { maxWait }) =>
+    broken: ({ wait }, { limits: { maxWait } }) =>
       wait > maxWait
         ? `is ${formatDuration(wait)}, must be at most limits.max_wait, ${formatDuration(maxWait)}`
         : undefined,
@@ -44,13 +50,28 @@ const POLICY_RELATIONS: readonly Relation<Policy>[] = [
         ? `has initial ${formatDuration(initial)}, must be at most its max, ${formatDuration(max)}`
         : undefined,
   },
+  {
+    fields: ['durable'],
+    broken: ({ durable }, { dataDir }) =>
+      durable && dataDir === undefined
+        ? 'is true, but there is no data_dir (--data-dir, KEYTURN_DATA_DIR) in which anything could outlive a crash'
+        : undefined,
+  },
+  {
+    // Not `durable`: a queue that says only that it is not durable may inherit the rest.
+    fields: ['durability'],
+    broken: ({ durable, durability }) =>
+      !durable && durability !== BUILT_IN_POLICY.durability
+        ? `is ${durability}, but says nothing of a queue that is not durable; needs durable: true`
+        : undefined,
+  },
 ];
 
 function itemBytes(limits: Limits): number {
   return limits.payloadBytes + limits.headerBytes + limits.keyBytes + 2 * limits.idBytes;
 }
 
-const LIMIT_RELATIONS: readonly Relation<Limits>[] = [
+const LIMIT_RELATIONS: readonly Relation<Limits, undefined>[] = [
   {
     fields: ['min_lease', 'max_lease'],
     broken: ({ minLease, maxLease }) =>
@@ -79,7 +100,7 @@ function tooSmall(bytes: number, needed: number): string | undefined {
 
 export function checkLimits(limits: Limits, written: Written | undefined, problems: Problems): void {
   for (const { fields, broken } of LIMIT_RELATIONS) {
-    const what = broken(limits, limits);
+    const what = broken(limits, undefined);
     if (what !== undefined) problems.add(`limits.${fields[0]}`, placeOf(written, fields) ?? 'built-in', what);
   }
 }
@@ -87,12 +108,12 @@ export function checkLimits(limits: Limits, written: Written | undefined, proble
 /** For `default`. */
 export function checkDefaultPolicy(
   policy: Policy,
-  limits: Limits,
+  surroundings: Surroundings,
   written: Written | undefined,
   problems: Problems,
 ): void {
   for (const { fields, broken } of POLICY_RELATIONS) {
-    const what = broken(policy, limits);
+    const what = broken(policy, surroundings);
     if (what !== undefined) problems.add(`default.${fields[0]}`, placeOf(written, fields) ?? 'built-in', what);
   }
 }
@@ -101,13 +122,13 @@ export function checkDefaultPolicy(
 export function checkQueuePolicy(
   path: string,
   policy: Policy,
-  limits: Limits,
+  surroundings: Surroundings,
   written: Written,
   problems: Problems,
 ): void {
   for (const { fields, broken } of POLICY_RELATIONS) {
     const place = placeOf(written, fields);
-    const what = place === undefined ? undefined : broken(policy, limits);
+    const what = place === undefined ? undefined : broken(policy, surroundings);
     if (place !== undefined && what !== undefined) problems.add(`${path}.${fields[0]}`, place, what);
   }
 }

@@ -1,6 +1,5 @@
 /** The settings of the process itself: the file's top level, environment variables and flags. */
-import { address, choice, duration, type Kind, tcpAddress, yesOrNo } from './kinds.js';
-import { IN_MEMORY_ONLY } from './policy-settings.js';
+import { address, choice, duration, type Kind, optional, path, tcpAddress, yesOrNo } from './kinds.js';
 import type { Refusal, Setting } from './settings-table.js';
 import { show } from './written.js';
 
@@ -10,7 +9,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export interface ServerSettings {
   readonly listen: string;
   readonly httpListen: string;
-  readonly dataDir: 'none';
+  /** Unset: everything is kept in memory only. */
+  readonly dataDir: string | undefined;
   readonly store: 'memory';
   readonly logLevel: LogLevel;
   readonly autoCreate: boolean;
@@ -28,7 +28,7 @@ export interface ServerSetting<T> extends Setting<T> {
 export const SERVER_DEFAULTS: ServerSettings = Object.freeze({
   listen: '127.0.0.1:7420',
   httpListen: '127.0.0.1:7421',
-  dataDir: 'none',
+  dataDir: undefined,
   store: 'memory',
   logLevel: 'info',
   autoCreate: true,
@@ -62,18 +62,18 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
     doc: 'Where /metrics, /healthz and /readyz are served.',
   },
   dataDir: {
-    kind: only('none', IN_MEMORY_ONLY),
+    kind: optional(path, 'none', ''),
     env: 'KEYTURN_DATA_DIR',
     flag: '--data-dir',
     operand: 'directory',
-    doc: 'Not offered by this version: it keeps everything in memory.',
+    doc: 'Directory for what durable queues keep; of one sidecar alone.',
   },
   store: {
-    kind: only('memory', IN_MEMORY_ONLY),
+    kind: only('memory', 'this version knows no other'),
     env: 'KEYTURN_STORE',
     flag: '--store',
     operand: 'store',
-    doc: 'Where the state is kept. This version knows only memory.',
+    doc: 'Who decides about turns. This version knows only `memory`, its own process; what outlives it is kept in `data_dir`.',
   },
   logLevel: {
     kind: choice(...LOG_LEVELS),

@@ -88,7 +88,7 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   for (const [index, { queue: name, item }] of request.followUps.entries()) {
     const queue = openQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
-    const planned = plans.get(queue) ?? { plan: new RoomPlan(queue, now), need: { entries: 0, bytes: 0 } };
+    const planned = plans.get(queue) ?? { plan: new RoomPlan(queue, now), need: { entries: 0, bytes: 0, known: 0 } };
     plans.set(queue, planned);
     const refusal = planned.plan.add(item, `follow_ups[${index}].item`, planned.need);
     if (refusal !== undefined) return refusal;
@@ -96,7 +96,7 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   let bytes = -freedBy(turn);
   for (const [queue, { need }] of plans) {
     bytes += need.bytes;
-    const refusal = lacks(state, queue, { entries: need.entries, bytes });
+    const refusal = lacks(state, queue, { ...need, bytes });
     if (refusal !== undefined) return refusal;
   }
   return undefined;

@@ -28,7 +28,7 @@ export class Counters {
     taken_over: 0,
   };
   readonly retries = { nack: 0, lease_expired: 0 };
-  readonly deadLetters = { max_attempts: 0, refused: 0 };
+  readonly deadLetters = { max_attempts: 0, refused: 0, dependency: 0 };
   redriven = 0;
   readonly staleTokens: Record<StaleCall, number> = { dequeue: 0, ack: 0, nack: 0, renew: 0 };
   renewed = 0;

@@ -147,6 +147,7 @@ const DELAYED = {
   delay: 'the item at the head is delayed',
   retry: 'the item at the head failed and waits for its next try',
   min_interval: 'min_interval has not passed since the last turn started',
+  dependency: 'the item at the head waits for other items to be done',
 } as const;
 
 const GATES = {

@@ -2,6 +2,7 @@
 import { answerAwaits } from './await.js';
 import { backOff } from './back-off.js';
 import type { DeadLetter } from './dead-letters.js';
+import { fingerprint } from './fingerprint.js';
 import { markRoom } from './gates.js';
 import { isKeyDone, markKeyDone } from './idempotency.js';
 import type { Lane, Park } from './lane.js';
@@ -9,7 +10,7 @@ import type { Item } from './line.js';
 import type { Bytes, DeathCause } from './model.js';
 import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
-import { type FinishedItem, fingerprint } from './remembered.js';
+import type { FinishedItem } from './remembered.js';
 import { countIn, lineOf, tell } from './show.js';
 import { after, type CoreState } from './state.js';
 
@@ -40,8 +41,12 @@ export function contentOf(item: Item): Content {
 }
 
 export function fingerprintOf(content: Content): number {
-  const headers = [...(content.headers ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).flat();
-  return fingerprint([content.key, content.idempotencyKey ?? '', ...headers], content.payload);
+  const { key, idempotencyKey, headers, payload } = content;
+  const texts = [key, idempotencyKey ?? ''];
+  if (headers !== undefined && headers.size > 0) {
+    for (const [name, value] of [...headers].sort(([a], [b]) => (a < b ? -1 : 1))) texts.push(name, value);
+  }
+  return fingerprint(texts, payload);
 }
 
 /** The item leaves for good and is remembered as finished. Precondition: it is in no line. */
@@ -56,17 +61,34 @@ export function finish(
 ): void {
   const queue = item.lane.queue;
   free(state, queue, item);
-  const finished: FinishedItem = {
-    state: as,
-    result,
-    error: item.lastError,
-    attempt: item.attempts + (byTurn ? 1 : 0),
-    fingerprint: item.number === NO_NUMBER ? fingerprintOf(contentOf(item)) : undefined,
-  };
+  const finished = finishedAs(item, as, result, item.attempts + (byTurn ? 1 : 0));
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
   answerAwaits(state, queue, item.id, now);
+}
+
+/** The usual end of an item whose id was made here: done at the first attempt, without a result. */
+const DONE_AT_ONCE: FinishedItem = Object.freeze({
+  state: 'done',
+  result: undefined,
+  error: undefined,
+  attempt: 1,
+  fingerprint: undefined,
+});
+
+function finishedAs(
+  item: Item,
+  state: FinishedItem['state'],
+  result: Bytes | undefined,
+  attempt: number,
+): FinishedItem {
+  const { lastError: error, number } = item;
+  const print = number === NO_NUMBER ? fingerprintOf(contentOf(item)) : undefined;
+  const usual = state === 'done' && attempt === 1 && print === undefined;
+  return usual && result === undefined && error === undefined
+    ? DONE_AT_ONCE
+    : { state, result, error, attempt, fingerprint: print };
 }
 
 /** Items done in a turn. */

@@ -75,7 +75,7 @@ export interface Ready {
 export interface Delay {
   readonly at: 'DELAY';
   readonly since: number;
-  readonly because: 'delay' | 'retry' | 'min_interval';
+  readonly because: 'delay' | 'retry' | 'min_interval' | 'dependency';
 }
 
 /** Stopped until somebody resumes it. */

@@ -8,6 +8,8 @@ export interface Limits {
   readonly headerBytes: number;
   readonly errorBytes: number;
   readonly itemsPerSubmit: number;
+  /** Items that one item may wait for. */
+  readonly after: number;
   /** The largest message that the server accepts. */
   readonly messageBytes: number;
   /** An answer of Acquire stops growing here. */
@@ -38,6 +40,8 @@ export interface Limits {
   readonly mostUnsentBytes: number;
   /** ms. A session from which nothing is read, because of `unsentBytes`, is ended when its client takes nothing for as long. */
   readonly unreadFor: number;
+  /** What items wait for, each counted for each item that waits for it, in all queues. */
+  readonly dependencies: number;
   /** Payloads, headers and remembered results of all queues together. */
   readonly payloadMemoryBytes: number;
   /** Lanes in INIT that are remembered. */
@@ -60,6 +64,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   headerBytes: 8_192,
   errorBytes: 8_192,
   itemsPerSubmit: 1_000,
+  after: 100,
   messageBytes: 4_194_304,
   answerBytes: 3_145_728,
   turnsPerAcquire: 1_000,
@@ -78,6 +83,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   unsentBytes: 4_194_304,
   mostUnsentBytes: 67_108_864,
   unreadFor: 30_000,
+  dependencies: 1_000_000,
   payloadMemoryBytes: 1_073_741_824,
   idleLanes: 100_000,
   busyLanes: 10_000_000,

@@ -10,7 +10,10 @@ export type Reason = 'waiter_exists' | 'superseded' | 'already_done' | 'too_soon
 export type LossCause = 'lease_expired' | 'evicted' | 'taken_over' | 'settled' | 'unknown';
 export type ItemState = 'waiting' | 'in_flight' | 'done' | 'dead' | 'superseded' | 'discarded' | 'unknown';
 export type NackKind = 'retry' | 'release' | 'dead_letter';
-export type DeathCause = 'max_attempts' | 'refused';
+/** `dependency`: an item that had to be done before it became a dead letter. */
+export type DeathCause = 'max_attempts' | 'refused' | 'dependency';
+/** What has happened when a call is answered: it is on disk, will be within a time or a count, or stays in memory. */
+export type Durability = 'on_flush' | 'interval' | 'count' | 'memory';
 export type Bytes = Uint8Array;
 
 export const LANE_STATES = ['INIT', 'PROCESS', 'BLOCK', 'READY', 'DELAY', 'PARK'] as const;
@@ -80,6 +83,12 @@ export interface DeQueueAnswer {
   readonly waiting: number;
 }
 
+/** An item of any queue, by the names that its client knows. */
+export interface ItemRef {
+  readonly queue: string;
+  readonly itemId: string;
+}
+
 export interface NewItem {
   /** Empty: no order, no exclusion. */
   readonly key: string;
@@ -89,12 +98,18 @@ export interface NewItem {
   readonly itemId: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly delay: number;
+  /** What must be done before it starts, each once. Unset: nothing. */
+  readonly after: readonly ItemRef[] | undefined;
+  /** What becomes of it when nothing is known of one of these. */
+  readonly afterUnknown: 'refuse' | 'wait';
 }
 
 export interface SubmitRequest {
   readonly queue: string;
   readonly items: readonly NewItem[];
   readonly waitForRoom: number;
+  /** Unset: the queue's. */
+  readonly durability: Durability | undefined;
 }
 
 export type SubmitResult =
@@ -239,7 +254,7 @@ export interface SessionListener {
   replaced(): void;
 }
 
-/** Why a call was refused. Every refusal leaves everything as it was. `grpc/status.ts` maps them to statuses. */
+/** Why a call was refused. Every refusal but `store_unavailable` leaves everything as it was. `grpc/status.ts` maps them. */
 export type Refusal =
   | { readonly kind: 'bad_request'; readonly violations: readonly FieldViolation[] }
   | { readonly kind: 'turn_lost'; readonly queue: string; readonly key: string; readonly cause: LossCause }
@@ -255,6 +270,11 @@ export type Refusal =
     }
   | { readonly kind: 'no_such_queue'; readonly queue: string }
   | { readonly kind: 'draining'; readonly retryAfter: number }
+  /**
+   * What is kept on disk cannot be reached now; `description` says why. A call that was refused at once changed nothing;
+   * one that waited for its write may have been carried out, and is safe to repeat with the same ids.
+   */
+  | { readonly kind: 'store_unavailable'; readonly description: string; readonly retryAfter: number }
   /** Ends a session's stream: a newer stream has its id. */
   | { readonly kind: 'session_replaced'; readonly sessionId: string }
   | { readonly kind: 'cancelled' };

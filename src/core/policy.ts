@@ -1,4 +1,5 @@
-/** The policy of a queue (contract, section 2): durations in ms, counts as numbers. */
+/** The policy of a queue (contract, sections 2 and 7): durations in ms, counts as numbers. */
+import type { Durability } from './model.js';
 
 export interface RatePolicy {
   /** Turns per second, above 0. */
@@ -37,6 +38,16 @@ export interface Policy {
   readonly maxWaiting: number;
   readonly maxDeadLetters: number;
   readonly maxRemembered: number;
+  /** What is kept outlives a crash. Needs a data directory. */
+  readonly durable: boolean;
+  /** Means nothing unless `durable`; `memory` is as if it were not durable. */
+  readonly durability: Durability;
+  /** For `interval` and `count`: how long a change may wait to be written. */
+  readonly flushInterval: number;
+  /** For `count`: how many changes may wait to be written. */
+  readonly flushCount: number;
+  /** An item waits for one that became a dead letter: it becomes one too, or waits for it no more. */
+  readonly onDependencyDead: 'dead' | 'run';
 }
 
 /** The built-in values. */
@@ -60,4 +71,9 @@ export const BUILT_IN_POLICY: Policy = Object.freeze({
   maxWaiting: 1_000_000,
   maxDeadLetters: 10_000,
   maxRemembered: 100_000,
+  durable: false,
+  durability: 'on_flush',
+  flushInterval: 50,
+  flushCount: 1_000,
+  onDependencyDead: 'dead',
 });

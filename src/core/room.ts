@@ -27,6 +27,8 @@ export class RoomWaiter extends Timer {
 export interface Need {
   entries: number;
   bytes: number;
+  /** Items whose ids are known already, or stand in the batch before. */
+  known: number;
 }
 
 /** Counts what these items of one queue need, beside what was counted into `need` before. */
@@ -45,7 +47,10 @@ export class RoomPlan {
     if (itemId !== undefined) {
       const known = this.#known(itemId, item);
       if (known === 'other') return badRequest(`${field}.item_id`, otherContent(itemId));
-      if (known === 'same') return undefined;
+      if (known === 'same') {
+        need.known += 1;
+        return undefined;
+      }
       this.#ids ??= new Map();
       this.#ids.set(itemId, item);
     }
@@ -59,7 +64,7 @@ export class RoomPlan {
     const inBatch = this.#ids?.get(id);
     if (inBatch !== undefined) return fingerprintOf(inBatch) === fingerprintOf(item) ? 'same' : 'other';
     const queue = this.queue;
-    const kept = queue.items.get(id) ?? queue.deadLetters.get(id)?.item;
+    const kept = queue.items.get(id) ?? (queue.deadLetters.size > 0 ? queue.deadLetters.get(id)?.item : undefined);
     if (kept !== undefined) return fingerprintOf(contentOf(kept)) === fingerprintOf(item) ? 'same' : 'other';
     const finished = queue.finished.get(id, this.now);
     if (finished === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
@@ -152,7 +157,7 @@ export function serveRoom(state: CoreState, queue: Queue, now: number): void {
     const need = needOf(queue, request, now);
     if (!('entries' in need)) refuseWaiter(state, waiter, need);
     else if (lacks(state, queue, need) !== undefined) return;
-    else if (dropRoomWaiter(state, waiter)) applySubmit(state, queue, request, reply, now);
+    else if (dropRoomWaiter(state, waiter)) applySubmit(state, queue, request, reply, need, now);
   }
 }
 
@@ -194,7 +199,7 @@ function rejectionOf(refusal: Refusal): keyof Queue['counters']['rejected'] {
 /** What a batch needs now, or why it can never be accepted. */
 export function needOf(queue: Queue, request: SubmitRequest, now: number): Need | Refusal {
   const plan = new RoomPlan(queue, now);
-  const need: Need = { entries: 0, bytes: 0 };
+  const need: Need = { entries: 0, bytes: 0, known: 0 };
   let index = 0;
   for (const item of request.items) {
     const refusal = plan.add(item, `items[${index}]`, need);

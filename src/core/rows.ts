@@ -13,6 +13,7 @@ import type {
   Bytes,
   DeathCause,
   DeQueueAnswer,
+  ItemRef,
   ItemState,
   LossCause,
   NackAnswer,
@@ -20,16 +21,12 @@ import type {
   SubmitResult,
 } from './model.js';
 
+export type { ItemRef };
+
 /** What an item carries. It is read again when the item is handed out; nothing else of the core looks at it. */
 export interface Content {
   readonly payload: Bytes;
   readonly headers: ReadonlyMap<string, string> | undefined;
-}
-
-/** Another item, by the names that its client knows. */
-export interface ItemRef {
-  readonly queue: string;
-  readonly itemId: string;
 }
 
 /** An item that is not finished: as it was submitted. Never written twice, however often it is tried. */

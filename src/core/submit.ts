@@ -11,7 +11,7 @@ import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { resolve } from './resolve.js';
-import { countRejected, lacks, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
+import { countRejected, lacks, type Need, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
 import { countIn, lineOf, restIfNew, tell } from './show.js';
 import { after, type CoreState } from './state.js';
 
@@ -32,7 +32,7 @@ export function submit(
   const inOrder = queue.roomWaiters.size === 0 || need.entries === 0;
   const lack = lacks(state, queue, need);
   if (lack === undefined && inOrder) {
-    applySubmit(state, queue, request, reply, now);
+    applySubmit(state, queue, request, reply, need, now);
     return undefined;
   }
   if (request.waitForRoom > 0) return waitForRoom(state, queue, request, reply, now);
@@ -57,15 +57,18 @@ function refuse(state: CoreState, queue: Queue | undefined, refusal: Refusal, re
   return undefined;
 }
 
-/** Precondition: there is room. */
+/** Precondition: there is room for this need, which was worked out in this very step. */
 export function applySubmit(
   state: CoreState,
   queue: Queue,
   request: SubmitRequest,
   reply: Reply<SubmitAnswer>,
+  need: Need,
   now: number,
 ): void {
-  const results = request.items.map((item) => submitItem(state, queue, item, now));
+  // Nothing that the batch does makes an id known but that of an item of it: they need not be looked up once more.
+  const submitOne = need.known === 0 ? submitNew : submitItem;
+  const results = request.items.map((item) => submitOne(state, queue, item, now));
   state.effects.push({ kind: 'submit', to: reply, answer: { results } });
 }
 
@@ -73,6 +76,12 @@ export function applySubmit(
 export function submitItem(state: CoreState, queue: Queue, item: NewItem, now: number): SubmitResult {
   const { itemId } = item;
   if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
+  return submitNew(state, queue, item, now);
+}
+
+/** As {@link submitItem}, of an item whose id is not known. */
+function submitNew(state: CoreState, queue: Queue, item: NewItem, now: number): SubmitResult {
+  const { itemId } = item;
   const lane = openLane(state, queue, item.key, now);
   countArrival(lane, now);
   const result = decide(state, lane, item, itemId ?? queue.ownIds.idOf(queue.nextNumber), now);

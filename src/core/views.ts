@@ -1,5 +1,5 @@
 /** What people get to see: the answers of administration, and the plain numbers behind the metrics. */
-import type { DeathCause, DeliveredItem, LaneState } from './model.js';
+import type { DeathCause, DeliveredItem, ItemRef, LaneState } from './model.js';
 import type { Policy, RatePolicy } from './policy.js';
 
 export interface QueueView {
@@ -65,6 +65,15 @@ export interface LineEntryView {
   readonly since: number;
   readonly attempts: number;
   readonly lastError: string | undefined;
+  /** An item waits for others. Unset: for none. */
+  readonly after?: AfterView | undefined;
+}
+
+/** What must be done before an item and is not yet. */
+export interface AfterView {
+  /** The first 10. */
+  readonly first: readonly ItemRef[];
+  readonly count: number;
 }
 
 export interface KeyExplanation {
@@ -167,7 +176,7 @@ export interface QueueStats {
   readonly repeatDistance: HistogramView;
   /** By cause: `nack`, `lease_expired`. */
   readonly retries: Readonly<Record<string, number>>;
-  /** By cause: `max_attempts`, `refused`. */
+  /** By cause: `max_attempts`, `refused`, `dependency`. */
   readonly deadLetters: Readonly<Record<string, number>>;
   /** By cause: `redrive`. */
   readonly redriven: Readonly<Record<string, number>>;

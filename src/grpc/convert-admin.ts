@@ -171,7 +171,14 @@ function holderMessage(holder: HolderView): wire.Holder {
 }
 
 function lineEntryMessage(entry: LineEntryView): wire.LineEntry {
-  return { ...entry, since: toTimestamp(entry.since), lastError: entry.lastError ?? '' };
+  const { after } = entry;
+  return {
+    ...entry,
+    since: toTimestamp(entry.since),
+    lastError: entry.lastError ?? '',
+    after: [...(after?.first ?? [])],
+    afterCount: after?.count ?? 0,
+  };
 }
 
 export function evictionResponse(view: EvictionView): wire.EvictHolderResponse {

@@ -45,5 +45,10 @@ function policyMessage(policy: Policy): wire.Policy {
     maxWaiting: policy.maxWaiting,
     maxDeadLetters: policy.maxDeadLetters,
     maxRemembered: policy.maxRemembered,
+    durable: policy.durable,
+    durability: policy.durability,
+    flushInterval: toDuration(policy.flushInterval),
+    flushCount: policy.flushCount,
+    onDependencyDead: policy.onDependencyDead,
   };
 }

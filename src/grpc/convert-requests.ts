@@ -8,9 +8,11 @@ import type {
   AwaitRequest,
   Bytes,
   DeQueueRequest,
+  Durability,
   EnQueueRequest,
   FollowUp,
   HelloRequest,
+  ItemRef,
   NackKind,
   NackRequest,
   NewItem,
@@ -19,9 +21,10 @@ import type {
   TurnRef,
 } from '../coordinator.js';
 import { fromWireToken } from './convert-time.js';
-import { NACK_KINDS, wordOf } from './convert-words.js';
+import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS, wordOf } from './convert-words.js';
 import { answerWithin, type Caller, consumerOf } from './deadline.js';
-import type * as wire from './gen/keyturn/v1/coordinator.js';
+import * as wire from './gen/keyturn/v1/coordinator.js';
+import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from './session-quick.js';
 import { shorten } from './show.js';
 import type { Check } from './validate.js';
 
@@ -40,7 +43,7 @@ export function enQueueRequest(message: wire.EnQueueRequest, check: Check, calle
   };
 }
 
-export function deQueueRequest(message: wire.DeQueueRequest, check: Check): DeQueueRequest {
+export function deQueueRequest(message: DeQueueMessage, check: Check): DeQueueRequest {
   return {
     queue: check.queue('queue', message.queue),
     key: check.key('key', message.key),
@@ -50,13 +53,13 @@ export function deQueueRequest(message: wire.DeQueueRequest, check: Check): DeQu
   };
 }
 
-function holderOf(holder: wire.DeQueueRequest['holder'], check: Check): DeQueueRequest['holder'] {
+function holderOf(holder: DeQueueMessage['holder'], check: Check): DeQueueRequest['holder'] {
   if (holder?.$case === 'ticket') return { ticket: check.requiredId('ticket', holder.value) };
   if (holder === undefined) check.wrong('token', 'neither token nor ticket', 'one of the two');
   return { token: holder === undefined ? 0 : fromWireToken(holder.value) };
 }
 
-export function submitRequest(message: wire.SubmitRequest, check: Check, caller: Caller): SubmitRequest {
+export function submitRequest(message: SubmitMessage, check: Check, caller: Caller): SubmitRequest {
   const queue = check.queue('queue', message.queue);
   const wait = check.wait('wait_for_room', message.waitForRoom) ?? 0;
   check.listLength('items', message.items.length, 1, check.limits.itemsPerSubmit);
@@ -65,7 +68,17 @@ export function submitRequest(message: wire.SubmitRequest, check: Check, caller:
     return newItem(item, check);
   });
   check.leave();
-  return { queue, items, waitForRoom: boundedBy(caller, wait) };
+  return { queue, items, waitForRoom: boundedBy(caller, wait), durability: durabilityOf(message.durability, check) };
+}
+
+function durabilityOf(durability: wire.Durability, check: Check): Durability | undefined {
+  if (durability === wire.Durability.DURABILITY_UNSPECIFIED) return undefined;
+  const word = wordOf(DURABILITIES, durability);
+  if (word === undefined) {
+    const allowed = 'DURABILITY_ON_FLUSH, DURABILITY_INTERVAL, DURABILITY_COUNT or DURABILITY_MEMORY';
+    check.wrong('durability', String(durability), allowed);
+  }
+  return word;
 }
 
 export function acquireRequest(message: wire.AcquireRequest, check: Check, caller: Caller): AcquireRequest {
@@ -93,7 +106,7 @@ function queuesOf(message: wire.AcquireRequest, check: Check): readonly string[]
   return queues;
 }
 
-export function ackRequest(message: wire.AckRequest, check: Check, caller: Caller): AckRequest {
+export function ackRequest(message: AckMessage, check: Check, caller: Caller): AckRequest {
   const queue = check.queue('queue', message.queue);
   const key = check.key('key', message.key);
   const token = fromWireToken(message.token);
@@ -177,17 +190,47 @@ export function helloRequest(message: wire.Hello, check: Check, caller: Caller):
   };
 }
 
-function newItem(message: wire.NewItem, check: Check): NewItem {
+function newItem(message: ItemMessage, check: Check): NewItem {
   check.bytes('payload', message.payload);
   check.headers('headers', message.headers);
   return {
     key: check.key('key', message.key),
-    payload: keep(message.payload),
+    payload: message.isKept === true ? message.payload : keep(message.payload),
     headers: message.headers.size === 0 ? undefined : message.headers,
     itemId: check.id('item_id', message.itemId),
     idempotencyKey: check.id('idempotency_key', message.idempotencyKey),
     delay: check.delay('delay', message.delay) ?? 0,
+    after: message.after.length === 0 ? undefined : afterOf(message.after, check),
+    afterUnknown: afterUnknownOf(message.afterUnknown, check),
   };
+}
+
+function afterOf(messages: readonly wire.ItemRef[], check: Check): readonly ItemRef[] {
+  check.listLength('after', messages.length, 0, check.limits.after);
+  // No more is looked at than is allowed: a message of 4 MiB has room for a million.
+  const refs = messages.slice(0, check.limits.after).map((message, index) => itemRef(message, index, check));
+  const seen = new Set<string>();
+  for (const [index, { queue, itemId }] of refs.entries()) {
+    // No name of a queue has a space.
+    const name = `${queue} ${itemId}`;
+    if (seen.has(name)) check.wrong(`after[${index}]`, `${shorten(itemId)} once more`, 'each item once');
+    seen.add(name);
+  }
+  return refs;
+}
+
+function itemRef(message: wire.ItemRef, index: number, check: Check): ItemRef {
+  return {
+    queue: check.queue(`after[${index}].queue`, message.queue),
+    itemId: check.requiredId(`after[${index}].item_id`, message.itemId),
+  };
+}
+
+function afterUnknownOf(unknown: wire.AfterUnknown, check: Check): NewItem['afterUnknown'] {
+  if (unknown === wire.AfterUnknown.AFTER_UNKNOWN_UNSPECIFIED) return 'refuse';
+  const word = wordOf(AFTER_UNKNOWN, unknown);
+  if (word === undefined) check.wrong('after_unknown', String(unknown), 'AFTER_UNKNOWN_REFUSE or AFTER_UNKNOWN_WAIT');
+  return word ?? 'refuse';
 }
 
 function turnRef(message: wire.TurnRef, check: Check): TurnRef {

@@ -1,17 +1,21 @@
 /** The words of the contract and their numbers on the wire. Total: a new word does not compile until it stands here. */
 import type {
   Decision,
+  Durability,
   EventKind,
   ItemState,
   LaneState,
   LossCause,
   NackKind,
+  NewItem,
   NoticeKind,
   Reason,
 } from '../coordinator.js';
 import { EventKind as WireEventKind, LaneState as WireLaneState } from './gen/keyturn/v1/admin.js';
 import {
+  AfterUnknown as WireAfterUnknown,
   Decision as WireDecision,
+  Durability as WireDurability,
   ItemState as WireItemState,
   LossCause as WireLossCause,
   NackKind as WireNackKind,
@@ -36,6 +40,18 @@ export const NACK_KINDS: Readonly<Record<NackKind, WireNackKind>> = {
   retry: WireNackKind.NACK_KIND_RETRY,
   release: WireNackKind.NACK_KIND_RELEASE,
   dead_letter: WireNackKind.NACK_KIND_DEAD_LETTER,
+};
+
+export const DURABILITIES: Readonly<Record<Durability, WireDurability>> = {
+  on_flush: WireDurability.DURABILITY_ON_FLUSH,
+  interval: WireDurability.DURABILITY_INTERVAL,
+  count: WireDurability.DURABILITY_COUNT,
+  memory: WireDurability.DURABILITY_MEMORY,
+};
+
+export const AFTER_UNKNOWN: Readonly<Record<NewItem['afterUnknown'], WireAfterUnknown>> = {
+  refuse: WireAfterUnknown.AFTER_UNKNOWN_REFUSE,
+  wait: WireAfterUnknown.AFTER_UNKNOWN_WAIT,
 };
 
 export const ITEM_STATES: Readonly<Record<ItemState, WireItemState>> = {

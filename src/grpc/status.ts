@@ -84,6 +84,12 @@ const TELL: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => Told }
     message: 'this sidecar is draining and gives no new turns',
     details: [retryInfo(refusal.retryAfter)],
   }),
+  store_unavailable: (refusal) => ({
+    code: status.UNAVAILABLE,
+    reason: 'STORE_UNAVAILABLE',
+    message: refusal.description,
+    details: [retryInfo(refusal.retryAfter)],
+  }),
   session_replaced: (refusal) => ({
     code: status.ABORTED,
     reason: 'SESSION_REPLACED',

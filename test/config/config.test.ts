@@ -10,7 +10,7 @@ test('without file, environment and flags everything is built in', () => {
   assert.deepEqual(server, {
     listen: '127.0.0.1:7420',
     httpListen: '127.0.0.1:7421',
-    dataDir: 'none',
+    dataDir: undefined,
     store: 'memory',
     logLevel: 'info',
     autoCreate: true,
@@ -41,7 +41,7 @@ test('every setting of the process can be said in the file', (t) => {
     `
     listen: unix:/run/keyturn/keyturn.sock
     http_listen: "[::1]:9000"
-    data_dir: none
+    data_dir: /var/lib/keyturn
     store: memory
     log_level: warn
     auto_create: false
@@ -52,7 +52,7 @@ test('every setting of the process can be said in the file', (t) => {
   assert.deepEqual(server, {
     listen: 'unix:/run/keyturn/keyturn.sock',
     httpListen: '[::1]:9000',
-    dataDir: 'none',
+    dataDir: '/var/lib/keyturn',
     store: 'memory',
     logLevel: 'warn',
     autoCreate: false,
@@ -79,6 +79,13 @@ test('the environment overrides the file, flags override both', (t) => {
   assert.equal(server.drainTimeout, 3_000);
 });
 
+test('the environment can take away the data directory that the file names, and a flag can name another', (t) => {
+  const text = 'data_dir: data';
+  assert.equal(load(t, text).server.dataDir, 'data');
+  assert.equal(load(t, text, {}, { KEYTURN_DATA_DIR: 'none' }).server.dataDir, undefined);
+  assert.equal(load(t, text, { dataDir: '/mnt/a b' }, { KEYTURN_DATA_DIR: 'none' }).server.dataDir, '/mnt/a b');
+});
+
 test('an empty environment variable is one that is not set', (t) => {
   const env = { KEYTURN_LISTEN: '', KEYTURN_CONFIG: '', KEYTURN_DATA_DIR: '' };
   assert.deepEqual(loadConfig({}, env), loadConfig({}, {}));
@@ -102,6 +109,7 @@ test('every setting of a policy can be said', (t) => {
   const { coordinator } = load(
     t,
     `
+    data_dir: data
     default:
       waiting_per_key: 1
       when_full: replace
@@ -122,7 +130,11 @@ test('every setting of a policy can be said', (t) => {
       max_waiting: 10
       max_dead_letters: 0
       max_remembered: 1
-      durable: false
+      durable: true
+      durability: count
+      flush_interval: 1ms
+      flush_count: 1000000
+      on_dependency_dead: run
     `,
   );
   assert.deepEqual(coordinator.defaultPolicy, {
@@ -145,6 +157,11 @@ test('every setting of a policy can be said', (t) => {
     maxWaiting: 10,
     maxDeadLetters: 0,
     maxRemembered: 1,
+    durable: true,
+    durability: 'count',
+    flushInterval: 1,
+    flushCount: 1_000_000,
+    onDependencyDead: 'run',
   });
 });
 
@@ -176,6 +193,18 @@ test('a named queue can take away what default gives', (t) => {
     `,
   );
   assert.deepEqual(coordinator.queues.get('free'), BUILT_IN_POLICY);
+});
+
+test('a named queue can be durable where default is not, and the other way round', (t) => {
+  const orders = load(t, 'data_dir: data\nqueues: { orders: { durable: true } }').coordinator;
+  assert.deepEqual(orders.queues.get('orders'), { ...BUILT_IN_POLICY, durable: true });
+  assert.equal(orders.defaultPolicy.durable, false);
+  const text =
+    'data_dir: data\ndefault: { durable: true, durability: interval }\nqueues: { cache: { durable: false } }';
+  const cache = load(t, text).coordinator;
+  assert.equal(cache.defaultPolicy.durability, 'interval');
+  // What it inherited says nothing of it, and what is printed can be loaded again.
+  assert.deepEqual(cache.queues.get('cache'), BUILT_IN_POLICY);
 });
 
 test('a rate without burst lets one turn start at once', (t) => {

@@ -16,7 +16,11 @@ const FILES: readonly (readonly [what: string, yaml: string])[] = [
   ],
   [
     'limits that differ',
-    'limits: { key_bytes: 1, max_wait: 1s, min_lease: 101ms, idle_lanes: 5, payload_memory_bytes: 1099511627776 }\ndefault: { wait: 1s }\n',
+    'limits: { after: 0, dependencies: 0, key_bytes: 1, max_wait: 1s, min_lease: 101ms, idle_lanes: 5, payload_memory_bytes: 1099511627776 }\ndefault: { wait: 1s }\n',
+  ],
+  [
+    'durable queues, and one that is not',
+    'data_dir: data\ndefault: { durable: true, durability: interval, flush_interval: 1ms }\nqueues: { a: { durability: memory, on_dependency_dead: run }, b: { durable: false } }\n',
   ],
   [
     'queues that take away what default gives, with odd names',
@@ -74,6 +78,7 @@ test('every setting is printed with its built-in value', () => {
       header_bytes: 8192,
       error_bytes: 8192,
       items_per_submit: 1000,
+      after: 100,
       message_bytes: 4194304,
       answer_bytes: 3145728,
       turns_per_acquire: 1000,
@@ -92,6 +97,7 @@ test('every setting is printed with its built-in value', () => {
       unsent_bytes: 4194304,
       most_unsent_bytes: 67108864,
       unread_for: '30s',
+      dependencies: 1000000,
       payload_memory_bytes: 1073741824,
       idle_lanes: 100000,
       busy_lanes: 10000000,
@@ -120,6 +126,11 @@ test('every setting is printed with its built-in value', () => {
       max_waiting: 1000000,
       max_dead_letters: 10000,
       max_remembered: 100000,
+      durable: false,
+      durability: 'on_flush',
+      flush_interval: '50ms',
+      flush_count: 1000,
+      on_dependency_dead: 'dead',
     },
     queues: {},
   });

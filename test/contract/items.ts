@@ -443,6 +443,8 @@ const EMPTY = {
   headers: undefined,
   idempotencyKey: undefined,
   delay: 0,
+  after: undefined,
+  afterUnknown: 'refuse',
 } as const;
 
 const NEXT = {

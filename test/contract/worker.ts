@@ -58,7 +58,7 @@ export class Worker {
 
   submit(items: readonly Partial<NewItem>[], change: Partial<SubmitRequest> = {}): Call<SubmitAnswer> {
     const call = new Call<SubmitAnswer>();
-    const request = { queue: QUEUE, waitForRoom: 0, ...change, items: items.map(newItem) };
+    const request = { queue: QUEUE, waitForRoom: 0, durability: undefined, ...change, items: items.map(newItem) };
     return call.waits(this.calls.submit(request, call));
   }
 

@@ -274,7 +274,7 @@ describe('what the core tells about itself', () => {
     const coordinator = new LocalCoordinator(settings(), { clock, seed: 1 });
     for (const key of ['a', 'b', 'a', 'c', 'a']) coordinator.enQueue(enQueueRequest({ key, wait: 50 }), new Call());
     const items = ['a', '', '', 'd'].map((key) => newItem({ key }));
-    coordinator.submit({ queue: QUEUE, items, waitForRoom: 0 }, new Call());
+    coordinator.submit({ queue: QUEUE, items, waitForRoom: 0, durability: undefined }, new Call());
     await auditCoordinator(coordinator);
     clock.advance(50);
     await auditCoordinator(coordinator);

@@ -51,7 +51,7 @@ export class Stage {
   }
 
   submit(name: string, items: readonly Partial<NewItem>[], queue = build.QUEUE, waitForRoom = 0): Call<SubmitAnswer> {
-    const request = { queue, items: items.map(build.newItem), waitForRoom };
+    const request = { queue, items: items.map(build.newItem), waitForRoom, durability: undefined };
     return this.#call(name, (reply) => this.core.submit(request, reply, this.now));
   }
 

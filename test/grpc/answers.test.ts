@@ -250,8 +250,15 @@ const explanation: KeyExplanation = {
   waitingCallers: 1,
   waitingItems: 2,
   line: [
-    { kind: 'caller', id: 'c', since: INSTANT, attempts: 0, lastError: undefined },
-    { kind: 'item', id: 'i', since: INSTANT, attempts: 2, lastError: 'e' },
+    { kind: 'caller', id: 'c', since: INSTANT, attempts: 0, lastError: undefined, after: undefined },
+    {
+      kind: 'item',
+      id: 'i',
+      since: INSTANT,
+      attempts: 2,
+      lastError: 'e',
+      after: { first: [{ queue: 'q2', itemId: 'i0' }], count: 11 },
+    },
   ],
   attempts: 2,
   lastError: 'e',

@@ -72,6 +72,16 @@ const CASES: Readonly<Record<Refusal['kind'], Case>> = {
     refusal: { kind: 'draining', retryAfter: 2_000 },
     expected: { code: 'UNAVAILABLE', reason: 'DRAINING', types: ['ErrorInfo', 'RetryInfo'], retryAfter: 2_000 },
   },
+  store_unavailable: {
+    refusal: { kind: 'store_unavailable', description: 'recovering: 42 %', retryAfter: 1_000 },
+    expected: {
+      code: 'UNAVAILABLE',
+      reason: 'STORE_UNAVAILABLE',
+      message: 'recovering: 42 %',
+      types: ['ErrorInfo', 'RetryInfo'],
+      retryAfter: 1_000,
+    },
+  },
   session_replaced: {
     refusal: { kind: 'session_replaced', sessionId: 's' },
     expected: { code: 'ABORTED', reason: 'SESSION_REPLACED', types: ['ErrorInfo'], metadata: {} },

@@ -5,8 +5,10 @@ import type { Coordinator } from '../../src/coordinator.js';
 import {
   AckRequest,
   AcquireRequest,
+  AfterUnknown,
   AwaitRequest,
   DeQueueRequest,
+  Durability,
   EnQueueRequest,
   NackKind,
   NackRequest,
@@ -107,8 +109,13 @@ const wireItem = {
   itemId: 'i1',
   idempotencyKey: 'b1',
   delay: ms(2_592_000_000),
+  after: [
+    { queue: 'q', itemId: 'i0' },
+    { queue: 'q2', itemId: 'i0' },
+  ],
+  afterUnknown: AfterUnknown.AFTER_UNKNOWN_WAIT,
 };
-const item = { ...wireItem, payload: bytes(1, 2, 3), delay: 2_592_000_000 };
+const item = { ...wireItem, payload: bytes(1, 2, 3), delay: 2_592_000_000, afterUnknown: 'wait' };
 const emptyItem = {
   key: '',
   payload: bytes(),
@@ -116,15 +123,19 @@ const emptyItem = {
   itemId: undefined,
   idempotencyKey: undefined,
   delay: 0,
+  after: undefined,
+  afterUnknown: 'refuse',
 };
 
 test('Submit: every field, and an item with none', async (t) => {
   const { raw, asked } = await recording(t, 'submit');
-  await failureOf(call(raw, raw.submit, { queue: 'q', items: [wireItem, message(NewItem)], waitForRoom: ms(250) }));
+  const items = [wireItem, message(NewItem, { afterUnknown: AfterUnknown.AFTER_UNKNOWN_REFUSE })];
+  const durability = Durability.DURABILITY_COUNT;
+  await failureOf(call(raw, raw.submit, { queue: 'q', items, waitForRoom: ms(250), durability }));
   await failureOf(call(raw, raw.submit, message(SubmitRequest, { queue: 'q', items: [message(NewItem)] })));
   assert.deepEqual(asked, [
-    { queue: 'q', items: [item, emptyItem], waitForRoom: 250 },
-    { queue: 'q', items: [emptyItem], waitForRoom: 0 },
+    { queue: 'q', items: [item, emptyItem], waitForRoom: 250, durability: 'count' },
+    { queue: 'q', items: [emptyItem], waitForRoom: 0, durability: undefined },
   ]);
 });
 

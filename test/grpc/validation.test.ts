@@ -6,8 +6,10 @@ import { LaneState } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import {
   AckRequest,
   AcquireRequest,
+  type AfterUnknown,
   AwaitRequest,
   DeQueueRequest,
+  type Durability,
   EnQueueRequest,
   NackKind,
   NackRequest,
@@ -140,6 +142,39 @@ const CASES: readonly Case[] = [
   },
   { what: 'a delay above 30 days', ask: submitItem({ delay: ms(2_592_000_001) }), fields: ['items[1].delay'] },
   { what: 'a negative delay', ask: submitItem({ delay: ms(-1) }), fields: ['items[1].delay'] },
+  {
+    what: 'an item after 101 others',
+    ask: submitItem({ after: times(101, '').map((_, i) => ({ queue: 'q', itemId: `i${i}` })) }),
+    fields: ['items[1].after'],
+  },
+  {
+    what: 'an item after one of a bad queue, one without an id, one with a long id',
+    ask: submitItem({
+      after: [
+        { queue: '', itemId: 'i' },
+        { queue: 'q', itemId: '' },
+        { queue: 'q', itemId: 'i'.repeat(257) },
+      ],
+    }),
+    fields: ['items[1].after[0].queue', 'items[1].after[1].item_id', 'items[1].after[2].item_id'],
+  },
+  {
+    what: 'an item after the same one twice',
+    ask: submitItem({
+      after: [
+        { queue: 'q', itemId: 'i' },
+        { queue: 'r', itemId: 'i' },
+        { queue: 'q', itemId: 'i' },
+      ],
+    }),
+    fields: ['items[1].after[2]'],
+  },
+  {
+    what: 'an unknown after_unknown',
+    ask: submitItem({ afterUnknown: 99 as AfterUnknown }),
+    fields: ['items[1].after_unknown'],
+  },
+  { what: 'an unknown durability', ask: submit({ durability: 99 as Durability }), fields: ['durability'] },
 
   { what: 'Acquire without queues', ask: acquire({ queues: [] }), fields: ['queues'] },
   {

@@ -212,7 +212,10 @@ describe('the end', () => {
 
   it('a drain that takes too long says how many turns live and how many items are lost', async () => {
     const { clock, coordinator } = setUp();
-    coordinator.submit({ queue: QUEUE, items: [newItem(), newItem({ key: 'b' })], waitForRoom: 0 }, new Call());
+    coordinator.submit(
+      { queue: QUEUE, items: [newItem(), newItem({ key: 'b' })], waitForRoom: 0, durability: undefined },
+      new Call(),
+    );
     coordinator.acquire(acquireRequest(), new Call());
     const drained = coordinator.drain(1_000);
     assert.equal(coordinator.drain(5), drained, 'a second call changes nothing');

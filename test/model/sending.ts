@@ -121,7 +121,7 @@ function sender(one: Side, command: CallCommand): Made['send'] | undefined {
     case 'submit': {
       const { queue, waitForRoom } = command;
       const items = command.items.map(itemOf);
-      return (calls, call) => void call.waits(calls.submit({ queue, items, waitForRoom }, call));
+      return (calls, call) => void call.waits(calls.submit({ queue, items, waitForRoom, durability: undefined }, call));
     }
     case 'acquire':
       return (calls, call) => void call.waits(calls.acquire(acquireOf(command), call));

@@ -174,7 +174,7 @@ export class EnQueuer extends Client {
 export class Producer extends Client {
   protected begin(): void {
     const items = Array.from({ length: this.around.chance.int(1, 4) }, () => this.item());
-    const request = { queue: this.queue, items, waitForRoom: this.around.chance.of(0, 1_000) };
+    const request = { queue: this.queue, items, waitForRoom: this.around.chance.of(0, 1_000), durability: undefined };
     const ids = items.map(({ itemId }) => itemId).join();
     const next = () => this.goOn();
     this.persist(`submit ${ids}`, 3_000, (reply) => this.calls.submit(request, reply), next, next);

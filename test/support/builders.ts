@@ -67,6 +67,8 @@ export function newItem(change: Partial<NewItem> = {}): NewItem {
     itemId: undefined,
     idempotencyKey: undefined,
     delay: 0,
+    after: undefined,
+    afterUnknown: 'refuse',
     ...change,
   };
 }

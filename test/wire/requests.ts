@@ -12,8 +12,8 @@ import type {
   SubmitRequest,
 } from '../../src/coordinator.js';
 import { toOptionalDuration } from '../../src/grpc/convert-time.js';
-import { NACK_KINDS } from '../../src/grpc/convert-words.js';
-import type * as wire from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS } from '../../src/grpc/convert-words.js';
+import * as wire from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 
 const NOTHING = new Uint8Array(0);
 const LARGEST = 2n ** 64n - 1n;
@@ -36,8 +36,13 @@ export function deQueueMessage({ queue, key, holder, abandoned, result }: DeQueu
   return { queue, key, holder: held, abandoned, result: result ?? NOTHING };
 }
 
-export function submitMessage({ queue, items, waitForRoom }: SubmitRequest): wire.SubmitRequest {
-  return { queue, items: items.map(itemMessage), waitForRoom: toOptionalDuration(waitForRoom) };
+export function submitMessage({ queue, items, waitForRoom, durability }: SubmitRequest): wire.SubmitRequest {
+  return {
+    queue,
+    items: items.map(itemMessage),
+    waitForRoom: toOptionalDuration(waitForRoom),
+    durability: durability === undefined ? wire.Durability.DURABILITY_UNSPECIFIED : DURABILITIES[durability],
+  };
 }
 
 export function acquireMessage(request: AcquireRequest): wire.AcquireRequest {
@@ -94,5 +99,7 @@ function itemMessage(item: NewItem): wire.NewItem {
     itemId: item.itemId ?? '',
     idempotencyKey: item.idempotencyKey ?? '',
     delay: toOptionalDuration(item.delay),
+    after: [...(item.after ?? [])],
+    afterUnknown: AFTER_UNKNOWN[item.afterUnknown],
   };
 }

@@ -1,8 +1,8 @@
 /** The words of administration as types: what people ask of a sidecar and get to see. */
-import type { DeliveredItem } from './words.js';
+import type { DeliveredItem, ItemRef } from './words.js';
 
 export type LaneState = 'INIT' | 'PROCESS' | 'BLOCK' | 'READY' | 'DELAY' | 'PARK';
-export type DeathCause = 'max_attempts' | 'refused';
+export type DeathCause = 'max_attempts' | 'refused' | 'dependency';
 export type EventKind = 'arrival' | 'turn' | 'settlement' | 'expiry' | 'eviction' | 'dead_letter';
 
 export interface RatePolicy {
@@ -52,6 +52,11 @@ export interface PolicyInfo {
   readonly maxWaiting: number;
   readonly maxDeadLetters: number;
   readonly maxRemembered: number;
+  readonly durable: boolean;
+  readonly durability: string;
+  readonly flushInterval: number | undefined;
+  readonly flushCount: number;
+  readonly onDependencyDead: string;
 }
 
 export interface ListKeysCall {
@@ -94,6 +99,8 @@ export interface LineEntryView {
   readonly since: number;
   readonly attempts: number;
   readonly lastError: string | undefined;
+  /** What must be done before an item and is not yet: the first 10, and how many there are. Unset: nothing. */
+  readonly after: { readonly first: readonly ItemRef[]; readonly count: number } | undefined;
 }
 
 export interface KeyExplanation {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ItemCall } from './words.js';
 
 /**
  * Makes ids that are unique everywhere: 120 random bits that belong to the maker, and a count. A random id for each would
@@ -12,4 +13,10 @@ export function idMaker(origin: string = randomBytes(15).toString('base64url')):
     count += 1;
     return `${origin}.${count.toString(36)}`;
   };
+}
+
+/** The item with this id. Field by field: a spread costs several times as much. */
+export function namedItem(item: ItemCall, itemId: string): ItemCall & { readonly itemId: string } {
+  const { key, payload, headers, idempotencyKey, delay } = item;
+  return { key, payload, headers, itemId, idempotencyKey, delay };
 }

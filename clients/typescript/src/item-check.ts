@@ -2,6 +2,7 @@
  * What can be said of an item before it is sent. The sidecar names each item that it refuses; but what cannot even be
  * written into a message would take the whole batch down, and nobody could say which item it was.
  */
+import { toUSVString } from 'node:util';
 import { type FieldViolation, KeyturnError, NO_DETAILS } from './errors.js';
 import { LARGEST_MESSAGE, sizeOf } from './item-size.js';
 import type { ItemCall } from './words.js';
@@ -25,7 +26,8 @@ export function checkedSize(item: ItemCall, index: number): number {
 }
 
 /** The types say the same; programs in JavaScript have none. */
-function wrongFields({ key, itemId, idempotencyKey, payload, headers, delay }: ItemCall): [string, string][] {
+function wrongFields(item: ItemCall): [string, string][] {
+  const { key, itemId, idempotencyKey, payload, headers, delay, after, afterUnknown } = item;
   const wrong: [string, string][] = [];
   if (!isText(key)) wrong.push(['.key', noText(key)]);
   if (!isText(itemId)) wrong.push(['.item_id', noText(itemId)]);
@@ -35,14 +37,17 @@ function wrongFields({ key, itemId, idempotencyKey, payload, headers, delay }: I
   if (!isHeaders(headers)) wrong.push(['.headers', 'is no Map of texts']);
   if (delay !== undefined && !(Number.isFinite(delay) && delay >= 0))
     wrong.push(['.delay', `${shown(delay)} is no number of ms`]);
+  if (!isRefs(after)) wrong.push(['.after', 'is no list of { queue, itemId }']);
+  if (!AFTER_UNKNOWN.includes(afterUnknown))
+    wrong.push(['.after_unknown', `${shown(afterUnknown)} is not refuse or wait`]);
   return wrong;
 }
 
-/** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
+const AFTER_UNKNOWN: readonly unknown[] = [undefined, 'refuse', 'wait'] satisfies ItemCall['afterUnknown'][];
 
+/** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
 function isText(text: unknown): boolean {
-  return text === undefined || (typeof text === 'string' && !LONE_SURROGATE.test(text));
+  return text === undefined || (typeof text === 'string' && toUSVString(text) === text);
 }
 
 function noText(value: unknown): string {
@@ -57,6 +62,16 @@ function isHeaders(headers: unknown): boolean {
       ([name, value]) => typeof name === 'string' && typeof value === 'string' && isText(name) && isText(value),
     )
   );
+}
+
+function isRefs(refs: unknown): boolean {
+  return refs === undefined || (Array.isArray(refs) && refs.every(isRef));
+}
+
+function isRef(ref: unknown): boolean {
+  if (typeof ref !== 'object' || ref === null) return false;
+  const { queue, itemId }: { queue?: unknown; itemId?: unknown } = ref;
+  return typeof queue === 'string' && typeof itemId === 'string' && isText(queue) && isText(itemId);
 }
 
 function shown(value: unknown): string {

@@ -5,15 +5,16 @@ export const LARGEST_MESSAGE = 3_500_000;
 /** The most items of one Submit. */
 export const MOST_ITEMS = 1_000;
 
-/** Tags, lengths and the delay of an item; tag and lengths of a header. */
+/** Tags, lengths and numbers of an item; tag and lengths of a header, or of another item that it waits for. */
 const ITEM_OVERHEAD = 64;
-const HEADER_OVERHEAD = 16;
+const PAIR_OVERHEAD = 16;
 
 /** Bytes that an item takes in a message, at most. */
 export function sizeOf(item: ItemCall): number {
   let size =
     ITEM_OVERHEAD + (item.payload?.length ?? 0) + utf8(item.key) + utf8(item.itemId) + utf8(item.idempotencyKey);
-  for (const [name, value] of item.headers ?? []) size += HEADER_OVERHEAD + utf8(name) + utf8(value);
+  for (const [name, value] of item.headers ?? []) size += PAIR_OVERHEAD + utf8(name) + utf8(value);
+  for (const ref of item.after ?? []) size += PAIR_OVERHEAD + utf8(ref.queue) + utf8(ref.itemId);
   return size;
 }
 

@@ -2,6 +2,7 @@ import type { Base } from './base.js';
 import { KeyturnError } from './errors.js';
 import type { Failure } from './failure.js';
 import { messageOf } from './failure.js';
+import { namedItem } from './ids.js';
 import { checkedSize } from './item-check.js';
 import { LARGEST_MESSAGE, MOST_ITEMS } from './item-size.js';
 import { numberWithin } from './option-checks.js';
@@ -89,7 +90,7 @@ export async function submitMany(
 
 export function withId(base: Base, item: ItemCall): ItemCall & { readonly itemId: string } {
   // An empty one is none: the sidecar would make one, another for each try.
-  return { ...item, itemId: item.itemId || base.newId() };
+  return namedItem(item, item.itemId || base.newId());
 }
 
 function check({ waitForRoom, timeout }: SubmitOptions): void {

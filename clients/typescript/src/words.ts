@@ -10,6 +10,11 @@ export type Reason = 'waiter_exists' | 'superseded' | 'already_done' | 'too_soon
 export type LossCause = 'lease_expired' | 'evicted' | 'taken_over' | 'settled' | 'unknown';
 export type ItemState = 'waiting' | 'in_flight' | 'done' | 'dead' | 'superseded' | 'discarded' | 'unknown';
 export type NackKind = 'retry' | 'release' | 'dead_letter';
+/**
+ * What has happened when an item of a durable queue is accepted: it is on the disk (`on_flush`), will be within the
+ * queue's `flush_interval` (`interval`) or sooner after its `flush_count` changes (`count`), or stays in memory.
+ */
+export type Durability = 'on_flush' | 'interval' | 'count' | 'memory';
 export type Bytes = Uint8Array;
 
 /** Answers give tokens as numbers; what came from elsewhere may be larger. */
@@ -90,6 +95,12 @@ export interface DeQueueAnswer {
   readonly waiting: number;
 }
 
+/** An item of any queue. */
+export interface ItemRef {
+  readonly queue: string;
+  readonly itemId: string;
+}
+
 /** A message to be kept. */
 export interface ItemCall {
   /** Unset or empty: no order, no exclusion. */
@@ -101,6 +112,10 @@ export interface ItemCall {
   readonly idempotencyKey?: string | undefined;
   /** ms, up to 30 days */
   readonly delay?: number | undefined;
+  /** Items that must be done before this one starts, of any queues, up to 100, each once. Until then it holds its key. */
+  readonly after?: readonly ItemRef[] | undefined;
+  /** Nothing is known of one of these: the item is refused (the default), or waits until such an item is submitted and done. */
+  readonly afterUnknown?: 'refuse' | 'wait' | undefined;
 }
 
 export interface SubmitCall {
@@ -109,6 +124,8 @@ export interface SubmitCall {
   readonly items: readonly ItemCall[];
   /** ms, up to 5 min. Unset: zero. */
   readonly waitForRoom?: number | undefined;
+  /** Unset: the queue's. Of a queue that is not durable only `memory` can be asked for. */
+  readonly durability?: Durability | undefined;
 }
 
 export type SubmitResult =

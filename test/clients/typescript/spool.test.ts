@@ -59,6 +59,8 @@ describe('a spool', () => {
       idempotencyKey: 'i',
       delay: 5,
       headers: new Map([['a', 'b']]),
+      after: [{ queue: 'r', itemId: 'ö' }],
+      afterUnknown: 'wait',
       payload: Buffer.from([0, 255]),
     };
     const bare: NamedItem = { itemId: 'bare' };

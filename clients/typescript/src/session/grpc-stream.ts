@@ -1,13 +1,17 @@
 /** A session's stream on grpc-js. */
-import { type Channel, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { type Channel, Client, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
-import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
+import { CoordinatorServiceService } from '../gen/keyturn/v1/coordinator.js';
+import { decodeSessionResponse } from '../wire/session-decoder.js';
+import { encodeSessionRequest } from '../wire/session-encoder.js';
 import { serviceError } from '../wire/status.js';
 import type { OpenStream, SessionStream, StreamHandlers } from './network.js';
 
 export function grpcStreams(address: string, channel: Channel): OpenStream {
-  const client = new CoordinatorServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
-  return (handlers) => new GrpcStream(client.session(), handlers);
+  const client = new Client(address, credentials.createInsecure(), { channelOverride: channel });
+  const { path } = CoordinatorServiceService.session;
+  return (handlers) =>
+    new GrpcStream(client.makeBidiStreamRequest(path, encodeSessionRequest, decodeSessionResponse), handlers);
 }
 
 class GrpcStream implements SessionStream {

@@ -2,6 +2,7 @@
 import type { CallSettings, HeldTurn, Transport } from '../calls.js';
 import type { Clock } from '../clock.js';
 import { KeyturnError } from '../errors.js';
+import { namedItem } from '../ids.js';
 import { Confirmations, turnsOfDeliveries } from '../turns/confirmations.js';
 import { Renewals } from '../turns/renewals.js';
 import type * as words from '../words.js';
@@ -79,8 +80,8 @@ export class SessionTransport implements Transport {
   /** Items without an id get one: sent again after a lost answer, they would be others. */
   #named(call: words.SubmitCall): words.SubmitCall {
     if (call.items.every(({ itemId }) => itemId)) return call;
-    const items = call.items.map((item) => (item.itemId ? item : { ...item, itemId: this.#nextItemId() }));
-    return { ...call, items };
+    const items = call.items.map((item) => (item.itemId ? item : namedItem(item, this.#nextItemId())));
+    return { queue: call.queue, items, waitForRoom: call.waitForRoom };
   }
 
   #nextItemId(): string {

@@ -34,6 +34,8 @@ export class TurnKeeping implements Books {
   #unclaimed: Unclaimed[] = [];
   /** Tied turns that a new stream did not tell of, until a Renew does. */
   readonly #uncertain = new Set<GivenTurn>();
+  /** One for all turns. */
+  readonly #released = (held: Held): void => this.renewals.drop(held);
 
   constructor(
     private readonly clock: Clock,
@@ -50,7 +52,7 @@ export class TurnKeeping implements Books {
     this.#orphans?.claimed(turn);
     const known = this.#turns.find(turn.queue, turn.token);
     if (known !== undefined) this.#certain(known);
-    else this.#turns.add(new GivenTurn(turn, tied, ticket, (held) => this.renewals.drop(held)));
+    else this.#turns.add(new GivenTurn(turn, tied, ticket, this.#released));
   }
 
   undelivered(turn: Turn, ticket: string | undefined): void {
@@ -85,7 +87,7 @@ export class TurnKeeping implements Books {
   }
 
   hold(turn: Turn, askedAt: number): HeldTurn {
-    const given = this.#turns.find(turn.queue, turn.token) ?? new Held(turn, (held) => this.renewals.drop(held));
+    const given = this.#turns.find(turn.queue, turn.token) ?? new Held(turn, this.#released);
     const loss = this.#turns.lossOf(turn);
     if (loss !== undefined) given.lose(loss);
     // Not tied, or it has an end that may be that of a lease: then it is renewed as well, which harms no turn.

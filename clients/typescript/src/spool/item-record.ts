@@ -1,6 +1,6 @@
 /** Items as bodies of records: the length of a description in JSON, the description, the payload. */
 import { Buffer } from 'node:buffer';
-import type { ItemCall } from '../words.js';
+import type { ItemCall, ItemRef } from '../words.js';
 
 export type NamedItem = ItemCall & { readonly itemId: string };
 
@@ -10,13 +10,16 @@ interface Description {
   readonly idempotencyKey?: string | undefined;
   readonly delay?: number | undefined;
   readonly headers?: readonly (readonly [string, string])[] | undefined;
+  readonly after?: readonly ItemRef[] | undefined;
+  readonly afterUnknown?: ItemCall['afterUnknown'];
 }
 
 const DESCRIPTION_AT = 4;
 
-export function encodeItem({ key, itemId, idempotencyKey, delay, headers, payload }: NamedItem): Buffer {
+export function encodeItem({ headers, payload, ...rest }: NamedItem): Buffer {
+  const { key, itemId, idempotencyKey, delay, after, afterUnknown } = rest;
   const pairs = headers === undefined ? undefined : [...headers];
-  const description: Description = { key, itemId, idempotencyKey, delay, headers: pairs };
+  const description: Description = { key, itemId, idempotencyKey, delay, headers: pairs, after, afterUnknown };
   const text = Buffer.from(JSON.stringify(description));
   const length = Buffer.allocUnsafe(DESCRIPTION_AT);
   length.writeUInt32LE(text.length);
@@ -28,22 +31,26 @@ export function decodeItem(body: Buffer): NamedItem {
   const end = DESCRIPTION_AT + body.readUInt32LE();
   const description: unknown = JSON.parse(body.toString('utf8', DESCRIPTION_AT, end));
   if (!isDescription(description)) throw new Error('a record has no description of an item');
-  const { key, itemId, idempotencyKey, delay, headers } = description;
-  return { key, itemId, idempotencyKey, delay, headers: headers && new Map(headers), payload: body.subarray(end) };
+  const { key, itemId, idempotencyKey, delay, headers, after, afterUnknown } = description;
+  const item: NamedItem = { key, itemId, idempotencyKey, delay, headers: headers && new Map(headers) };
+  return { ...item, after, afterUnknown, payload: body.subarray(end) };
 }
 
 /** The CRC says that it is what was written; this, that it was written by a version that we can read. */
 function isDescription(value: unknown): value is Description {
   if (typeof value !== 'object' || value === null) return false;
-  const { key, itemId, idempotencyKey, delay, headers }: Record<keyof Description, unknown> = {
+  const { key, itemId, idempotencyKey, delay, headers, after }: Record<keyof Description, unknown> = {
     key: undefined,
     itemId: undefined,
     idempotencyKey: undefined,
     delay: undefined,
     headers: undefined,
+    after: undefined,
+    afterUnknown: undefined,
     ...value,
   };
   const texts = [key, idempotencyKey].every((text) => text === undefined || typeof text === 'string');
   const isDelay = delay === undefined || typeof delay === 'number';
-  return typeof itemId === 'string' && texts && isDelay && (headers === undefined || Array.isArray(headers));
+  const lists = [headers, after].every((list) => list === undefined || Array.isArray(list));
+  return typeof itemId === 'string' && texts && isDelay && lists;
 }

@@ -1,6 +1,7 @@
 /** Calls and answers of AdminService in plain words. */
 import type {
   DeadLetterPage,
+  DeathCause,
   EventBatch,
   EvictionView,
   HolderView,
@@ -75,6 +76,7 @@ function policyInfo(message: wire.Policy): PolicyInfo {
     retry: retry && { ...retry, initial: optionalMs(retry.initial), max: optionalMs(retry.max) },
     idempotencyTtl: optionalMs(message.idempotencyTtl),
     resultTtl: optionalMs(message.resultTtl),
+    flushInterval: optionalMs(message.flushInterval),
   };
 }
 
@@ -130,6 +132,7 @@ function lineEntry(message: wire.LineEntry): LineEntryView {
     since: instantOf(message.since),
     attempts: message.attempts,
     lastError: unlessEmpty(message.lastError),
+    after: message.afterCount === 0 ? undefined : { first: message.after, count: message.afterCount },
   };
 }
 
@@ -147,6 +150,8 @@ export function limitsView(message: wire.SetLimitsResponse): LimitsView {
   return { rate: message.rate, maxInFlight: unlessZero(message.maxInFlight) };
 }
 
+const DEATH_CAUSES: readonly DeathCause[] = ['max_attempts', 'refused', 'dependency'];
+
 export function deadLetterPage(message: wire.ListDeadLettersResponse): DeadLetterPage {
   const deadLetters = message.deadLetters.map((letter) => ({
     item: deliveredItem(known('item', letter.item)),
@@ -154,7 +159,7 @@ export function deadLetterPage(message: wire.ListDeadLettersResponse): DeadLette
     attempts: letter.attempts,
     lastError: unlessEmpty(letter.lastError),
     diedAt: instantOf(letter.diedAt),
-    cause: letter.cause === 'refused' ? ('refused' as const) : ('max_attempts' as const),
+    cause: DEATH_CAUSES.find((cause) => cause === letter.cause) ?? 'max_attempts',
   }));
   return { deadLetters, nextPageToken: message.nextPageToken };
 }

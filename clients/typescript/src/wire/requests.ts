@@ -1,5 +1,5 @@
 /** Calls as the wire has them. What is left out is unset there. */
-import type * as wire from '../gen/keyturn/v1/coordinator.js';
+import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type {
   AckCall,
   AcquireCall,
@@ -12,9 +12,10 @@ import type {
   SubmitCall,
 } from '../words.js';
 import { toOptionalDuration } from './time.js';
-import { NACK_KINDS } from './word-tables.js';
+import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS } from './word-tables.js';
 
 const NOTHING = new Uint8Array(0);
+const NO_HEADERS: Map<string, string> = new Map();
 
 /** @param consumerId who asks, when the call does not say */
 export function wireEnQueue(call: EnQueueCall, consumerId = ''): wire.EnQueueRequest {
@@ -46,7 +47,13 @@ function wireHolder(call: DeQueueCall): wire.DeQueueRequest['holder'] {
 }
 
 export function wireSubmit(call: SubmitCall): wire.SubmitRequest {
-  return { queue: call.queue, items: call.items.map(wireItem), waitForRoom: toOptionalDuration(call.waitForRoom) };
+  const { queue, items, waitForRoom, durability } = call;
+  return {
+    queue,
+    items: items.map(wireItem),
+    waitForRoom: toOptionalDuration(waitForRoom),
+    durability: durability === undefined ? wire.Durability.DURABILITY_UNSPECIFIED : DURABILITIES[durability],
+  };
 }
 
 export function wireAcquire(call: AcquireCall, consumerId = ''): wire.AcquireRequest {
@@ -96,13 +103,20 @@ export function wireAwait(call: AwaitCall): wire.AwaitRequest {
   return { queue: call.queue, itemId: call.itemId, wait: toOptionalDuration(call.wait) };
 }
 
+/** Copied: what is sent again must be what was sent. */
+function headersOf({ headers }: ItemCall): Map<string, string> {
+  return headers === undefined ? NO_HEADERS : new Map(headers);
+}
+
 function wireItem(item: ItemCall): wire.NewItem {
   return {
     key: item.key ?? '',
     payload: item.payload ?? NOTHING,
-    headers: new Map(item.headers),
+    headers: headersOf(item),
     itemId: item.itemId ?? '',
     idempotencyKey: item.idempotencyKey ?? '',
     delay: toOptionalDuration(item.delay),
+    after: [...(item.after ?? [])],
+    afterUnknown: AFTER_UNKNOWN[item.afterUnknown ?? 'refuse'],
   };
 }

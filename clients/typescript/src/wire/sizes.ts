@@ -57,9 +57,10 @@ export function awaitBytes({ queue, itemId }: AwaitCall): number {
   return REST + textBytes(queue.length + itemId.length);
 }
 
-function itemBytes({ key, payload, headers, itemId, idempotencyKey }: ItemCall): number {
+function itemBytes({ key, payload, headers, itemId, idempotencyKey, after }: ItemCall): number {
   let bytes = REST + optional(key) + (payload?.length ?? 0) + optional(itemId) + optional(idempotencyKey);
   if (headers !== undefined) for (const [name, value] of headers) bytes += 12 + textBytes(name.length + value.length);
+  if (after !== undefined) for (const ref of after) bytes += 12 + textBytes(ref.queue.length + ref.itemId.length);
   return bytes;
 }
 

@@ -2,13 +2,15 @@
 import type { EventKind, LaneState } from '../admin-words.js';
 import { EventKind as WireEventKind, LaneState as WireLaneState } from '../gen/keyturn/v1/admin.js';
 import {
+  AfterUnknown as WireAfterUnknown,
   Decision as WireDecision,
+  Durability as WireDurability,
   ItemState as WireItemState,
   LossCause as WireLossCause,
   NackKind as WireNackKind,
   Reason as WireReason,
 } from '../gen/keyturn/v1/coordinator.js';
-import type { Decision, ItemState, LossCause, NackKind, Reason } from '../words.js';
+import type { Decision, Durability, ItemCall, ItemState, LossCause, NackKind, Reason } from '../words.js';
 
 export const DECISIONS: Readonly<Record<Decision, WireDecision>> = {
   accept: WireDecision.DECISION_ACCEPT,
@@ -27,6 +29,18 @@ export const NACK_KINDS: Readonly<Record<NackKind, WireNackKind>> = {
   retry: WireNackKind.NACK_KIND_RETRY,
   release: WireNackKind.NACK_KIND_RELEASE,
   dead_letter: WireNackKind.NACK_KIND_DEAD_LETTER,
+};
+
+export const DURABILITIES: Readonly<Record<Durability, WireDurability>> = {
+  on_flush: WireDurability.DURABILITY_ON_FLUSH,
+  interval: WireDurability.DURABILITY_INTERVAL,
+  count: WireDurability.DURABILITY_COUNT,
+  memory: WireDurability.DURABILITY_MEMORY,
+};
+
+export const AFTER_UNKNOWN: Readonly<Record<NonNullable<ItemCall['afterUnknown']>, WireAfterUnknown>> = {
+  refuse: WireAfterUnknown.AFTER_UNKNOWN_REFUSE,
+  wait: WireAfterUnknown.AFTER_UNKNOWN_WAIT,
 };
 
 export const ITEM_STATES: Readonly<Record<ItemState, WireItemState>> = {
