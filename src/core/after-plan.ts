@@ -41,6 +41,7 @@ export class AfterPlan {
       after: place === 'none' ? [] : after,
       waitsForUnknown: item.afterUnknown === 'wait',
       before: place === 'taken' && key !== '' ? this.#last.get(lane) : undefined,
+      behindAll: place === 'taken' && key !== '',
     };
     this.#items.push(planned);
     if (itemId !== '') this.#byName.set(nameOf(planned.ref), planned);
@@ -91,10 +92,10 @@ export class AfterPlan {
   }
 
   /** One that waits for it stands before it in the same line: neither could ever start. */
-  #behindDependant({ ref, key, field }: Planned): Refusal | undefined {
+  #behindDependant({ ref, key, field, behindAll }: Planned): Refusal | undefined {
     let left = MOST_SEARCHED;
     let next = this.state.dependencies.find(ref)?.dependencies.next;
-    for (; key !== '' && next instanceof Dependency && left > 0; next = next.next) {
+    for (; behindAll && next instanceof Dependency && left > 0; next = next.next) {
       const { lane, id } = next.item;
       if (lane.key === key && lane.queue.name === ref.queue) {
         const before = told({ queue: ref.queue, itemId: id });

@@ -21,6 +21,8 @@ export interface Planned {
   readonly waitsForUnknown: boolean;
   /** The item of the batch that comes before it in the line of its key. */
   readonly before: Planned | undefined;
+  /** It stands behind all that wait in the line of its key, and takes the place of none. */
+  readonly behindAll: boolean;
 }
 
 type Node = Planned | Item;

@@ -16,7 +16,7 @@ import type { CoreState } from './state.js';
 export class BatchWaits {
   readonly #waiting: { readonly item: Item; readonly afterUnknown: NewItem['afterUnknown'] }[] = [];
   /** What was not kept of the batch: the rest may have been meant to wait for it. */
-  readonly #declined = new Map<string, End>();
+  readonly #declined = new Map<string, 'done' | 'declined'>();
 
   /** Unset: nothing of the batch waits for anything. */
   static of(items: readonly NewItem[]): BatchWaits | undefined {
@@ -41,14 +41,19 @@ export class BatchWaits {
     }
   }
 
+  /** S64. Where what is unknown would have been refused, it was an item of this very batch. */
+  #endOf(ref: ItemRef, afterUnknown: NewItem['afterUnknown']): End | 'unknown' {
+    if (this.#declined.get(nameOf(ref)) === 'done') return 'done';
+    return afterUnknown === 'wait' ? 'unknown' : 'declined';
+  }
+
   #begin(state: CoreState, item: Item, afterUnknown: NewItem['afterUnknown'], now: number): void {
     const { waits } = item;
     if (waits === undefined) return;
     const open: ItemRef[] = [];
     for (const ref of waits.after) {
       let standing = standingOf(state, ref, now);
-      // It would have been refused: so it was an item of this very batch.
-      if (standing === 'unknown' && afterUnknown === 'refuse') standing = this.#declined.get(nameOf(ref)) ?? 'declined';
+      if (standing === 'unknown') standing = this.#endOf(ref, afterUnknown);
       if (standing === 'open' || standing === 'unknown') open.push(ref);
       else if (isFatal(item, standing)) return doom(state, item, ref, standing, now);
     }
