@@ -103,14 +103,14 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   let bytes = -freedBy(turn);
   for (const [queue, { need }] of plans) {
     bytes += need.bytes;
-    const refusal = lacks(state, queue, { entries: need.entries, bytes, dependencies });
+    const refusal = lacks(state, queue, { ...need, bytes, dependencies });
     if (refusal !== undefined) return refusal;
   }
   return undefined;
 }
 
 function planFor(queue: Queue, after: AfterPlan | undefined, now: number): QueuePlan {
-  return { plan: new RoomPlan(queue, now, after), need: { entries: 0, bytes: 0, dependencies: 0 } };
+  return { plan: new RoomPlan(queue, now, after), need: { entries: 0, bytes: 0, known: 0, dependencies: 0 } };
 }
 
 function itemsOf({ followUps }: AckRequest): NewItem[] {

@@ -3,6 +3,7 @@ import { answerAwaits } from './await.js';
 import { backOff } from './back-off.js';
 import type { DeadLetter } from './dead-letters.js';
 import type { End } from './dependencies.js';
+import { fingerprint } from './fingerprint.js';
 import { markRoom } from './gates.js';
 import { isKeyDone, markKeyDone } from './idempotency.js';
 import type { Lane, Park } from './lane.js';
@@ -10,7 +11,7 @@ import { Item, type Line } from './line.js';
 import type { Bytes, DeathCause, ItemRef } from './model.js';
 import { NO_NUMBER, OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
-import { type FinishedItem, fingerprint } from './remembered.js';
+import type { FinishedItem } from './remembered.js';
 import { countIn, lineOf, tell } from './show.js';
 import { after, type CoreState } from './state.js';
 import type { Stored } from './stored.js';
@@ -64,9 +65,13 @@ export function contentOf(item: Item): Content {
 }
 
 export function fingerprintOf(content: Content): number {
-  const headers = [...(content.headers ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).flat();
-  const after = content.after === undefined ? [] : afterTexts(content.after);
-  return fingerprint([content.key, content.idempotencyKey ?? '', ...headers, ...after], content.payload);
+  const { key, idempotencyKey, headers, payload, after } = content;
+  const texts = [key, idempotencyKey ?? ''];
+  if (headers !== undefined && headers.size > 0) {
+    for (const [name, value] of [...headers].sort(([a], [b]) => (a < b ? -1 : 1))) texts.push(name, value);
+  }
+  if (after !== undefined) texts.push(...afterTexts(after));
+  return fingerprint(texts, payload);
 }
 
 /** In whatever order they were named. They begin with what is the name of no header, so they are not taken for one. */
@@ -87,17 +92,8 @@ export function finish(
   const queue = item.lane.queue;
   free(state, queue, item);
   leaveDependencies(state, queue, item, as);
-  let finished: FinishedItem = {
-    state: as,
-    result,
-    error: item.lastError,
-    attempt: item.attempts + (byTurn ? 1 : 0),
-    fingerprint: isOwnId(item) ? undefined : fingerprintOfItem(item),
-  };
-  if (item.stored !== undefined) {
-    finished = { ...finished, seq: item.seq };
-    queue.changes?.item(item);
-  }
+  const finished = finishedAs(item, as, result, item.attempts + (byTurn ? 1 : 0));
+  if (item.stored !== undefined) queue.changes?.item(item);
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
@@ -107,6 +103,30 @@ export function finish(
 /** Nobody can send it again. It has no number if it was made by an earlier run. */
 export function isOwnId({ number, stored, id }: Item): boolean {
   return number !== NO_NUMBER || (stored !== undefined && id.startsWith(OWN_ID));
+}
+
+/** The usual end of an item whose id was made here: done at the first attempt, without a result. */
+const DONE_AT_ONCE: FinishedItem = Object.freeze({
+  state: 'done',
+  result: undefined,
+  error: undefined,
+  attempt: 1,
+  fingerprint: undefined,
+});
+
+function finishedAs(
+  item: Item,
+  state: FinishedItem['state'],
+  result: Bytes | undefined,
+  attempt: number,
+): FinishedItem {
+  const { lastError: error, stored, seq } = item;
+  const print = isOwnId(item) ? undefined : fingerprintOfItem(item);
+  if (stored !== undefined) return { state, result, error, attempt, fingerprint: print, seq };
+  const usual = state === 'done' && attempt === 1 && print === undefined;
+  return usual && result === undefined && error === undefined
+    ? DONE_AT_ONCE
+    : { state, result, error, attempt, fingerprint: print };
 }
 
 /** Items done in a turn. */

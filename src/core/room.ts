@@ -28,6 +28,8 @@ export class RoomWaiter extends Timer {
 export interface Need {
   entries: number;
   bytes: number;
+  /** Items whose ids are known already, or stand in the batch before. */
+  known: number;
   /** What its items wait for, at most. */
   dependencies: number;
   /** Set: whatever room there is, nothing may be accepted for what its items want to wait for. */
@@ -52,7 +54,10 @@ export class RoomPlan {
     if (itemId !== undefined) {
       const known = this.#known(itemId, item);
       if (known === 'other') return badRequest(`${field}.item_id`, otherContent(itemId));
-      if (known === 'same') return undefined;
+      if (known === 'same') {
+        need.known += 1;
+        return undefined;
+      }
       this.#ids ??= new Map();
       this.#ids.set(itemId, item);
     }
@@ -67,7 +72,7 @@ export class RoomPlan {
     const inBatch = this.#ids?.get(id);
     if (inBatch !== undefined) return fingerprintOf(inBatch) === fingerprintOf(item) ? 'same' : 'other';
     const queue = this.queue;
-    const kept = queue.items.get(id) ?? queue.deadLetters.get(id)?.item;
+    const kept = queue.items.get(id) ?? (queue.deadLetters.size > 0 ? queue.deadLetters.get(id)?.item : undefined);
     if (kept !== undefined) return fingerprintOfItem(kept) === fingerprintOf(item) ? 'same' : 'other';
     const finished = queue.finished.get(id, this.now);
     if (finished === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
@@ -165,7 +170,7 @@ export function serveRoom(state: CoreState, queue: Queue, now: number): void {
     if (!('entries' in need)) refuseWaiter(state, waiter, need);
     else if (lacks(state, queue, need) !== undefined) return;
     else if (need.wrong !== undefined) refuseWaiter(state, waiter, need.wrong);
-    else if (dropRoomWaiter(state, waiter)) applySubmit(state, queue, request, reply, now);
+    else if (dropRoomWaiter(state, waiter)) applySubmit(state, queue, request, reply, need, now);
   }
 }
 
@@ -209,7 +214,7 @@ export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, n
   const concerned = request.items.some((item) => isConcerned(state, queue.name, item));
   const after = concerned ? new AfterPlan(state, now) : undefined;
   const plan = new RoomPlan(queue, now, after);
-  const need: Need = { entries: 0, bytes: 0, dependencies: 0 };
+  const need: Need = { entries: 0, bytes: 0, known: 0, dependencies: 0 };
   let index = 0;
   for (const item of request.items) {
     const refusal = plan.add(item, `items[${index}]`, need);

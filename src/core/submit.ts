@@ -13,7 +13,7 @@ import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { resolve } from './resolve.js';
-import { countRejected, lacks, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
+import { countRejected, lacks, type Need, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
 import { countIn, lineOf, restIfNew, tell } from './show.js';
 import { after, type CoreState } from './state.js';
 import { Stored } from './stored.js';
@@ -38,7 +38,7 @@ export function submit(
   const inOrder = queue.roomWaiters.size === 0 || need.entries === 0;
   const lack = lacks(state, queue, need);
   if (lack === undefined && inOrder) {
-    applySubmit(state, queue, request, reply, now);
+    applySubmit(state, queue, request, reply, need, now);
     return undefined;
   }
   if (request.waitForRoom > 0) return waitForRoom(state, queue, request, reply, now);
@@ -71,17 +71,18 @@ function refuse(state: CoreState, queue: Queue | undefined, refusal: Refusal, re
   return undefined;
 }
 
-/** Precondition: there is room. */
+/** Precondition: there is room for this need, which was worked out in this very step. */
 export function applySubmit(
   state: CoreState,
   queue: Queue,
   request: SubmitRequest,
   reply: Reply<SubmitAnswer>,
+  need: Need,
   now: number,
 ): void {
   const { changes } = queue;
-  if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, now);
-  const results = submitAll(state, queue, request, undefined, now);
+  if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, need, now);
+  const results = submitAll(state, queue, request, need, undefined, now);
   state.effects.push({ kind: 'submit', to: reply, answer: { results } });
 }
 
@@ -92,11 +93,12 @@ function applyDurably(
   changes: Changes,
   request: SubmitRequest,
   reply: Reply<SubmitAnswer>,
+  need: Need,
   now: number,
 ): void {
   const asked = request.durability ?? queue.policy.durability;
   changes.asked = asked === 'memory' ? undefined : asked;
-  const results = submitAll(state, queue, request, asked, now);
+  const results = submitAll(state, queue, request, need, asked, now);
   changes.asked = undefined;
   const effect = { kind: 'submit', to: reply, answer: { results } } as const;
   if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
@@ -107,11 +109,14 @@ function submitAll(
   state: CoreState,
   queue: Queue,
   { items }: SubmitRequest,
+  need: Need,
   durability: Durability | undefined,
   now: number,
 ): SubmitResult[] {
   const batch = BatchWaits.of(items);
-  const results = items.map((item) => submitItem(state, queue, item, now, batch, durability));
+  // Nothing that the batch does makes an id known but that of an item of it: they need not be looked up once more.
+  const submitOne = need.known === 0 ? submitNew : submitItem;
+  const results = items.map((item) => submitOne(state, queue, item, now, batch, durability));
   batch?.complete(state, now);
   return results;
 }
@@ -132,6 +137,19 @@ export function submitItem(
 ): SubmitResult {
   const { itemId } = item;
   if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
+  return submitNew(state, queue, item, now, batch, durability);
+}
+
+/** As {@link submitItem}, of an item whose id is not known. */
+function submitNew(
+  state: CoreState,
+  queue: Queue,
+  item: NewItem,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability: Durability | undefined,
+): SubmitResult {
+  const { itemId } = item;
   const lane = openLane(state, queue, item.key, now);
   countArrival(lane, now);
   const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
@@ -204,10 +222,7 @@ function keep(
 /** It is kept on disk, unless whoever submits it does not want that; in a lane that is known there by it all the same. */
 function store(changes: Changes, item: Item, durability: Durability | undefined): void {
   nameKeyless(item.lane, item);
-  if (durability === 'memory') {
-    item.lane.queue.isMixed = true;
-    return;
-  }
+  if (durability === 'memory') return;
   const content = contentOf(item);
   item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
   changes.item(item);
