@@ -46,6 +46,8 @@ export function awaitItem(
 
 /** The item's end is told to all who wait for it. */
 export function answerAwaits(state: CoreState, queue: Queue, itemId: string, now: number): void {
+  // Looking up an id means hashing it, and hardly anybody waits.
+  if (queue.awaits.size === 0) return;
   const waiters = queue.awaits.get(itemId);
   if (waiters === undefined) return;
   for (const waiter of waiters) endAwait(state, waiter, now);

@@ -1,6 +1,7 @@
 /** Marks become rows: what changed is written down as it is now. */
 import type { Changes, ItemMark, Marks } from './changes.js';
 import type { DeadLetter } from './dead-letters.js';
+import { waitsFor } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { partsOf } from './idempotency.js';
 import { type Cargo, type Ending, keylessName, type Lane, settlementOf, type Turn, turnOf } from './lane.js';
@@ -211,16 +212,18 @@ class Writer {
       submittedAt: this.#instant(submittedAt),
       notBefore: this.#notBefore(item),
       takesRoom,
-      after: [],
+      after: waitsFor(item),
       contentBytes: bytes,
       content: { payload, headers },
     };
   }
 
   #progress(item: Item, { rank }: Stored, letter: DeadLetter | undefined): ProgressRow {
-    const { seq, attempts, lastError, takesRoom } = item;
+    const { seq, attempts, lastError, takesRoom, waits } = item;
     const dead = letter && { cause: letter.cause, at: this.#instant(letter.diedAt) };
-    return { table: 'progress', seq, attempts, lastError, notBefore: this.#notBefore(item), takesRoom, rank, dead };
+    const after = waits?.changed === true ? waitsFor(item) : undefined;
+    const common = { table: 'progress', seq, attempts, lastError, takesRoom, rank } as const;
+    return { ...common, notBefore: this.#notBefore(item), after, dead };
   }
 
   #finished(seq: number, queue: Queue, id: string, finished: FinishedItem, until: number): FinishedRow {
@@ -243,8 +246,8 @@ class Writer {
 }
 
 /** Whether anything is not as it was submitted. Its `notBefore` becomes another only with an attempt or a redrive. */
-function hasProgress({ attempts, lastError, takesRoom, seq }: Item, { rank }: Stored): boolean {
-  return attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq;
+function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank }: Stored): boolean {
+  return attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
 }
 
 function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 'state' | 'ticket' | 'ending'> {

@@ -1,6 +1,7 @@
 /** Dispatch: who asks for the next turns of any keys gets them, first ready first served. */
 import { AcquireWaiter } from './acquire-waiter.js';
 import { answerDeliveries, deliveryView, refuse } from './answers.js';
+import { isHeldBack } from './dependencies.js';
 import type { DispatchTicket } from './dispatch-tickets.js';
 import type { DeliveryAsker } from './effects.js';
 import { closedGate, markDirty } from './gates.js';
@@ -177,6 +178,7 @@ function takeItems(state: CoreState, lane: Lane, most: number, bytes: number, no
   for (;;) {
     const head = lane.line?.head;
     if (head === undefined || head instanceof Caller || head.notBefore > now || items.length >= most) return items;
+    if (isHeldBack(head)) return items;
     const { idempotencyKey } = head;
     if (idempotencyKey !== undefined && keys?.has(idempotencyKey)) return items;
     const weight = sizeOfItem(head);

@@ -1,3 +1,4 @@
+import type { Waits } from './dependencies.js';
 import type { Asker } from './effects.js';
 import type { Lane } from './lane.js';
 import type { Bytes } from './model.js';
@@ -42,6 +43,8 @@ export class Item {
   inFlight = false;
   /** Set: it is kept on disk. */
   stored: Stored | undefined = undefined;
+  /** Unset: it was submitted to wait for nothing. */
+  waits: Waits | undefined = undefined;
   constructor(
     /** Changes only when a dead letter goes back: its old lane may be forgotten. */
     public lane: Lane,

@@ -1,6 +1,7 @@
 import type { Bytes, ItemState } from './model.js';
 import { Numbered } from './numbered.js';
 import { NO_NUMBER, OWN_ID, OwnIds } from './own-id.js';
+import { Sieve, sieveHash } from './sieve.js';
 
 /** What is left of an item that finished. */
 export interface FinishedItem {
@@ -82,6 +83,9 @@ export class Memory<T> {
   readonly #own = new Numbered<Kept<T>>();
   #young = new Map<string, Kept<T>>();
   #old = new Map<string, Kept<T>>();
+  /** Of the ids in each of the two. */
+  #youngSieve = new Sieve(0);
+  #oldSieve = new Sieve(0);
   /** Of the young ones. Those of the list that are not of it come before all that are. */
   #generation = 0;
   #oldest: Kept<T> | undefined;
@@ -129,7 +133,7 @@ export class Memory<T> {
   add({ id, number }: { readonly id: string; readonly number: number }, value: T, until: number, bytes: number): void {
     const kept = new Kept(id, number, value, until, this.#generation);
     this.#append(kept);
-    if (number === NO_NUMBER) this.#young.set(id, kept);
+    if (number === NO_NUMBER) this.#putYoung(kept);
     else this.#own.set(number, kept);
     this.#size += 1;
     if (this.#size > this.#max && this.#oldest !== undefined) this.#forget(this.#oldest);
@@ -155,8 +159,23 @@ export class Memory<T> {
 
   #find(id: string): Kept<T> | undefined {
     const number = this.ownIds.numberOf(id);
-    const kept = number === NO_NUMBER ? (this.#young.get(id) ?? this.#old.get(id)) : this.#own.get(number);
+    const kept = number === NO_NUMBER ? this.#findByText(id) : this.#own.get(number);
     return kept?.value === undefined ? undefined : kept;
+  }
+
+  #findByText(id: string): Kept<T> | undefined {
+    if (this.#young.size + this.#old.size === 0) return undefined;
+    const hash = sieveHash(id);
+    const young = this.#youngSieve.mayHave(hash) ? this.#young.get(id) : undefined;
+    return young ?? (this.#oldSieve.mayHave(hash) ? this.#old.get(id) : undefined);
+  }
+
+  #putYoung(kept: Kept<T>): void {
+    this.#young.set(kept.id, kept);
+    this.#youngSieve.add(sieveHash(kept.id));
+    if (!this.#youngSieve.isFull) return;
+    this.#youngSieve = new Sieve(this.#young.size * 2);
+    for (const id of this.#young.keys()) this.#youngSieve.add(sieveHash(id));
   }
 
   #use(kept: Kept<T>): void {
@@ -169,7 +188,7 @@ export class Memory<T> {
   #rejuvenate(kept: Kept<T>): void {
     if (kept.number !== NO_NUMBER || kept.generation === this.#generation) return;
     kept.generation = this.#generation;
-    this.#young.set(kept.id, kept);
+    this.#putYoung(kept);
   }
 
   /** The old Map goes; those in it that are still remembered are few: as many as of the young ones were forgotten early. */
@@ -177,7 +196,10 @@ export class Memory<T> {
     for (let kept = this.#oldest; kept !== undefined && kept.generation !== this.#generation; kept = kept.newer)
       this.#rejuvenate(kept);
     this.#old = this.#young;
+    this.#oldSieve = this.#youngSieve;
     this.#young = new Map();
+    // As many will come as came before.
+    this.#youngSieve = new Sieve(this.#old.size);
     this.#generation += 1;
   }
 
@@ -197,6 +219,8 @@ export class Memory<T> {
   #clear(): void {
     this.#young = new Map();
     this.#old = new Map();
+    this.#youngSieve = new Sieve(0);
+    this.#oldSieve = new Sieve(0);
   }
 
   #append(kept: Kept<T>): void {
@@ -216,23 +240,4 @@ export class Memory<T> {
     kept.older = undefined;
     kept.newer = undefined;
   }
-}
-
-/** 53 bits of a hash of the parts: two rounds of FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo) with different offsets. */
-export function fingerprint(texts: Iterable<string>, bytes: Bytes): number {
-  let low = 0x811c9dc5;
-  let high = 0x01234567;
-  for (const text of texts) {
-    for (let i = 0; i <= text.length; i++) {
-      const unit = i < text.length ? text.charCodeAt(i) : 0x1_0000;
-      low = Math.imul(low ^ unit, 0x01000193);
-      high = Math.imul(high ^ unit, 0x01000193);
-    }
-  }
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] ?? 0;
-    low = Math.imul(low ^ byte, 0x01000193);
-    high = Math.imul(high ^ byte, 0x01000193);
-  }
-  return (high & 0x1f_ffff) * 4_294_967_296 + (low >>> 0);
 }

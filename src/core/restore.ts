@@ -2,6 +2,7 @@
  * The core begins from rows: what durable queues were when the last batch was written. Rows come in the order of
  * `TABLES`, so that what others refer to is there; lanes come to their states when all are there.
  */
+import { checkAwaited } from './dependants.js';
 import { Lane, type Park } from './lane.js';
 import { isLinked, type Link, unlink } from './link.js';
 import { resolve } from './resolve.js';
@@ -104,6 +105,7 @@ export class Restoring {
   *#finish(): Generator<undefined> {
     this.#memory.finish();
     this.#items.finish();
+    yield* checkAwaited(this.state, () => this.#now);
     yield* this.#turns.finish(() => this.#now);
     yield* this.#bringToState(this.#restored.waiting);
     yield* this.#bringToState(this.#restored.lanes);

@@ -1,4 +1,5 @@
 /** Items from their rows: in line, in flight, dead. */
+import { waitAgain } from './dependants.js';
 import { isOwnId, weightOfItem } from './items.js';
 import { Lane } from './lane.js';
 import { Item, type Line } from './line.js';
@@ -99,6 +100,7 @@ export class RestoredItems {
     item.stored.where = 'away';
     item.stored.progressed = progress !== undefined;
     const { state } = this.restored;
+    waitAgain(state, item, row.after, progress?.after);
     state.frontRank = Math.min(state.frontRank, rank);
     return item;
   }

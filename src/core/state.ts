@@ -1,4 +1,5 @@
 import { Changes } from './changes.js';
+import { Dependencies } from './dependencies.js';
 import { DispatchTickets } from './dispatch-tickets.js';
 import { IdleLanes } from './idle-lanes.js';
 import { type Lane, settledTokens } from './lane.js';
@@ -40,6 +41,9 @@ export class CoreState {
   readonly idle: IdleLanes;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
+  readonly dependencies = new Dependencies();
+  /** Goes on telling items that what they wait for has ended. */
+  readonly newsTimer = new NewsTimer();
   /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
   readonly sessions = new Map<string, Session>();
   /** Streams that are open, hello said or not. */
@@ -60,7 +64,7 @@ export class CoreState {
   readonly dirty: Queue[] = [];
   /** Queues in which there may be room for who waits for it. */
   readonly roomDirty = new Set<Queue>();
-  /** Queues with Submits that wait for payload memory. */
+  /** Queues with Submits that wait for room of all queues together: payload memory, dependencies. */
   readonly memoryWaiters = new Set<Queue>();
   draining = false;
   /** Somebody watches events. */
@@ -102,6 +106,9 @@ export class CoreState {
 
 /** Wakes the core to forget what is over its time. */
 export class Housekeeping extends Timer {}
+
+/** Wakes the pump to tell more items that what they wait for has ended. */
+export class NewsTimer extends Timer {}
 
 function forgetLane(lane: Lane): void {
   lane.queue.counters.idleEvicted += 1;

@@ -1,6 +1,7 @@
 import { nameOf } from './answers.js';
 import { countArrival, isFull, supersede, tooSoon } from './arrivals.js';
 import type { Changes } from './changes.js';
+import { BatchWaits } from './dependants.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { bytesOf, contentOf, fingerprintOf, weightOfItem } from './items.js';
@@ -12,7 +13,7 @@ import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { resolve } from './resolve.js';
-import { countRejected, lacks, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
+import { countRejected, lacks, type Need, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
 import { countIn, lineOf, restIfNew, tell } from './show.js';
 import { after, type CoreState } from './state.js';
 import { Stored } from './stored.js';
@@ -28,15 +29,16 @@ export function submit(
   if (!isQueue(queue)) return refuse(state, state.queues.get(request.queue), queue, reply);
   const tooMuch = asksTooMuch(queue, request.durability);
   if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
-  const need = needOf(queue, request, now);
+  const need = needOf(state, queue, request, now);
   if (!('entries' in need)) return refuse(state, queue, need, reply);
+  if (need.wrong !== undefined) return refuse(state, queue, need.wrong, reply);
   const never = neverFits(state, queue, need);
   if (never !== undefined) return refuse(state, queue, never, reply);
   // Whoever needs no room (all known, all declined) overtakes nobody.
   const inOrder = queue.roomWaiters.size === 0 || need.entries === 0;
   const lack = lacks(state, queue, need);
   if (lack === undefined && inOrder) {
-    applySubmit(state, queue, request, reply, now);
+    applySubmit(state, queue, request, reply, need, now);
     return undefined;
   }
   if (request.waitForRoom > 0) return waitForRoom(state, queue, request, reply, now);
@@ -69,17 +71,18 @@ function refuse(state: CoreState, queue: Queue | undefined, refusal: Refusal, re
   return undefined;
 }
 
-/** Precondition: there is room. */
+/** Precondition: there is room for this need, which was worked out in this very step. */
 export function applySubmit(
   state: CoreState,
   queue: Queue,
   request: SubmitRequest,
   reply: Reply<SubmitAnswer>,
+  need: Need,
   now: number,
 ): void {
   const { changes } = queue;
-  if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, now);
-  const results = request.items.map((item) => submitItem(state, queue, item, now));
+  if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, need, now);
+  const results = submitAll(state, queue, request, need, undefined, now);
   state.effects.push({ kind: 'submit', to: reply, answer: { results } });
 }
 
@@ -90,20 +93,38 @@ function applyDurably(
   changes: Changes,
   request: SubmitRequest,
   reply: Reply<SubmitAnswer>,
+  need: Need,
   now: number,
 ): void {
   const asked = request.durability ?? queue.policy.durability;
   changes.asked = asked === 'memory' ? undefined : asked;
-  const results = request.items.map((item) => submitItem(state, queue, item, now, asked));
+  const results = submitAll(state, queue, request, need, asked, now);
   changes.asked = undefined;
   const effect = { kind: 'submit', to: reply, answer: { results } } as const;
   if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
   else state.effects.pushFree(effect);
 }
 
+function submitAll(
+  state: CoreState,
+  queue: Queue,
+  { items }: SubmitRequest,
+  need: Need,
+  durability: Durability | undefined,
+  now: number,
+): SubmitResult[] {
+  const batch = BatchWaits.of(items);
+  // Nothing that the batch does makes an id known but that of an item of it: they need not be looked up once more.
+  const submitOne = need.known === 0 ? submitNew : submitItem;
+  const results = items.map((item) => submitOne(state, queue, item, now, batch, durability));
+  batch?.complete(state, now);
+  return results;
+}
+
 /**
  * Decides one item. Precondition: there is room, and its id is not that of another item.
  *
+ * @param batch unset: nothing of what arrives with it waits for anything
  * @param durability unset: the queue's
  */
 export function submitItem(
@@ -111,14 +132,29 @@ export function submitItem(
   queue: Queue,
   item: NewItem,
   now: number,
+  batch: BatchWaits | undefined,
   durability?: Durability,
 ): SubmitResult {
   const { itemId } = item;
   if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
+  return submitNew(state, queue, item, now, batch, durability);
+}
+
+/** As {@link submitItem}, of an item whose id is not known. */
+function submitNew(
+  state: CoreState,
+  queue: Queue,
+  item: NewItem,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability: Durability | undefined,
+): SubmitResult {
+  const { itemId } = item;
   const lane = openLane(state, queue, item.key, now);
   countArrival(lane, now);
   const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
-  const result = decide(state, lane, item, id, now, durability);
+  const result = decide(state, lane, item, id, now, batch, durability);
+  if (result.decision === 'decline') batch?.decline(queue.name, result.itemId, result.reason);
   restIfNew(state, lane);
   return result;
 }
@@ -133,18 +169,23 @@ function decide(
   item: NewItem,
   id: string,
   now: number,
+  batch: BatchWaits | undefined,
   durability: Durability | undefined,
 ): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
-  if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) return decline(queue, id, 'already_done');
+  if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) {
+    // Whoever waits for it, though nothing was known of it, waits for nothing more.
+    state.dependencies.end(queue.name, id, 'done');
+    return decline(queue, id, 'already_done');
+  }
   const full = lane.key !== '' && line !== undefined && isFull(line, policy.waitingPerKey);
   const tail = line?.tail;
   if (full && policy.whenFull === 'decline' && tail !== undefined)
     return decline(queue, id, 'waiter_exists', nameOf(tail));
   const wait = tooSoon(lane, now);
   if (wait !== undefined) return decline(queue, id, 'too_soon', undefined, wait);
-  return keep(state, lane, item, id, full, now, durability);
+  return keep(state, lane, item, id, full, now, batch, durability);
 }
 
 function keep(
@@ -154,14 +195,16 @@ function keep(
   id: string,
   full: boolean,
   now: number,
+  batch: BatchWaits | undefined,
   durability: Durability | undefined,
 ): SubmitResult {
   const { queue } = lane;
-  const { payload, headers, idempotencyKey, delay } = newItem;
+  const { payload, headers, idempotencyKey, delay, after: awaited } = newItem;
   state.itemSeq += 1;
   const notBefore = delay > 0 ? after(now, delay) : 0;
   const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
+  if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
   if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);

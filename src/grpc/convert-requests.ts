@@ -24,6 +24,7 @@ import { fromWireToken } from './convert-time.js';
 import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS, wordOf } from './convert-words.js';
 import { answerWithin, type Caller, consumerOf } from './deadline.js';
 import * as wire from './gen/keyturn/v1/coordinator.js';
+import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from './session-quick.js';
 import { shorten } from './show.js';
 import type { Check } from './validate.js';
 
@@ -42,7 +43,7 @@ export function enQueueRequest(message: wire.EnQueueRequest, check: Check, calle
   };
 }
 
-export function deQueueRequest(message: wire.DeQueueRequest, check: Check): DeQueueRequest {
+export function deQueueRequest(message: DeQueueMessage, check: Check): DeQueueRequest {
   return {
     queue: check.queue('queue', message.queue),
     key: check.key('key', message.key),
@@ -52,13 +53,13 @@ export function deQueueRequest(message: wire.DeQueueRequest, check: Check): DeQu
   };
 }
 
-function holderOf(holder: wire.DeQueueRequest['holder'], check: Check): DeQueueRequest['holder'] {
+function holderOf(holder: DeQueueMessage['holder'], check: Check): DeQueueRequest['holder'] {
   if (holder?.$case === 'ticket') return { ticket: check.requiredId('ticket', holder.value) };
   if (holder === undefined) check.wrong('token', 'neither token nor ticket', 'one of the two');
   return { token: holder === undefined ? 0 : fromWireToken(holder.value) };
 }
 
-export function submitRequest(message: wire.SubmitRequest, check: Check, caller: Caller): SubmitRequest {
+export function submitRequest(message: SubmitMessage, check: Check, caller: Caller): SubmitRequest {
   const queue = check.queue('queue', message.queue);
   const wait = check.wait('wait_for_room', message.waitForRoom) ?? 0;
   check.listLength('items', message.items.length, 1, check.limits.itemsPerSubmit);
@@ -105,7 +106,7 @@ function queuesOf(message: wire.AcquireRequest, check: Check): readonly string[]
   return queues;
 }
 
-export function ackRequest(message: wire.AckRequest, check: Check, caller: Caller): AckRequest {
+export function ackRequest(message: AckMessage, check: Check, caller: Caller): AckRequest {
   const queue = check.queue('queue', message.queue);
   const key = check.key('key', message.key);
   const token = fromWireToken(message.token);
@@ -189,12 +190,12 @@ export function helloRequest(message: wire.Hello, check: Check, caller: Caller):
   };
 }
 
-function newItem(message: wire.NewItem, check: Check): NewItem {
+function newItem(message: ItemMessage, check: Check): NewItem {
   check.bytes('payload', message.payload);
   check.headers('headers', message.headers);
   return {
     key: check.key('key', message.key),
-    payload: keep(message.payload),
+    payload: message.isKept === true ? message.payload : keep(message.payload),
     headers: message.headers.size === 0 ? undefined : message.headers,
     itemId: check.id('item_id', message.itemId),
     idempotencyKey: check.id('idempotency_key', message.idempotencyKey),

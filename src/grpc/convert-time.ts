@@ -37,7 +37,9 @@ export function fromTimestamp(timestamp: Timestamp): number {
 const NOT_LIVE = 0;
 const LARGEST_TOKEN = BigInt(Number.MAX_SAFE_INTEGER);
 
-export function fromWireToken(token: bigint): number {
+/** A number is a token that was read as one. */
+export function fromWireToken(token: bigint | number): number {
+  if (typeof token === 'number') return token;
   return token <= LARGEST_TOKEN ? Number(token) : NOT_LIVE;
 }
 

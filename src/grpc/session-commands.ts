@@ -21,7 +21,6 @@ import {
   submitRequest,
 } from './convert-requests.js';
 import type { Caller } from './deadline.js';
-import type * as wire from './gen/keyturn/v1/coordinator.js';
 import {
   writeAck,
   writeAcquire,
@@ -35,10 +34,10 @@ import {
   writeSubmit,
 } from './session-answers.js';
 import type { Form } from './session-outgoing.js';
+import type { Call } from './session-quick.js';
 import type { Check } from './validate.js';
 import type { WireWriter } from './wire-writer.js';
 
-type Call = NonNullable<wire.Command['call']>;
 /** Hello and Cancel are the stream's own. */
 type Asked = Exclude<Call, { readonly $case: 'hello' | 'cancel' }>;
 

@@ -3,9 +3,11 @@
  * at a time, no faster than the client reads.
  */
 import type { Limits } from '../coordinator.js';
+import type { KnownTexts } from './known-texts.js';
 import { type Message, Outgoing } from './session-outgoing.js';
+import type { WriteBuffers } from './write-buffers.js';
 
-/** The transport: calls back once the bytes have left. */
+/** The transport: calls back once the bytes have left, and does not look at them afterwards. */
 export interface Transport {
   write(message: Buffer, taken: () => void): unknown;
 }
@@ -39,7 +41,7 @@ const EARLY_BYTES = 4_096;
 const CLEARED_AT = 0.5;
 
 export class Flow {
-  readonly #out = new Outgoing();
+  readonly #out: Outgoing;
   #scheduled = false;
   /** Calls off the wait for a client that takes nothing; set while the session is clogged. */
   #patience: (() => void) | undefined;
@@ -49,7 +51,11 @@ export class Flow {
     private readonly limits: Limits,
     private readonly pace: Pace,
     private readonly listener: FlowListener,
-  ) {}
+    texts: KnownTexts,
+    buffers: WriteBuffers,
+  ) {
+    this.#out = new Outgoing(texts, buffers);
+  }
 
   get out(): Outgoing {
     return this.#out;

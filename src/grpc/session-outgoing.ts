@@ -3,8 +3,10 @@
  * cut into messages. It counts until the transport has taken it.
  */
 import type { Notice, Turn } from '../coordinator.js';
+import type { KnownTexts } from './known-texts.js';
 import { RESPONSE, writeCancel, writeError, writeNotice } from './session-answers.js';
 import { WireWriter } from './wire-writer.js';
+import type { WriteBuffers } from './write-buffers.js';
 
 /** How an answer is written into its reply. */
 export interface Form {
@@ -23,13 +25,21 @@ export interface Message {
 const MESSAGE_BYTES = 1_048_576;
 
 export class Outgoing {
-  readonly #writer = new WireWriter();
+  readonly #writer: WireWriter;
   /** Given in what the writer holds. */
   #turns: Turn[] = [];
   readonly #cut: Message[] = [];
   /** Handed to the transport, which has not said yet that they are out. */
   readonly #handed: Message[] = [];
   #bytesBeyondWriter = 0;
+
+  /** @param texts where the keys of turns that are given are expected to be named again */
+  constructor(
+    private readonly texts: KnownTexts,
+    private readonly buffers: WriteBuffers,
+  ) {
+    this.#writer = new WireWriter(buffers);
+  }
 
   /** What the transport has not taken yet. */
   get bytes(): number {
@@ -57,7 +67,10 @@ export class Outgoing {
       throw error;
     }
     this.#keepApart(before);
-    form.gives(answer, this.#turns);
+    const turns = this.#turns;
+    const first = turns.length;
+    form.gives(answer, turns);
+    for (let i = first; i < turns.length; i++) this.texts.expect(turns[i]?.key ?? '');
   }
 
   /** @param status an encoded google.rpc.Status */
@@ -93,9 +106,12 @@ export class Outgoing {
     return message;
   }
 
-  /** The oldest message that was handed over is out. */
+  /** The oldest message that was handed over is out: its bytes are written over. */
   taken(): void {
-    this.#bytesBeyondWriter -= this.#handed.shift()?.bytes.length ?? 0;
+    const message = this.#handed.shift();
+    if (message === undefined) return;
+    this.#bytesBeyondWriter -= message.bytes.length;
+    this.buffers.giveBack(message.bytes);
   }
 
   /** Forgets what was not handed over. @returns the turns that were given in it */

@@ -4,6 +4,7 @@
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import * as wire from './gen/keyturn/v1/coordinator.js';
+import type { Command, QuickReader } from './session-quick.js';
 
 /** Field 1 of a SessionRequest, as bytes. */
 const COMMANDS = (1 << 3) | 2;
@@ -14,7 +15,10 @@ export class Commands {
   /** Of the command that was returned last. */
   index = -1;
 
-  constructor(message: Uint8Array) {
+  constructor(
+    private readonly message: Buffer,
+    private readonly quick: QuickReader,
+  ) {
     this.#reader = new BinaryReader(message);
   }
 
@@ -23,12 +27,12 @@ export class Commands {
   }
 
   /** Throws when the bytes are no message. */
-  next(): wire.Command | undefined {
+  next(): Command | undefined {
     const reader = this.#reader;
     while (reader.pos < reader.len) {
       const tag = reader.uint32();
       if (tag === COMMANDS) {
-        const command = wire.Command.decode(reader, reader.uint32());
+        const command = this.#command(reader.uint32());
         this.index += 1;
         return command;
       }
@@ -37,5 +41,14 @@ export class Commands {
       reader.skip(tag & WIRE_TYPE, tag >>> 3);
     }
     return undefined;
+  }
+
+  #command(length: number): Command {
+    const reader = this.#reader;
+    const end = reader.pos + length;
+    const command = this.quick.read(this.message, reader.pos, end);
+    if (command === undefined) return wire.Command.decode(reader, length);
+    reader.pos = end;
+    return command;
   }
 }

@@ -11,6 +11,7 @@ import { internalError, type Kit, report } from './handler.js';
 import { HELLO, type Kind, kindOf } from './session-commands.js';
 import { Flow, type FlowListener, type Pace } from './session-flow.js';
 import { type Desk, OpenCommand, OpenCommands } from './session-open.js';
+import type { Command, QuickReader } from './session-quick.js';
 import { Commands } from './session-reader.js';
 import {
   DRAINING,
@@ -24,6 +25,7 @@ import {
 import { type CallStatus, internalBytes, statusBytes, statusOf } from './status.js';
 import type { Endable } from './streams.js';
 import type { Check } from './validate.js';
+import type { WriteBuffers } from './write-buffers.js';
 
 /** What of a grpc-js stream a session needs. Its messages are bytes. */
 export interface SessionCall {
@@ -42,6 +44,9 @@ export interface SessionCall {
 export interface SessionKit extends Kit, Pace {
   /** Of all streams: nothing stays in it from one request to the next. */
   readonly check: Check;
+  /** The same goes for it, but for texts that it knows again. */
+  readonly quick: QuickReader;
+  readonly buffers: WriteBuffers;
 }
 
 export interface SessionHooks {
@@ -82,7 +87,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     private readonly call: SessionCall,
     private readonly hooks: SessionHooks,
   ) {
-    this.#flow = new Flow(call, kit.limits, kit, this);
+    this.#flow = new Flow(call, kit.limits, kit, this, kit.quick.texts, kit.buffers);
   }
 
   start(session: Session): void {
@@ -161,7 +166,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
 
   #take(message: Buffer): void {
     if (this.#life !== 'open') return;
-    this.#commands = new Commands(message);
+    this.#commands = new Commands(message, this.kit.quick);
     this.#work();
   }
 
@@ -181,7 +186,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     this.kit.soon(this.#work);
   };
 
-  #next(commands: Commands): wire.Command | undefined {
+  #next(commands: Commands): Command | undefined {
     try {
       return commands.next();
     } catch {
@@ -190,7 +195,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     }
   }
 
-  #run({ id, call }: wire.Command, index: number): void {
+  #run({ id, call }: Command, index: number): void {
     if (this.#open.has(id)) return this.#refuse(id, idInUse(index, id));
     if (call === undefined) return this.#refuse(id, unknownCommand(index));
     if (call.$case === 'cancel') return this.#cancel(id, call.value);

@@ -2,11 +2,13 @@
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { internalError, type Kit } from './handler.js';
 import type { Pace } from './session-flow.js';
+import { QuickReader } from './session-quick.js';
 import { SessionStream } from './session-stream.js';
 import { statusOf } from './status.js';
 import type { OpenStreams } from './streams.js';
 import { resetStream } from './transport.js';
 import { Check } from './validate.js';
+import { WriteBuffers } from './write-buffers.js';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
@@ -19,7 +21,13 @@ const PACE: Pace = {
 };
 
 export function session(kit: Kit, streams: OpenStreams): handleBidiStreamingCall<Buffer, Buffer> {
-  const sessionKit = { ...kit, ...PACE, check: new Check(kit.limits) };
+  const sessionKit = {
+    ...kit,
+    ...PACE,
+    check: new Check(kit.limits),
+    quick: new QuickReader(),
+    buffers: new WriteBuffers(),
+  };
   return (call) => {
     try {
       const stream = new SessionStream(sessionKit, call, {

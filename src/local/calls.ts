@@ -39,7 +39,7 @@ export class LocalCalls implements Calls {
 
   enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
     if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
-    return this.settled(this.loop.core.enQueue(request, reply, this.loop.now(), this.stream));
+    return this.settled(this.loop.core.enQueue(request, reply, this.loop.now(), this.stream), reply);
   }
 
   deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
@@ -50,17 +50,17 @@ export class LocalCalls implements Calls {
 
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
     if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
-    return this.settled(this.loop.core.submit(request, reply, this.loop.now()));
+    return this.settled(this.loop.core.submit(request, reply, this.loop.now()), reply);
   }
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
     if (this.door !== undefined && isRefused(acquireRefusal(this.door, request), reply)) return undefined;
-    return this.settled(this.loop.core.acquire(request, reply, this.loop.now(), this.stream));
+    return this.settled(this.loop.core.acquire(request, reply, this.loop.now(), this.stream), reply);
   }
 
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
     if (this.door !== undefined && isRefused(ackRefusal(this.door, request), reply)) return undefined;
-    return this.settled(this.loop.core.ack(request, reply, this.loop.now(), this.stream));
+    return this.settled(this.loop.core.ack(request, reply, this.loop.now(), this.stream), reply);
   }
 
   nack(request: NackRequest, reply: Reply<NackAnswer>): void {
@@ -77,18 +77,19 @@ export class LocalCalls implements Calls {
 
   awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting {
     if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
-    return this.settled(this.loop.core.awaitItem(request, reply, this.loop.now()));
+    return this.settled(this.loop.core.awaitItem(request, reply, this.loop.now()), reply);
   }
 
-  protected settled(call?: WaitingCall): Waiting {
+  protected settled(call?: WaitingCall, reply?: Reply<never>): Waiting {
     this.loop.settle();
-    return call === undefined ? undefined : this.#pending(call);
+    return call === undefined || reply === undefined ? undefined : this.#pending(call, reply);
   }
 
   /** Apart, because a function that makes a closure pays for its scope on every call, made or not. */
-  #pending(call: WaitingCall): Waiting {
+  #pending(call: WaitingCall, reply: Reply<never>): Waiting {
     return {
       cancel: (leave = false) => {
+        this.loop.store?.cancelled(reply);
         this.loop.core.cancel(call, leave, this.loop.now());
         this.loop.settle();
       },

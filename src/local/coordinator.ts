@@ -7,6 +7,7 @@ import type {
   Session,
   SessionListener,
 } from '../coordinator.js';
+import type { Core } from '../core/core.js';
 import { DRAINING } from '../core/refusals.js';
 import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
@@ -30,8 +31,8 @@ export interface LocalOptions {
 }
 
 /**
- * The coordinator in this process. One thread writes, so a step needs no lock. With a journal that holds anything it is
- * there before it is ready: every call is refused (STORE_UNAVAILABLE) until {@link LocalCoordinator.recover} resolved.
+ * The coordinator in this process. One thread writes, so a step needs no lock. With a journal it is there before it is
+ * ready: every call is refused (STORE_UNAVAILABLE) until {@link LocalCoordinator.recover} resolved.
  */
 export class LocalCoordinator extends LocalCalls implements Coordinator {
   readonly admin: LocalAdministration;
@@ -50,13 +51,13 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     this.#journal = journal;
     this.#tell = options.onStore ?? (() => undefined);
     this.admin = new LocalAdministration(this.loop, clock, settings.limits.watchers);
-    if (journal === undefined || journal.before.lastWrite === undefined) this.loop.start(this.loop.core, clock.now());
+    if (journal === undefined) this.loop.start(this.loop.core, clock.now());
     else this.#told({ at: 'recovering', rows: 0, of: journal.before.rows });
   }
 
   /**
-   * Brings back what is on the disk. Nothing to be done without a journal, or with a new one; a second call changes
-   * nothing.
+   * Brings back what is on the disk, and lets calls in. Without a journal there is nothing to be done; a second call
+   * changes nothing.
    *
    * @throws JournalError, StrandedError; then it never becomes ready and is only to be closed
    */
@@ -82,7 +83,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
       this.loop.core.drain(this.loop.now());
       const end = () => {
         this.loop.onSettled = undefined;
-        resolve({ liveTurns: this.loop.core.liveTurns, lostItems: this.loop.core.keptItems });
+        resolve({ liveTurns: this.loop.core.liveTurns, lostItems: this.loop.core.memoryItems });
       };
       const callOff = this.#clock.after(timeout, end);
       this.loop.onSettled = () => {
@@ -115,23 +116,39 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     this.#told({ at: 'closed', unwritten: await loop.store.close() });
   }
 
-  async #recover(): Promise<void> {
+  #recover(): Promise<void> {
     const journal = this.#journal;
-    if (journal === undefined || journal.before.lastWrite === undefined) return;
     const since = this.#clock.now();
-    const core = await recover({
+    if (journal === undefined) return Promise.resolve();
+    if (journal.before.lastWrite === undefined) return this.#begin(this.loop.core, since);
+    return recover({
       journal,
       clock: this.#clock,
       makeCore: (tokenFloor) => this.loop.makeCore(tokenFloor),
       now: since,
       tell: (state) => this.#told(state),
       isCalledOff: () => this.#closed !== undefined,
+    }).then((core) => (core === undefined ? undefined : this.#begin(core, since)));
+  }
+
+  /**
+   * Nobody is let in before the disk took what the core wants written first: tokens above which none was reserved might
+   * be given again. So a disk that takes nothing is an error of the start.
+   */
+  #begin(core: Core, since: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.loop.core = core;
+      const begin = () => {
+        if (this.#closed !== undefined) return resolve();
+        this.loop.start(core, since);
+        if (this.#drained !== undefined) core.drain(this.loop.now());
+        this.#told({ at: 'ready' });
+        this.settled();
+        resolve();
+      };
+      if (this.loop.store === undefined) begin();
+      else this.loop.store.first(since, begin, reject);
     });
-    if (core === undefined) return;
-    this.loop.start(core, since);
-    if (this.#drained !== undefined) core.drain(this.loop.now());
-    this.#told({ at: 'ready' });
-    this.settled();
   }
 
   #told(state: StoreState): void {

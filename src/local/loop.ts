@@ -1,8 +1,8 @@
-import type { AcquireAnswer, Delivery } from '../coordinator.js';
+import type { Turn } from '../coordinator.js';
 import { Core, type Effect, type Start } from '../core/core.js';
 import type { CoordinatorSettings } from '../core/settings.js';
 import type { Clock } from './clock.js';
-import type { Held } from './durable/held.js';
+import { type Held, turnsOf } from './durable/held.js';
 import type { TellState } from './durable/state.js';
 import { Store } from './durable/store.js';
 import type { Journal } from './journal/journal.js';
@@ -24,7 +24,7 @@ export interface LoopOptions {
  * effects out in order. One timer, however many leases there are.
  */
 export class Loop {
-  /** With a journal: an empty one until what is on the disk is there. */
+  /** With a journal: one that is not used, until what is on the disk is there. */
   core: Core;
   readonly watches: Watches;
   /** What is durable goes through it; unset: nothing is. */
@@ -77,8 +77,12 @@ export class Loop {
 
   /** To be called after every step: carries out what it wants done, and sees to it that the next moment is not missed. */
   settle(): void {
-    if (this.store !== undefined) this.store.settle();
-    if ((this.core.hasEffects || this.store?.hasReady === true) && !this.#carrying) this.#carryOut();
+    this.store?.settle();
+    while (!this.#carrying && (this.core.hasEffects || this.store?.hasReady === true)) {
+      this.#carryOut();
+      // What could not be delivered was a step, too.
+      this.store?.settle();
+    }
     if (this.#wakeAt() < this.#armedAt) this.#arm();
     this.onSettled?.();
   }
@@ -107,7 +111,9 @@ export class Loop {
 
   #carry(held: Held): void {
     if (held.kind === 'told') return held.tell(undefined);
-    const effect = this.store === undefined ? held : this.store.fill(held);
+    const { store } = this;
+    if (store?.isGone(held) === true) return this.#undeliverable(turnsOf(held));
+    const effect = store === undefined ? held : store.fill(held);
     switch (effect.kind) {
       case 'enqueue': {
         const { to, answer } = effect;
@@ -115,10 +121,10 @@ export class Loop {
         return;
       }
       case 'acquire':
-        if (!effect.to.answer(effect.answer)) this.#undeliverable(effect.answer);
+        if (!effect.to.answer(effect.answer)) this.#undeliverable(turnsOf(effect));
         return;
       case 'ack':
-        if (!effect.to.answer(effect.answer) && effect.answer.next) this.#undeliverable(effect.answer.next);
+        if (!effect.to.answer(effect.answer)) this.#undeliverable(turnsOf(effect));
         return;
       default:
         this.#tell(effect);
@@ -160,8 +166,7 @@ export class Loop {
     }
   }
 
-  #undeliverable(answer: AcquireAnswer): void {
-    const turns = answer.deliveries.map((delivery: Delivery) => delivery.turn);
+  #undeliverable(turns: readonly Turn[]): void {
     if (turns.length > 0) this.core.undeliverable(turns, this.now());
   }
 

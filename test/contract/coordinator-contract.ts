@@ -2,6 +2,7 @@
 import { describe } from 'node:test';
 import { QUEUE } from '../support/builders.js';
 import { administration } from './administration.js';
+import { dependencies } from './dependencies.js';
 import { items } from './items.js';
 import { type Keeps, limits } from './limits.js';
 import { notices } from './notices.js';
@@ -36,6 +37,7 @@ function describeCalls(name: string, make: MakeCoordinator, keeps: Keeps): void 
     tickets(set);
     policies(set);
     items(set);
+    dependencies(set);
     workers(set);
     administration(set);
     limits(set, keeps);

@@ -8,7 +8,11 @@ import { describeCoordinator } from './coordinator-contract.js';
 describeCoordinator('LocalCoordinator, all queues durable,', make, 'on disk');
 
 function make(settings: CoordinatorSettings, clock: Clock): LocalCoordinator {
-  return new LocalCoordinator(durable(settings), { clock: promptClock(clock), seed: 1, journal: promptJournal() });
+  const options = { clock: promptClock(clock), seed: 1, journal: promptJournal() };
+  const coordinator = new LocalCoordinator(durable(settings), options);
+  // There is nothing on the disk yet: it is ready before this returns.
+  void coordinator.recover();
+  return coordinator;
 }
 
 function durable(settings: CoordinatorSettings): CoordinatorSettings {

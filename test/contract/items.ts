@@ -56,8 +56,8 @@ export function items(set: SetStage): void {
       assert.equal(stage.await('new').value.state, 'unknown');
     });
 
-    it('S48: of a queue that is not durable no durability can be asked for but memory', () => {
-      const stage = set();
+    it('S48: of a queue that keeps nothing on disk no durability can be asked for but memory', () => {
+      const stage = set({ durability: 'memory' });
       for (const durability of ['on_flush', 'interval', 'count'] as const) {
         const refusal = stage.submit([{ itemId: 'i' }], { durability }).refusal;
         assert.equal(refusal.kind, 'bad_request');

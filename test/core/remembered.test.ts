@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { fingerprintOf } from '../../src/core/items.js';
 import { OwnIds } from '../../src/core/own-id.js';
 import { Random } from '../../src/core/random.js';
-import { fingerprint, Memory, ResultLedger } from '../../src/core/remembered.js';
+import { Memory, ResultLedger } from '../../src/core/remembered.js';
 import { bytes, newItem } from '../support/builders.js';
 
 const FOR_EVER = Number.MAX_SAFE_INTEGER;
@@ -160,6 +160,7 @@ describe('the fingerprint of an item', () => {
     ['a character moved from a header to the payload', { headers: new Map([['gh', 'i']]), payload: bytes('jcd') }],
     ['a header that reads like the payload', { headers: new Map([['gh', 'ijcd']]), payload: bytes('') }],
     ['key and idempotency key exchanged', { key: 'ef', idempotencyKey: 'ab' }],
+    ['bytes of another order', { payload: bytes('dc') }],
     ['a zero byte at the end', { payload: bytes('cd\0') }],
   ];
   for (const [title, change] of others) {
@@ -169,8 +170,20 @@ describe('the fingerprint of an item', () => {
 
   it('is a whole number below 2^53, and among 200,000 like contents no two have the same', () => {
     const seen = new Set<number>();
-    for (let i = 0; i < 200_000; i++) seen.add(fingerprint([`order-${i}`, ''], bytes(`{"n":${i % 1_000}}`)));
+    const content = (i: number) => ({ ...base, key: `order-${i}`, payload: bytes(`{"n":${i % 1_000}}`) });
+    for (let i = 0; i < 200_000; i++) seen.add(fingerprintOf(content(i)));
     assert.equal(seen.size, 200_000);
     for (const one of seen) assert.ok(Number.isSafeInteger(one) && one >= 0);
+  });
+
+  it('tells payloads apart that differ in one bit, wherever it is', () => {
+    const payload = Buffer.alloc(67, 'keyturn');
+    const seen = new Set([fingerprintOf({ ...base, payload })]);
+    for (let bit = 0; bit < payload.length * 8; bit++) {
+      const changed = Buffer.from(payload);
+      changed[bit >>> 3] = (changed[bit >>> 3] ?? 0) ^ (1 << (bit & 7));
+      seen.add(fingerprintOf({ ...base, payload: changed }));
+    }
+    assert.equal(seen.size, 1 + payload.length * 8);
   });
 });

@@ -95,7 +95,7 @@ function explained({ state, holder, line, deadLetters }: KeyExplanation): Explai
       heldForTicket: holder.heldForTicket,
       session: holder.session,
     },
-    line: line.map(({ kind, id, attempts }) => ({ kind, id, attempts })),
+    line: line.map(({ kind, id, attempts, after }) => ({ kind, id, attempts, awaited: after?.count ?? 0 })),
     deadLetters,
   };
 }

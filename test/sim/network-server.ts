@@ -1,9 +1,11 @@
 /** The sidecar of the simulated world: its streams are the real ones, over the real coordinator, in virtual time. */
 import type { Coordinator, CoordinatorSettings, SessionListener } from '../../src/coordinator.js';
+import { QuickReader } from '../../src/grpc/session-quick.js';
 import type { SessionCall, SessionKit } from '../../src/grpc/session-stream.js';
 import { SessionStream } from '../../src/grpc/session-stream.js';
 import { type CallStatus, DETAILS_KEY, statusOf } from '../../src/grpc/status.js';
 import { Check } from '../../src/grpc/validate.js';
+import { WriteBuffers } from '../../src/grpc/write-buffers.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import type { ConnectionEnd, ConnectionListener, StreamEnd } from './network-connection.js';
 import type { Host } from './network-line.js';
@@ -33,6 +35,8 @@ export class Server implements Host {
       log: { info: nothing, warn: nothing, error: (fields) => watch.broken(`the sidecar logs ${errorIn(fields)}`) },
       parked: { count: 0 },
       check: new Check(settings.limits),
+      quick: new QuickReader(),
+      buffers: new WriteBuffers(),
       soon: (task) => process.soon(task),
       after: (ms, task) => process.after(ms, task),
     };
@@ -131,7 +135,8 @@ class ServerCall implements SessionCall {
   }
 
   write(message: Buffer, taken: () => void): void {
-    this.stream.write(message, taken);
+    // Once they are taken the sidecar writes over its bytes.
+    this.stream.write(Buffer.from(message), taken);
   }
 
   end(): void {

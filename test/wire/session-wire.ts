@@ -24,9 +24,11 @@ import {
   SessionRequest,
   SessionResponse,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { QuickReader } from '../../src/grpc/session-quick.js';
 import { type SessionCall, SessionStream } from '../../src/grpc/session-stream.js';
 import type { CallStatus } from '../../src/grpc/status.js';
 import { Check } from '../../src/grpc/validate.js';
+import { WriteBuffers } from '../../src/grpc/write-buffers.js';
 import * as answers from './answers.js';
 import { refusalOf } from './refusals.js';
 import * as requests from './requests.js';
@@ -51,6 +53,8 @@ export function openWireSession(coordinator: Coordinator, limits: Limits, listen
     parked: { count: 0 },
     log: LOG,
     check: new Check(limits),
+    quick: new QuickReader(),
+    buffers: new WriteBuffers(),
     soon: (task: () => void) => task(),
     after: () => () => undefined,
   };
@@ -214,7 +218,7 @@ class FakeStream implements SessionCall {
   }
 
   write(message: Buffer, taken: () => void): void {
-    const { replies, notices } = SessionResponse.decode(message);
+    const { replies, notices } = SessionResponse.decode(Buffer.from(message));
     taken();
     for (const notice of notices) this.listener.notice(answers.noticeOf(notice));
     for (const { id, outcome } of replies) {

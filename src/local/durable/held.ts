@@ -1,4 +1,4 @@
-import type { Refusal, Turn } from '../../coordinator.js';
+import type { Refusal, Reply, SessionListener, Turn } from '../../coordinator.js';
 import type { Effect } from '../../core/core.js';
 
 /** One of ours who waits for the flush. */
@@ -9,6 +9,9 @@ export interface Told {
 }
 
 export type Held = Effect | Told;
+
+/** Those whose calls were cancelled: though their answers were decided before, none may follow. */
+export type Gone = Pick<WeakSet<Reply<never> | SessionListener>, 'has'>;
 
 /**
  * Whether an effect tells of anything that a crash could undo. What does not need not wait: an answer "not yet" that comes
@@ -43,7 +46,7 @@ export function tellsOfChange(effect: Effect): boolean {
  * What is done with an effect whose write failed: who asked is refused.
  * @returns the turns of which nobody learnt; unset: nobody asked for this effect, and it is to be carried out after all
  */
-export function refuseHeld(held: Held, refusal: Refusal): readonly Turn[] | undefined {
+export function refuseHeld(held: Held, refusal: Refusal, gone: Gone): readonly Turn[] | undefined {
   switch (held.kind) {
     case 'told':
       held.tell(refusal);
@@ -62,12 +65,13 @@ export function refuseHeld(held: Held, refusal: Refusal): readonly Turn[] | unde
     case 'await':
     case 'hello':
     case 'refuse':
-      held.to.refuse(refusal);
+      if (!gone.has(held.to)) held.to.refuse(refusal);
       return turnsOf(held);
   }
 }
 
-function turnsOf(effect: Effect): readonly Turn[] {
+/** The turns that it gives. */
+export function turnsOf(effect: Effect): readonly Turn[] {
   switch (effect.kind) {
     case 'enqueue':
       return effect.answer.decision === 'accept' ? [effect.answer.turn] : [];

@@ -1,5 +1,14 @@
-import type { CoordinatorSettings, DeadLetterPage, JournalStats, Refusal, Result, Turn } from '../../coordinator.js';
-import type { Batch, Core } from '../../core/core.js';
+import type {
+  CoordinatorSettings,
+  DeadLetterPage,
+  JournalStats,
+  Refusal,
+  Reply,
+  Result,
+  SessionListener,
+  Turn,
+} from '../../coordinator.js';
+import type { Batch, Core, Effect } from '../../core/core.js';
 import type { Clock } from '../clock.js';
 import type { Journal } from '../journal/journal.js';
 import { Contents } from './contents.js';
@@ -46,8 +55,14 @@ export class Store {
   #readyAt = 0;
   /** Their write failed. */
   #doomed: Held[] = [];
+  readonly #gone = new WeakSet<Reply<never> | SessionListener>();
   #trouble: Refusal | undefined;
   #cutting = false;
+  /**
+   * What was there is restored and its first write is done. Before, the core is one that knows nothing: what it would
+   * write is not so, and it would make those leases of the last run look old that were not.
+   */
+  #begun = false;
   #stopped = false;
   /** Looked at whenever a write ended: for who waits for the last one. */
   #onWritten: (() => void) | undefined;
@@ -93,8 +108,19 @@ export class Store {
     return next;
   }
 
+  /** Its call was cancelled: though its answer may be decided, it is not to be told. */
+  cancelled(reply: Reply<never>): void {
+    this.#gone.add(reply);
+  }
+
+  isGone(effect: Effect): boolean {
+    return 'to' in effect && this.#gone.has(effect.to);
+  }
+
   /** What items carry is read, if it is needed. */
-  readonly fill = (effect: Parameters<Contents['fill']>[0]) => this.#contents.fill(effect);
+  fill(effect: Effect): Effect {
+    return this.#contents.fill(effect);
+  }
 
   page(page: DeadLetterPage): Result<DeadLetterPage> {
     return this.#contents.page(page);
@@ -104,8 +130,22 @@ export class Store {
     return this.#writer.stats();
   }
 
+  /**
+   * Writes what has changed before anybody was let in. A write that fails is not tried again.
+   * @param now of the core, whose time does not pass yet
+   */
+  first(now: number, flushed: () => void, failed: (error: unknown) => void): void {
+    const batch = this.host.core.collect(now);
+    this.journal.write(batch.changes, batch.instant).then(() => {
+      this.#begun = true;
+      this.host.core.written(batch);
+      flushed();
+    }, failed);
+  }
+
   /** To be called after every step. */
   settle(): void {
+    if (!this.#begun) return;
     this.#takeHeld();
     this.#watchBacklog();
     if (this.#writer.isBusy || this.#cutting || !this.#isWanted()) return;
@@ -156,10 +196,10 @@ export class Store {
 
   /** Writes what is left, as far as the disk takes it in time, and frees the directory. @returns changes that are not written */
   async close(): Promise<number> {
-    await this.#withinTime(this.#writeAll());
+    if (this.#begun) await this.#withinTime(this.#writeAll());
     this.#stopped = true;
     this.#writer.stop();
-    const lost = this.#writer.writing + this.host.core.changes;
+    const lost = this.#begun ? this.#writer.writing + this.host.core.changes : 0;
     this.#trouble ??= storeUnavailable('the disk did not take the last changes in time');
     this.#doom(this.#written.concat(this.#held));
     this.#written = [];
@@ -237,7 +277,7 @@ export class Store {
     const slice = this.#doomed.splice(0, AT_ONCE);
     const refusal = this.#trouble ?? storeUnavailable('it is not known whether it was written');
     for (const held of slice) {
-      const turns = refuseHeld(held, refusal);
+      const turns = refuseHeld(held, refusal, this.#gone);
       if (turns === undefined) this.#ready.push(held);
       else this.#giveBack(turns);
     }

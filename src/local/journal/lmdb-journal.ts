@@ -1,5 +1,3 @@
-import { fstatSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
 import { type Content, type Row, type RowChange, TABLES } from '../../core/rows.js';
 import { encode } from './batch.js';
 import { ByteReader, NotAValue } from './byte-reader.js';
@@ -7,19 +5,12 @@ import { ByteWriter } from './byte-writer.js';
 import { createData, hasData, makeDirectory } from './directory.js';
 import { type DirectoryLock, lockDirectory } from './directory-lock.js';
 import { accessError, journalError, writeError } from './failures.js';
+import { readFileHeader } from './file-header.js';
 import type { Journal, JournalPast } from './journal.js';
+import { checkPages } from './pages.js';
 import { badRowError, refuse, slices } from './slices.js';
 import { contentOf } from './stored-content.js';
-import {
-  ABOUT,
-  DATA_FILE,
-  type LastBatch,
-  lastBatch,
-  numberIn,
-  openTables,
-  type StoredTable,
-  type Tables,
-} from './tables.js';
+import { ABOUT, DATA_FILE, numberIn, openTables, type StoredTable, type Tables } from './tables.js';
 
 /**
  * Opens the journal in a directory, which is made if it is not there. The directory is this process's own until the
@@ -31,14 +22,21 @@ export async function openJournal(directory: string): Promise<Journal> {
   await makeDirectory(directory);
   const lock = await lockDirectory(directory);
   try {
-    if (!(await hasData(directory))) await createData(directory);
+    if (await hasData(directory)) await checkAllPages(`${directory}/${DATA_FILE}`);
+    else await createData(directory);
     const tables = await openTables(directory, 'write');
-    const file = await open(`${directory}/${DATA_FILE}`, 'r');
-    return new LmdbJournal(directory, lock, file, tables);
+    return new LmdbJournal(directory, lock, tables);
   } catch (error) {
     await lock.release();
     throw accessError('opening', `${directory}/${DATA_FILE}`, error);
   }
+}
+
+/** A fifth of a second for a million items; the library would end the process at a page that is none. */
+async function checkAllPages(file: string): Promise<void> {
+  await checkPages(file, await readFileHeader(file), (why) => {
+    throw journalError('damaged', `${file} is damaged, or cut off: ${why}`);
+  });
 }
 
 class LmdbJournal implements Journal {
@@ -55,12 +53,11 @@ class LmdbJournal implements Journal {
   constructor(
     private readonly directory: string,
     private readonly lock: DirectoryLock,
-    private readonly file: FileHandle,
     tables: Tables,
   ) {
     this.#tables = tables;
     this.#contents = countOf(tables, 'contents') > 0;
-    this.before = { lastWrite: lastBatch(tables.root)?.at, rows: rowsOf(tables) };
+    this.before = { lastWrite: lastWriteOf(tables), rows: rowsOf(tables) };
   }
 
   async *read(): AsyncIterable<readonly Row[]> {
@@ -95,7 +92,6 @@ class LmdbJournal implements Journal {
     this.#state = 'closed';
     try {
       await this.#tables?.root.close();
-      await this.file.close();
     } finally {
       await this.lock.release();
     }
@@ -108,7 +104,6 @@ class LmdbJournal implements Journal {
   /** A batch is one transaction. No write of it is waited for by itself: they are all in, or none. */
   async #write(changes: readonly RowChange[], at: number): Promise<void> {
     const tables = await this.#open();
-    const last: LastBatch = { at, size: fstatSync(this.file.fd).size };
     // First all of it is turned into bytes: a row that cannot be would leave half a batch.
     const batch = encode(this.#writer, changes, this.#contents);
     try {
@@ -118,7 +113,7 @@ class LmdbJournal implements Journal {
           if (value === undefined) void tables.of[table].remove(key);
           else void tables.of[table].put(key, value);
         }
-        void tables.root.put(ABOUT.last, last);
+        void tables.root.put(ABOUT.lastWrite, at);
       });
       this.#contents ||= batch.contents;
     } catch (error) {
@@ -145,6 +140,11 @@ class LmdbJournal implements Journal {
 
 function countOf(tables: Tables, table: StoredTable): number {
   return numberIn(tables.of[table].getStats(), 'entryCount');
+}
+
+export function lastWriteOf({ root }: Pick<Tables, 'root'>): number | undefined {
+  const at = root.get(ABOUT.lastWrite);
+  return typeof at === 'number' ? at : undefined;
 }
 
 function rowsOf(tables: Tables): number {

@@ -1,10 +1,11 @@
 /** The tables of a data file. Each is a database of the library, so that it has its own count of rows and pages. */
 import { Buffer } from 'node:buffer';
-import { stat, truncate } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { TABLES, type Table } from '../../core/rows.js';
 import type { Shown } from './byte-reader.js';
 import { accessError, journalError } from './failures.js';
+import { fill, readFileHeader } from './file-header.js';
 import { NUMBERED, type RowKey } from './row-codec.js';
 
 /** `contents` are those that are too large to stand in the row of their item. */
@@ -27,15 +28,7 @@ export interface Tables {
 }
 
 /** Keys of the root. */
-export const ABOUT = { format: 'format', last: 'last' } as const;
-
-/** What each batch says of itself. */
-export interface LastBatch {
-  /** Instant. */
-  readonly at: number;
-  /** Bytes that the file had before it. A file never shrinks. */
-  readonly size: number;
-}
+export const ABOUT = { format: 'format', lastWrite: 'last_write' } as const;
 
 /**
  * Opens the tables of a data file that is there.
@@ -54,6 +47,8 @@ export async function openTables(directory: string, mode: 'create' | 'write' | '
   const file = `${directory}/${DATA_FILE}`;
   let root: RootDatabase<unknown, string> | undefined;
   try {
+    const header = mode === 'create' ? undefined : await readFileHeader(file);
+    if (mode === 'write' && header !== undefined) await fill(file, header);
     root = open<unknown, string>({
       path: directory,
       // A directory, also when its name has a dot in it.
@@ -65,11 +60,8 @@ export async function openTables(directory: string, mode: 'create' | 'write' | '
       readOnly: mode === 'read',
       ...OWNER_ONLY,
     });
-    const cutBack = mode === 'write' ? await extend(file, root) : undefined;
     const tables = openAll(root);
-    if (mode === 'create') return tables;
-    checkFormat(file, tables);
-    await checkSize(file, tables, cutBack);
+    if (mode !== 'create') checkFormat(file, tables);
     return tables;
   } catch (error) {
     await root?.close();
@@ -138,51 +130,48 @@ const NUMBER_KEYS = {
   },
 };
 
-/**
- * A page that is not there would end the process with SIGBUS when it is looked at. A file may be shorter than its pages
- * say: those that were freed in the batch that took them are not written. So it is made as long as they say, with a
- * hole; a page in that hole that is not free is noticed as damaged when it is read.
- *
- * @returns the size that it had, if it was changed
- */
-async function extend(file: string, root: Tables['root']): Promise<number | undefined> {
-  const { pageSize, lastPage } = sizesOf(root);
-  const { size } = await stat(file);
-  const full = (lastPage + 1) * pageSize;
-  if (size >= full) return undefined;
-  await truncate(file, full);
-  return size;
-}
-
-/** @param cutBack the size that it had, if it was changed */
-async function checkSize(file: string, { root }: Tables, cutBack: number | undefined): Promise<void> {
-  const size = cutBack ?? (await stat(file)).size;
-  const last = lastBatch(root);
-  if (last === undefined || size >= last.size) return;
-  if (cutBack !== undefined) await truncate(file, cutBack);
-  throw journalError('damaged', `${file} is cut off: it has ${size} bytes and had ${last.size}`);
-}
-
-/** What the last batch said of itself; undefined: there was none. */
-export function lastBatch(root: Tables['root']): LastBatch | undefined {
-  const last = root.get(ABOUT.last);
-  return isLastBatch(last) ? last : undefined;
-}
-
-function isLastBatch(value: unknown): value is LastBatch {
-  if (typeof value !== 'object' || value === null || !('at' in value) || !('size' in value)) return false;
-  return typeof value.at === 'number' && typeof value.size === 'number';
-}
-
-export interface Sizes {
-  /** Bytes. */
+/** How much of a file is used, and for what. */
+export interface FileUse {
+  /** Bytes, as is the rest but pages and rows. */
+  readonly size: number;
   readonly pageSize: number;
-  readonly lastPage: number;
+  /** Pages that were used once and are free now: the file grows when there are none. */
+  readonly freePages: number;
+  readonly tables: Readonly<Record<StoredTable, TableUse>>;
 }
 
-export function sizesOf(root: Tables['root']): Sizes {
-  const stats: unknown = root.getStats();
-  return { pageSize: numberIn(stats, 'pageSize'), lastPage: numberIn(stats, 'lastPageNumber') };
+export interface TableUse {
+  readonly rows: number;
+  readonly pages: number;
+}
+
+/** Pages that only say where the rest is. */
+const HEADER_PAGES = 2;
+
+export async function fileUse({ root, of }: Tables, file: string): Promise<FileUse> {
+  const about: unknown = root.getStats();
+  const pageSize = numberIn(about, 'pageSize');
+  const uses = STORED_TABLES.map((table) => [table, tableUse(of[table].getStats())] as const);
+  const tables = uses.reduce((sum, [, { pages }]) => sum + pages, 0);
+  const used = HEADER_PAGES + tables + pagesIn(about) + pagesIn(Reflect.get(Object(about), 'free'));
+  return {
+    size: (await stat(file)).size,
+    pageSize,
+    freePages: numberIn(about, 'lastPageNumber') + 1 - used,
+    // One for each of STORED_TABLES.
+    tables: Object.fromEntries(uses) as Record<StoredTable, TableUse>,
+  };
+}
+
+function tableUse(stats: unknown): TableUse {
+  return { rows: numberIn(stats, 'entryCount'), pages: pagesIn(stats) };
+}
+
+function pagesIn(stats: unknown): number {
+  return ['treeBranchPageCount', 'treeLeafPageCount', 'overflowPages'].reduce(
+    (sum, name) => sum + numberIn(stats, name),
+    0,
+  );
 }
 
 /** The library's statistics have no type. */

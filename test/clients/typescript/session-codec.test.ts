@@ -41,6 +41,8 @@ const item: fc.Arbitrary<NewItem> = fc.record({
   itemId: text,
   idempotencyKey: text,
   delay: time,
+  after: fc.array(fc.record({ queue: text, itemId: text }), { maxLength: 2, size: 'xsmall' }),
+  afterUnknown: fc.oneof(fc.constant(0), word),
 });
 const acquire = fc.record({
   queues: fc.array(text, { maxLength: 3 }),
@@ -76,7 +78,12 @@ const ack = fc.record({
   followUps: fc.array(followUp, { maxLength: 3 }),
   next: fc.option(acquire, { nil: undefined }),
 });
-const submit = fc.record({ queue: text, items: fc.array(item, { maxLength: 4 }), waitForRoom: time });
+const submit = fc.record({
+  queue: text,
+  items: fc.array(item, { maxLength: 4 }),
+  waitForRoom: time,
+  durability: fc.oneof(fc.constant(0), word),
+});
 const call: fc.Arbitrary<Command['call']> = fc.oneof(
   fc.constant(undefined),
   enQueue.map((value) => ({ $case: 'enqueue', value }) as const),

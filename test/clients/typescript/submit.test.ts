@@ -48,6 +48,23 @@ describe('submit', () => {
     );
   });
 
+  it('hands over all that an item has', async () => {
+    const transport = accepting();
+    const item: Required<ItemCall> = {
+      key: 'k',
+      payload: Uint8Array.of(1),
+      headers: new Map([['a', 'b']]),
+      itemId: 'mine',
+      idempotencyKey: 'b',
+      delay: 5,
+      after: [{ queue: 'r', itemId: 'other' }],
+      afterUnknown: 'wait',
+    };
+    await submit(transport.base, 'q', item);
+    await submitMany(transport.base, 'q', [item]);
+    for (const { items } of transport.callsOf('submit')) deepStrictEqual(items, [item]);
+  });
+
   it('keeps an id that is given', async () => {
     const transport = accepting();
     strictEqual((await submit(transport.base, 'q', { itemId: 'mine' })).itemId, 'mine');

@@ -11,8 +11,10 @@ import type {
 } from '@keyturn/client/internal/session/network';
 import type { Coordinator } from '../../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../../src/core/limits.js';
+import { QuickReader } from '../../../src/grpc/session-quick.js';
 import { type SessionCall, type SessionKit, SessionStream } from '../../../src/grpc/session-stream.js';
 import { Check } from '../../../src/grpc/validate.js';
+import { WriteBuffers } from '../../../src/grpc/write-buffers.js';
 import type { Chance } from '../../sim/random.js';
 import type { FakeClock } from '../../support/fake-clock.js';
 
@@ -48,6 +50,8 @@ export class VirtualNetwork {
       log: { info: complain, warn: complain, error: complain },
       parked: { count: 0 },
       check: new Check(DEFAULT_LIMITS),
+      quick: new QuickReader(),
+      buffers: new WriteBuffers(),
       soon: (task) => clock.soon(task),
       after: (ms, task) => clock.after(ms, task),
     };
@@ -196,7 +200,8 @@ class Call implements SessionCall {
   }
 
   write(message: Buffer, taken: () => void): void {
-    this.out.message(message);
+    // Once they are taken the sidecar writes over its bytes.
+    this.out.message(Buffer.from(message));
     this.clock.soon(taken);
   }
 

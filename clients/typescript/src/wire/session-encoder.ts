@@ -110,10 +110,12 @@ class SessionEncoder {
     this.#text(1, call.queue);
     for (const item of call.items) this.#item(2, item);
     this.#duration(3, call.waitForRoom);
+    this.#uint(4, call.durability);
     this.#close(start, expected);
   }
 
   #item(field: number, item: wire.NewItem): void {
+    if (item.after.length > 0) throw SURPRISE;
     const expected = item.payload.length + item.key.length + item.itemId.length + 8;
     const start = this.#open(field, expected);
     this.#text(1, item.key);
@@ -122,6 +124,7 @@ class SessionEncoder {
     this.#text(4, item.itemId);
     this.#text(5, item.idempotencyKey);
     this.#duration(6, item.delay);
+    this.#uint(8, item.afterUnknown);
     this.#close(start, expected);
   }
 
