@@ -223,6 +223,21 @@ const ABOUT: Readonly<Record<string, About>> = {
     runs: 500,
     tame: allAtOnce,
   },
+  'items that wait for others': {
+    mix: {
+      submitDependants: 8,
+      acquire: 7,
+      ack: 6,
+      nack: 3,
+      evict: 1,
+      people: 3,
+      resumeKey: 1,
+      advance: 4,
+    },
+    most: 60,
+    runs: 500,
+    tame: allAtOnce,
+  },
   'streams and sessions': {
     mix: {
       open: 4,
