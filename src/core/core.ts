@@ -22,7 +22,7 @@ import type { Stream } from './session.js';
 import { closeStream, hello, openStream } from './sessions.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
-import { coordinatorStats, queueView } from './stats.js';
+import { coordinatorStats, memoryItems, queueView } from './stats.js';
 import { submit } from './submit.js';
 import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
@@ -62,10 +62,10 @@ export class Core {
     return live;
   }
 
-  /** Items that wait or are in flight, and dead letters. */
-  get keptItems(): number {
+  /** Items that wait or are in flight, and dead letters, that are kept in memory alone. */
+  get memoryItems(): number {
     let kept = 0;
-    for (const queue of this.#state.queues.values()) kept += queue.items.size + queue.deadLetters.size;
+    for (const queue of this.#state.queues.values()) kept += memoryItems(queue);
     return kept;
   }
 

@@ -68,6 +68,8 @@ export class Queue {
   /** Where it is marked what changed; unset: it is not durable. */
   readonly changes: Changes | undefined;
   readonly #onFlush: boolean;
+  /** Though it is durable, some Submit asked for memory: not all of its items are on disk. */
+  isMixed = false;
 
   constructor(
     readonly name: string,

@@ -83,7 +83,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
       this.loop.core.drain(this.loop.now());
       const end = () => {
         this.loop.onSettled = undefined;
-        resolve({ liveTurns: this.loop.core.liveTurns, lostItems: this.loop.core.keptItems });
+        resolve({ liveTurns: this.loop.core.liveTurns, lostItems: this.loop.core.memoryItems });
       };
       const callOff = this.#clock.after(timeout, end);
       this.loop.onSettled = () => {

@@ -12,7 +12,10 @@ export interface TextLine {
  * The lines of a UTF-8 stream that are not blank. Not `node:readline`: it keeps a line of any length, and an endless
  * one would end in out-of-memory instead of a message.
  */
-export async function* textLines(input: AsyncIterable<Buffer>): AsyncGenerator<TextLine, void, undefined> {
+export async function* textLines(
+  input: AsyncIterable<Buffer>,
+  longest = LONGEST_LINE,
+): AsyncGenerator<TextLine, void, undefined> {
   const decoder = new StringDecoder('utf8');
   let line = 0;
   let bytes = 0;
@@ -23,21 +26,21 @@ export async function* textLines(input: AsyncIterable<Buffer>): AsyncGenerator<T
     rest = parts.pop() ?? '';
     for (const part of parts) {
       line += 1;
-      const text = trimmed(part, line);
+      const text = trimmed(part, line, longest);
       if (text.trim() !== '') yield { line, bytes, text };
     }
-    if (rest.length > LONGEST_LINE) throw tooLong(line + 1);
+    if (rest.length > longest) throw tooLong(line + 1, longest);
   }
-  const last = trimmed(rest + decoder.end(), line + 1);
+  const last = trimmed(rest + decoder.end(), line + 1, longest);
   if (last.trim() !== '') yield { line: line + 1, bytes, text: last };
 }
 
-function trimmed(part: string, line: number): string {
-  if (part.length > LONGEST_LINE) throw tooLong(line);
+function trimmed(part: string, line: number, longest: number): string {
+  if (part.length > longest) throw tooLong(line, longest);
   const text = part.endsWith('\r') ? part.slice(0, -1) : part;
   return line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-function tooLong(line: number): BrokenInput {
-  return new BrokenInput(line, `longer than ${LONGEST_LINE} characters`);
+function tooLong(line: number, longest: number): BrokenInput {
+  return new BrokenInput(line, `longer than ${longest} characters`);
 }

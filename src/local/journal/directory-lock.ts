@@ -32,25 +32,32 @@ type Owner = string;
 
 /** @throws JournalError `in_use` */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
-  const folder = await open(directory, 'r');
+  const lock = await tryToLock(directory);
+  if ('release' in lock) return lock;
+  throw journalError('in_use', `${directory} is in use by ${lock.owner}`);
+}
+
+/** @throws JournalError when it cannot be known */
+export async function tryToLock(directory: string): Promise<DirectoryLock | { readonly owner: Owner }> {
+  let folder: FileHandle | undefined;
   try {
+    folder = await open(directory, 'r');
     for (let left = TRIES; ; left -= 1) {
       const own = await publish(folder, directory);
       const found = await look(folder, directory, own.name);
       // Somebody who cleared up may have taken it for that of a dead one, before it was listened on.
       if (found === undefined && (await isThere(folder, directory, own.name))) return release(own, folder);
       await withdraw(own);
-      if (found !== undefined && (found.owns || left === 1)) throw inUse(directory, found.who);
+      if (found !== undefined && (found.owns || left <= 1)) {
+        await folder.close();
+        return { owner: found.who };
+      }
       await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 200));
     }
   } catch (error) {
-    await folder.close();
+    await folder?.close();
     throw accessError('locking', directory, error);
   }
-}
-
-function inUse(directory: string, who: Owner): Error {
-  return journalError('in_use', `${directory} is in use by ${who}`);
 }
 
 /** A socket of one who wants the directory, listened on. */

@@ -33,11 +33,10 @@ const NEARLY_NOTHING = 1_048_576;
 export async function writeError(file: string, error: unknown, bytes: number): Promise<JournalError> {
   const { code, message } = await causeOf(error);
   const problem = problemOf(code);
-  if (problem === 'io' && (await isFull(file, bytes))) {
-    return journalError('full', `no room to write ${file}: the device is full`, error);
+  if (problem === 'full' || (problem === 'io' && (await isFull(file, bytes)))) {
+    return journalError('full', `no room to write ${file}`, error);
   }
-  const what = problem === 'full' ? `no room to write ${file}` : `writing ${file} failed`;
-  return journalError(problem, `${what}: ${message}`, error);
+  return journalError(problem, `writing ${file} failed: ${message}`, error);
 }
 
 /** For what fails at once: opening, reading. */

@@ -1,5 +1,6 @@
 /** Reading all rows of a data file. */
 import { Buffer } from 'node:buffer';
+import type { Transaction } from 'lmdb';
 import { type Row, TABLES, type Table } from '../../core/rows.js';
 import { ByteReader, NotAValue, type Shown } from './byte-reader.js';
 import { accessError, journalError } from './failures.js';
@@ -7,8 +8,8 @@ import type { JournalError } from './journal.js';
 import { NUMBERED, type RowKey, readRow } from './row-codec.js';
 import { DATA_FILE, type Tables } from './tables.js';
 
-/** Rows of a slice: some milliseconds of reading. */
-const SLICE = 4_096;
+/** Rows of a slice: a few milliseconds of reading. */
+const SLICE = 2_048;
 
 /** A row that is none. */
 export interface BadRow {
@@ -22,11 +23,12 @@ export async function* slices(
   tables: Tables,
   directory: string,
   bad: (row: BadRow) => void,
+  snapshot?: Transaction,
 ): AsyncGenerator<readonly Row[], void> {
   const reader = new ByteReader();
   for (const table of TABLES) {
     for (let after: RowKey | undefined; ; ) {
-      const found = slice(tables, directory, { table, after }, reader, bad);
+      const found = slice(tables, directory, { table, after, snapshot }, reader, bad);
       if (found.rows.length > 0) yield found.rows;
       if (found.last === undefined) break;
       after = found.last;
@@ -53,6 +55,14 @@ export function show(key: RowKey): string {
   return typeof key === 'number' ? String(key) : JSON.stringify(key.toString('utf8'));
 }
 
+/** Where a slice begins. */
+interface Place {
+  readonly table: Table;
+  readonly after: RowKey | undefined;
+  /** Set: all slices show one and the same moment, whatever is written meanwhile. */
+  readonly snapshot: Transaction | undefined;
+}
+
 interface Slice {
   readonly rows: readonly Row[];
   /** Undefined: the table ends here. */
@@ -62,7 +72,7 @@ interface Slice {
 function slice(
   tables: Tables,
   directory: string,
-  { table, after }: { readonly table: Table; readonly after: RowKey | undefined },
+  { table, after, snapshot }: Place,
   reader: ByteReader,
   bad: (row: BadRow) => void,
 ): Slice {
@@ -70,8 +80,9 @@ function slice(
   let count = 0;
   let last: RowKey | undefined;
   const from = after === undefined ? { start: leastKey(table) } : { start: after, exclusiveStart: true };
+  const options = { ...from, ...(snapshot === undefined ? {} : { transaction: snapshot }), limit: SLICE };
   try {
-    for (const { key, value } of tables.of[table].getRange({ ...from, limit: SLICE })) {
+    for (const { key, value } of tables.of[table].getRange(options)) {
       count += 1;
       last = key;
       try {

@@ -1,5 +1,6 @@
 /** The tables of a data file. Each is a database of the library, so that it has its own count of rows and pages. */
 import { Buffer } from 'node:buffer';
+import { stat } from 'node:fs/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { TABLES, type Table } from '../../core/rows.js';
 import type { Shown } from './byte-reader.js';
@@ -129,15 +130,48 @@ const NUMBER_KEYS = {
   },
 };
 
-export interface Sizes {
-  /** Bytes. */
+/** How much of a file is used, and for what. */
+export interface FileUse {
+  /** Bytes, as is the rest but pages and rows. */
+  readonly size: number;
   readonly pageSize: number;
-  readonly lastPage: number;
+  /** Pages that were used once and are free now: the file grows when there are none. */
+  readonly freePages: number;
+  readonly tables: Readonly<Record<StoredTable, TableUse>>;
 }
 
-export function sizesOf(root: Tables['root']): Sizes {
-  const stats: unknown = root.getStats();
-  return { pageSize: numberIn(stats, 'pageSize'), lastPage: numberIn(stats, 'lastPageNumber') };
+export interface TableUse {
+  readonly rows: number;
+  readonly pages: number;
+}
+
+/** Pages that only say where the rest is. */
+const HEADER_PAGES = 2;
+
+export async function fileUse({ root, of }: Tables, file: string): Promise<FileUse> {
+  const about: unknown = root.getStats();
+  const pageSize = numberIn(about, 'pageSize');
+  const uses = STORED_TABLES.map((table) => [table, tableUse(of[table].getStats())] as const);
+  const tables = uses.reduce((sum, [, { pages }]) => sum + pages, 0);
+  const used = HEADER_PAGES + tables + pagesIn(about) + pagesIn(Reflect.get(Object(about), 'free'));
+  return {
+    size: (await stat(file)).size,
+    pageSize,
+    freePages: numberIn(about, 'lastPageNumber') + 1 - used,
+    // One for each of STORED_TABLES.
+    tables: Object.fromEntries(uses) as Record<StoredTable, TableUse>,
+  };
+}
+
+function tableUse(stats: unknown): TableUse {
+  return { rows: numberIn(stats, 'entryCount'), pages: pagesIn(stats) };
+}
+
+function pagesIn(stats: unknown): number {
+  return ['treeBranchPageCount', 'treeLeafPageCount', 'overflowPages'].reduce(
+    (sum, name) => sum + numberIn(stats, name),
+    0,
+  );
 }
 
 /** The library's statistics have no type. */
