@@ -201,7 +201,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 6,
     },
     most: 60,
-    runs: 600,
+    runs: 300,
     tame: allAtOnce,
   },
   'items and their workers': {
@@ -220,7 +220,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 60,
-    runs: 1_000,
+    runs: 500,
     tame: allAtOnce,
   },
   'streams and sessions': {
@@ -241,7 +241,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 7,
     },
     most: 60,
-    runs: 600,
+    runs: 300,
     tame: allAtOnce,
   },
   'one key with everything, gates of its queue too': {
@@ -268,7 +268,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 80,
-    runs: 800,
+    runs: 500,
     tame: oneKey,
   },
 };
