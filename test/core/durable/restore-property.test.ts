@@ -223,6 +223,24 @@ const ABOUT: Readonly<Record<string, About>> = {
     runs: 500,
     tame: allAtOnce,
   },
+  'items that wait for others': {
+    mix: {
+      submitDependants: 6,
+      submit: 1,
+      acquire: 7,
+      ack: 4,
+      ackDependants: 2,
+      nack: 4,
+      await: 1,
+      again: 2,
+      people: 2,
+      resumeKey: 1,
+      advance: 5,
+    },
+    most: 60,
+    runs: 300,
+    tame: allAtOnce,
+  },
   'streams and sessions': {
     mix: {
       open: 4,
