@@ -238,7 +238,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 60,
-    runs: 300,
+    runs: 500,
     tame: allAtOnce,
   },
   'streams and sessions': {
