@@ -39,6 +39,8 @@ export function registerDataImport(group: Command): void {
 }
 
 async function importLines(file: string, { dataDir }: DataDirectoryOptions): Promise<number> {
+  // Before a directory is made.
+  for await (const _line of linesOf(file)) break;
   await toldToPeople(async () => {
     const journal = await openJournal(dataDir);
     try {
