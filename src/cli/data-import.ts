@@ -133,13 +133,18 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
   if (line.kind === 'result') return [{ put: { ...line.row, seq } }];
   const { item, progress } = line;
   const { key, idempotencyKey, content } = item;
-  const after = item.after.length === 0 ? undefined : item.after;
   const put: RowChange = {
     put: {
       ...item,
       seq,
       notBefore: progress === undefined ? item.notBefore : 0,
-      fingerprint: fingerprintOf({ key, idempotencyKey, payload: content.payload, headers: content.headers, after }),
+      fingerprint: fingerprintOf({
+        key,
+        idempotencyKey,
+        payload: content.payload,
+        headers: content.headers,
+        after: item.after.length > 0 ? item.after : undefined,
+      }),
       takesRoom: true,
       contentBytes: bytesOf(content),
     },
@@ -149,7 +154,9 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
 
 /** What came back takes no room. */
 function progressOf(progress: NonNullable<ItemLine['progress']>, seq: number): RowChange {
-  return { put: { table: 'progress', seq, ...progress, takesRoom: progress.attempts === 0, rank: seq } };
+  return {
+    put: { table: 'progress', seq, ...progress, takesRoom: progress.attempts === 0, rank: seq, after: undefined },
+  };
 }
 
 function bytesOf({ payload, headers }: Content): number {
