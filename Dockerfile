@@ -6,6 +6,11 @@
 # With a file of settings:
 #
 #   docker run --rm --read-only -v "$PWD/keyturn.yaml:/etc/keyturn.yaml:ro" keyturn serve --config /etc/keyturn.yaml
+#
+# With durable queues, which that file names: a volume for the data directory.
+#
+#   docker run --rm --read-only -v keyturn-data:/var/lib/keyturn -e KEYTURN_DATA_DIR=/var/lib/keyturn \
+#     -v "$PWD/keyturn.yaml:/etc/keyturn.yaml:ro" keyturn serve --config /etc/keyturn.yaml
 
 FROM node:24-slim AS build
 WORKDIR /app
@@ -25,11 +30,13 @@ COPY clients/typescript/package.json clients/typescript/
 RUN npm ci --omit=dev --ignore-scripts
 
 # The image of Node alone takes 230 of the 250 MB. What only builders need goes; it would still be in the layers below,
-# so that the last stage starts from nothing and copies what is left.
+# so that the last stage starts from nothing and copies what is left. The data directory is open to whoever runs the image,
+# as /tmp is: a new volume takes its mode from it.
 FROM node:24-slim AS runtime
 RUN rm -rf /opt/yarn* /usr/local/include /usr/local/lib/node_modules /usr/local/share/doc /usr/local/share/man \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg \
-      /usr/local/CHANGELOG.md /usr/local/README.md
+      /usr/local/CHANGELOG.md /usr/local/README.md && \
+    install -d -m 1777 /var/lib/keyturn
 
 FROM scratch
 COPY --from=runtime / /
@@ -52,7 +59,8 @@ ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     KEYTURN_HTTP_LISTEN=0.0.0.0:7421
 EXPOSE 7420 7421
 
-# The user `node` by its number, which `runAsNonRoot` can check. Nothing is written to disk: the root may be read-only.
+# The user `node` by its number, which `runAsNonRoot` can check. Nothing is written but to the data directory, if there
+# is one: the root may be read-only. No VOLUME, because who wants no data directory would be given a volume all the same.
 USER 1000:1000
 
 # Alive, not ready: a sidecar that drains must not be killed for it.

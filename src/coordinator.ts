@@ -87,8 +87,11 @@ export interface Coordinator extends Calls {
    * `timeout` ms. A second call changes nothing.
    */
   drain(timeout: number): Promise<DrainReport>;
-  /** Ends everything now. Calls that still wait are refused (DRAINING). */
-  close(): void;
+  /**
+   * Ends everything now. Calls that still wait are refused (DRAINING). Resolves when what is durable is on the disk, as
+   * far as that takes it, and its directory is free.
+   */
+  close(): Promise<void>;
 }
 
 /**
@@ -115,7 +118,7 @@ export interface DrainReport {
 }
 
 export interface Administration {
-  listQueues(): Promise<readonly QueueView[]>;
+  listQueues(): Promise<Result<readonly QueueView[]>>;
   listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
   explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;
   evictHolder(queue: string, key: string): Promise<Result<EvictionView>>;

@@ -137,7 +137,13 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
       ...item,
       seq,
       notBefore: progress === undefined ? item.notBefore : 0,
-      fingerprint: fingerprintOf({ key, idempotencyKey, payload: content.payload, headers: content.headers }),
+      fingerprint: fingerprintOf({
+        key,
+        idempotencyKey,
+        payload: content.payload,
+        headers: content.headers,
+        after: item.after.length > 0 ? item.after : undefined,
+      }),
       takesRoom: true,
       contentBytes: bytesOf(content),
     },
@@ -147,7 +153,7 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
 
 /** What came back takes no room. */
 function progressOf(progress: NonNullable<ItemLine['progress']>, seq: number): RowChange {
-  return { put: { table: 'progress', seq, ...progress, takesRoom: progress.attempts === 0, rank: seq } };
+  return { put: { table: 'progress', seq, ...progress, takesRoom: progress.attempts === 0, rank: seq, after: undefined } };
 }
 
 function bytesOf({ payload, headers }: Content): number {

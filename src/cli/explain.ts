@@ -16,7 +16,7 @@ The states of a key:
   PROCESS  somebody processes it
   BLOCK    somebody processes it, others wait
   READY    the head of its line could start: an item waits for a worker, a caller for a gate
-  DELAY    nobody may start yet: back-off, a delay, or min_interval
+  DELAY    nobody may start yet: back-off, a delay, min_interval, or items that must be done before
   PARK     stopped after a dead letter, until somebody resumes it
 
 Example:
@@ -94,9 +94,15 @@ function entryTable({ line, waitingCallers, waitingItems }: KeyExplanation): str
   return `\n${alignColumns([['#', 'WHAT', 'ID', 'WAITS SINCE', 'ATTEMPTS'], ...rows])}${rest}`;
 }
 
-function attemptsText({ kind, attempts, lastError }: LineEntryView): string {
+function attemptsText({ kind, attempts, lastError, after }: LineEntryView): string {
   if (kind === 'caller') return '';
-  return lastError === undefined ? String(attempts) : `${attempts}, last error: ${lastError}`;
+  const failed = lastError === undefined ? '' : `, last error: ${lastError}`;
+  return `${attempts}${failed}${after === undefined ? '' : `, waits for ${afterText(after)}`}`;
+}
+
+function afterText({ first, count: all }: NonNullable<LineEntryView['after']>): string {
+  const names = first.map(({ queue, itemId }) => `${plain(itemId)} (${queue})`).join(', ');
+  return all > first.length ? `${names} and ${count(all - first.length)} more` : names;
 }
 
 /** With the names of the contract; durations in ms, instants in ISO 8601. What is unset is left out. */
@@ -110,14 +116,24 @@ function toJson(queue: string, key: string, told: KeyExplanation): Readonly<Reco
     waiting: told.waitingCallers + told.waitingItems,
     waiting_callers: told.waitingCallers,
     waiting_items: told.waitingItems,
-    line: told.line.map(({ kind, id, since, attempts, lastError }) => {
-      return { kind, id, since: isoInstant(since), attempts, last_error: lastError };
-    }),
+    line: told.line.map(entryJson),
     attempts: told.attempts,
     last_error: told.lastError,
     why: told.why,
     until: instantOrUnset(told.until),
     dead_letters: told.deadLetters,
+  };
+}
+
+function entryJson({ kind, id, since, attempts, lastError, after }: LineEntryView): Readonly<Record<string, unknown>> {
+  return {
+    kind,
+    id,
+    since: isoInstant(since),
+    attempts,
+    last_error: lastError,
+    after: after?.first.map(({ queue, itemId }) => ({ queue, item_id: itemId })),
+    after_count: after?.count,
   };
 }
 

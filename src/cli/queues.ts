@@ -12,7 +12,8 @@ interface QueuesOptions extends AddressOptions {
 
 const HELP = `
 LIVE are turns that somebody has now, WAITING entries in all lines, OLDEST how long the oldest of them has
-waited, DEAD dead letters. The rest are keys by their state ("keyturn explain --help" tells what they mean).
+waited, DEAD dead letters; at the end of a line "durable" if what is kept outlives a crash, and with which
+durability unless it is on_flush, and "paused". The rest are keys by their state ("keyturn explain --help" tells what they mean).
 
 Examples:
   $ keyturn queues
@@ -44,10 +45,15 @@ function toText(queues: readonly QueueInfo[]): string {
 }
 
 function row(queue: QueueInfo): readonly string[] {
-  const { name, liveTurns, waiting, oldestWaiting, deadLetters, states, paused } = queue;
+  const { name, liveTurns, waiting, oldestWaiting, deadLetters, states } = queue;
   const oldest = oldestWaiting === undefined ? '-' : humanDuration(oldestWaiting);
   const keys = STATES.map((state) => count(states[state] ?? 0));
-  return [name, count(liveTurns), count(waiting), oldest, count(deadLetters), ...keys, paused ? 'paused' : ''];
+  return [name, count(liveTurns), count(waiting), oldest, count(deadLetters), ...keys, remarks(queue)];
+}
+
+function remarks({ policy: { durable, durability }, paused }: QueueInfo): string {
+  const kept = durability === 'on_flush' ? 'durable' : `durable: ${durability}`;
+  return [durable && kept, paused && 'paused'].filter((remark) => remark !== false).join(', ');
 }
 
 /** With the names of the contract; durations in ms. What is unset is left out. */

@@ -26,7 +26,7 @@ Examples:
 
 SIGTERM and SIGINT drain: no new turns, live ones may end, exit code 0 when none is left or after drain_timeout.
 A second signal ends it now, with exit code 143 (SIGTERM) or 130 (SIGINT).
-Exit code 1: it could not start, as when a port is in use. Exit code 2: a setting is wrong.`;
+Exit code 1: it could not start, as when a port is in use. Exit code 2: a setting is wrong, or the data directory cannot be used.`;
 
 export function registerServe(program: Command): void {
   const command = program.command('serve').description('Run the sidecar.').addHelpText('after', EXAMPLES);

@@ -47,9 +47,11 @@ async function using<T>(client: Keyturn, use: (client: Keyturn) => Promise<T>): 
   }
 }
 
-/** The sidecar did not answer, or is shutting down: it may be back soon, and the same call may be sent again. */
+const BACK_SOON: readonly string[] = ['DRAINING', 'STORE_UNAVAILABLE'];
+
+/** The sidecar did not answer, is shutting down, or its disk is full: it may be back soon, and the same call may be sent again. */
 export function isAway(error: unknown): boolean {
-  return error instanceof KeyturnError && (isUnreachable(error) || error.reason === 'DRAINING');
+  return error instanceof KeyturnError && (isUnreachable(error) || BACK_SOON.includes(error.reason));
 }
 
 function isUnreachable({ code, reason }: KeyturnError): boolean {
@@ -82,6 +84,10 @@ const REASONS: Readonly<Record<string, (error: KeyturnError) => Told>> = {
   BAD_REQUEST: (error) => ({ text: badRequest(error), exitCode: EXIT.usage }),
   TURN_LOST: (error) => ({ text: error.message, exitCode: EXIT.turnLost }),
   DRAINING: (error) => ({ text: `the sidecar is shutting down: ${error.message}`, exitCode: EXIT.unreachable }),
+  STORE_UNAVAILABLE: (error) => ({
+    text: `the sidecar cannot use its data directory: ${error.message}`,
+    exitCode: EXIT.unreachable,
+  }),
   NO_SUCH_QUEUE: (error) => ({
     text: `${error.message}\n"keyturn queues" lists the queues that there are.`,
     exitCode: EXIT.failure,

@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { ItemCall, Keyturn, SubmitResult } from '@keyturn/client';
-import type { Command } from 'commander';
+import type { Durability, ItemCall, ItemRef, Keyturn, SubmitResult } from '@keyturn/client';
+import { DURABILITIES } from '@keyturn/client';
+import { type Command, Option } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
@@ -23,7 +24,10 @@ interface SubmitOptions extends AddressOptions {
   readonly idempotencyKey?: string;
   readonly header?: readonly string[];
   readonly delay?: number;
+  readonly after?: readonly string[];
+  readonly afterUnknown?: ItemCall['afterUnknown'];
   readonly waitForRoom: number;
+  readonly durability?: Durability;
   readonly json?: boolean;
 }
 
@@ -35,11 +39,14 @@ The payload is --payload, or --payload-file, or standard input. With --lines eve
 that is not blank is an item of its own, in order; with --item-id ID the line n gets the id "ID:n", so that
 the same input sent twice is kept once.
 
+With --after the item starts when that one is done, whatever queue it is of; with --lines every item does.
+
 The exit code is ${EXIT.notMyTurn} when an item was declined.
 
 Examples:
   $ keyturn submit --queue orders --key customer-7 --payload '{"order": 12}'
   $ keyturn submit --queue mail --key ada@example.org --header kind=welcome --delay 10m < mail.json
+  $ keyturn submit --queue publish --key ada --after extract=job-17 --payload 2026
   $ keyturn submit --queue events --key user-1 --lines --item-id import-2026-11 < events.jsonl
 `;
 
@@ -57,11 +64,24 @@ export function registerSubmit(program: Command): void {
     .option('--idempotency-key <id>', 'business id: once done, not done again', text)
     .option('--header <name=value>', 'a header, may be given again', collect)
     .option('--delay <duration>', 'not before this has passed', durationBetween(0, 30 * 86_400_000, '0s to 720h'))
+    .option('--after <queue=id>', 'an item that must be done before, may be given again', collect)
+    .addOption(
+      new Option('--after-unknown <what>', 'when nothing is known of one of these; unset: refuse').choices([
+        'refuse',
+        'wait',
+      ]),
+    )
     .option(
       '--wait-for-room <duration>',
       'how long to wait when the queue is full',
       durationBetween(0, 300_000, '0s to 5m'),
       0,
+    )
+    .addOption(
+      new Option(
+        '--durability <when>',
+        'what has happened when an item of a durable queue is accepted; unset: as the queue has it',
+      ).choices(DURABILITIES),
     )
     .option('--json', 'print each result as a JSON object on a line of its own')
     .addOption(addressOption())
@@ -98,9 +118,17 @@ function refuseContradictions({ payload, payloadFile, lines, idempotencyKey }: S
   }
 }
 
-function templateOf({ key, header, delay, idempotencyKey }: SubmitOptions): ItemCall {
+function templateOf(options: SubmitOptions): ItemCall {
+  const { key, header, delay, idempotencyKey, afterUnknown } = options;
   const headers = new Map((header ?? []).map(headerOf));
-  return { key, headers, delay, idempotencyKey };
+  return { key, headers, delay, idempotencyKey, after: options.after?.map(awaitedOf), afterUnknown };
+}
+
+/** The name of a queue has no `=`, an id may have some. */
+function awaitedOf(given: string): ItemRef {
+  const at = given.indexOf('=');
+  if (at < 1) throw new CommandFailure(`--after ${JSON.stringify(given)}: write queue=id`, EXIT.usage);
+  return { queue: given.slice(0, at), itemId: given.slice(at + 1) };
 }
 
 function headerOf(given: string): [string, string] {
@@ -169,8 +197,8 @@ async function send(
   items: readonly ItemCall[],
   options: SubmitOptions,
 ): Promise<readonly SubmitResult[]> {
-  const { queue, waitForRoom } = options;
-  const { results } = await client.submit({ queue, items, waitForRoom });
+  const { queue, waitForRoom, durability } = options;
+  const { results } = await client.submit({ queue, items, waitForRoom, durability });
   return results;
 }
 

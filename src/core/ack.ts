@@ -1,11 +1,13 @@
 import { acquire, openQueues } from './acquire.js';
 import type { AcquireWaiter } from './acquire-waiter.js';
+import { AfterPlan, isConcerned } from './after-plan.js';
+import { BatchWaits } from './dependants.js';
 import { markKeyDone } from './idempotency.js';
 import { finishAll, weightOfItem } from './items.js';
 import type { SettledBy, Turn } from './lane.js';
 import type { Caller } from './line.js';
 import { openQueue } from './lookup.js';
-import type { AckAnswer, AckRequest, Bytes, Refusal, Reply, SubmitResult } from './model.js';
+import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from './model.js';
 import { finishStep } from './pump.js';
 import { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
@@ -32,8 +34,9 @@ export function ack(
   }
   if (request.next !== undefined && !state.draining) {
     // Who waits already is served before: `next` is one more arrival.
+    const late = state.effects.held;
     finishStep(state, now);
-    return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled }, now);
+    return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled, late }, now);
   }
   state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) });
   return undefined;
@@ -84,22 +87,34 @@ interface QueuePlan {
 function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
   if (request.followUps.length === 0) return undefined;
   if (state.draining) return DRAINING;
+  const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
+  const after = concerned ? new AfterPlan(state, now) : undefined;
   const plans = new Map<Queue, QueuePlan>();
   for (const [index, { queue: name, item }] of request.followUps.entries()) {
     const queue = openQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
-    const planned = plans.get(queue) ?? { plan: new RoomPlan(queue, now), need: { entries: 0, bytes: 0, known: 0 } };
+    const planned = plans.get(queue) ?? planFor(queue, after, now);
     plans.set(queue, planned);
     const refusal = planned.plan.add(item, `follow_ups[${index}].item`, planned.need);
     if (refusal !== undefined) return refusal;
   }
+  const dependencies = after?.check() ?? 0;
+  if (typeof dependencies !== 'number') return dependencies;
   let bytes = -freedBy(turn);
   for (const [queue, { need }] of plans) {
     bytes += need.bytes;
-    const refusal = lacks(state, queue, { ...need, bytes });
+    const refusal = lacks(state, queue, { ...need, bytes, dependencies });
     if (refusal !== undefined) return refusal;
   }
   return undefined;
+}
+
+function planFor(queue: Queue, after: AfterPlan | undefined, now: number): QueuePlan {
+  return { plan: new RoomPlan(queue, now, after), need: { entries: 0, bytes: 0, known: 0, dependencies: 0 } };
+}
+
+function itemsOf({ followUps }: AckRequest): NewItem[] {
+  return followUps.map(({ item }) => item);
 }
 
 function freedBy(turn: Turn): number {
@@ -124,10 +139,12 @@ function apply(
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);
   if (plain) return NONE;
+  const batch = BatchWaits.of(itemsOf(request));
   for (const { queue: name, item } of request.followUps) {
     const queue = openQueue(state, name, now);
-    if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now));
+    if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now, batch));
   }
+  batch?.complete(state, now);
   return followUps;
 }
 

@@ -21,6 +21,11 @@ export function turnView(state: CoreState, turn: Turn): TurnView {
 }
 
 export function itemView(state: CoreState, item: Item): DeliveredItem {
+  const view = contentView(state, item);
+  return item.stored?.where === 'away' ? { ...view, stored: item.seq } : view;
+}
+
+function contentView(state: CoreState, item: Item): DeliveredItem {
   return {
     itemId: item.id,
     payload: item.payload,
@@ -40,8 +45,10 @@ export function answerDeliveries(state: CoreState, asker: DeliveryAsker, deliver
   if (asker.kind === 'acquire') {
     state.effects.push({ kind: 'acquire', to: asker.reply, answer: { deliveries } });
   } else {
-    const answer = { followUps: asker.followUps, next: { deliveries } };
-    state.effects.push({ kind: 'ack', to: asker.reply, answer });
+    const { reply, followUps, late } = asker;
+    const effect = { kind: 'ack', to: reply, answer: { followUps, next: { deliveries } } } as const;
+    if (late) state.effects.pushHeld(effect);
+    else state.effects.push(effect);
   }
 }
 

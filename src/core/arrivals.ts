@@ -207,13 +207,13 @@ function aheadOf(lane: Lane, place: number): number {
   return place + (lane.phase.at === 'HELD' ? 1 : 0);
 }
 
+const NEVER = Object.freeze({ until: undefined });
+
 /** S6. */
 function retryAfter(state: CoreState, lane: Lane, ahead: number, now: number): number | undefined {
   if (ahead > 0) return undefined;
-  const until =
-    lane.phase.at === 'PARK'
-      ? undefined
-      : (delayOf(lane, lane.line?.head, now)?.until ?? closedGate(state, lane.queue, now)?.until);
+  if (lane.phase.at === 'PARK') return RETRY_SOON;
+  const { until } = delayOf(lane, lane.line?.head, now) ?? closedGate(state, lane.queue, now) ?? NEVER;
   return until === undefined ? RETRY_SOON : until - now;
 }
 

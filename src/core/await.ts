@@ -56,6 +56,7 @@ export function answerAwaits(state: CoreState, queue: Queue, itemId: string, now
 /** The wait ends with the state as it is. */
 export function endAwait(state: CoreState, waiter: AwaitWaiter, now: number): void {
   if (!dropAwait(state, waiter)) return;
+  if (waiter.queue.tellsLate) state.effects.held = true;
   const answer = stateOfItem(waiter.queue, waiter.itemId, now);
   state.effects.push({ kind: 'await', to: waiter.reply, answer });
 }

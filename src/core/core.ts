@@ -1,6 +1,7 @@
 import { ack } from './ack.js';
 import { acquire, enQueue } from './acquire.js';
 import { awaitItem } from './await.js';
+import { type Batch, collect, written } from './collect.js';
 import { discardDead, discardWaiting, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
 import { deQueue } from './dequeue.js';
 import { cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
@@ -12,21 +13,25 @@ import type * as model from './model.js';
 import { nack } from './nack.js';
 import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { finishStep, isUnfinished } from './pump.js';
-import type { Queue } from './queue.js';
+import { isDurable, type Queue } from './queue.js';
 import { badRequest } from './refusals.js';
 import { renew } from './renew.js';
+import { type Past, Restoring, type Stranded } from './restore.js';
+import type { Row } from './rows.js';
 import type { Stream } from './session.js';
 import { closeStream, hello, openStream } from './sessions.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
-import { coordinatorStats, queueView } from './stats.js';
+import { coordinatorStats, memoryItems, queueView } from './stats.js';
 import { submit } from './submit.js';
 import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
 import type * as views from './views.js';
 
+export type { Batch } from './collect.js';
 export type { WaitingCall } from './drain.js';
 export type { Effect } from './effects.js';
+export type { Past, Stranded } from './restore.js';
 export type { Stream } from './session.js';
 export type { Start } from './state.js';
 
@@ -37,6 +42,7 @@ export type { Start } from './state.js';
  */
 export class Core {
   readonly #state: CoreState;
+  #restoring: Restoring | undefined;
 
   constructor(settings: CoordinatorSettings, start: Start) {
     this.#state = new CoreState(settings, start);
@@ -56,20 +62,100 @@ export class Core {
     return live;
   }
 
-  /** Items that wait or are in flight, and dead letters. */
-  get keptItems(): number {
+  /** Items that wait or are in flight, and dead letters, that are kept in memory alone. */
+  get memoryItems(): number {
     let kept = 0;
-    for (const queue of this.#state.queues.values()) kept += queue.items.size + queue.deadLetters.size;
+    for (const queue of this.#state.queues.values()) kept += memoryItems(queue);
     return kept;
   }
 
+  /** Whether {@link Core.takeEffect} has one. */
   get hasEffects(): boolean {
     return !this.#state.effects.isEmpty;
   }
 
-  /** The next effect of the steps so far, in order; taken out. */
+  /** The next effect of the steps so far that waits for nothing, in order; taken out. */
   takeEffect(): Effect | undefined {
     return this.#state.effects.shift();
+  }
+
+  get hasHeld(): boolean {
+    return this.#state.effects.hasHeld;
+  }
+
+  /** The next effect, in order, that has to wait until all that has changed so far is on disk; taken out. */
+  takeHeld(): Effect | undefined {
+    return this.#state.effects.shiftHeld();
+  }
+
+  /** How many rows have changed since they were collected. */
+  get changes(): number {
+    return this.#state.changes?.size ?? 0;
+  }
+
+  /** Somebody waits for what has changed to be on disk. */
+  get urgent(): boolean {
+    return this.#state.changes?.urgent ?? false;
+  }
+
+  /** By when what has changed is to be written, though nobody waits for it; Infinity: nothing has. */
+  get flushBy(): number {
+    return this.#state.changes?.flushBy ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Too much waits to be written: who asked for `interval` or `count` waits for the disk, too. */
+  set behind(behind: boolean) {
+    if (this.#state.changes !== undefined) this.#state.changes.isBehind = behind;
+  }
+
+  /** All that has changed since the last time, as it is now. Whoever takes it has to see to it that it is written. */
+  collect(now: number): Batch {
+    const { changes } = this.#state;
+    if (changes === undefined) return { changes: [], instant: now + this.#state.epoch, items: [] };
+    return collect(this.#state, changes, now);
+  }
+
+  /** It is flushed: contents of items that are in it leave the memory. */
+  written(batch: Batch): void {
+    const { changes } = this.#state;
+    if (changes !== undefined) written(this.#state, changes, batch);
+  }
+
+  /**
+   * Takes rows in, in the order of `TABLES`. Before the first step, and before it nothing else is called.
+   *
+   * @param past of the run that wrote them; the same for every slice
+   */
+  restore(rows: readonly Row[], now: number, past: Past): void {
+    this.#restoring ??= new Restoring(this.#state, past, now);
+    this.#restoring.add(rows, now);
+  }
+
+  /**
+   * Queues whose rows must not be dropped, though the configuration does not let them be durable any more. To be asked
+   * when all rows were given: if there are any, the start has to be refused.
+   */
+  get stranded(): readonly Stranded[] {
+    return this.#restoring?.stranded ?? [];
+  }
+
+  /**
+   * All rows were given: brings lanes into their states and arms timers, `budget` of them at most.
+   * @returns whether more is left: to be called again before the first step
+   */
+  finishRestore(now: number, budget: number): boolean {
+    if (this.#restoring?.finish(now, budget) === true) return true;
+    this.#restoring = undefined;
+    return false;
+  }
+
+  /** Whether what is asked of this queue may have to wait for the disk. It need not exist. */
+  isDurable(queue: string): boolean {
+    const { changes, settings, queues } = this.#state;
+    if (changes === undefined) return false;
+    const known = queues.get(queue);
+    if (known !== undefined) return known.changes !== undefined;
+    return isDurable(settings.queues.get(queue) ?? settings.defaultPolicy);
   }
 
   /** Adding this to `now` gives the wall clock; only for instants in answers. */
@@ -86,45 +172,58 @@ export class Core {
    * @returns whether something due may be left
    */
   tick(now: number, budget: number): boolean {
-    const more = this.#state.wheel.advance(now, budget, (timer) => fire(this.#state, timer, now));
+    const { changes, wheel } = this.#state;
+    const more = wheel.advance(now, budget, (timer) => {
+      changes?.begin(now);
+      fire(this.#state, timer, now);
+    });
+    changes?.begin(now);
     finishStep(this.#state, now);
-    return more || this.#state.wheel.wakeAt <= now;
+    return more || wheel.wakeAt <= now;
   }
 
   // Each call says on which stream it came, if it did: turns are given on it, and ends that it brings about are no news to it.
 
   enQueue(request: model.EnQueueRequest, reply: model.Reply<model.EnQueueAnswer>, now: number, on?: Stream) {
+    this.#begin(now);
     return this.#finish(enQueue(this.#state, request, reply, now, on), now);
   }
 
   deQueue(request: model.DeQueueRequest, reply: model.Reply<model.DeQueueAnswer>, now: number, on?: Stream): void {
+    this.#begin(now);
     deQueue(this.#state, request, reply, now, on);
     this.#finish(undefined, now);
   }
 
   submit(request: model.SubmitRequest, reply: model.Reply<model.SubmitAnswer>, now: number) {
+    this.#begin(now);
     return this.#finish(submit(this.#state, request, reply, now), now);
   }
 
   acquire(request: model.AcquireRequest, reply: model.Reply<model.AcquireAnswer>, now: number, stream?: Stream) {
+    this.#begin(now);
     return this.#finish(acquire(this.#state, request, { kind: 'acquire', reply, stream }, now), now);
   }
 
   ack(request: model.AckRequest, reply: model.Reply<model.AckAnswer>, now: number, on?: Stream) {
+    this.#begin(now);
     return this.#finish(ack(this.#state, request, reply, now, on), now);
   }
 
   nack(request: model.NackRequest, reply: model.Reply<model.NackAnswer>, now: number, on?: Stream): void {
+    this.#begin(now);
     nack(this.#state, request, reply, now, on);
     this.#finish(undefined, now);
   }
 
   renew(request: model.RenewRequest, reply: model.Reply<model.RenewAnswer>, now: number, on?: Stream): void {
+    this.#begin(now);
     renew(this.#state, request, reply, now, on);
     this.#finish(undefined, now);
   }
 
   awaitItem(request: model.AwaitRequest, reply: model.Reply<model.AwaitAnswer>, now: number) {
+    this.#begin(now);
     const queue = findQueue(this.#state, request.queue);
     if (!isRefusal(queue)) return awaitItem(this.#state, queue, request, reply, now);
     this.#state.effects.push({ kind: 'refuse', to: reply, refusal: queue });
@@ -136,34 +235,40 @@ export class Core {
   }
 
   hello(stream: Stream, request: model.HelloRequest, reply: model.Reply<model.HelloAnswer>, now: number): void {
+    this.#begin(now);
     hello(this.#state, stream, request, reply, now);
     this.#finish(undefined, now);
   }
 
   closeStream(stream: Stream, now: number): void {
+    this.#begin(now);
     closeStream(this.#state, stream, now);
   }
 
   /** The one who asked is gone: no answer follows. With a ticket its place is kept, unless `leave`. */
   cancel(call: WaitingCall, leave: boolean, now: number): void {
+    this.#begin(now);
     cancel(this.#state, call, leave, now);
     this.#finish(undefined, now);
   }
 
   /** It is known that nobody learnt of these turns. */
   undeliverable(turns: readonly model.TurnRef[], now: number): void {
+    this.#begin(now);
     undeliverable(this.#state, turns, now);
     this.#finish(undefined, now);
   }
 
   /** From now on only what ends turns is let in; who waits is refused. */
   drain(now: number): void {
+    this.#begin(now);
     startDraining(this.#state, now);
     this.#finish(undefined, now);
   }
 
   /** Calls that wait for an item are refused too. */
   close(): void {
+    this.#state.effects.held = false;
     refuseAwaits(this.#state);
   }
 
@@ -247,12 +352,18 @@ export class Core {
     return isRefusal(found) ? found : undefined;
   }
 
+  /** What is told from here on does not follow from the step before. */
+  #begin(now: number): void {
+    this.#state.changes?.begin(now);
+  }
+
   #finish<T>(outcome: T, now: number): T {
     if (isUnfinished(this.#state)) finishStep(this.#state, now);
     return outcome;
   }
 
   #with<T>(name: string, run: (queue: Queue | undefined) => T, now?: number): model.Result<T> {
+    if (now !== undefined) this.#begin(now);
     const queue = findQueue(this.#state, name);
     if (isRefusal(queue)) return { ok: false, refusal: queue };
     const value = run(queue);
@@ -261,6 +372,7 @@ export class Core {
   }
 
   #withOpen<T>(name: string, now: number, run: (queue: Queue) => T): model.Result<T> {
+    this.#begin(now);
     const queue = openQueue(this.#state, name, now);
     if (isRefusal(queue)) return { ok: false, refusal: queue };
     return this.#with(name, () => run(queue), now);

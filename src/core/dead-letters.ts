@@ -2,6 +2,7 @@
 
 import { itemView } from './answers.js';
 import { finish, putBack } from './items.js';
+import { nameKeyless } from './lane.js';
 import type { Item } from './line.js';
 import { openLane } from './lookup.js';
 import type { DeathCause } from './model.js';
@@ -39,12 +40,16 @@ export function listDeadLetters(state: CoreState, queue: Queue, request: ListDea
   let bytes = 0;
   let last = seen;
   for (const letter of letters) {
-    bytes += letter.item.payload.length + (letter.item.lastError?.length ?? 0) + 2_048;
+    bytes += payloadBytesOf(letter.item) + (letter.item.lastError?.length ?? 0) + 2_048;
     if (page.length >= request.pageSize || (page.length > 0 && bytes > state.settings.limits.answerBytes)) break;
     page.push(letterView(state, letter));
     last = letter.item.seq;
   }
   return { deadLetters: page, nextPageToken: page.length < letters.length ? String(last) : '' };
+}
+
+function payloadBytesOf({ payload, stored }: Item): number {
+  return stored?.where === 'away' ? stored.bytes : payload.length;
 }
 
 /** Whether a token is one of ours. */
@@ -91,6 +96,7 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
   if (first === undefined) return;
   const lane = openLane(state, queue, first.key, now);
   if (lane.row.moves.redrive !== 'put_back') return;
+  nameKeyless(lane, first.item);
   for (const { item } of letters) {
     item.lane = lane;
     item.attempts = 0;

@@ -1,10 +1,11 @@
 /** Dispatch: who asks for the next turns of any keys gets them, first ready first served. */
 import { AcquireWaiter } from './acquire-waiter.js';
 import { answerDeliveries, deliveryView, refuse } from './answers.js';
+import { isHeldBack } from './dependencies.js';
 import type { DispatchTicket } from './dispatch-tickets.js';
 import type { DeliveryAsker } from './effects.js';
 import { closedGate, markDirty } from './gates.js';
-import { finish, finishIfKeyDone, weightOfItem } from './items.js';
+import { finish, finishIfKeyDone, sizeOfItem } from './items.js';
 import { type Lane, Lane as LaneClass, turnOf } from './lane.js';
 import { Caller, Item } from './line.js';
 import { isLinked } from './link.js';
@@ -124,13 +125,13 @@ export function gather(state: CoreState, taker: Taker, now: number, waiter: Acqu
     const lane = nextReady(state, queues, waiter, now);
     if (lane === undefined) break;
     const first = lane.line?.head;
-    if (deliveries.length > 0 && first instanceof Item && weightOfItem(first) > bytesLeft) break;
+    if (deliveries.length > 0 && first instanceof Item && sizeOfItem(first) > bytesLeft) break;
     const items = takeItems(state, lane, request.maxItemsPerTurn, bytesLeft, now);
     if (items.length === 0) {
       resolve(state, lane, now);
       continue;
     }
-    for (const item of items) bytesLeft -= weightOfItem(item);
+    for (const item of items) bytesLeft -= sizeOfItem(item);
     deliveries.push(deliver(state, lane, items, taker, now));
   }
   return deliveries;
@@ -177,9 +178,10 @@ function takeItems(state: CoreState, lane: Lane, most: number, bytes: number, no
   for (;;) {
     const head = lane.line?.head;
     if (head === undefined || head instanceof Caller || head.notBefore > now || items.length >= most) return items;
+    if (isHeldBack(head)) return items;
     const { idempotencyKey } = head;
     if (idempotencyKey !== undefined && keys?.has(idempotencyKey)) return items;
-    const weight = weightOfItem(head);
+    const weight = sizeOfItem(head);
     if (items.length > 0 && weight > bytesLeft) return items;
     takeOut(state, head);
     if (finishIfKeyDone(state, head, now)) continue;
@@ -206,8 +208,15 @@ function deliver(
   const holder = { consumerId, ticket, lease, arrivedAt };
   const turn = startTurn(state, lane, { kind: 'items', items, done }, holder, asker.stream, now);
   const delivery = deliveryView(state, turn);
-  if (done) for (const item of items) finish(state, item, 'done', undefined, now);
+  if (done) for (const item of items) finishHandedOut(state, item, now);
   return delivery;
+}
+
+/** at_most_once. */
+function finishHandedOut(state: CoreState, item: Item, now: number): void {
+  const { changes } = item.lane.queue;
+  if (item.stored !== undefined) changes?.handedOut.set(item.seq, item);
+  finish(state, item, 'done', undefined, now);
 }
 
 /** A retry waits from the moment it was due. */

@@ -26,7 +26,13 @@ interface OnStream {
 export type DeliveryAsker = OnStream &
   (
     | { readonly kind: 'acquire'; readonly reply: Reply<AcquireAnswer> }
-    | { readonly kind: 'ack'; readonly reply: Reply<AckAnswer>; readonly followUps: readonly SubmitResult[] }
+    | {
+        readonly kind: 'ack';
+        readonly reply: Reply<AckAnswer>;
+        readonly followUps: readonly SubmitResult[];
+        /** What the Ack itself changed may not be on disk yet when its `next` comes, from whatever queue. */
+        readonly late: boolean;
+      }
   );
 
 /** Who waits in a line. */

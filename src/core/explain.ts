@@ -1,7 +1,8 @@
 /** Why a key does not move, and the other questions of people. */
 import { nameOf } from './answers.js';
+import { openOf } from './dependencies.js';
 import { closedGate } from './gates.js';
-import { type Lane, stateOf, type Turn, turnOf } from './lane.js';
+import { type Delay, type Lane, stateOf, type Turn, turnOf } from './lane.js';
 import { Caller, type Entry, Item } from './line.js';
 import type { Queue } from './queue.js';
 import { delayOf } from './resolve.js';
@@ -9,10 +10,12 @@ import { Session } from './session.js';
 import type { CoreState } from './state.js';
 import { endOf } from './tenure.js';
 import { isDispatchTicket } from './turns.js';
-import type { HolderView, KeyExplanation, LineEntryView, SessionView } from './views.js';
+import type { AfterView, HolderView, KeyExplanation, LineEntryView, SessionView } from './views.js';
 
 /** Entries of a line that are told. */
 const TOLD = 100;
+/** Items that one of them waits for. */
+const AWAITED_TOLD = 10;
 
 const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({
   state: 'INIT',
@@ -95,7 +98,8 @@ function lineView(state: CoreState, head: Entry | undefined): LineEntryView[] {
       told.push({ ...common, kind: 'caller', since, attempts: 0, lastError: undefined });
     } else {
       const { submittedAt, attempts, lastError } = entry;
-      told.push({ ...common, kind: 'item', since: submittedAt + state.wallOffset, attempts, lastError });
+      const since = submittedAt + state.wallOffset;
+      told.push({ ...common, kind: 'item', since, attempts, lastError, after: afterView(entry) });
     }
   }
   return told;
@@ -116,7 +120,7 @@ function reason(state: CoreState, lane: Lane, now: number): Why {
     case 'PARK':
       return { why: parkedBecause(phase.because, phase.itemId), until: undefined };
     case 'DELAY':
-      return { why: DELAYED[phase.because], until: delayOf(lane, lane.line?.head, now)?.until ?? lane.due };
+      return delayed(lane, phase.because, now);
     case 'READY':
       return gateOrWorker(state, lane, phase.waitsFor, now);
   }
@@ -143,11 +147,32 @@ function parkedBecause(because: 'dead_letter' | 'no_room', itemId: string): stri
   return `parked: item ${itemId} is out of attempts and there is no room for dead letters (max_dead_letters)`;
 }
 
+function delayed(lane: Lane, because: Delay['because'], now: number): Why {
+  const head = lane.line?.head;
+  const { until } = delayOf(lane, head, now) ?? { until: lane.due };
+  if (because !== 'dependency' || !(head instanceof Item)) return { why: DELAYED[because], until };
+  return { why: `${DELAYED[because]}: ${namesOf(afterView(head))}`, until };
+}
+
+/** What an item waits for, by name; there may be a hundred. */
+function afterView({ waits }: Item): AfterView | undefined {
+  if (waits === undefined || waits.left === 0) return undefined;
+  const first = openOf(waits).slice(0, AWAITED_TOLD);
+  return { first: first.map(({ queue, itemId }) => ({ queue, itemId })), count: waits.left };
+}
+
+function namesOf(after: AfterView | undefined): string {
+  if (after === undefined) return 'they ended, and it will be looked at soon';
+  const names = after.first.map(({ queue, itemId }) => `${itemId} of queue ${queue}`);
+  const more = after.count - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 const DELAYED = {
   delay: 'the item at the head is delayed',
   retry: 'the item at the head failed and waits for its next try',
   min_interval: 'min_interval has not passed since the last turn started',
-  dependency: 'the item at the head waits for other items to be done',
+  dependency: 'the item at the head waits for others to be done',
 } as const;
 
 const GATES = {

@@ -22,7 +22,9 @@ export function markKeyDone(
 ): void {
   const { idempotencyTtl } = queue.policy;
   if (idempotencyTtl === 0) return;
-  queue.doneKeys.set(name(key, idempotencyKey), { result }, now + idempotencyTtl, result?.length ?? 0);
+  const id = name(key, idempotencyKey);
+  queue.doneKeys.set(id, { result }, now + idempotencyTtl, result?.length ?? 0);
+  queue.changes?.keyDone(queue, id);
 }
 
 /** It turned out not to be done after all: the worker never got it. */
@@ -31,6 +33,13 @@ export function unmarkKeyDone(queue: Queue, key: string, idempotencyKey: string)
 }
 
 /** The length keeps pairs apart that read the same when joined. */
-function name(key: string, idempotencyKey: string): string {
+export function name(key: string, idempotencyKey: string): string {
   return `${key.length}:${key}${idempotencyKey}`;
+}
+
+/** The pair again. */
+export function partsOf(id: string): { readonly key: string; readonly idempotencyKey: string } {
+  const colon = id.indexOf(':');
+  const end = colon + 1 + Number(id.slice(0, colon));
+  return { key: id.slice(colon + 1, end), idempotencyKey: id.slice(end) };
 }

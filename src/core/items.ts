@@ -2,51 +2,81 @@
 import { answerAwaits } from './await.js';
 import { backOff } from './back-off.js';
 import type { DeadLetter } from './dead-letters.js';
+import type { End } from './dependencies.js';
 import { fingerprint } from './fingerprint.js';
 import { markRoom } from './gates.js';
 import { isKeyDone, markKeyDone } from './idempotency.js';
 import type { Lane, Park } from './lane.js';
-import type { Item } from './line.js';
-import type { Bytes, DeathCause } from './model.js';
-import { NO_NUMBER } from './own-id.js';
+import { Item, type Line } from './line.js';
+import type { Bytes, DeathCause, ItemRef } from './model.js';
+import { NO_NUMBER, OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
 import type { FinishedItem } from './remembered.js';
 import { countIn, lineOf, tell } from './show.js';
 import { after, type CoreState } from './state.js';
+import type { Stored } from './stored.js';
 
 /** What an item costs beside its payload, headers and ids (S33). */
 const ITEM_OVERHEAD = 256;
+/** The same for each item that it waits for. */
+const AFTER_OVERHEAD = 256;
 
 export interface Content {
   readonly key: string;
   readonly payload: Bytes;
   readonly headers: ReadonlyMap<string, string> | undefined;
   readonly idempotencyKey: string | undefined;
+  readonly after?: readonly ItemRef[] | undefined;
 }
 
 /** Bytes charged against payload memory. Strings by their length: keys and ids are mostly ASCII. */
 export function weightOf(content: Content, id: string): number {
-  let bytes = ITEM_OVERHEAD + content.payload.length + id.length + (content.idempotencyKey?.length ?? 0);
-  if (content.headers !== undefined) for (const [name, value] of content.headers) bytes += name.length + value.length;
+  let bytes = ITEM_OVERHEAD + bytesOf(content) + id.length + (content.idempotencyKey?.length ?? 0);
+  if (content.after !== undefined)
+    for (const { queue, itemId } of content.after) bytes += AFTER_OVERHEAD + queue.length + itemId.length;
   return bytes;
 }
 
+/** Of payload and headers. */
+export function bytesOf({ payload, headers }: Pick<Content, 'payload' | 'headers'>): number {
+  let bytes = payload.length;
+  if (headers !== undefined) for (const [name, value] of headers) bytes += name.length + value.length;
+  return bytes;
+}
+
+/** What is on disk alone weighs nothing. */
 export function weightOfItem(item: Item): number {
   return weightOf(contentOf(item), item.id);
 }
 
+/** What it adds to an answer: as `weightOfItem`, wherever it is. */
+export function sizeOfItem(item: Item): number {
+  const { stored } = item;
+  return stored?.where === 'away' ? weightOfItem(item) + stored.bytes : weightOfItem(item);
+}
+
+export function fingerprintOfItem(item: Item): number {
+  return item.stored?.fingerprint ?? fingerprintOf(contentOf(item));
+}
+
 export function contentOf(item: Item): Content {
-  const { payload, headers, idempotencyKey } = item;
-  return { key: item.lane.key, payload, headers, idempotencyKey };
+  const { payload, headers, idempotencyKey, waits } = item;
+  return { key: item.lane.key, payload, headers, idempotencyKey, after: waits?.after };
 }
 
 export function fingerprintOf(content: Content): number {
-  const { key, idempotencyKey, headers, payload } = content;
+  const { key, idempotencyKey, headers, payload, after } = content;
   const texts = [key, idempotencyKey ?? ''];
   if (headers !== undefined && headers.size > 0) {
     for (const [name, value] of [...headers].sort(([a], [b]) => (a < b ? -1 : 1))) texts.push(name, value);
   }
+  if (after !== undefined) texts.push(...afterTexts(after));
   return fingerprint(texts, payload);
+}
+
+/** In whatever order they were named. They begin with what is the name of no header, so they are not taken for one. */
+function afterTexts(after: readonly ItemRef[]): string[] {
+  return ['\0after', ...after.map(({ queue, itemId }) => `${queue} ${itemId}`).sort()];
 }
 
 /** The item leaves for good and is remembered as finished. Precondition: it is in no line. */
@@ -61,11 +91,18 @@ export function finish(
 ): void {
   const queue = item.lane.queue;
   free(state, queue, item);
+  leaveDependencies(state, queue, item, as);
   const finished = finishedAs(item, as, result, item.attempts + (byTurn ? 1 : 0));
+  if (item.stored !== undefined) queue.changes?.item(item);
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
   answerAwaits(state, queue, item.id, now);
+}
+
+/** Nobody can send it again. It has no number if it was made by an earlier run. */
+export function isOwnId({ number, stored, id }: Item): boolean {
+  return number !== NO_NUMBER || (stored !== undefined && id.startsWith(OWN_ID));
 }
 
 /** The usual end of an item whose id was made here: done at the first attempt, without a result. */
@@ -83,8 +120,9 @@ function finishedAs(
   result: Bytes | undefined,
   attempt: number,
 ): FinishedItem {
-  const { lastError: error, number } = item;
-  const print = number === NO_NUMBER ? fingerprintOf(contentOf(item)) : undefined;
+  const { lastError: error, stored, seq } = item;
+  const print = isOwnId(item) ? undefined : fingerprintOfItem(item);
+  if (stored !== undefined) return { state, result, error, attempt, fingerprint: print, seq };
   const usual = state === 'done' && attempt === 1 && print === undefined;
   return usual && result === undefined && error === undefined
     ? DONE_AT_ONCE
@@ -97,6 +135,12 @@ export function finishAll(state: CoreState, items: readonly Item[], result: Byte
     item.inFlight = false;
     finish(state, item, 'done', result, now);
   }
+}
+
+/** It waits for nothing any more, and those that wait for it will be told. */
+function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End): void {
+  if (item.waits !== undefined) state.dependencies.dropAll(item);
+  state.dependencies.end(queue.name, item.id, end);
 }
 
 /** Another with its idempotency key is done: so is this one, with that result (S17). */
@@ -121,9 +165,25 @@ export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): v
   for (const item of items.toReversed()) {
     item.inFlight = false;
     item.takesRoom = false;
+    if (item.stored !== undefined) comeBack(state, line, item, item.stored);
     line.prepend(item);
     countIn(state, item);
   }
+}
+
+/** Precondition: it is about to be put at the head. */
+function comeBack(state: CoreState, line: Line, item: Item, stored: Stored): void {
+  stored.rank = rankBefore(state, line, stored.rank);
+  item.lane.queue.changes?.item(item);
+}
+
+/** The rank itself where it is the smallest already. Among callers it is not looked how far behind them the next item is. */
+function rankBefore(state: CoreState, line: Line, rank: number): number {
+  const { head } = line;
+  if (line.length === line.callers) return rank;
+  if (head instanceof Item && head.stored !== undefined) return Math.min(rank, head.stored.rank - 1);
+  state.frontRank = Math.min(state.frontRank, rank) - 1;
+  return state.frontRank;
 }
 
 export interface Failure {
@@ -162,9 +222,11 @@ export function failAll(
       back.push(item);
       continue;
     }
-    const buried = bury(state, item, failure.cause === 'refused' ? 'refused' : 'max_attempts', now);
-    if (buried) deadLettered += 1;
-    else back.push(item);
+    const buried = hasRoomForLetter(lane.queue);
+    if (buried) {
+      bury(state, item, failure.cause === 'refused' ? 'refused' : 'max_attempts', now);
+      deadLettered += 1;
+    } else back.push(item);
     park ??= parkAfter(lane, item, buried, now);
   }
   const retryAt =
@@ -190,22 +252,27 @@ function delayHead(
   return head.notBefore;
 }
 
-function parkAfter(lane: Lane, item: Item, buried: boolean, now: number): Park | undefined {
+/** Why the key has to stop after its item died, or has to and cannot. */
+export function parkAfter(lane: Lane, item: Item, buried: boolean, now: number): Park | undefined {
   if (!buried) return { at: 'PARK', since: now, because: 'no_room', itemId: item.id };
   if (lane.queue.policy.onDeadLetter === 'skip' || lane.key === '') return undefined;
   return { at: 'PARK', since: now, because: 'dead_letter', itemId: item.id };
 }
 
-/** Makes a dead letter, if there is room for one. */
-function bury(state: CoreState, item: Item, cause: DeathCause, now: number): boolean {
+export function hasRoomForLetter(queue: Queue): boolean {
+  return queue.deadLetters.size < queue.policy.maxDeadLetters;
+}
+
+/** Makes a dead letter. Precondition: there is room for one, and the item is in no line. */
+export function bury(state: CoreState, item: Item, cause: DeathCause, now: number): void {
   const { lane } = item;
   const { queue } = lane;
-  if (queue.deadLetters.size >= queue.policy.maxDeadLetters) return false;
   const letter: DeadLetter = { item, key: lane.key, cause, diedAt: now };
   queue.items.delete(item);
   queue.deadLetters.set(item.id, letter);
+  if (item.stored !== undefined) queue.changes?.item(item);
   queue.counters.deadLetters[cause] += 1;
   if (state.watching) tell(state, 'dead_letter', lane, now, { itemId: item.id, detail: cause });
+  leaveDependencies(state, queue, item, 'dead');
   answerAwaits(state, queue, item.id, now);
-  return true;
 }

@@ -145,7 +145,7 @@ export class Lane extends Timer {
   tickets: Map<string, Caller | Turn> | undefined = undefined;
   /** When the last turn started; kept only for `min_interval`. */
   startedAt: number | undefined = undefined;
-  /** The number of the key's last arrival in its queue, 0: none. For repeat distances. */
+  /** The number of the key's last arrival in its queue, 0: none. For repeat distances. Of a keyless lane: `nameKeyless`. */
   lastArrival = 0;
   /** Its place among the idle lanes; unset: it is not idle. Only `IdleLanes` writes it. */
   rests: number | undefined = undefined;
@@ -160,6 +160,16 @@ export class Lane extends Timer {
   ) {
     super();
   }
+}
+
+/** On disk a keyless lane is known by the order of submission of its item: it is put where no arrivals are counted. */
+export function nameKeyless(lane: Lane, { seq }: { readonly seq: number }): void {
+  if (lane.key === '') lane.lastArrival = seq;
+}
+
+/** Which of the keyless lanes; unset: it has a key. */
+export function keylessName(lane: Lane): number | undefined {
+  return lane.key === '' ? lane.lastArrival : undefined;
 }
 
 export function rowOf(lane: Lane): StateRow {
@@ -191,7 +201,7 @@ export function remember(lane: Lane, token: number, ticket: string | undefined, 
     lane.settlements = new Settlement(token, ticket, ending, 1);
     return;
   }
-  forgetFollowUps(newest.ending);
+  if (forgetFollowUps(newest.ending)) lane.queue.changes?.settlement(lane, newest.token);
   if (newest.size < SETTLEMENTS) {
     const added = new Settlement(token, ticket, ending, newest.size + 1);
     added.newer = newest.newer;
@@ -200,6 +210,7 @@ export function remember(lane: Lane, token: number, ticket: string | undefined, 
     return;
   }
   const oldest = newest.newer;
+  lane.queue.changes?.settlement(lane, oldest.token);
   if (lane.key === '') lane.queue.keyless.delete(oldest.token);
   oldest.token = token;
   oldest.ticket = ticket;
@@ -208,10 +219,15 @@ export function remember(lane: Lane, token: number, ticket: string | undefined, 
   lane.settlements = oldest;
 }
 
-/** Only the newest settlement keeps the results of its follow-ups: eight times a thousand a key would be too many. */
-function forgetFollowUps(ending: Ending): void {
-  if (ending.ended === 'settled' && ending.call === 'ack' && ending.followUps?.length !== 0)
-    ending.followUps = undefined;
+/**
+ * Only the newest settlement keeps the results of its follow-ups: eight times a thousand a key would be too many.
+ * @returns whether it had any
+ */
+function forgetFollowUps(ending: Ending): boolean {
+  if (ending.ended !== 'settled' || ending.call !== 'ack' || ending.followUps?.length === 0) return false;
+  const had = ending.followUps !== undefined;
+  ending.followUps = undefined;
+  return had;
 }
 
 /** The tokens of the settlements that are remembered. */
@@ -226,11 +242,15 @@ export function* settledTokens(lane: Lane): Generator<number> {
 }
 
 export function endingOf(lane: Lane, token: number): Ending | undefined {
+  return settlementOf(lane, token)?.ending;
+}
+
+export function settlementOf(lane: Lane, token: number): Settlement | undefined {
   const newest = lane.settlements;
   if (newest === undefined) return undefined;
   let settlement = newest;
   do {
-    if (settlement.token === token) return settlement.ending;
+    if (settlement.token === token) return settlement;
     settlement = settlement.newer;
   } while (settlement !== newest);
   return undefined;

@@ -1,7 +1,9 @@
+import type { Waits } from './dependencies.js';
 import type { Asker } from './effects.js';
 import type { Lane } from './lane.js';
 import type { Bytes } from './model.js';
 import { NO_NUMBER } from './own-id.js';
+import type { Stored } from './stored.js';
 import { Timer } from './timing-wheel.js';
 
 const FARTHEST_PLACE = 10_000;
@@ -39,12 +41,17 @@ export class Item {
   /** False once it came back: then it takes no room and is never superseded. */
   takesRoom = true;
   inFlight = false;
+  /** Set: it is kept on disk. */
+  stored: Stored | undefined = undefined;
+  /** Unset: it was submitted to wait for nothing. */
+  waits: Waits | undefined = undefined;
   constructor(
     /** Changes only when a dead letter goes back: its old lane may be forgotten. */
     public lane: Lane,
     readonly id: string,
-    readonly payload: Bytes,
-    readonly headers: ReadonlyMap<string, string> | undefined,
+    /** Empty, and headers unset, once they are on disk alone: `stored`. */
+    public payload: Bytes,
+    public headers: ReadonlyMap<string, string> | undefined,
     readonly idempotencyKey: string | undefined,
     readonly submittedAt: number,
     /** Order of submission in the process. */
@@ -71,6 +78,11 @@ export class Line {
 
   prepend(entry: Entry): void {
     this.#put(entry, undefined, this.head);
+  }
+
+  /** Precondition: the other stands in this line. */
+  insert(entry: Entry, before: Entry): void {
+    this.#put(entry, before.before, before);
   }
 
   /** Puts the newcomer where the other stands, which leaves. */

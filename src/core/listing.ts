@@ -106,7 +106,7 @@ function formatToken({ since, nth, key }: Place): string {
   return `${since}:${nth}:${key}`;
 }
 
-const TOKEN = /^(\d+(?:\.\d+)?(?:e[+-]?\d+)?):(\d+):(.*)$/s;
+const TOKEN = /^(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?):(\d+):(.*)$/s;
 
 function parseToken(token: string): Place | undefined {
   const [, since, nth, key] = TOKEN.exec(token) ?? [];

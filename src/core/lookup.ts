@@ -2,6 +2,7 @@
 import { endTickets, expire } from './expiry.js';
 import { Lane } from './lane.js';
 import type { Refusal } from './model.js';
+import type { Policy } from './policy.js';
 import { Queue } from './queue.js';
 import { limitRefusal } from './refusals.js';
 import { countNew } from './show.js';
@@ -16,11 +17,20 @@ const PURGE_BUDGET = 1_000;
 /** The queue if there is one; a refusal if there may be none of that name. */
 export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
   const last = state.lastQueue;
-  if (last !== undefined && last.name === name) return last;
+  if (last !== undefined && last.name === name) return seen(state, last);
   const queue = state.queues.get(name);
-  if (queue !== undefined) state.lastQueue = queue;
-  if (queue !== undefined || state.settings.autoCreate || state.settings.queues.has(name)) return queue;
+  if (queue !== undefined) {
+    state.lastQueue = queue;
+    return seen(state, queue);
+  }
+  if (state.settings.autoCreate || state.settings.queues.has(name)) return queue;
   return { kind: 'no_such_queue', queue: name };
+}
+
+/** What is told of it from here on may not be on disk yet. */
+function seen(state: CoreState, queue: Queue): Queue {
+  if (queue.tellsLate) state.effects.held = true;
+  return queue;
 }
 
 /** The queue, made if need be. */
@@ -36,9 +46,14 @@ export function openQueue(state: CoreState, name: string, now: number): Queue | 
     forgetQueues(state, now, 0);
     if (state.queues.size >= limits.queues) return limitRefusal('queues', limits.queues);
   }
+  return seen(state, makeQueue(state, name, policy ?? defaultPolicy, policy !== undefined, now));
+}
+
+/** Precondition: there is none of this name, and may be one. */
+export function makeQueue(state: CoreState, name: string, policy: Policy, named: boolean, now: number): Queue {
   state.queueSeq += 1;
   const ownPrefix = `${state.ownIds}${state.queueSeq.toString(36)}-`;
-  const queue = new Queue(name, policy ?? defaultPolicy, policy !== undefined, state.results, now, ownPrefix);
+  const queue = new Queue(name, policy, named, state.results, now, ownPrefix, state.changes);
   state.queues.set(name, queue);
   return queue;
 }

@@ -146,6 +146,8 @@ export interface DeliveredItem {
   readonly idempotencyKey: string | undefined;
   readonly submittedAt: number;
   readonly attempt: number;
+  /** Set: what it carries is on disk alone, under this number; `payload` and `headers` are to be filled from there. */
+  readonly stored?: number | undefined;
 }
 
 export interface Delivery {

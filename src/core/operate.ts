@@ -58,10 +58,12 @@ function resumeLane(state: CoreState, lane: Lane, now: number): Resumed {
 
 export function pauseQueue(queue: Queue): void {
   queue.paused = true;
+  queue.changes?.pause(queue);
 }
 
 export function resumeQueue(state: CoreState, queue: Queue): void {
   queue.paused = false;
+  queue.changes?.pause(queue);
   markDirty(state, queue);
 }
 

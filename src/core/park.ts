@@ -6,6 +6,7 @@ export function park(lane: Lane, reason: Park | undefined): void {
   if (reason === undefined) return;
   if (isLinked(lane)) unlink(lane);
   lane.phase = reason;
+  lane.queue.changes?.park(lane);
   if (lane.key === '') lane.queue.keylessParked.add(lane);
 }
 
@@ -14,5 +15,6 @@ export function unpark(lane: Lane): boolean {
   if (lane.phase.at !== 'PARK') return false;
   lane.phase = INIT;
   lane.queue.keylessParked.delete(lane);
+  lane.queue.changes?.park(lane);
   return true;
 }

@@ -1,5 +1,6 @@
 /** The end of a step: whatever a gate, a worker or room was missing for, and no longer is, happens now. */
 import { answerDeliveries } from './answers.js';
+import { tellDependants } from './dependants.js';
 import { dropWaiter, gather, hasReady } from './dispatch.js';
 import { closedGate, markDirty } from './gates.js';
 import { Lane } from './lane.js';
@@ -10,18 +11,30 @@ import type { CoreState } from './state.js';
 
 /** Calls answered in one go. A million lanes behind a gate that opens must not hold up everybody else. */
 const BUDGET = 256;
+/** Items told in one go that what they wait for has ended: there may be as many for one. */
+const NEWS_BUDGET = 1_000;
 
 /** Whether there is anything to be finished. */
 export function isUnfinished(state: CoreState): boolean {
-  return state.dirty.length > 0 || state.roomDirty.size > 0;
+  return state.dirty.length > 0 || state.roomDirty.size > 0 || state.dependencies.hasNews;
 }
 
-/** First everything that may start, first ready first over all queues; then room; then what that lets start, and so on. */
+/** First who may start because what it waits for ended; then everything that may start, first ready first over all queues; then room; then what that lets start, and so on. */
 export function finishStep(state: CoreState, now: number): void {
+  const { held } = state.effects;
   let left = BUDGET;
-  do left = startReady(state, left, now);
-  while (serveOneRoom(state, now) || (state.dirty.length > 0 && left > 0));
+  let news = NEWS_BUDGET;
+  do {
+    if (state.dependencies.hasNews) news = tellDependants(state, news, now);
+    left = startReady(state, left, now);
+  } while (
+    serveOneRoom(state, now) ||
+    (state.dirty.length > 0 && left > 0) ||
+    (state.dependencies.hasNews && news > 0)
+  );
   goOnSoon(state, now);
+  // What the step itself has still to tell waits as before.
+  state.effects.held = held;
 }
 
 /** @returns what is left of the budget */
@@ -29,6 +42,7 @@ function startReady(state: CoreState, budget: number, now: number): number {
   for (let left = budget; left > 0; left--) {
     const lane = firstReady(state, now);
     if (lane === undefined) return left;
+    state.effects.held = lane.queue.tellsLate;
     start(state, lane, now);
   }
   return 0;
@@ -81,6 +95,7 @@ function start(state: CoreState, lane: Lane, now: number): void {
 function serveOneRoom(state: CoreState, now: number): boolean {
   for (const queue of state.roomDirty) {
     state.roomDirty.delete(queue);
+    state.effects.held = queue.tellsLate;
     serveRoom(state, queue, now);
     return true;
   }
@@ -94,6 +109,7 @@ function goOnSoon(state: CoreState, now: number): void {
     state.wheel.schedule(queue.gateTimer, Math.ceil(now));
   }
   state.dirty.length = 0;
+  if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(now));
 }
 
 function orderOf(lane: Lane): number {

@@ -1,5 +1,6 @@
 import type { AcquireWaiter } from './acquire-waiter.js';
 import type { AwaitWaiter } from './await.js';
+import type { Changes } from './changes.js';
 import { Counters, LaneCounts } from './counters.js';
 import type { DeadLetter } from './dead-letters.js';
 import { HoldEpochs } from './hold-epochs.js';
@@ -64,6 +65,11 @@ export class Queue {
   readonly counters = new Counters();
   arrivals = 0;
   usedAt: number;
+  /** Where it is marked what changed; unset: it is not durable. */
+  readonly changes: Changes | undefined;
+  readonly #onFlush: boolean;
+  /** Though it is durable, some Submit asked for memory: not all of its items are on disk. */
+  isMixed = false;
 
   constructor(
     readonly name: string,
@@ -74,6 +80,8 @@ export class Queue {
     now: number,
     /** Of the ids of its items that are made here; no other queue has it. */
     ownPrefix = OWN_ID,
+    /** Unset: there is no journal. */
+    changes?: Changes | undefined,
   ) {
     this.ownIds = new OwnIds(ownPrefix);
     this.items = new ItemIndex(this.ownIds);
@@ -82,11 +90,31 @@ export class Queue {
     this.rate = policy.rate === undefined ? undefined : new TokenBucket(policy.rate, now);
     this.maxInFlight = policy.maxInFlight;
     this.usedAt = now;
+    this.changes = isDurable(policy) ? changes : undefined;
+    this.#onFlush = this.changes !== undefined && policy.durability === 'on_flush';
+    if (this.changes !== undefined) this.#forgetOnDisk(this.changes);
+  }
+
+  /** What is told of it waits until that is on disk. */
+  get tellsLate(): boolean {
+    return this.#onFlush || this.changes?.isBehind === true;
   }
 
   get waiting(): number {
     return this.callers.size + this.waitingItems;
   }
+
+  #forgetOnDisk(changes: Changes): void {
+    this.finished.onForget = (id, { seq }) => {
+      if (seq !== undefined) changes.finishedGone(this, id, seq);
+    };
+    this.doneKeys.onForget = (name) => changes.keyGone(this, name);
+  }
+}
+
+/** Whether a queue of this policy is kept on disk, if there is one to keep it on. */
+export function isDurable({ durable, durability }: Policy): boolean {
+  return durable && durability !== 'memory';
 }
 
 export class GateTimer extends Timer {

@@ -11,6 +11,8 @@ export interface FinishedItem {
   readonly attempt: number;
   /** Of its content, to tell a resend from another item with the same id; unset if the id was made here. */
   readonly fingerprint: number | undefined;
+  /** Where it stands on disk. Unset: nowhere. */
+  readonly seq?: number;
 }
 
 /** What is known of an idempotency key that is done. */
@@ -90,6 +92,8 @@ export class Memory<T> {
   #newest: Kept<T> | undefined;
   #size = 0;
   readonly #max: number;
+  /** To be told of whatever is not remembered any more, or is about to be remembered otherwise. */
+  onForget: ((id: string, value: T) => void) | undefined = undefined;
 
   constructor(
     max: number,
@@ -112,6 +116,12 @@ export class Memory<T> {
     }
     this.#use(kept);
     return kept.value;
+  }
+
+  /** As it stands, without counting as a use. Perhaps over its time. */
+  peek(id: string): { readonly value: T; readonly until: number } | undefined {
+    const kept = this.#find(id);
+    return kept?.value === undefined ? undefined : { value: kept.value, until: kept.until };
   }
 
   set(id: string, value: T, until: number, bytes: number): void {
@@ -194,7 +204,8 @@ export class Memory<T> {
   }
 
   #forget(kept: Kept<T>): void {
-    if (kept.value === undefined) return;
+    const { id, value } = kept;
+    if (value === undefined) return;
     kept.value = undefined;
     this.#takeOut(kept);
     if (kept.number !== NO_NUMBER) this.#own.delete(kept.number);
@@ -202,6 +213,7 @@ export class Memory<T> {
     if (kept.charge !== undefined) this.ledger.remove(kept.charge);
     // Nothing is left to be found: both may go at once.
     if (this.#size === 0) this.#clear();
+    this.onForget?.(id, value);
   }
 
   #clear(): void {

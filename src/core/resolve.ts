@@ -1,9 +1,11 @@
 /** What a lane without a holder does next. */
 import { answerDecline, answerTurn } from './answers.js';
+import { die } from './dependants.js';
+import { isHeldBack } from './dependencies.js';
 import { closedGate, hasGateLine, markDirty } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { type Delay, INIT, type Lane, PLAIN_CALLER, type Ready } from './lane.js';
-import { Caller, type Entry } from './line.js';
+import { Caller, type Entry, Item } from './line.js';
 import { append, isLinked, unlink } from './link.js';
 import { show, takeOut } from './show.js';
 import type { CoreState } from './state.js';
@@ -25,6 +27,10 @@ export function resolve(state: CoreState, lane: Lane, now: number, pass = false)
 function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean {
   if (lane.phase.at === 'HELD' || lane.phase.at === 'PARK') return false;
   const head = lane.line?.head;
+  if (head instanceof Item && head.waits?.doom !== undefined) {
+    die(state, head, now);
+    return true;
+  }
   const delay = delayOf(lane, head, now);
   if (delay !== undefined) {
     toDelay(state, lane, delay.until, delay.because, now);
@@ -48,13 +54,15 @@ function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean
 }
 
 interface DelayUntil {
-  readonly until: number;
+  /** Whole ms; unset: nobody knows. */
+  readonly until: number | undefined;
   readonly because: Delay['because'];
 }
 
-/** What keeps anybody from starting by time alone. `until` is a whole ms. */
+/** What keeps anybody from starting, whatever gates and workers there are: time, or what the head waits for. */
 export function delayOf(lane: Lane, head: Entry | undefined, now: number): DelayUntil | undefined {
-  let found: DelayUntil | undefined;
+  if (head instanceof Item && isHeldBack(head)) return UNTIL_DONE;
+  let found: (DelayUntil & { readonly until: number }) | undefined;
   if (lane.startedAt !== undefined) {
     const until = Math.ceil(lane.startedAt + lane.queue.policy.minInterval);
     if (now < until) found = { until, because: 'min_interval' };
@@ -63,6 +71,8 @@ export function delayOf(lane: Lane, head: Entry | undefined, now: number): Delay
   if (found !== undefined && found.until >= head.notBefore) return found;
   return { until: head.notBefore, because: head.attempts > 0 ? 'retry' : 'delay' };
 }
+
+const UNTIL_DONE: DelayUntil = Object.freeze({ until: undefined, because: 'dependency' });
 
 /** The head is an absent caller whose ticket is over, or one whose idempotency key was done meanwhile. */
 function leaves(state: CoreState, head: Caller, now: number): boolean {
@@ -93,13 +103,22 @@ function toInit(lane: Lane): void {
   lane.phase = INIT;
 }
 
-function toDelay(state: CoreState, lane: Lane, until: number, because: Delay['because'], now: number): void {
+function toDelay(
+  state: CoreState,
+  lane: Lane,
+  until: number | undefined,
+  because: Delay['because'],
+  now: number,
+): void {
   const { phase } = lane;
+  const due = until ?? Number.POSITIVE_INFINITY;
   // What is already on the wheel for that moment keeps its place among those of the same moment.
-  if (phase.at === 'DELAY' && phase.because === because && lane.due === until) return;
+  if (phase.at === 'DELAY' && phase.because === because && lane.due === due) return;
   if (phase.at !== 'DELAY' || phase.because !== because) lane.phase = { at: 'DELAY', since: now, because };
   state.idle.delete(lane);
-  state.wheel.schedule(lane, until);
+  if (until !== undefined) return state.wheel.schedule(lane, until);
+  state.wheel.cancel(lane);
+  lane.due = due;
 }
 
 function toReady(state: CoreState, lane: Lane, waitsFor: Ready['waitsFor'], now: number): void {

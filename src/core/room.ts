@@ -1,9 +1,10 @@
 /** Room for batches: counted before anything is accepted, and waited for in order. */
 
+import { AfterPlan, isConcerned } from './after-plan.js';
 import { isFull, tooSoon } from './arrivals.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
-import { contentOf, fingerprintOf, weightOf } from './items.js';
+import { fingerprintOf, fingerprintOfItem, weightOf } from './items.js';
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from './model.js';
 import { OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
@@ -29,6 +30,10 @@ export interface Need {
   bytes: number;
   /** Items whose ids are known already, or stand in the batch before. */
   known: number;
+  /** What its items wait for, at most. */
+  dependencies: number;
+  /** Set: whatever room there is, nothing may be accepted for what its items want to wait for. */
+  wrong?: Refusal;
 }
 
 /** Counts what these items of one queue need, beside what was counted into `need` before. */
@@ -39,6 +44,8 @@ export class RoomPlan {
   constructor(
     private readonly queue: Queue,
     private readonly now: number,
+    /** Of the whole batch; unset: nothing of it waits, or is waited for. */
+    private readonly after: AfterPlan | undefined,
   ) {}
 
   /** @returns a refusal if this item can never be accepted */
@@ -55,6 +62,7 @@ export class RoomPlan {
       this.#ids.set(itemId, item);
     }
     const place = this.#placeOf(item);
+    this.after?.add(this.queue, item, place, field);
     if (place === 'taken') need.entries += 1;
     if (place !== 'none') need.bytes += weightOf(item, itemId ?? '');
     return undefined;
@@ -65,7 +73,7 @@ export class RoomPlan {
     if (inBatch !== undefined) return fingerprintOf(inBatch) === fingerprintOf(item) ? 'same' : 'other';
     const queue = this.queue;
     const kept = queue.items.get(id) ?? (queue.deadLetters.size > 0 ? queue.deadLetters.get(id)?.item : undefined);
-    if (kept !== undefined) return fingerprintOf(contentOf(kept)) === fingerprintOf(item) ? 'same' : 'other';
+    if (kept !== undefined) return fingerprintOfItem(kept) === fingerprintOf(item) ? 'same' : 'other';
     const finished = queue.finished.get(id, this.now);
     if (finished === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
     return finished.fingerprint === fingerprintOf(item) ? 'same' : 'other';
@@ -99,21 +107,25 @@ function otherContent(id: string): string {
 
 /** What stands in the way of a need now. */
 export function lacks(state: CoreState, queue: Queue, need: Need): Refusal | undefined {
-  const { payloadMemoryBytes, busyLanes } = state.settings.limits;
+  const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
   if (queue.waiting + need.entries > queue.policy.maxWaiting) return queueFull(queue.name, queue.policy.maxWaiting);
   if (state.payloadBytes + need.bytes > payloadMemoryBytes) return memoryFull(payloadMemoryBytes);
   if (state.busyLanes + need.entries > busyLanes) return limitRefusal('busy_lanes', busyLanes);
+  if (need.dependencies > 0 && state.dependencies.size + need.dependencies > dependencies)
+    return limitRefusal('dependencies', dependencies);
   return undefined;
 }
 
 /** Waiting would not help: the batch is larger than everything together. */
 export function neverFits(state: CoreState, queue: Queue, need: Need): Refusal | undefined {
   const { maxWaiting } = queue.policy;
-  const { payloadMemoryBytes } = state.settings.limits;
+  const { payloadMemoryBytes, dependencies } = state.settings.limits;
   if (need.entries > maxWaiting)
     return badRequest('items', `${need.entries} items, but max_waiting of queue ${queue.name} is ${maxWaiting}`);
   if (need.bytes > payloadMemoryBytes)
     return badRequest('items', `${need.bytes} bytes, but limits.payload_memory_bytes is ${payloadMemoryBytes}`);
+  if (need.dependencies > dependencies)
+    return badRequest('items', `${need.dependencies} to wait for, but limits.dependencies is ${dependencies}`);
   return undefined;
 }
 
@@ -154,9 +166,10 @@ export function dropRoomWaiter(state: CoreState, waiter: RoomWaiter): boolean {
 export function serveRoom(state: CoreState, queue: Queue, now: number): void {
   for (const waiter of queue.roomWaiters) {
     const { request, reply } = waiter;
-    const need = needOf(queue, request, now);
+    const need = needOf(state, queue, request, now);
     if (!('entries' in need)) refuseWaiter(state, waiter, need);
     else if (lacks(state, queue, need) !== undefined) return;
+    else if (need.wrong !== undefined) refuseWaiter(state, waiter, need.wrong);
     else if (dropRoomWaiter(state, waiter)) applySubmit(state, queue, request, reply, need, now);
   }
 }
@@ -164,7 +177,7 @@ export function serveRoom(state: CoreState, queue: Queue, now: number): void {
 /** The wait ended: what the batch lacked, or that others waited before it. */
 export function endRoomWait(state: CoreState, waiter: RoomWaiter, now: number): void {
   const { queue, request } = waiter;
-  const need = needOf(queue, request, now);
+  const need = needOf(state, queue, request, now);
   const lack = 'entries' in need ? lacks(state, queue, need) : need;
   refuseWaiter(state, waiter, lack ?? queueFull(queue.name, queue.policy.maxWaiting));
 }
@@ -197,14 +210,20 @@ function rejectionOf(refusal: Refusal): keyof Queue['counters']['rejected'] {
 }
 
 /** What a batch needs now, or why it can never be accepted. */
-export function needOf(queue: Queue, request: SubmitRequest, now: number): Need | Refusal {
-  const plan = new RoomPlan(queue, now);
-  const need: Need = { entries: 0, bytes: 0, known: 0 };
+export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, now: number): Need | Refusal {
+  const concerned = request.items.some((item) => isConcerned(state, queue.name, item));
+  const after = concerned ? new AfterPlan(state, now) : undefined;
+  const plan = new RoomPlan(queue, now, after);
+  const need: Need = { entries: 0, bytes: 0, known: 0, dependencies: 0 };
   let index = 0;
   for (const item of request.items) {
     const refusal = plan.add(item, `items[${index}]`, need);
     if (refusal !== undefined) return refusal;
     index += 1;
   }
+  if (after === undefined) return need;
+  const found = after.check();
+  if (typeof found === 'number') need.dependencies = found;
+  else need.wrong = found;
   return need;
 }

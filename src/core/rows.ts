@@ -47,7 +47,7 @@ export interface ItemRow {
   readonly notBefore: number;
   /** False: it takes no room. */
   readonly takesRoom: boolean;
-  /** Items that have to be done first and were not when it was written. */
+  /** Items that had to be done first and were not when it was written. */
   readonly after: readonly ItemRef[];
   /** Bytes of payload, and of header names and values. */
   readonly contentBytes: number;
@@ -81,6 +81,8 @@ export interface ProgressRow {
   readonly takesRoom: boolean;
   /** Its place among the items of its lane, smaller is nearer to the head; `seq` unless it came back before a smaller one. */
   readonly rank: number;
+  /** Which of `after` have to be done still; unset: all of them. What became of the others may be forgotten. */
+  readonly after: readonly ItemRef[] | undefined;
   /** Set: it is a dead letter. */
   readonly dead: { readonly cause: DeathCause; readonly at: number } | undefined;
 }

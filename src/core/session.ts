@@ -30,6 +30,8 @@ export class Session extends Timer {
   endsAt = Number.POSITIVE_INFINITY;
   /** How many turns are tied. */
   size = 0;
+  /** How many of them are of durable queues. */
+  durable = 0;
   /** The lanes of the tied turns, in the order in which they were tied. */
   readonly #tied = new Link();
 
@@ -61,5 +63,7 @@ export function forgetIfEmpty(state: CoreState, session: Session): void {
 
 /** Who says its id from now on begins a new session. */
 export function forgetId(state: CoreState, session: Session): void {
-  if (state.sessions.get(session.id) === session) state.sessions.delete(session.id);
+  if (state.sessions.get(session.id) !== session) return;
+  state.sessions.delete(session.id);
+  if (session.durable > 0) state.changes?.session(session.id);
 }

@@ -39,6 +39,7 @@ export function hello(
   session.endsAt = Number.POSITIVE_INFINITY;
   session.ttl = request.ttl ?? DEFAULT_TTL;
   stream.session = session;
+  if (session.durable > 0) state.changes?.session(session.id);
   const turns = tiedTurns(state, session, now);
   const answer = { sessionId: session.id, ttl: session.ttl, turns, turnCount: session.size };
   state.effects.push({ kind: 'hello', to: reply, answer });

@@ -1,3 +1,5 @@
+import { Changes } from './changes.js';
+import { Dependencies } from './dependencies.js';
 import { DispatchTickets } from './dispatch-tickets.js';
 import { IdleLanes } from './idle-lanes.js';
 import { type Lane, settledTokens } from './lane.js';
@@ -19,6 +21,10 @@ export interface Start {
   /** The wall clock, ms since the Unix epoch. */
   readonly wall: number;
   readonly seed: number;
+  /** There is a journal: queues whose policy says so are durable. Without it none is. */
+  readonly durable?: boolean;
+  /** All tokens of earlier runs are smaller. Unset: nothing is known. */
+  readonly tokenFloor?: number | undefined;
 }
 
 /** Everything the core knows. Written by one step at a time. */
@@ -35,6 +41,9 @@ export class CoreState {
   readonly idle: IdleLanes;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
+  readonly dependencies = new Dependencies();
+  /** Goes on telling items that what they wait for has ended. */
+  readonly newsTimer = new NewsTimer();
   /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
   readonly sessions = new Map<string, Session>();
   /** Streams that are open, hello said or not. */
@@ -44,11 +53,18 @@ export class CoreState {
   readonly holdUntil: number;
   /** Made by this step, to be carried out in order. */
   readonly effects = new Outbox();
+  /** Unset: there is no journal. */
+  readonly changes: Changes | undefined;
+  /**
+   * Adding this to `now` gives an instant on disk: the wall clock at the start, from then on monotonic, so that instants
+   * of one run can be compared.
+   */
+  epoch: number;
   /** Queues whose gate or ready lists changed in this step. */
   readonly dirty: Queue[] = [];
   /** Queues in which there may be room for who waits for it. */
   readonly roomDirty = new Set<Queue>();
-  /** Queues with Submits that wait for payload memory. */
+  /** Queues with Submits that wait for room of all queues together: payload memory, dependencies. */
   readonly memoryWaiters = new Set<Queue>();
   draining = false;
   /** Somebody watches events. */
@@ -63,6 +79,8 @@ export class CoreState {
   waitingSubmits = 0;
   readyOrder = 0;
   itemSeq = 0;
+  /** Smaller than the place of any item that came back before others of which the places are not known. */
+  frontRank = 0;
   queueSeq = 0;
   /** Ids of sessions that were made here. */
   sessionSeq = 0;
@@ -72,18 +90,25 @@ export class CoreState {
     start: Start,
   ) {
     this.wheel = new TimingWheel(start.now);
-    this.tokens = new Tokens(start.wall);
+    this.tokens = new Tokens(start.wall, start.tokenFloor);
     this.random = new Random(start.seed);
     this.ownIds = `${OWN_ID}${this.tokens.first.toString(36)}-`;
     this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);
     this.holdUntil = start.now + settings.startupHold;
     this.wallOffset = start.wall - start.now;
+    this.epoch = this.wallOffset;
+    this.changes = start.durable === true ? new Changes(this.effects, start.now) : undefined;
     this.idle = new IdleLanes(settings.limits.idleLanes, forgetLane);
+    const { changes } = this;
+    if (changes !== undefined) this.tokens.reserveBy(() => changes.floor());
   }
 }
 
 /** Wakes the core to forget what is over its time. */
 export class Housekeeping extends Timer {}
+
+/** Wakes the pump to tell more items that what they wait for has ended. */
+export class NewsTimer extends Timer {}
 
 function forgetLane(lane: Lane): void {
   lane.queue.counters.idleEvicted += 1;
@@ -93,6 +118,7 @@ function forgetLane(lane: Lane): void {
 /** Removes a lane in INIT from its queue. */
 export function dropLane(lane: Lane): void {
   const queue = lane.queue;
+  queue.changes?.tokensGone(queue, settledTokens(lane));
   queue.states.add(ROWS.INIT, -1);
   if (lane.key !== '') queue.lanes.delete(lane.key);
   else for (const token of settledTokens(lane)) queue.keyless.delete(token);

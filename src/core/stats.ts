@@ -29,6 +29,16 @@ export function queueView(queue: Queue, now: number): QueueView {
   };
 }
 
+/** Of a durable queue with some of them, all are looked at. */
+export function memoryItems({ changes, isMixed, items, deadLetters }: Queue): number {
+  if (changes === undefined) return items.size + deadLetters.size;
+  if (!isMixed) return 0;
+  let kept = 0;
+  for (const { stored } of items.scan()) if (stored === undefined) kept += 1;
+  for (const { item } of deadLetters.values()) if (item.stored === undefined) kept += 1;
+  return kept;
+}
+
 function oldestWaiting(queue: Queue, now: number): number | undefined {
   const [caller] = queue.callers;
   const item = queue.items.firstWaiting();

@@ -1,12 +1,14 @@
 import { nameOf } from './answers.js';
 import { countArrival, isFull, supersede, tooSoon } from './arrivals.js';
+import type { Changes } from './changes.js';
+import { BatchWaits } from './dependants.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
-import { weightOfItem } from './items.js';
-import type { Lane } from './lane.js';
+import { bytesOf, contentOf, fingerprintOf, weightOfItem } from './items.js';
+import { type Lane, nameKeyless } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
-import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest, SubmitResult } from './model.js';
+import type { Durability, NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest, SubmitResult } from './model.js';
 import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
@@ -14,6 +16,7 @@ import { resolve } from './resolve.js';
 import { countRejected, lacks, type Need, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
 import { countIn, lineOf, restIfNew, tell } from './show.js';
 import { after, type CoreState } from './state.js';
+import { Stored } from './stored.js';
 
 /** @returns the waiter, if the call has to wait for room */
 export function submit(
@@ -24,8 +27,11 @@ export function submit(
 ): RoomWaiter | undefined {
   const queue = state.draining ? DRAINING : openQueue(state, request.queue, now);
   if (!isQueue(queue)) return refuse(state, state.queues.get(request.queue), queue, reply);
-  const need = needOf(queue, request, now);
+  const tooMuch = asksTooMuch(queue, request.durability);
+  if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
+  const need = needOf(state, queue, request, now);
   if (!('entries' in need)) return refuse(state, queue, need, reply);
+  if (need.wrong !== undefined) return refuse(state, queue, need.wrong, reply);
   const never = neverFits(state, queue, need);
   if (never !== undefined) return refuse(state, queue, never, reply);
   // Whoever needs no room (all known, all declined) overtakes nobody.
@@ -38,6 +44,14 @@ export function submit(
   if (request.waitForRoom > 0) return waitForRoom(state, queue, request, reply, now);
   const refusal = lack ?? behindOthers(queue);
   return refuse(state, queue, refusal, reply);
+}
+
+/** It is refused, not passed over: whoever asks for it would believe that its items outlive a crash. */
+function asksTooMuch({ name, policy }: Queue, durability: Durability | undefined): Refusal | undefined {
+  if (durability === undefined || durability === 'memory') return undefined;
+  if (policy.durable && policy.durability !== 'memory') return undefined;
+  const description = `${durability} is not allowed, queue ${name} is not durable; allowed: memory`;
+  return { kind: 'bad_request', violations: [{ field: 'durability', description }] };
 }
 
 function isQueue(value: Queue | Refusal): value is Queue {
@@ -66,25 +80,81 @@ export function applySubmit(
   need: Need,
   now: number,
 ): void {
-  // Nothing that the batch does makes an id known but that of an item of it: they need not be looked up once more.
-  const submitOne = need.known === 0 ? submitNew : submitItem;
-  const results = request.items.map((item) => submitOne(state, queue, item, now));
+  const { changes } = queue;
+  if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, need, now);
+  const results = submitAll(state, queue, request, need, undefined, now);
   state.effects.push({ kind: 'submit', to: reply, answer: { results } });
 }
 
-/** Decides one item. Precondition: there is room, and its id is not that of another item. */
-export function submitItem(state: CoreState, queue: Queue, item: NewItem, now: number): SubmitResult {
+/** How long the answer waits is the request's to say; what it lets happen, as turns, waits as long as ever. */
+function applyDurably(
+  state: CoreState,
+  queue: Queue,
+  changes: Changes,
+  request: SubmitRequest,
+  reply: Reply<SubmitAnswer>,
+  need: Need,
+  now: number,
+): void {
+  const asked = request.durability ?? queue.policy.durability;
+  changes.asked = asked === 'memory' ? undefined : asked;
+  const results = submitAll(state, queue, request, need, asked, now);
+  changes.asked = undefined;
+  const effect = { kind: 'submit', to: reply, answer: { results } } as const;
+  if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
+  else state.effects.pushFree(effect);
+}
+
+function submitAll(
+  state: CoreState,
+  queue: Queue,
+  { items }: SubmitRequest,
+  need: Need,
+  durability: Durability | undefined,
+  now: number,
+): SubmitResult[] {
+  const batch = BatchWaits.of(items);
+  // Nothing that the batch does makes an id known but that of an item of it: they need not be looked up once more.
+  const submitOne = need.known === 0 ? submitNew : submitItem;
+  const results = items.map((item) => submitOne(state, queue, item, now, batch, durability));
+  batch?.complete(state, now);
+  return results;
+}
+
+/**
+ * Decides one item. Precondition: there is room, and its id is not that of another item.
+ *
+ * @param batch unset: nothing of what arrives with it waits for anything
+ * @param durability unset: the queue's
+ */
+export function submitItem(
+  state: CoreState,
+  queue: Queue,
+  item: NewItem,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability?: Durability,
+): SubmitResult {
   const { itemId } = item;
   if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
-  return submitNew(state, queue, item, now);
+  return submitNew(state, queue, item, now, batch, durability);
 }
 
 /** As {@link submitItem}, of an item whose id is not known. */
-function submitNew(state: CoreState, queue: Queue, item: NewItem, now: number): SubmitResult {
+function submitNew(
+  state: CoreState,
+  queue: Queue,
+  item: NewItem,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability: Durability | undefined,
+): SubmitResult {
   const { itemId } = item;
   const lane = openLane(state, queue, item.key, now);
   countArrival(lane, now);
-  const result = decide(state, lane, item, itemId ?? queue.ownIds.idOf(queue.nextNumber), now);
+  const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
+  const result = decide(state, lane, item, id, now, batch, durability);
+  if (result.decision === 'decline') batch?.decline(queue.name, result.itemId, result.reason);
   restIfNew(state, lane);
   return result;
 }
@@ -93,26 +163,49 @@ function isKnown(queue: Queue, id: string, now: number): boolean {
   return queue.items.has(id) || queue.deadLetters.has(id) || queue.finished.get(id, now) !== undefined;
 }
 
-function decide(state: CoreState, lane: Lane, item: NewItem, id: string, now: number): SubmitResult {
+function decide(
+  state: CoreState,
+  lane: Lane,
+  item: NewItem,
+  id: string,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability: Durability | undefined,
+): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
-  if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) return decline(queue, id, 'already_done');
+  if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) {
+    // Whoever waits for it, though nothing was known of it, waits for nothing more.
+    state.dependencies.end(queue.name, id, 'done');
+    return decline(queue, id, 'already_done');
+  }
   const full = lane.key !== '' && line !== undefined && isFull(line, policy.waitingPerKey);
   const tail = line?.tail;
   if (full && policy.whenFull === 'decline' && tail !== undefined)
     return decline(queue, id, 'waiter_exists', nameOf(tail));
   const wait = tooSoon(lane, now);
   if (wait !== undefined) return decline(queue, id, 'too_soon', undefined, wait);
-  return keep(state, lane, item, id, full, now);
+  return keep(state, lane, item, id, full, now, batch, durability);
 }
 
-function keep(state: CoreState, lane: Lane, newItem: NewItem, id: string, full: boolean, now: number): SubmitResult {
+function keep(
+  state: CoreState,
+  lane: Lane,
+  newItem: NewItem,
+  id: string,
+  full: boolean,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability: Durability | undefined,
+): SubmitResult {
   const { queue } = lane;
-  const { payload, headers, idempotencyKey, delay } = newItem;
+  const { payload, headers, idempotencyKey, delay, after: awaited } = newItem;
   state.itemSeq += 1;
   const notBefore = delay > 0 ? after(now, delay) : 0;
   const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
+  if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
+  if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
   else supersede(state, superseded, item, now);
@@ -124,6 +217,15 @@ function keep(state: CoreState, lane: Lane, newItem: NewItem, id: string, full: 
   if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });
   resolve(state, lane, now);
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
+}
+
+/** It is kept on disk, unless whoever submits it does not want that; in a lane that is known there by it all the same. */
+function store(changes: Changes, item: Item, durability: Durability | undefined): void {
+  nameKeyless(item.lane, item);
+  if (durability === 'memory') return;
+  const content = contentOf(item);
+  item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
+  changes.item(item);
 }
 
 function accept(queue: Queue, itemId: string, supersededId: string | undefined): SubmitResult {

@@ -1,5 +1,5 @@
 /** How long a live turn lives, and whose it is: by its lease, or tied to a session. */
-import type { Turn } from './lane.js';
+import type { Lane, Turn } from './lane.js';
 import { unwatch, watchPeriod } from './notices.js';
 import { forgetIfEmpty, Session, type Stream } from './session.js';
 import { after, type CoreState } from './state.js';
@@ -41,13 +41,31 @@ export function live(state: CoreState, turn: Turn, now: number): void {
   if (owner === undefined) state.wheel.schedule(lane, leaseEnd(turn.lease, turn.latestEnd, now));
   else if (owner instanceof Session) {
     state.wheel.cancel(lane);
-    owner.tie(lane);
+    tie(state, owner, lane);
     if (turn.latestEnd !== undefined) watchPeriod(state, turn, turn.lease);
   } else liveBy(state, turn, turn.lease, now);
 }
 
+function tie(state: CoreState, session: Session, lane: Lane): void {
+  session.tie(lane);
+  if (lane.queue.changes === undefined) return;
+  session.durable += 1;
+  if (session.durable === 1) state.changes?.session(session.id);
+}
+
+function untie(state: CoreState, session: Session, lane: Lane): void {
+  state.wheel.cancel(lane);
+  session.size -= 1;
+  if (lane.queue.changes !== undefined) {
+    session.durable -= 1;
+    if (session.durable === 0) state.changes?.session(session.id);
+  }
+  forgetIfEmpty(state, session);
+}
+
 /** A turn that is not tied lives this much longer. */
 export function liveBy(state: CoreState, turn: Turn, lease: number, now: number): void {
+  turn.lane.queue.changes?.turn(turn.lane, turn.token);
   state.wheel.schedule(turn.lane, leaseEnd(lease, turn.latestEnd, now));
   if (turn.owner !== undefined) watchPeriod(state, turn, lease);
 }
@@ -58,10 +76,7 @@ export function disown(state: CoreState, turn: Turn): void {
   if (owner === undefined) return;
   turn.owner = undefined;
   unwatch(state, turn);
-  if (!(owner instanceof Session)) return;
-  state.wheel.cancel(turn.lane);
-  owner.size -= 1;
-  forgetIfEmpty(state, owner);
+  if (owner instanceof Session) untie(state, owner, turn.lane);
 }
 
 /**

@@ -12,7 +12,7 @@ import { GateTimer } from './queue.js';
 import { endRoomWait, RoomWaiter } from './room.js';
 import { Session } from './session.js';
 import { endNextTurn } from './sessions.js';
-import { type CoreState, Housekeeping } from './state.js';
+import { type CoreState, Housekeeping, NewsTimer } from './state.js';
 import type { Timer } from './timing-wheel.js';
 
 /** How often the house is kept, ms. */
@@ -28,6 +28,7 @@ export function fire(state: CoreState, timer: Timer, now: number): void {
   else if (timer instanceof TurnWatch) watchDue(state, timer, now);
   else if (timer instanceof Session) endNextTurn(state, timer, now);
   else if (timer instanceof GateTimer) markDirty(state, timer.queue);
+  else if (timer instanceof NewsTimer) return;
   else if (timer instanceof Housekeeping) {
     keepHouse(state, now);
     state.wheel.schedule(timer, Math.ceil(now + HOUSEKEEPING));

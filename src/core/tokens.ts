@@ -1,6 +1,8 @@
 /** Tokens count from here: 2025-01-01 UTC, ms since the Unix epoch. */
 const EPOCH = 1_735_689_600_000;
 const TOKENS_PER_MS = 4_096;
+/** Written down ahead of use: seconds of turns at any rate, and a step of a few seconds at a restart. */
+const RESERVED = 2 ** 24;
 
 /**
  * Fencing tokens: one counter for all queues, so that a queue that was forgotten and made again goes on growing.
@@ -13,10 +15,16 @@ const TOKENS_PER_MS = 4_096;
 export class Tokens {
   readonly first: number;
   #last: number;
+  /** From this token on there is something to be looked at. */
+  #alarm = Number.MAX_SAFE_INTEGER + 1;
+  #onReserve: (() => void) | undefined;
 
-  /** @param startedAt the wall clock at the start, ms since the Unix epoch */
-  constructor(startedAt: number) {
-    this.first = Math.max(0, Math.floor(startedAt) - EPOCH) * TOKENS_PER_MS + 1;
+  /**
+   * @param startedAt the wall clock at the start, ms since the Unix epoch
+   * @param floor all tokens of earlier runs are smaller, as far as that was written down
+   */
+  constructor(startedAt: number, floor = 1) {
+    this.first = Math.max(Math.max(0, Math.floor(startedAt) - EPOCH) * TOKENS_PER_MS + 1, floor);
     if (!Number.isSafeInteger(this.first + TOKENS_PER_MS)) {
       throw new RangeError(`the wall clock (${startedAt} ms since 1970) is beyond the year 2094: no tokens are left`);
     }
@@ -25,7 +33,29 @@ export class Tokens {
 
   next(): number {
     this.#last += 1;
-    if (this.#last > Number.MAX_SAFE_INTEGER) throw new RangeError('all tokens below 2^53 are used up');
+    if (this.#last >= this.#alarm) this.#look();
     return this.#last;
+  }
+
+  /**
+   * From now on somebody writes down which tokens are used up, far ahead of them.
+   * @param onReserve called now and whenever half of what was reserved is used
+   */
+  reserveBy(onReserve: () => void): void {
+    this.#onReserve = onReserve;
+    this.#alarm = this.#last + 1;
+    this.#look();
+  }
+
+  /** What is to be written down: all tokens up to the next time are smaller. */
+  get reserved(): number {
+    return this.#last + RESERVED;
+  }
+
+  #look(): void {
+    if (this.#last > Number.MAX_SAFE_INTEGER) throw new RangeError('all tokens below 2^53 are used up');
+    if (this.#onReserve === undefined) return;
+    this.#alarm = Math.min(this.#last + RESERVED / 2, Number.MAX_SAFE_INTEGER + 1);
+    this.#onReserve();
   }
 }

@@ -1,5 +1,6 @@
 /** How turns start and end. */
 
+import type { Changes } from './changes.js';
 import { DispatchTicket } from './dispatch-tickets.js';
 import { markDirty, markRoom } from './gates.js';
 import { type Cargo, type Ending, INIT, type Lane, remember, Turn } from './lane.js';
@@ -105,6 +106,7 @@ export function install(state: CoreState, lane: Lane, turn: Turn): void {
   state.idle.delete(lane);
   if (isLinked(lane)) unlink(lane);
   lane.phase = turn;
+  queue.changes?.turn(lane, turn.token);
   queue.inFlight += 1;
   if (typeof turn.ticket === 'string') {
     lane.tickets ??= new Map();
@@ -142,6 +144,7 @@ export function tellAgain(
   lease: number | undefined,
   now: number,
 ): void {
+  turn.lane.queue.changes?.turn(turn.lane, turn.token);
   if (turn.handed === 'kept') return handOver(state, turn, on, lease, now);
   turn.handed = 'known';
   moveTo(state, turn, on, lease, now);
@@ -155,6 +158,7 @@ export function holdForTicket(state: CoreState, turn: Turn, now: number): void {
 
 function keepUntil(state: CoreState, turn: Turn, due: number): void {
   turn.handed = 'kept';
+  turn.lane.queue.changes?.turn(turn.lane, turn.token);
   state.wheel.schedule(turn.lane, due);
 }
 
@@ -172,6 +176,7 @@ export function endTurn(
 ): void {
   const { lane } = turn;
   const queue = lane.queue;
+  if (queue.changes !== undefined) markEnd(queue.changes, turn);
   if (turn.owner !== undefined) {
     tellLost(state, turn, ending.ended, by);
     disown(state, turn);
@@ -188,6 +193,13 @@ export function endTurn(
   releaseTicket(state, turn, ending);
   if (queue.maxInFlight !== undefined) markDirty(state, queue);
   if (state.watching) tellEnd(state, turn, way, now);
+}
+
+/** First of all, so that whatever is told of it waits. */
+function markEnd(changes: Changes, { lane, token, cargo }: Turn): void {
+  changes.turn(lane, token);
+  if (cargo.kind !== 'items' || !cargo.done) return;
+  for (const item of cargo.items) if (changes.handedOut.delete(item.seq)) changes.item(item);
 }
 
 /** Remembers the end, under the ticket too, which is new again from now on. */

@@ -55,6 +55,7 @@ function revive(state: CoreState, item: Item, now: number): boolean {
   queue.finished.delete(item.id);
   if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
   queue.items.set(item);
+  if (item.stored !== undefined) queue.changes?.item(item);
   state.payloadBytes += weightOfItem(item);
   return true;
 }

@@ -188,6 +188,14 @@ export interface QueueStats {
   readonly rejected: Readonly<Record<string, number>>;
 }
 
+/** How writing to the disk goes. */
+export interface JournalStats {
+  /** Seconds from the beginning of a write to its flush; failed tries not counted. */
+  readonly commit: HistogramView;
+  /** Rows written or deleted by one write. */
+  readonly batchSize: HistogramView;
+}
+
 export interface CoordinatorStats {
   readonly queues: readonly QueueStats[];
   /** Streams of workers that are open. */
@@ -196,4 +204,6 @@ export interface CoordinatorStats {
   readonly parkedCalls: number;
   /** Payload memory in use, bytes. */
   readonly payloadBytes: number;
+  /** Unset: nothing is written. */
+  readonly journal?: JournalStats | undefined;
 }

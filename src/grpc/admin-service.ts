@@ -1,5 +1,4 @@
 /** AdminService: the calls of people. */
-import type { Result } from '../coordinator.js';
 import {
   deadLettersResponse,
   discardRequest,
@@ -24,7 +23,7 @@ import { watchEvents } from './watch-events.js';
 export function adminService(kit: Kit, streams: OpenStreams): AdminServiceServer {
   const { admin } = kit.coordinator;
   return {
-    listQueues: promised(kit, nothing, async () => accepted(await admin.listQueues()), queuesResponse),
+    listQueues: promised(kit, nothing, () => admin.listQueues(), queuesResponse),
     listKeys: promised(kit, listKeysRequest, (request) => admin.listKeys(request), keysResponse),
     explainKey: promised(kit, keyName, ({ queue, key }) => admin.explainKey(queue, key), explanationResponse),
     evictHolder: promised(kit, keyName, ({ queue, key }) => admin.evictHolder(queue, key), evictionResponse),
@@ -56,8 +55,4 @@ export function adminService(kit: Kit, streams: OpenStreams): AdminServiceServer
 
 function nothing(): Record<string, never> {
   return {};
-}
-
-function accepted<T>(value: T): Result<T> {
-  return { ok: true, value };
 }

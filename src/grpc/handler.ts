@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
-import type { Coordinator, Limits, Pending, Refusal, Reply, Result, Waiting } from '../coordinator.js';
+import type { Coordinator, Limits, Refusal, Reply, Result, Waiting } from '../coordinator.js';
 import { type Caller, isOver } from './deadline.js';
 import { type CallStatus, internalStatus, statusOf } from './status.js';
 import { Check } from './validate.js';
@@ -135,19 +135,22 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     this.#end(internalError(this.kit, this.call.getPath(), error));
   }
 
+  /** @param waiting unset: it waits for nobody, though its answer may still be held back until the disk has it */
   waitFor(waiting: Waiting): void {
-    if (waiting === undefined || !this.#open) return;
-    this.#parked = true;
-    this.kit.parked.count += 1;
+    if (!this.#open) return;
+    if (waiting !== undefined) {
+      this.#parked = true;
+      this.kit.parked.count += 1;
+    }
     // grpc-js says "cancelled" after every end of a call, an answered one too.
     this.call.once('cancelled', () => this.#cancel(waiting));
   }
 
-  #cancel(pending: Pending): void {
+  #cancel(pending: Waiting): void {
     if (!this.#open) return;
     this.#close();
     try {
-      pending.cancel();
+      pending?.cancel();
     } catch (error) {
       internalError(this.kit, this.call.getPath(), error);
     }

@@ -21,12 +21,14 @@ export interface GrpcServerOptions {
   /** Called once for every finished call, streams included. `code` is the name of its gRPC status. */
   readonly observe: Observe;
   readonly log: Log;
+  /** What health says from the start. Default: SERVING. */
+  readonly serving?: boolean;
 }
 
 export interface GrpcServer {
   /** Where it listens, with the real port; usable as the target of a client. */
   readonly address: string;
-  /** What health answers: SERVING, or NOT_SERVING (draining). */
+  /** What health answers: SERVING, or NOT_SERVING (not ready yet, without its disk, draining). */
   setServing(serving: boolean): void;
   /** Takes no new calls, ends the streams, and resolves when all calls ended, or were ended after `graceMs`. */
   stop(graceMs: number): Promise<void>;
@@ -34,7 +36,7 @@ export interface GrpcServer {
   forceStop(): void;
 }
 
-/** Starts to serve, and to say so to health checks. Rejects when the address is malformed, in use, or not usable. */
+/** Starts to serve, and to tell health checks. Rejects when the address is malformed, in use, or not usable. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   refuseMalformedText();
   // grpc-js writes through one logger of the process; what it says belongs to our log, not beside it.
@@ -46,7 +48,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     const kit = { ...options, parked: { count: 0 } };
     await addServices(server, kit, health, streams);
     const address = await listen(server, options.listen);
-    health.setServing(true);
+    health.setServing(options.serving ?? true);
     return new RunningServer(address, server, health, streams);
   } catch (error) {
     server.forceShutdown();

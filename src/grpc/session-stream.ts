@@ -235,14 +235,19 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     const wrong = this.kit.check.take();
     if (wrong !== undefined) return command.refuse(wrong);
     command.form = HELLO;
+    let isRefused = false;
     this.#opened().hello(request, {
       answer: (answer) => {
-        this.#consumerId = request.consumerId;
         this.#sessionId = answer.sessionId;
         return command.answer(answer);
       },
-      refuse: (refusal) => command.refuse(refusal),
+      refuse: (refusal) => {
+        isRefused = true;
+        command.refuse(refusal);
+      },
     });
+    // Its answer may have to wait for the disk; the commands behind it do not wait for its answer.
+    if (!isRefused) this.#consumerId = request.consumerId;
   }
 
   #cancel(id: number, { id: which, leave }: wire.Cancel): void {

@@ -1,5 +1,6 @@
 import type {
   Administration,
+  DeadLetterPage,
   ItemChoice,
   KeyPage,
   LimitsChange,
@@ -25,10 +26,14 @@ export class LocalAdministration implements Administration {
   ) {}
 
   async listQueues() {
-    return this.loop.core.listQueues(this.loop.now());
+    const refusal = this.#closed();
+    if (refusal !== undefined) return { ok: false, refusal } as const;
+    return { ok: true, value: this.loop.core.listQueues(this.loop.now()) } as const;
   }
 
   async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
+    const refusal = this.#closed();
+    if (refusal !== undefined) return { ok: false, refusal };
     const scan = this.loop.core.listKeys(request, SLICE);
     if (!scan.ok) return scan;
     const value = scan.value === undefined ? { keys: [], nextPageToken: '' } : await this.#inSlices(scan.value);
@@ -36,48 +41,53 @@ export class LocalAdministration implements Administration {
   }
 
   async explainKey(queue: string, key: string) {
+    const refusal = this.#closed();
+    if (refusal !== undefined) return { ok: false, refusal } as const;
     return this.#step((now) => this.loop.core.explainKey(queue, key, now));
   }
 
   async evictHolder(queue: string, key: string) {
-    return this.#step((now) => this.loop.core.evictHolder(queue, key, now));
+    return this.#change(queue, (now) => this.loop.core.evictHolder(queue, key, now));
   }
 
   async resumeKey(queue: string, key: string) {
-    return this.#step((now) => this.loop.core.resumeKey(queue, key, now));
+    return this.#change(queue, (now) => this.loop.core.resumeKey(queue, key, now));
   }
 
   async pauseQueue(queue: string) {
-    return this.#step((now) => this.loop.core.pauseQueue(queue, now));
+    return this.#change(queue, (now) => this.loop.core.pauseQueue(queue, now));
   }
 
   async resumeQueue(queue: string) {
-    return this.#step((now) => this.loop.core.resumeQueue(queue, now));
+    return this.#change(queue, (now) => this.loop.core.resumeQueue(queue, now));
   }
 
   async setLimits(queue: string, change: LimitsChange) {
-    return this.#step((now) => this.loop.core.setLimits(queue, change, now));
+    return this.#change(queue, (now) => this.loop.core.setLimits(queue, change, now));
   }
 
-  async listDeadLetters(request: ListDeadLettersRequest) {
-    return this.loop.core.listDeadLetters(request);
+  async listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>> {
+    const refusal = this.#closed();
+    if (refusal !== undefined) return { ok: false, refusal };
+    const page = this.loop.core.listDeadLetters(request);
+    return page.ok && this.loop.store !== undefined ? this.loop.store.page(page.value) : page;
   }
 
   async redrive(choice: ItemChoice) {
-    return this.#step((now) => this.loop.core.redrive(choice, now));
+    return this.#change(choice.queue, (now) => this.loop.core.redrive(choice, now));
   }
 
   async discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
-    const dead = this.#step((now) => this.loop.core.discardDead(choice, now));
+    const dead = await this.#change(choice.queue, (now) => this.loop.core.discardDead(choice, now));
     if (!dead.ok || !waiting) return dead;
     const scan = this.loop.core.discardWaiting(choice, SLICE, () => this.loop.now());
-    if (!scan.ok) return scan;
-    const gone = scan.value === undefined ? 0 : await this.#inSlices(scan.value);
-    return { ok: true, value: dead.value + gone };
+    if (!scan.ok || scan.value === undefined) return scan.ok ? dead : scan;
+    const gone = await this.#inSlices(scan.value);
+    return this.#written(choice.queue, { ok: true, value: dead.value + gone });
   }
 
   watch(queue: string, key: string | undefined, watcher: Watcher): Result<Watch> {
-    const refusal = this.loop.core.mayUse(queue) ?? this.#tooMany();
+    const refusal = this.#closed() ?? this.loop.core.mayUse(queue) ?? this.#tooMany();
     if (refusal !== undefined) return { ok: false, refusal };
     return { ok: true, value: this.loop.watches.add(queue, key, watcher) };
   }
@@ -86,6 +96,22 @@ export class LocalAdministration implements Administration {
     if (this.loop.watches.size < this.maxWatchers) return undefined;
     const description = `no more than ${this.maxWatchers} watch at once (limits.watchers)`;
     return { kind: 'limit', subject: 'watchers', limit: this.maxWatchers, description, retryAfter: 1_000 };
+  }
+
+  /** Why nobody is let in, if so. */
+  #closed(): Refusal | undefined {
+    return this.loop.store?.door.closed;
+  }
+
+  /** A step that changes something in this queue: told when it is on the disk. */
+  async #change<T>(queue: string, run: (now: number) => Result<T>): Promise<Result<T>> {
+    const refusal = this.loop.store?.door.refusal(queue);
+    return refusal === undefined ? this.#written(queue, this.#step(run)) : { ok: false, refusal };
+  }
+
+  async #written<T>(queue: string, result: Result<T>): Promise<Result<T>> {
+    const refusal = await this.loop.store?.whenWritten(queue);
+    return refusal === undefined ? result : { ok: false, refusal };
   }
 
   #step<T>(run: (now: number) => T): T {

@@ -12,6 +12,7 @@ import type {
   EnQueueRequest,
   NackAnswer,
   NackRequest,
+  Refusal,
   RenewAnswer,
   RenewRequest,
   Reply,
@@ -20,63 +21,100 @@ import type {
   Waiting,
 } from '../coordinator.js';
 import type { Stream, WaitingCall } from '../core/core.js';
+import type { Door } from './durable/door.js';
 import type { Loop } from './loop.js';
 
 /** The calls of workers: each one step of the core, with what follows from it. */
 export class LocalCalls implements Calls {
+  /** Unset: nothing is durable, and nobody is turned away before the core. */
+  protected readonly door: Door | undefined;
+
   constructor(
     protected readonly loop: Loop,
     /** The one that all of these calls come on, if they do. */
     private readonly stream: Stream | undefined,
-  ) {}
+  ) {
+    this.door = loop.store?.door;
+  }
 
   enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
-    return this.settled(this.loop.core.enQueue(request, reply, this.loop.now(), this.stream));
+    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
+    return this.settled(this.loop.core.enQueue(request, reply, this.loop.now(), this.stream), reply);
   }
 
   deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
+    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return;
     this.loop.core.deQueue(request, reply, this.loop.now(), this.stream);
     this.settled();
   }
 
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
-    return this.settled(this.loop.core.submit(request, reply, this.loop.now()));
+    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
+    return this.settled(this.loop.core.submit(request, reply, this.loop.now()), reply);
   }
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
-    return this.settled(this.loop.core.acquire(request, reply, this.loop.now(), this.stream));
+    if (this.door !== undefined && isRefused(acquireRefusal(this.door, request), reply)) return undefined;
+    return this.settled(this.loop.core.acquire(request, reply, this.loop.now(), this.stream), reply);
   }
 
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
-    return this.settled(this.loop.core.ack(request, reply, this.loop.now(), this.stream));
+    if (this.door !== undefined && isRefused(ackRefusal(this.door, request), reply)) return undefined;
+    return this.settled(this.loop.core.ack(request, reply, this.loop.now(), this.stream), reply);
   }
 
   nack(request: NackRequest, reply: Reply<NackAnswer>): void {
+    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return;
     this.loop.core.nack(request, reply, this.loop.now(), this.stream);
     this.settled();
   }
 
   renew(request: RenewRequest, reply: Reply<RenewAnswer>): void {
+    if (this.door !== undefined && isRefused(renewRefusal(this.door, request), reply)) return;
     this.loop.core.renew(request, reply, this.loop.now(), this.stream);
     this.settled();
   }
 
   awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting {
-    return this.settled(this.loop.core.awaitItem(request, reply, this.loop.now()));
+    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
+    return this.settled(this.loop.core.awaitItem(request, reply, this.loop.now()), reply);
   }
 
-  protected settled(call?: WaitingCall): Waiting {
+  protected settled(call?: WaitingCall, reply?: Reply<never>): Waiting {
     this.loop.settle();
-    return call === undefined ? undefined : this.#pending(call);
+    return call === undefined || reply === undefined ? undefined : this.#pending(call, reply);
   }
 
   /** Apart, because a function that makes a closure pays for its scope on every call, made or not. */
-  #pending(call: WaitingCall): Waiting {
+  #pending(call: WaitingCall, reply: Reply<never>): Waiting {
     return {
       cancel: (leave = false) => {
+        this.loop.store?.cancelled(reply);
         this.loop.core.cancel(call, leave, this.loop.now());
         this.loop.settle();
       },
     };
   }
+}
+
+function isRefused(refusal: Refusal | undefined, reply: Reply<never>): boolean {
+  if (refusal === undefined) return false;
+  reply.refuse(refusal);
+  return true;
+}
+
+function acquireRefusal(door: Door, { queues }: AcquireRequest): Refusal | undefined {
+  return door.refusalOfAny(queues, (queue) => queue);
+}
+
+function ackRefusal(door: Door, { queue, followUps, next }: AckRequest): Refusal | undefined {
+  return (
+    door.refusal(queue) ??
+    door.refusalOfAny(followUps, (followUp) => followUp.queue) ??
+    (next && acquireRefusal(door, next))
+  );
+}
+
+function renewRefusal(door: Door, { turns }: RenewRequest): Refusal | undefined {
+  return door.refusalOfAny(turns, (turn) => turn.queue);
 }

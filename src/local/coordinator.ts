@@ -7,9 +7,15 @@ import type {
   Session,
   SessionListener,
 } from '../coordinator.js';
+import type { Core } from '../core/core.js';
+import { DRAINING } from '../core/refusals.js';
 import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';
+import { storeUnavailable } from './durable/door.js';
+import { recover } from './durable/recovery.js';
+import type { StoreState, TellState } from './durable/state.js';
+import type { Journal } from './journal/journal.js';
 import { Loop } from './loop.js';
 import { LocalSession } from './session.js';
 
@@ -18,28 +24,58 @@ export interface LocalOptions {
   readonly clock?: Clock;
   /** Of the jitter of back-offs. Default: of the moment. */
   readonly seed?: number;
+  /** Where durable queues are kept. Without it there can be none. Closed with the coordinator. */
+  readonly journal?: Journal;
+  /** Told how it stands with the disk, whenever that changes. */
+  readonly onStore?: TellState;
 }
 
-/** The coordinator in this process, in memory. One thread writes, so a step needs no lock. */
+/**
+ * The coordinator in this process. One thread writes, so a step needs no lock. With a journal it is there before it is
+ * ready: every call is refused (STORE_UNAVAILABLE) until {@link LocalCoordinator.recover} resolved.
+ */
 export class LocalCoordinator extends LocalCalls implements Coordinator {
   readonly admin: LocalAdministration;
   readonly #clock: Clock;
+  readonly #journal: Journal | undefined;
+  readonly #tell: TellState;
+  #recovered: Promise<void> | undefined;
   #drained: Promise<DrainReport> | undefined;
+  #closed: Promise<void> | undefined;
 
   constructor(settings: CoordinatorSettings, options: LocalOptions = {}) {
-    const clock = options.clock ?? systemClock;
-    super(new Loop(settings, clock, options.seed ?? clock.wall()), undefined);
+    const { clock = systemClock, journal } = options;
+    const tell = (state: StoreState) => this.#told(state);
+    super(new Loop(settings, { clock, seed: options.seed ?? clock.wall(), journal, tell }), undefined);
     this.#clock = clock;
+    this.#journal = journal;
+    this.#tell = options.onStore ?? (() => undefined);
     this.admin = new LocalAdministration(this.loop, clock, settings.limits.watchers);
+    if (journal === undefined) this.loop.start(this.loop.core, clock.now());
+    else this.#told({ at: 'recovering', rows: 0, of: journal.before.rows });
+  }
+
+  /**
+   * Brings back what is on the disk, and lets calls in. Without a journal there is nothing to be done; a second call
+   * changes nothing.
+   *
+   * @throws JournalError, StrandedError; then it never becomes ready and is only to be closed
+   */
+  recover(): Promise<void> {
+    this.#recovered ??= this.#recover();
+    return this.#recovered;
   }
 
   openSession(listener: SessionListener): Result<Session> {
+    const refusal = this.door?.closed;
+    if (refusal !== undefined) return { ok: false, refusal };
     const opened = this.loop.core.openStream(listener);
     return opened.ok ? { ok: true, value: new LocalSession(this.loop, opened.value) } : opened;
   }
 
   stats(): CoordinatorStats {
-    return this.loop.core.stats(this.loop.now());
+    const stats = this.loop.core.stats(this.loop.now());
+    return this.loop.store === undefined ? stats : { ...stats, journal: this.loop.store.stats() };
   }
 
   drain(timeout: number): Promise<DrainReport> {
@@ -47,11 +83,12 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
       this.loop.core.drain(this.loop.now());
       const end = () => {
         this.loop.onSettled = undefined;
-        resolve({ liveTurns: this.loop.core.liveTurns, lostItems: this.loop.core.keptItems });
+        resolve({ liveTurns: this.loop.core.liveTurns, lostItems: this.loop.core.memoryItems });
       };
       const callOff = this.#clock.after(timeout, end);
       this.loop.onSettled = () => {
-        if (this.loop.core.liveTurns > 0) return;
+        // Whoever still waits for the disk is answered first.
+        if (this.loop.core.liveTurns > 0 || this.loop.store?.isIdle === false) return;
         callOff();
         end();
       };
@@ -60,11 +97,70 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     return this.#drained;
   }
 
-  close(): void {
-    this.loop.core.drain(this.loop.now());
-    this.loop.core.close();
-    this.loop.settle();
-    this.loop.watches.end();
-    this.loop.close();
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
   }
+
+  async #close(): Promise<void> {
+    const { loop, door } = this;
+    if (door !== undefined) door.closed = DRAINING;
+    loop.core.drain(loop.now());
+    loop.core.close();
+    loop.settle();
+    loop.watches.end();
+    loop.stop();
+    if (loop.store === undefined) return;
+    // Nobody may read when the directory is given free.
+    await this.#recovered?.catch(() => undefined);
+    this.#told({ at: 'closed', unwritten: await loop.store.close() });
+  }
+
+  #recover(): Promise<void> {
+    const journal = this.#journal;
+    const since = this.#clock.now();
+    if (journal === undefined) return Promise.resolve();
+    if (journal.before.lastWrite === undefined) return this.#begin(this.loop.core, since);
+    return recover({
+      journal,
+      clock: this.#clock,
+      makeCore: (tokenFloor) => this.loop.makeCore(tokenFloor),
+      now: since,
+      tell: (state) => this.#told(state),
+      isCalledOff: () => this.#closed !== undefined,
+    }).then((core) => (core === undefined ? undefined : this.#begin(core, since)));
+  }
+
+  /**
+   * Nobody is let in before the disk took what the core wants written first: tokens above which none was reserved might
+   * be given again. So a disk that takes nothing is an error of the start.
+   */
+  #begin(core: Core, since: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.loop.core = core;
+      const begin = () => {
+        if (this.#closed !== undefined) return resolve();
+        this.loop.start(core, since);
+        if (this.#drained !== undefined) core.drain(this.loop.now());
+        this.#told({ at: 'ready' });
+        this.settled();
+        resolve();
+      };
+      if (this.loop.store === undefined) begin();
+      else this.loop.store.first(since, begin, reject);
+    });
+  }
+
+  #told(state: StoreState): void {
+    const { door } = this;
+    if (door !== undefined && this.#closed === undefined) {
+      if (state.at === 'recovering') door.closed = storeUnavailable(`recovering: ${percent(state.rows, state.of)} %`);
+      if (state.at === 'ready') door.closed = undefined;
+    }
+    this.#tell(state);
+  }
+}
+
+function percent(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.floor((100 * part) / whole);
 }

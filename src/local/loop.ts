@@ -1,53 +1,95 @@
-import type { AcquireAnswer, Delivery } from '../coordinator.js';
+import type { Turn } from '../coordinator.js';
 import { Core, type Effect, type Start } from '../core/core.js';
 import type { CoordinatorSettings } from '../core/settings.js';
 import type { Clock } from './clock.js';
+import { type Held, turnsOf } from './durable/held.js';
+import type { TellState } from './durable/state.js';
+import { Store } from './durable/store.js';
+import type { Journal } from './journal/journal.js';
 import { Watches } from './watches.js';
 
 /** Timers taken in hand in one go: about a millisecond. */
 const BUDGET = 1_000;
+
+export interface LoopOptions {
+  readonly clock: Clock;
+  readonly seed: number;
+  /** Unset: nothing outlives the process. */
+  readonly journal: Journal | undefined;
+  readonly tell: TellState;
+}
 
 /**
  * The one loop that owns time and effects: it asks the core when it next needs time, waits for that, and carries
  * effects out in order. One timer, however many leases there are.
  */
 export class Loop {
-  readonly core: Core;
+  /** With a journal: one that is not used, until what is on the disk is there. */
+  core: Core;
   readonly watches: Watches;
+  /** What is durable goes through it; unset: nothing is. */
+  readonly store: Store | undefined;
   /** Looked at after every step: for who waits until no turn is live. */
   onSettled: (() => void) | undefined;
+  readonly #clock: Clock;
+  /** For how long the clock of the core stood still, ms. */
+  #stoodStill = 0;
   /** When the armed timer goes off; Infinity: none is armed. */
   #armedAt = Number.POSITIVE_INFINITY;
   #disarm: (() => void) | undefined;
   #carrying = false;
-  #closed = false;
+  #running = false;
 
   constructor(
-    settings: CoordinatorSettings,
-    private readonly clock: Clock,
-    seed: number,
+    private readonly settings: CoordinatorSettings,
+    private readonly options: LoopOptions,
   ) {
-    const start: Start = { now: clock.now(), wall: clock.wall(), seed };
-    this.core = new Core(settings, start);
+    const { clock, journal, tell } = options;
+    this.#clock = clock;
+    this.core = this.makeCore(undefined);
     this.watches = new Watches((anybody) => {
       this.core.watching = anybody;
     });
+    this.store = journal === undefined ? undefined : new Store(this, journal, clock, settings, tell);
+  }
+
+  /** @param tokenFloor all tokens of the runs before are smaller; unset: nothing is known of them */
+  makeCore(tokenFloor: number | undefined): Core {
+    const { clock, seed, journal } = this.options;
+    const start: Start = { now: clock.now(), wall: clock.wall(), seed, durable: journal !== undefined, tokenFloor };
+    return new Core(this.settings, start);
+  }
+
+  /**
+   * Time begins to pass.
+   * @param since when the core was made, by the clock: until now its time stood still
+   */
+  start(core: Core, since: number): void {
+    this.core = core;
+    this.#stoodStill = this.#clock.now() - since;
+    this.#running = true;
     this.#arm();
   }
 
   now(): number {
-    return this.clock.now();
+    return this.#clock.now() - this.#stoodStill;
   }
 
   /** To be called after every step: carries out what it wants done, and sees to it that the next moment is not missed. */
   settle(): void {
-    if (this.core.hasEffects && !this.#carrying) this.#carryOut();
-    if (this.core.wakeAt < this.#armedAt) this.#arm();
+    this.store?.settle();
+    while (!this.#carrying && (this.core.hasEffects || this.store?.hasReady === true)) {
+      this.#carryOut();
+      // What could not be delivered was a step, too.
+      this.store?.settle();
+    }
+    if (this.#wakeAt() < this.#armedAt) this.#arm();
     this.onSettled?.();
   }
 
-  close(): void {
-    this.#closed = true;
+  /** Time passes no more. */
+  stop(): void {
+    this.#running = false;
     this.#disarm?.();
     this.#disarm = undefined;
   }
@@ -56,13 +98,22 @@ export class Loop {
   #carryOut(): void {
     this.#carrying = true;
     try {
-      for (let next = this.core.takeEffect(); next !== undefined; next = this.core.takeEffect()) this.#carry(next);
+      for (let next = this.#next(); next !== undefined; next = this.#next()) this.#carry(next);
     } finally {
       this.#carrying = false;
     }
   }
 
-  #carry(effect: Effect): void {
+  /** What waits for nothing goes before what has waited. */
+  #next(): Held | undefined {
+    return this.core.takeEffect() ?? this.store?.takeReady();
+  }
+
+  #carry(held: Held): void {
+    if (held.kind === 'told') return held.tell(undefined);
+    const { store } = this;
+    if (store?.isGone(held) === true) return this.#undeliverable(turnsOf(held));
+    const effect = store === undefined ? held : store.fill(held);
     switch (effect.kind) {
       case 'enqueue': {
         const { to, answer } = effect;
@@ -70,11 +121,19 @@ export class Loop {
         return;
       }
       case 'acquire':
-        if (!effect.to.answer(effect.answer)) this.#undeliverable(effect.answer);
+        if (!effect.to.answer(effect.answer)) this.#undeliverable(turnsOf(effect));
         return;
       case 'ack':
-        if (!effect.to.answer(effect.answer) && effect.answer.next) this.#undeliverable(effect.answer.next);
+        if (!effect.to.answer(effect.answer)) this.#undeliverable(turnsOf(effect));
         return;
+      default:
+        this.#tell(effect);
+    }
+  }
+
+  /** What gives no turn: nothing has to be done if it does not arrive. */
+  #tell(effect: Exclude<Effect, { readonly kind: 'enqueue' | 'acquire' | 'ack' }>): void {
+    switch (effect.kind) {
       case 'dequeue':
         effect.to.answer(effect.answer);
         return;
@@ -107,31 +166,35 @@ export class Loop {
     }
   }
 
-  #undeliverable(answer: AcquireAnswer): void {
-    const turns = answer.deliveries.map((delivery: Delivery) => delivery.turn);
+  #undeliverable(turns: readonly Turn[]): void {
     if (turns.length > 0) this.core.undeliverable(turns, this.now());
+  }
+
+  #wakeAt(): number {
+    const { wakeAt } = this.core;
+    return this.store === undefined ? wakeAt : Math.min(wakeAt, this.store.wakeAt);
   }
 
   #arm(): void {
     this.#disarm?.();
     this.#disarm = undefined;
-    const { wakeAt } = this.core;
+    const wakeAt = this.#wakeAt();
     this.#armedAt = wakeAt;
-    if (this.#closed || wakeAt === Number.POSITIVE_INFINITY) return;
-    this.#disarm = this.clock.after(Math.max(0, wakeAt - this.now()), () => this.#tick());
+    if (!this.#running || wakeAt === Number.POSITIVE_INFINITY) return;
+    this.#disarm = this.#clock.after(Math.max(0, wakeAt - this.now()), () => this.#tick());
   }
 
   #tick(): void {
-    if (this.#closed) return;
+    if (!this.#running) return;
     this.#disarm = undefined;
     // Held back while ticking: every step would arm a timer of its own.
     this.#armedAt = Number.NEGATIVE_INFINITY;
     const now = this.now();
-    this.core.setWallOffset(this.clock.wall() - now);
+    this.core.setWallOffset(this.#clock.wall() - now);
     const more = this.core.tick(now, BUDGET);
     this.settle();
     // In between, others get their say: a mass expiry never stalls them for longer than one budget.
-    if (more) this.clock.soon(() => this.#tick());
+    if (more) this.#clock.soon(() => this.#tick());
     else this.#arm();
   }
 }

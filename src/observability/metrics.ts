@@ -1,7 +1,7 @@
 /** EVERY metric of Keyturn, in one list. The numbers are the coordinator's; they are read once per scrape. */
 import { setImmediate } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { Coordinator, CoordinatorStats, HistogramView } from '../coordinator.js';
+import type { Coordinator, CoordinatorStats, HistogramView, JournalStats } from '../coordinator.js';
 import { CallDurations, type FinishedCall } from './call-durations.js';
 import { type HistogramSample, type Labels, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
 import { type LabelledStats, QueueLabels } from './queue-label.js';
@@ -150,6 +150,7 @@ export function createMetrics({ coordinator, version }: MetricsOptions): Metrics
   let scrape = read();
   for (const metric of QUEUE_METRICS) registerQueueMetric(registry, metric, () => scrape.queues);
   registerProcessMetrics(registry, { calls, version, stats: () => scrape.stats });
+  if (scrape.stats.journal !== undefined) registerJournalMetrics(registry, () => scrape.stats);
   collectDefaultMetrics({ register: registry });
   let running: Promise<Exposition> | undefined;
   return {
@@ -196,6 +197,20 @@ function registerQueueMetric(
 
 function withQueue(queue: string, { labels, value }: Sample): Sample {
   return { labels: { queue, ...labels }, value };
+}
+
+function registerJournalMetrics(registry: Registry, stats: () => CoordinatorStats): void {
+  const one = (name: string, help: string, view: (journal: JournalStats) => HistogramView): void =>
+    plainHistogram({ registry, name, help, labelNames: [] }, () => {
+      const { journal } = stats();
+      return journal === undefined ? [] : [{ labels: {}, view: view(journal) }];
+    });
+  one(
+    'keyturn_journal_commit_seconds',
+    'How long a batch took to be on the disk; failed tries not counted.',
+    ({ commit }) => commit,
+  );
+  one('keyturn_journal_batch_size', 'Rows written or deleted by one batch.', ({ batchSize }) => batchSize);
 }
 
 interface ProcessNumbers {

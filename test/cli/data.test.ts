@@ -19,6 +19,7 @@ const DEAD: Row = {
   notBefore: 0,
   takesRoom: false,
   rank: 2,
+  after: undefined,
   dead: { cause: 'max_attempts', at: Date.parse('2026-11-20T12:00:00.500Z') },
 };
 const DONE: Row = {

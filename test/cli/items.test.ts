@@ -74,6 +74,36 @@ describe('commands for people', () => {
       assert.deepEqual(await take('s1'), [{ key: 'k', itemId: 'one', payload: 'hello', headers }]);
     });
 
+    it('says what shall have happened when it is accepted; what the queue cannot give is refused', async () => {
+      const args = ['submit', '--queue', 's10', '--payload', 'x', '--durability'];
+      assert.equal((await command([...args, 'memory'])).exitCode, 0);
+      const refused = await command([...args, 'on_flush']);
+      assert.equal(refused.exitCode, 2);
+      assert.match(refused.stderr, /durability: on_flush is not allowed, queue s10 is not durable; allowed: memory/);
+      const unknown = await command([...args, 'disk']);
+      assert.equal(unknown.exitCode, 2);
+      assert.match(unknown.stderr, /Allowed choices are on_flush, interval, count, memory/);
+    });
+
+    it('--after: it starts when that one is done, and an unknown one is refused unless it may wait', async () => {
+      const args = ['submit', '--queue', 's0', '--payload', 'p'];
+      const never = await command([...args, '--after', 's0=never']);
+      assert.equal(never.exitCode, 2);
+      assert.match(never.stderr, /items\[0\]\.after\[0\].*item never of queue s0 is not known here/s);
+      const wrong = await command([...args, '--after', 'never']);
+      assert.deepEqual([wrong.exitCode, wrong.stderr], [2, 'keyturn: --after "never": write queue=id\n']);
+      const waits = ['--item-id', 'second', '--after', 's0=a=b', '--after-unknown', 'wait'];
+      assert.equal((await command([...args, ...waits])).exitCode, 0);
+      assert.equal((await command([...args, '--item-id', 'a=b'])).exitCode, 0);
+      const { deliveries } = await sidecar.client.acquire({ queues: ['s0'], maxTurns: 10 });
+      assert.deepEqual(
+        deliveries.flatMap(({ items }) => items.map(({ itemId }) => itemId)),
+        ['a=b'],
+      );
+      for (const { turn } of deliveries) await sidecar.client.ack({ queue: 's0', key: '', token: turn.token });
+      assert.equal((await take('s0'))[0]?.itemId, 'second');
+    });
+
     it('a second time with the same id is harmless', async () => {
       const args = ['submit', '--queue', 's2', '--key', 'k', '--payload', 'hello', '--item-id', 'one'];
       for (let time = 1; time <= 2; time++) assert.equal((await command(args)).exitCode, 0);

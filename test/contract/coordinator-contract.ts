@@ -2,8 +2,9 @@
 import { describe } from 'node:test';
 import { QUEUE } from '../support/builders.js';
 import { administration } from './administration.js';
+import { dependencies } from './dependencies.js';
 import { items } from './items.js';
-import { limits } from './limits.js';
+import { type Keeps, limits } from './limits.js';
 import { notices } from './notices.js';
 import { onStreams, onTiedStreams } from './over-sessions.js';
 import { policies } from './policy.js';
@@ -14,11 +15,14 @@ import { tickets } from './tickets.js';
 import { turns } from './turns.js';
 import { workers } from './workers.js';
 
-/** `make` gets a clock that stands still until a case moves it. */
-export function describeCoordinator(name: string, make: MakeCoordinator): void {
-  describeCalls(name, make);
-  describeCalls(`${name}, every call on a stream,`, onStreams(make));
-  describeCalls(`${name}, every call on a stream that said hello,`, onTiedStreams(make));
+/**
+ * @param make gets a clock that stands still until a case moves it
+ * @param keeps where what items carry is when their call was answered
+ */
+export function describeCoordinator(name: string, make: MakeCoordinator, keeps: Keeps = 'in memory'): void {
+  describeCalls(name, make, keeps);
+  describeCalls(`${name}, every call on a stream,`, onStreams(make), keeps);
+  describeCalls(`${name}, every call on a stream that said hello,`, onTiedStreams(make), keeps);
   const set = stageSetter(make);
   describe(`${name} keeps the contract of sessions`, () => {
     sessions(set);
@@ -26,16 +30,17 @@ export function describeCoordinator(name: string, make: MakeCoordinator): void {
   });
 }
 
-function describeCalls(name: string, make: MakeCoordinator): void {
+function describeCalls(name: string, make: MakeCoordinator, keeps: Keeps): void {
   const set = stageSetter(make);
   describe(`${name} keeps the contract`, () => {
     turns(set);
     tickets(set);
     policies(set);
     items(set);
+    dependencies(set);
     workers(set);
     administration(set);
-    limits(set);
+    limits(set, keeps);
     restarts(make);
   });
 }

@@ -56,6 +56,20 @@ export function items(set: SetStage): void {
       assert.equal(stage.await('new').value.state, 'unknown');
     });
 
+    it('S48: of a queue that keeps nothing on disk no durability can be asked for but memory', () => {
+      const stage = set({ durability: 'memory' });
+      for (const durability of ['on_flush', 'interval', 'count'] as const) {
+        const refusal = stage.submit([{ itemId: 'i' }], { durability }).refusal;
+        assert.equal(refusal.kind, 'bad_request');
+        assert.deepEqual(refusal.kind === 'bad_request' && refusal.violations.map(({ field }) => field), [
+          'durability',
+        ]);
+      }
+      assert.equal(stage.await('i').value.state, 'unknown');
+      const { results } = stage.submit([{ itemId: 'i' }], { durability: 'memory' }).value;
+      assert.equal(results[0]?.decision, 'accept');
+    });
+
     it('wait_for_room: waits for room for the whole batch, first come first served, and ends QUEUE_FULL', () => {
       const stage = set({ maxWaiting: 2 });
       stage.items('a', 'b');

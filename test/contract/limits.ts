@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deliveryOf, type SetStage, turnOf } from './stage.js';
 
-export function limits(set: SetStage): void {
+/** Where what items carry is when their call was answered. */
+export type Keeps = 'in memory' | 'on disk';
+
+export function limits(set: SetStage, keeps: Keeps): void {
+  const many = keeps === 'in memory' ? 100_000 : 10_000;
   describe('I9: every collection has a limit, with nothing lost', () => {
     it('waiting Acquires', () => {
       const stage = set({}, { limits: { waitingAcquires: 1 } });
@@ -45,18 +49,28 @@ export function limits(set: SetStage): void {
       assert.equal(stage.enQueue({ key: 'c' }).value.decision, 'accept');
     });
 
-    it('payload memory: MEMORY_FULL, and room again when items are done', () => {
-      const stage = set({}, { limits: { payloadMemoryBytes: 3_000 } });
-      const big = { payload: new Uint8Array(1_500) };
-      stage.submit([{ itemId: 'a', ...big }]);
-      assert.equal(stage.submit([{ itemId: 'b', ...big }]).refusal.kind, 'memory_full');
-      const waiting = stage.submit([{ itemId: 'b', ...big }], { waitForRoom: 5_000 });
-      assert.ok(stage.coordinator.stats().payloadBytes >= 1_500);
-      stage.ack(stage.take().turn);
-      assert.equal(waiting.value.results[0]?.decision, 'accept');
-      assert.deepEqual(stage.drainIds(), ['b']);
-      assert.equal(stage.coordinator.stats().payloadBytes, 0);
-    });
+    if (keeps === 'in memory') {
+      it('payload memory: MEMORY_FULL, and room again when items are done', () => {
+        const stage = set({}, { limits: { payloadMemoryBytes: 3_000 } });
+        const big = { payload: new Uint8Array(1_500) };
+        stage.submit([{ itemId: 'a', ...big }]);
+        assert.equal(stage.submit([{ itemId: 'b', ...big }]).refusal.kind, 'memory_full');
+        const waiting = stage.submit([{ itemId: 'b', ...big }], { waitForRoom: 5_000 });
+        assert.ok(stage.coordinator.stats().payloadBytes >= 1_500);
+        stage.ack(stage.take().turn);
+        assert.equal(waiting.value.results[0]?.decision, 'accept');
+        assert.deepEqual(stage.drainIds(), ['b']);
+        assert.equal(stage.coordinator.stats().payloadBytes, 0);
+      });
+    } else {
+      it('payload memory: what items carry is on disk, and takes none of it', () => {
+        const stage = set({}, { limits: { payloadMemoryBytes: 3_000 } });
+        const payload = new Uint8Array(1_500).fill(7);
+        for (const itemId of ['a', 'b', 'c', 'd']) stage.submit([{ itemId, payload }]);
+        assert.ok(stage.coordinator.stats().payloadBytes < 1_500);
+        assert.deepEqual(stage.take().items[0]?.payload, payload);
+      });
+    }
 
     it('a batch larger than the payload memory is a bad request', () => {
       const stage = set({}, { limits: { payloadMemoryBytes: 3_000 } });
@@ -64,9 +78,9 @@ export function limits(set: SetStage): void {
       assert.equal(refusal.kind, 'bad_request');
     });
 
-    it('100,000 distinct keys pass through, and no more are remembered than idle_lanes', async () => {
+    it(`${many} distinct keys pass through, and no more are remembered than idle_lanes`, async () => {
       const stage = set({ idempotencyTtl: 1_000, maxRemembered: 100 }, { limits: { idleLanes: 100 } });
-      for (let i = 0; i < 100_000; i++) {
+      for (let i = 0; i < many; i++) {
         const turn = stage.hold({ key: `key-${i}`, ticket: 't', idempotencyKey: 'b' });
         stage.end(turn);
       }
@@ -94,10 +108,11 @@ export function limits(set: SetStage): void {
     it('refuses new work and those who wait; what ends turns goes on; it ends when no turn is live', async () => {
       const stage = set();
       const turn = stage.hold();
-      stage.submit([
+      const items = [
         { itemId: 'i', key: 'flying' },
         { itemId: 'j', key: 'stays' },
-      ]);
+      ];
+      stage.submit(items, { durability: 'memory' });
       const item = stage.take().turn;
       const waiters = [
         stage.enQueue({ wait: 60_000 }),

@@ -46,7 +46,7 @@ export class Stage extends Worker {
   }
 
   async queue(name = QUEUE): Promise<QueueView> {
-    const view = (await this.coordinator.admin.listQueues()).find((one) => one.name === name);
+    const view = told(await this.coordinator.admin.listQueues()).find((one) => one.name === name);
     assert.ok(view !== undefined, `queue ${name} is listed`);
     return view;
   }
@@ -63,7 +63,7 @@ export function deliveryOf(call: Call<AcquireAnswer>): Delivery {
 }
 
 export function told<T>(result: Result<T>): T {
-  assert.ok(result.ok, `refused: ${JSON.stringify(result)}`);
+  if (!result.ok) assert.fail(`refused: ${JSON.stringify(result.refusal)}`);
   return result.value;
 }
 

@@ -4,6 +4,7 @@ import type {
   AcquireAnswer,
   AwaitAnswer,
   DeQueueAnswer,
+  Durability,
   EnQueueAnswer,
   HelloAnswer,
   KeyExplanation,
@@ -16,7 +17,7 @@ import type {
   Result,
   SubmitAnswer,
 } from '../../src/coordinator.js';
-import { Core, type Effect, type Stream, type WaitingCall } from '../../src/core/core.js';
+import { Core, type Effect, type Start, type Stream, type WaitingCall } from '../../src/core/core.js';
 import * as build from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FIRST_WALL } from '../support/fake-clock.js';
@@ -37,8 +38,9 @@ export class Stage {
   constructor(
     change: build.SettingsChange = {},
     public now = 5_000,
+    start: Partial<Start> = {},
   ) {
-    this.core = new Core(build.settings(change), { now, wall: FIRST_WALL, seed: 1 });
+    this.core = new Core(build.settings(change), { now, wall: FIRST_WALL, seed: 1, ...start });
   }
 
   enQueue(name: string, change: Change<typeof build.enQueueRequest> = {}): Call<EnQueueAnswer> {
@@ -50,8 +52,14 @@ export class Stage {
     return this.#ask(name, (reply) => this.core.deQueue(build.deQueueRequest(change), reply, this.now, this.on));
   }
 
-  submit(name: string, items: readonly Partial<NewItem>[], queue = build.QUEUE, waitForRoom = 0): Call<SubmitAnswer> {
-    const request = { queue, items: items.map(build.newItem), waitForRoom, durability: undefined };
+  submit(
+    name: string,
+    items: readonly Partial<NewItem>[],
+    queue = build.QUEUE,
+    waitForRoom = 0,
+    durability?: Durability,
+  ): Call<SubmitAnswer> {
+    const request = { queue, items: items.map(build.newItem), waitForRoom, durability };
     return this.#call(name, (reply) => this.core.submit(request, reply, this.now));
   }
 
@@ -140,12 +148,17 @@ export class Stage {
     });
   }
 
+  /** Whatever waits for the disk is carried out too: here it always is there. */
   #carry(): void {
-    for (let effect = this.core.takeEffect(); effect !== undefined; effect = this.core.takeEffect()) {
+    for (let effect = this.#next(); effect !== undefined; effect = this.#next()) {
       if (effect.kind === 'event' || effect.kind === 'notice' || effect.kind === 'replaced') continue;
       this.told.push(`${this.#names.get(effect.to) ?? '?'} ${describe(effect)}`);
       carry(effect);
     }
+  }
+
+  #next(): Effect | undefined {
+    return this.core.takeEffect() ?? this.core.takeHeld();
   }
 }
 
@@ -162,39 +175,32 @@ export function runThrough<T>(scan: Generator<undefined, T>): T {
   }
 }
 
-type Told = Exclude<Effect, { kind: 'event' | 'notice' | 'replaced' }>;
+export type Told = Exclude<Effect, { kind: 'event' | 'notice' | 'replaced' }>;
 
-function carry(effect: Told): void {
+/** @returns whether the one who asked could be told */
+export function carry(effect: Told): boolean {
   switch (effect.kind) {
     case 'enqueue':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'dequeue':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'submit':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'acquire':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'ack':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'nack':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'renew':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'await':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'hello':
-      effect.to.answer(effect.answer);
-      return;
+      return effect.to.answer(effect.answer);
     case 'refuse':
       effect.to.refuse(effect.refusal);
+      return true;
   }
 }
 

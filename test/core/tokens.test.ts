@@ -42,6 +42,25 @@ describe('tokens', () => {
 
   it('take a fraction of a ms as none', () => assert.equal(new Tokens(NOW + 0.999).first, new Tokens(NOW).first));
 
+  it('I5: begin at the floor, if that is beyond the clock', () => {
+    const { first } = new Tokens(NOW);
+    assert.deepEqual([new Tokens(NOW, first + 5).next(), new Tokens(NOW, first - 5).next()], [first + 5, first]);
+  });
+
+  it('I5: are reserved far ahead, once more when half of that is used, and never beyond', () => {
+    const tokens = new Tokens(NOW);
+    const reserved: number[] = [];
+    tokens.reserveBy(() => reserved.push(tokens.reserved));
+    for (let i = 0; i < 2 ** 24; i++) {
+      const token = tokens.next();
+      if (token >= (reserved.at(-1) ?? 0)) assert.fail(`${token} is not reserved`);
+    }
+    assert.deepEqual(
+      reserved.map((floor) => (floor - tokens.first) / 2 ** 23),
+      [2 - 2 ** -23, 3 - 2 ** -23, 4 - 2 ** -23],
+    );
+  });
+
   it('last until the year 2094, and say so beyond it', () => {
     assert.ok(new Tokens(Date.UTC(2094, 0, 1)).next() < 2 ** 53);
     assert.throws(() => new Tokens(Date.UTC(2095, 0, 1)), /beyond the year 2094/);

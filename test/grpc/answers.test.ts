@@ -193,7 +193,7 @@ test('ListQueues tells policy and counts', async (t) => {
   const view = { name: 'a', policy, states, waitingCallers: 2, waitingItems: 3, liveTurns: 4, oldestWaiting: 1_234 };
   const rest = { longestHold: undefined, deadLetters: 5, paused: true };
   const quiet = { ...view, ...rest, policy: BUILT_IN_POLICY, oldestWaiting: undefined, paused: false };
-  coordinator.admin.listQueues = () => Promise.resolve([{ ...view, ...rest }, quiet]);
+  coordinator.admin.listQueues = () => Promise.resolve({ ok: true, value: [{ ...view, ...rest }, quiet] });
   const [first, second] = await client.admin.listQueues();
   assert.deepEqual(first, {
     name: 'a',

@@ -43,7 +43,7 @@ export class FakeCoordinator implements Coordinator {
     return Promise.resolve({ liveTurns: 0, lostItems: 0 });
   }
 
-  close(): void {}
+  async close(): Promise<void> {}
 }
 
 /** A session whose every call is what the test says, and what it was told of its stream. */

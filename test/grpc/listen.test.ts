@@ -18,7 +18,7 @@ function temporaryPath(t: TestContext, name: string): string {
 
 function serving(): FakeCoordinator {
   const coordinator = new FakeCoordinator();
-  coordinator.admin.listQueues = () => Promise.resolve([]);
+  coordinator.admin.listQueues = () => Promise.resolve({ ok: true, value: [] });
   return coordinator;
 }
 

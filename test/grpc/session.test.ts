@@ -206,6 +206,26 @@ test('hello says who asks, from the next command on; before it the peer does', a
   assert.equal(await holderOf('said'), 'me');
 });
 
+test('hello says who asks, though its answer waits for the disk', async (t) => {
+  const fake = new FakeSession();
+  const answers: (() => void)[] = [];
+  const consumers: string[] = [];
+  fake.hello = (_, reply) => {
+    answers.push(() => reply.answer({ sessionId: 's', ttl: 1_000, turns: [], turnCount: 0 }));
+  };
+  fake.enQueue = ({ consumerId }, reply) => {
+    consumers.push(consumerId);
+    reply.answer(blocked);
+    for (const answer of answers.splice(0)) answer();
+    return undefined;
+  };
+  const { raw } = await startSidecar(t, fake.coordinator());
+  const session = new SessionClient(raw);
+  const ids = session.send(commands.hello({ consumerId: 'worker' }), commands.enqueue());
+  await Promise.all(ids.map((id) => session.reply(id)));
+  assert.deepEqual(consumers, ['worker']);
+});
+
 test('a second hello is refused, and the first one stays', async (t) => {
   const { raw, client } = await startSidecar(t, localCoordinator(t));
   const session = new SessionClient(raw);

@@ -1,6 +1,6 @@
 /** Random scenarios as plain data, so that a failing one can be printed and made smaller. */
 import fc from 'fast-check';
-import type { NackKind, Policy } from '../../src/coordinator.js';
+import type { ItemRef, NackKind, Policy } from '../../src/coordinator.js';
 
 export const QUEUES = ['q', 'r'] as const;
 export const KEYS = ['a', 'b', 'c'] as const;
@@ -11,6 +11,8 @@ export interface ItemPart {
   readonly id: string;
   readonly idempotencyKey: string | undefined;
   readonly delay: number;
+  readonly after: readonly ItemRef[];
+  readonly afterUnknown: 'refuse' | 'wait';
 }
 
 export interface AcquirePart {
@@ -137,7 +139,34 @@ const item: fc.Arbitrary<ItemPart> = fc
     idempotencyKey: number % 3 === 0 ? `b${number % 2}` : undefined,
     // Of items that come together no two are due together.
     delay: after === 0 ? 0 : after + 17 * number,
+    after: [],
+    afterUnknown: 'refuse',
   }));
+
+/** What an item waits for follows from its id too: mostly others with a smaller number, a few with a larger one. */
+const dependant: fc.Arbitrary<ItemPart> = fc
+  .record({ plain: item, odd: fc.nat(29), wait: oneOf(true, false) })
+  .map(({ plain, odd, wait: waits }) => {
+    const number = IDS.indexOf(plain.id);
+    const after = awaitedBy(odd === 0 ? number + 1 : number);
+    return { ...plain, after, afterUnknown: waits ? 'wait' : 'refuse' };
+  });
+
+function awaitedBy(number: number): readonly ItemRef[] {
+  const of = (other: number, queue: QueueName) => ({ queue, itemId: IDS[other % IDS.length] ?? 'i0' });
+  switch (number % 6) {
+    case 1:
+      return [of(number - 1, 'q')];
+    case 3:
+      return [of(number - 1, 'r'), of(number - 2, 'q')];
+    case 4:
+      return [of(number + 3, 'q')];
+    case 5:
+      return [of(number - 2, 'q'), of(number - 1, 'q'), of(number + 7, 'r')];
+    default:
+      return [];
+  }
+}
 
 const acquirePart: fc.Arbitrary<AcquirePart> = fc
   .record({
@@ -202,6 +231,13 @@ const commands = {
     items: fc.array(item, { minLength: 1, maxLength: 5, size: 'max' }),
     waitForRoom: oneOf(0, 0, 2_003),
   }),
+  submitDependants: fc.record({
+    type: fc.constant('submit' as const),
+    on,
+    queue,
+    items: fc.array(dependant, { minLength: 1, maxLength: 6, size: 'max' }),
+    waitForRoom: oneOf(0, 0, 2_003),
+  }),
   acquire: fc
     .tuple(acquirePart, on)
     .map(([part, its]) => ({ type: 'acquire' as const, on: its, ...part, key: undefined })),
@@ -220,6 +256,14 @@ const commands = {
       { weight: 3, arbitrary: fc.constant([]) },
       { weight: 1, arbitrary: fc.array(fc.record({ queue, item }), { minLength: 1, maxLength: 3, size: 'max' }) },
     ),
+    next: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: acquirePart }),
+  }),
+  ackDependants: fc.record({
+    type: fc.constant('ack' as const),
+    on,
+    turn,
+    result: oneOf('', 'r1'),
+    followUps: fc.array(fc.record({ queue, item: dependant }), { minLength: 1, maxLength: 4, size: 'max' }),
     next: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: acquirePart }),
   }),
   settleOnce: fc.record({ type: fc.constant('settleOnce' as const), on, turn, result: oneOf('', 'r1') }),
@@ -291,6 +335,10 @@ const policyPart: fc.Arbitrary<Partial<Policy>> = fc
   })
   .map((part) => part);
 
+const withDependencies: fc.Arbitrary<Partial<Policy>> = fc
+  .record({ part: policyPart, onDependencyDead: oneOf('dead' as const, 'dead' as const, 'run' as const) })
+  .map(({ part, onDependencyDead }) => ({ ...part, onDependencyDead }));
+
 /** The first choice of each setting: what a scenario that was made small is left with. */
 export const SIMPLEST_POLICY: Partial<Policy> = {
   whenFull: 'decline',
@@ -307,6 +355,7 @@ export const SIMPLEST_POLICY: Partial<Policy> = {
   resultTtl: 4_001,
   maxWaiting: 1_000_000,
   maxDeadLetters: 10_000,
+  onDependencyDead: 'dead',
 };
 
 /** What a scenario is mostly about: the weights of its commands. */
@@ -317,8 +366,9 @@ export function scenarios(mix: Mix, most: number): fc.Arbitrary<Scenario> {
     weight,
     arbitrary: commands[name as CommandName] as fc.Arbitrary<Command>, // the keys of Mix are those of commands
   }));
+  const part = mix.submitDependants === undefined ? policyPart : withDependencies;
   return fc.record({
-    policies: fc.record({ q: policyPart, r: policyPart }),
+    policies: fc.record({ q: part, r: part }),
     startupHold: oneOf(0, 0, 0, 0, 0, 3_301),
     // Without `size` fast-check would hardly go beyond ten commands.
     commands: fc.array(fc.oneof(...weighted), { minLength: 1, maxLength: most, size: 'max' }),

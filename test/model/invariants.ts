@@ -21,7 +21,11 @@ export class Invariants {
   check(queue: QueueName, seen: Seen): void {
     const policy = this.scenario.policies[queue];
     this.#lookAtDeliveries();
-    for (const { id, state } of seen.items) if (state === 'unknown') this.#wasOut.delete(`${queue}/${id}`);
+    for (const { id, state } of seen.items) {
+      if (state === 'unknown') this.#wasOut.delete(`${queue}/${id}`);
+      // One that waited for what died dies without ever being out, and may be redriven.
+      if (state === 'dead') this.#wasOut.add(`${queue}/${id}`);
+    }
     this.#bounded(queue, seen, policy);
     this.#nobodyIsHeldUp(queue, seen, policy);
     this.#nothingIsLost(queue, seen);

@@ -65,7 +65,7 @@ export function realPeople(coordinator: Coordinator, ledger: Ledger): People {
     redrive: async (queue, key, itemIds) => told(await admin.redrive({ queue, key, itemIds })),
     discard: async (queue, key, itemIds, waiting) => told(await admin.discard({ queue, key, itemIds }, waiting)),
     async see(queue) {
-      const view = (await admin.listQueues()).find(({ name }) => name === queue);
+      const view = told(await admin.listQueues()).find(({ name }) => name === queue);
       const keys = await Promise.all(KEYS.map(async (key) => explained(told(await admin.explainKey(queue, key)))));
       const items = itemsOf(coordinator, queue);
       for (const { id, state } of items) if (state === 'unknown') ledger.forgotten(queue, id);
@@ -95,7 +95,7 @@ function explained({ state, holder, line, deadLetters }: KeyExplanation): Explai
       heldForTicket: holder.heldForTicket,
       session: holder.session,
     },
-    line: line.map(({ kind, id, attempts }) => ({ kind, id, attempts })),
+    line: line.map(({ kind, id, attempts, after }) => ({ kind, id, attempts, awaited: after?.count ?? 0 })),
     deadLetters,
   };
 }

@@ -1,7 +1,8 @@
-/** The dumb reference: Submit and Await. */
+/** The dumb reference: Submit and Await, and what would refuse a batch. */
 import type {
   AwaitAnswer,
   AwaitRequest,
+  FollowUp,
   NewItem,
   Refusal,
   Reply,
@@ -10,32 +11,68 @@ import type {
   SubmitResult,
   Waiting,
 } from '../../src/coordinator.js';
+import { Arrived, type Wanted, waitsWrongly } from './reference-dependencies.js';
 import type { ItemRecord, Lane, ModelQueue, WaitingAwait, WaitingSubmit } from './reference-state.js';
-import { nameOf } from './reference-state.js';
+import { isCounted, nameOf } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 export function submit(world: World, request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
   return world.step(() => {
     const queue = world.queue(request.queue);
+    const { items } = request;
+    if (isBad(world, queue, items) || waitsWrongly(world, wantedOf(world, queue, items))) {
+      reply.refuse(BAD);
+      return undefined;
+    }
     const attempt = () => {
-      const refusal = checkBatch(world, new Map([[request.queue, request.items]]), 'items');
-      if (refusal?.kind === 'queue_full') return false;
-      if (refusal !== undefined) reply.refuse(refusal);
-      else reply.answer({ results: submitAll(world, queue, request.items) });
+      if (isBad(world, queue, items)) reply.refuse(BAD);
+      else if (!hasRoom(world, queue, items)) return false;
+      else if (waitsWrongly(world, wantedOf(world, queue, items))) reply.refuse(BAD);
+      else reply.answer({ results: submitBatch(world, queue, items) });
       return true;
     };
     // Whoever needs no room overtakes nobody.
-    const inOrder =
-      placesNeeded(world, queue, request.items) === 0 || !world.submits.some((one) => one.queue === queue);
-    if ((inOrder || isBad(world, queue, request.items)) && attempt()) return undefined;
+    const inOrder = placesNeeded(world, queue, items) === 0 || !world.submits.some((one) => one.queue === queue);
+    if (inOrder && attempt()) return undefined;
     if (request.waitForRoom > 0) return waitForRoom(world, queue, request.waitForRoom, attempt, reply);
     reply.refuse(world.queueFull(queue));
     return undefined;
   });
 }
 
+const BAD: Refusal = { kind: 'bad_request', violations: [{ field: 'items', description: '' }] };
+
 function isBad(world: World, queue: ModelQueue, items: readonly NewItem[]): boolean {
   return placesNeeded(world, queue, items) > queue.policy.maxWaiting || changesContent(world, queue, items);
+}
+
+/** S30 counts the room that a batch needs before anything is accepted. */
+function hasRoom(world: World, queue: ModelQueue, items: readonly NewItem[]): boolean {
+  return world.waiting(queue) + placesNeeded(world, queue, items) <= queue.policy.maxWaiting;
+}
+
+function submitBatch(world: World, queue: ModelQueue, items: readonly NewItem[]): SubmitResult[] {
+  const arrived = new Arrived(world);
+  const results = submitAll(world, queue, items, arrived);
+  arrived.complete();
+  return results;
+}
+
+/** What would refuse an Ack: both or neither. */
+export function checkFollowUps(world: World, followUps: readonly FollowUp[]): Refusal | undefined {
+  const batches = new Map<ModelQueue, NewItem[]>();
+  for (const { queue: name, item } of followUps) {
+    const queue = world.queue(name);
+    batches.set(queue, [...(batches.get(queue) ?? []), item]);
+  }
+  const each = [...batches];
+  if (each.some(([queue, items]) => changesContent(world, queue, items))) return BAD;
+  const wanted = new Map(each.map(([queue, items]) => [queue.name, wantedOf(world, queue, items)]));
+  // In the order of the call, not queue by queue.
+  const inOrder = followUps.flatMap(({ queue }) => wanted.get(queue)?.shift() ?? []);
+  if (waitsWrongly(world, inOrder)) return BAD;
+  const full = each.find(([queue, items]) => !hasRoom(world, queue, items));
+  return full && world.queueFull(full[0]);
 }
 
 function waitForRoom(
@@ -58,23 +95,6 @@ function waitForRoom(
   return { cancel: () => world.step(leave) };
 }
 
-/** What would refuse the whole batch; S30 counts the room that it needs before anything is accepted. */
-export function checkBatch(
-  world: World,
-  batches: ReadonlyMap<string, readonly NewItem[]>,
-  field: string,
-): Refusal | undefined {
-  for (const [name, items] of batches) {
-    const queue = world.queue(name);
-    if (isBad(world, queue, items)) {
-      return { kind: 'bad_request', violations: [{ field, description: '' }] };
-    }
-    if (world.waiting(queue) + placesNeeded(world, queue, items) > queue.policy.maxWaiting)
-      return world.queueFull(queue);
-  }
-  return undefined;
-}
-
 function changesContent(world: World, queue: ModelQueue, items: readonly NewItem[]): boolean {
   return items.some((item, index) => {
     if (item.itemId === undefined) return false;
@@ -85,37 +105,39 @@ function changesContent(world: World, queue: ModelQueue, items: readonly NewItem
 }
 
 function sameContent(one: NewItem, other: NewItem): boolean {
-  const content = ({ key, payload, headers, idempotencyKey }: NewItem) =>
-    JSON.stringify([key, [...payload], [...(headers ?? [])].sort(), idempotencyKey ?? null]);
+  const content = ({ key, payload, headers, idempotencyKey, after = [] }: NewItem) => {
+    const awaited = after.map(({ queue, itemId }) => `${queue}/${itemId}`).sort();
+    return JSON.stringify([key, [...payload], [...(headers ?? [])].sort(), idempotencyKey ?? null, awaited]);
+  };
   return content(one) === content(other);
 }
 
 function placesNeeded(world: World, queue: ModelQueue, items: readonly NewItem[]): number {
-  let needed = 0;
-  const added = new Map<string, number>();
-  const ids = new Set<string>();
-  for (const item of items) {
-    const lane = item.key === '' ? undefined : world.lane(queue, item.key);
-    const done = item.idempotencyKey !== undefined && world.done({ queue, key: item.key }, item.idempotencyKey);
-    const known =
-      item.itemId !== undefined && (ids.has(item.itemId) || world.findItem(queue, item.itemId) !== undefined);
-    if (known || done || (lane !== undefined && !takesPlace(world, lane, item, added.get(item.key) ?? 0))) continue;
-    needed += 1;
-    added.set(item.key, (added.get(item.key) ?? 0) + 1);
-    if (item.itemId !== undefined) ids.add(item.itemId);
-  }
-  return needed;
+  return wantedOf(world, queue, items).filter(({ place }) => place === 'taken').length;
 }
 
-function takesPlace(world: World, lane: Lane, item: NewItem, before: number): boolean {
-  const { waitingPerKey, whenFull } = lane.queue.policy;
-  if (item.idempotencyKey !== undefined && world.done(lane, item.idempotencyKey) !== undefined) return false;
-  if (tooSoon(world, lane) > 0) return false;
-  if (typeof waitingPerKey !== 'number') return true;
-  const place = world.placeFor(lane, 'item');
-  const counted = lane.line.filter((entry) => (entry.kind === 'item' ? !entry.cameBack : entry.counted)).length;
-  if (counted + before < waitingPerKey) return true;
-  return whenFull === 'replace' && before === 0 && place.full && place.victim === undefined;
+function wantedOf(world: World, queue: ModelQueue, items: readonly NewItem[]): Wanted[] {
+  const added = new Map<string, number>();
+  const ids = new Set<string>();
+  return items.map((item) => {
+    const { itemId, key } = item;
+    const known = itemId !== undefined && (ids.has(itemId) || world.findItem(queue, itemId) !== undefined);
+    if (itemId !== undefined) ids.add(itemId);
+    const place = known ? 'known' : placeOf(world, queue, item, added.get(key) ?? 0);
+    if (place === 'taken') added.set(key, (added.get(key) ?? 0) + 1);
+    return { queue: queue.name, item, place };
+  });
+}
+
+function placeOf(world: World, queue: ModelQueue, item: NewItem, before: number): Wanted['place'] {
+  const { key, idempotencyKey } = item;
+  if (idempotencyKey !== undefined && world.done({ queue, key }, idempotencyKey) !== undefined) return 'none';
+  if (key === '') return 'taken';
+  const lane = world.lane(queue, key);
+  if (tooSoon(world, lane) > 0) return 'none';
+  const { waitingPerKey, whenFull } = queue.policy;
+  if (typeof waitingPerKey !== 'number' || lane.line.filter(isCounted).length + before < waitingPerKey) return 'taken';
+  return whenFull === 'replace' ? 'replaced' : 'none';
 }
 
 function tooSoon(world: World, lane: Lane): number {
@@ -124,17 +146,24 @@ function tooSoon(world: World, lane: Lane): number {
   return Math.max(0, lane.lastStart + minInterval - world.now);
 }
 
-export function submitAll(world: World, queue: ModelQueue, items: readonly NewItem[]): SubmitResult[] {
+export function submitAll(
+  world: World,
+  queue: ModelQueue,
+  items: readonly NewItem[],
+  arrived: Arrived,
+): SubmitResult[] {
   return items.map((item) => {
     const known = item.itemId === undefined ? undefined : world.findItem(queue, item.itemId);
     // Whose place it took is told once.
     if (known !== undefined) return { decision: 'accept', itemId: known.id, supersededId: undefined };
     const lane = item.key === '' ? world.newLane(queue, '') : world.lane(queue, item.key);
-    return arrival(world, lane, item);
+    const result = arrival(world, lane, item, arrived);
+    arrived.declined(queue, result);
+    return result;
   });
 }
 
-function arrival(world: World, lane: Lane, item: NewItem): SubmitResult {
+function arrival(world: World, lane: Lane, item: NewItem, arrived: Arrived): SubmitResult {
   const id = item.itemId ?? `made-${world.serial}`;
   const decline = { decision: 'decline', itemId: id, survivorId: undefined, retryAfter: undefined } as const;
   if (item.idempotencyKey !== undefined && world.done(lane, item.idempotencyKey) !== undefined) {
@@ -148,17 +177,19 @@ function arrival(world: World, lane: Lane, item: NewItem): SubmitResult {
   const soon = tooSoon(world, lane);
   if (soon > 0) return { ...decline, reason: 'too_soon', retryAfter: soon };
   const victim = place.full ? place.victim : undefined;
-  const record = newRecord(world, item, id);
+  const record = newRecord(world, lane.queue, item, id);
   if (victim === undefined) world.append(lane, record);
   else world.replace(lane, victim, record);
   lane.queue.items.push(record);
+  arrived.kept(record);
   return { decision: 'accept', itemId: id, supersededId: victim && nameOf(victim) };
 }
 
-function newRecord(world: World, content: NewItem, id: string): ItemRecord {
+function newRecord(world: World, queue: ModelQueue, content: NewItem, id: string): ItemRecord {
   return {
     kind: 'item',
     id,
+    queue,
     content,
     submittedAt: world.now,
     serial: ++world.serial,
@@ -166,6 +197,8 @@ function newRecord(world: World, content: NewItem, id: string): ItemRecord {
     attempts: 0,
     notBefore: world.now + content.delay,
     cameBack: false,
+    after: [...(content.after ?? [])],
+    doomed: false,
     lastError: undefined,
     result: undefined,
     forgetAt: undefined,

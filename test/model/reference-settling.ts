@@ -14,8 +14,9 @@ import type {
   TurnRef,
   Waiting,
 } from '../../src/coordinator.js';
+import { Arrived } from './reference-dependencies.js';
 import { acquire } from './reference-dispatch.js';
-import { checkBatch, submitAll } from './reference-items.js';
+import { checkFollowUps, submitAll } from './reference-items.js';
 import type { Lane, LiveTurn, ModelStream, SettlingCall } from './reference-state.js';
 import type { World } from './reference-world.js';
 
@@ -70,7 +71,7 @@ function settleDone(
   reply: Reply<AckAnswer>,
   by: ModelStream | undefined,
 ): Waiting {
-  const refusal = checkBatch(world, byQueue(request), 'follow_ups');
+  const refusal = checkFollowUps(world, request.followUps);
   if (refusal !== undefined) {
     reply.refuse(refusal);
     return undefined;
@@ -82,16 +83,14 @@ function settleDone(
   const settlement = lane.settlements.at(-1);
   // The lane's own line goes before a follow-up to the same key.
   world.promote(lane);
-  const followUps = request.followUps.flatMap(({ queue, item }) => submitAll(world, world.queue(queue), [item]));
+  const arrived = new Arrived(world);
+  const followUps = request.followUps.flatMap(({ queue, item }) =>
+    submitAll(world, world.queue(queue), [item], arrived),
+  );
+  arrived.complete();
   if (settlement !== undefined) settlement.answer = followUps;
-  world.settle();
+  world.finishStep();
   return goOn(world, followUps, request, reply, by);
-}
-
-function byQueue(request: AckRequest): Map<string, AckRequest['followUps'][number]['item'][]> {
-  const batches = new Map<string, AckRequest['followUps'][number]['item'][]>();
-  for (const { queue, item } of request.followUps) batches.set(queue, [...(batches.get(queue) ?? []), item]);
-  return batches;
 }
 
 function goOn(

@@ -4,6 +4,7 @@ import type {
   Bytes,
   DeathCause,
   Delivery,
+  ItemRef,
   ItemState,
   LaneState,
   LossCause,
@@ -23,6 +24,7 @@ export interface Timer {
 export interface ItemRecord {
   readonly kind: 'item';
   readonly id: string;
+  readonly queue: ModelQueue;
   readonly content: NewItem;
   readonly submittedAt: number;
   /** Order of submission. */
@@ -32,6 +34,10 @@ export interface ItemRecord {
   /** Not handed out before this moment: its delay, or its back-off. */
   notBefore: number;
   cameBack: boolean;
+  /** What it waits for still. */
+  after: ItemRef[];
+  /** It has to become a dead letter as soon as it can. */
+  doomed: boolean;
   lastError: string | undefined;
   result: Bytes | undefined;
   /** When it is forgotten; unset while it is not finished. */
@@ -201,9 +207,15 @@ export function isCounted(entry: Entry): boolean {
   return entry.kind === 'item' ? !entry.cameBack : entry.counted;
 }
 
+/** By what it waits for, or what became of that. */
+export function isHeldBack(item: ItemRecord): boolean {
+  return item.after.length > 0 || item.doomed;
+}
+
 /** When a key that nobody holds may give its next turn. */
 export function delayedUntil(lane: Lane): number {
   const head = lane.line[0];
+  if (head?.kind === 'item' && isHeldBack(head)) return Number.POSITIVE_INFINITY;
   const own = head?.kind === 'item' ? head.notBefore : 0;
   return Math.max(own, lane.key === '' ? 0 : lane.lastStart + lane.queue.policy.minInterval);
 }

@@ -2,8 +2,9 @@
  * The dumb reference: time, gates, turns. After every command and every moment at which something was due it looks at
  * everything again and starts what may start. It knows the contract and docs/SPEC.md, and nothing of the core.
  */
-import type { Bytes, CoordinatorSettings, DeliveredItem, LossCause, Refusal } from '../../src/coordinator.js';
+import type { Bytes, CoordinatorSettings, DeliveredItem, ItemRef, LossCause, Refusal } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
+import { type End, isSame } from './reference-dependencies.js';
 import { leaves, takes, tellLost, warn } from './reference-sessions.js';
 import {
   type CallerEntry,
@@ -11,6 +12,7 @@ import {
   type Entry,
   type ItemRecord,
   isCounted,
+  isHeldBack,
   type Lane,
   type LiveTurn,
   type ModelQueue,
@@ -46,6 +48,8 @@ export class World {
   sessions: ModelSession[] = [];
   serial = 0;
   #timers: Timer[] = [];
+  /** What has ended, of which those that wait for it were not told yet. */
+  #news: { readonly ref: ItemRef; readonly end: End }[] = [];
   readonly #undelivered: (() => void)[] = [];
   #now: number;
   readonly #holdEnds: number;
@@ -162,10 +166,10 @@ export class World {
 
   /** An answer that could not be delivered is known only after the command that made it. */
   #comeToRest(): void {
-    this.settle();
+    this.finishStep();
     for (let next = this.#undelivered.shift(); next !== undefined; next = this.#undelivered.shift()) {
       next();
-      this.settle();
+      this.finishStep();
     }
   }
 
@@ -181,6 +185,7 @@ export class World {
   changed(lane: Lane): void {
     // A keyless item that is gone leaves nothing behind that could be stopped.
     if (lane.key === '' && lane.turn === undefined && lane.line.length === 0) lane.parked = undefined;
+    this.#letDie(lane);
     const state = stateOf(lane, this.#now);
     const head = lane.line[0];
     if (state === 'READY' && head?.kind === 'caller' && (this.#isOver(lane, head) || this.#alreadyDone(lane, head)))
@@ -189,7 +194,8 @@ export class World {
     // Ready for a gate is not ready for a worker: it lines up anew.
     if (lane.readyFor !== readyFor) lane.readyAt = readyFor && ++this.#readiness;
     lane.readyFor = readyFor;
-    const wakeAt = state === 'DELAY' ? delayedUntil(lane) : undefined;
+    const delayed = state === 'DELAY' && delayedUntil(lane) < Number.POSITIVE_INFINITY;
+    const wakeAt = delayed ? delayedUntil(lane) : undefined;
     if (lane.wake?.at === wakeAt) return;
     this.cancel(lane.wake);
     lane.wake = wakeAt === undefined ? undefined : this.timer(wakeAt, () => this.#awake(lane));
@@ -268,14 +274,91 @@ export class World {
 
   // ---- whatever may start, starts
 
-  /** Until nothing moves any more. */
+  /** The end of a step: those are told who waited for what ended, and whatever may start by that starts, and so on. */
+  finishStep(): void {
+    do {
+      this.#tellNews();
+      this.#startAll();
+    } while (this.#serveSubmits() || this.#news.length > 0);
+    for (const queue of this.queues) this.#watchGate(queue);
+  }
+
+  /** Until nothing moves any more; in the middle of a step nobody is told what ended. */
   settle(): void {
+    do this.#startAll();
+    while (this.#news.length === 0 && this.#serveSubmits());
+    for (const queue of this.queues) this.#watchGate(queue);
+  }
+
+  #startAll(): void {
     for (;;) {
       const lane = this.#firstThatMayStart();
       if (lane !== undefined) this.#start(lane);
-      else if (!this.#answerBaskets() && !this.#serveSubmits()) break;
+      else if (!this.#answerBaskets()) return;
     }
-    for (const queue of this.queues) this.#watchGate(queue);
+  }
+
+  // ---- what waits for others
+
+  ended(queue: string, itemId: string, end: End): void {
+    this.#news.push({ ref: { queue, itemId }, end });
+  }
+
+  /** In the order in which things ended, and of each in the order of submission. */
+  #tellNews(): void {
+    for (let news = this.#news.shift(); news !== undefined; news = this.#news.shift()) {
+      const { ref, end } = news;
+      const told = this.queues
+        .flatMap((queue) => queue.lanes.flatMap((lane) => lane.line))
+        .filter((entry) => entry.kind === 'item')
+        .filter(({ after }) => after.some((one) => isSame(one, ref)))
+        .sort((one, other) => one.serial - other.serial);
+      for (const item of told) {
+        item.after = item.after.filter((one) => !isSame(one, ref));
+        if (this.isFatal(item, end)) this.doom(item, ref, end);
+        else this.lookAt(item);
+      }
+    }
+  }
+
+  isFatal(item: ItemRecord, end: End): boolean {
+    return end !== 'done' && item.queue.policy.onDependencyDead === 'dead';
+  }
+
+  lookAt(item: ItemRecord): void {
+    const lane = this.#laneOf(item);
+    if (lane !== undefined) this.changed(lane);
+  }
+
+  /** S62. */
+  doom(item: ItemRecord, { queue, itemId }: ItemRef, end: End): void {
+    const lane = this.#laneOf(item);
+    if (lane === undefined) throw new Error('it waits');
+    item.after = [];
+    item.doomed = true;
+    const ended = end === 'dead' ? 'became a dead letter' : `was ${end}`;
+    item.lastError = `item ${itemId} of queue ${queue}, which had to be done before it, ${ended}`;
+    const { policy, dead } = item.queue;
+    const stops = policy.onDeadLetter === 'park' && lane.key !== '';
+    if (stops || dead.length >= policy.maxDeadLetters) return this.changed(lane);
+    this.#die(lane, [item], () => 'dependency');
+    item.doomed = false;
+    this.remove(lane, item);
+  }
+
+  /** The head has to die and nobody holds the key: if there is room for it, else the key stops. */
+  #letDie(lane: Lane): void {
+    for (;;) {
+      const head = lane.line[0];
+      if (lane.turn !== undefined || lane.parked !== undefined || head?.kind !== 'item' || !head.doomed) return;
+      if (this.#die(lane, [head], () => 'dependency') === 0) continue;
+      head.doomed = false;
+      lane.line.shift();
+    }
+  }
+
+  #laneOf(item: ItemRecord): Lane | undefined {
+    return item.queue.lanes.find((lane) => lane.line.includes(item));
   }
 
   /** The head of this line, if it is a caller who stands behind nobody at the gate. */
@@ -461,7 +544,8 @@ export class World {
     const keys = new Set<string>();
     for (let head = lane.line[0]; taken.length < most && head?.kind === 'item'; head = lane.line[0]) {
       const { idempotencyKey } = head.content;
-      if (head.notBefore > this.#now || (idempotencyKey !== undefined && keys.has(idempotencyKey))) break;
+      if (isHeldBack(head) || head.notBefore > this.#now || (idempotencyKey !== undefined && keys.has(idempotencyKey)))
+        break;
       if (this.#alreadyDone(lane, head)) continue;
       if (idempotencyKey !== undefined) keys.add(idempotencyKey);
       lane.line.shift();
@@ -605,6 +689,7 @@ export class World {
       item.diedAt = this.#now;
       item.state = 'dead';
       queue.dead.push(item);
+      this.ended(queue.name, item.id, 'dead');
       this.#tellAwaits(item);
       if (queue.policy.onDeadLetter === 'park' && lane.key !== '') lane.parked ??= ++this.serial;
     }
@@ -629,6 +714,9 @@ export class World {
     item.state = state;
     item.result = result;
     item.forgetAt = this.#now + queue.policy.resultTtl;
+    item.after = [];
+    item.doomed = false;
+    this.ended(queue.name, item.id, state);
     this.#tellAwaits(item);
   }
 

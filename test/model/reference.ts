@@ -207,11 +207,18 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
 
 export interface Explained extends Pick<KeyExplanation, 'state' | 'deadLetters'> {
   readonly holder: Omit<NonNullable<KeyExplanation['holder']>, 'since'> | undefined;
-  readonly line: readonly { readonly kind: 'caller' | 'item'; readonly id: string; readonly attempts: number }[];
+  readonly line: readonly {
+    readonly kind: 'caller' | 'item';
+    readonly id: string;
+    readonly attempts: number;
+    readonly awaited: number;
+  }[];
 }
 
 function lineView(entry: Entry): Explained['line'][number] {
-  return { kind: entry.kind, id: nameOf(entry), attempts: entry.kind === 'item' ? entry.attempts : 0 };
+  const { attempts, awaited } =
+    entry.kind === 'item' ? { attempts: entry.attempts, awaited: entry.after.length } : { attempts: 0, awaited: 0 };
+  return { kind: entry.kind, id: nameOf(entry), attempts, awaited };
 }
 
 function fits(item: ItemRecord, { key, itemIds }: ItemChoice): boolean {

@@ -163,8 +163,9 @@ function settler(
   return (calls, call) => void call.waits(calls.ack({ queue, key, token, result, followUps, next }, call));
 }
 
-function itemOf({ key, id, idempotencyKey, delay }: ItemPart) {
-  return newItem({ key, itemId: id, idempotencyKey, delay });
+function itemOf({ id, after, ...rest }: ItemPart) {
+  const payload = bytes(`of ${id}`);
+  return newItem({ ...rest, itemId: id, payload, after: after.length === 0 ? undefined : after });
 }
 
 function acquireOf({ queues, key, consumer, ticket, maxTurns, maxItems, wait, lease }: AcquirePart) {

@@ -38,6 +38,12 @@ test('everything that is copied from the repository is there, and let through to
 
 test('it runs as somebody who is not root, by number', () => match(image.user, /^[1-9]\d+:[1-9]\d+$/));
 
+test('a volume for the data directory can be written by that user, and by any other', () => {
+  const made = image.stages.find(({ name }) => name === 'runtime')?.runs.join(' ') ?? '';
+  match(made, /install -d -m 1777 \/var\/lib\/keyturn$/);
+  strictEqual('KEYTURN_DATA_DIR' in image.environment, false, 'there is none unless somebody asks for it');
+});
+
 test('it listens beyond the loopback of the container, on the ports that it names', () => {
   strictEqual(image.environment['KEYTURN_LISTEN'], '0.0.0.0:7420');
   strictEqual(image.environment['KEYTURN_HTTP_LISTEN'], '0.0.0.0:7421');

@@ -34,13 +34,15 @@ async function linesOf(t: TestContext, worker: string): Promise<string[]> {
   return (await text(run.stdout)).split('\n');
 }
 
-test('the configuration that it shows is accepted', async (t) => {
-  deepStrictEqual(await keyturn(['serve', '--config', yamlFile(t, blocks('yaml')[0] ?? ''), '--check-config']), {
-    code: 0,
-    stdout: 'the configuration is fine\n',
-    stderr: '',
+for (const [index, configuration] of blocks('yaml').entries()) {
+  test(`the configuration ${index + 1} that it shows is accepted`, async (t) => {
+    deepStrictEqual(await keyturn(['serve', '--config', yamlFile(t, configuration), '--check-config']), {
+      code: 0,
+      stdout: 'the configuration is fine\n',
+      stderr: '',
+    });
   });
-});
+}
 
 for (const path of trackedPaths().filter((name) => name.endsWith('.md'))) {
   test(`the links of ${path} lead somewhere`, () => {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { AwaitAnswer, Limits, Policy } from '../../src/coordinator.js';
 import { policy, settings } from '../support/builders.js';
 import { Call } from '../support/call.js';
+import { listedQueues } from '../support/listed-queues.js';
 import { Client } from './network-client.js';
 import { Network } from './network-line.js';
 import { LEASES, type Surroundings } from './network-people.js';
@@ -273,7 +274,7 @@ export class NetworkSimulation {
   async #drain(): Promise<void> {
     this.#newClient().consumeWell();
     const left = async () => {
-      const queues = await this.#server.coordinator.admin.listQueues();
+      const queues = await listedQueues(this.#server.coordinator);
       return queues.map(({ waitingItems, waitingCallers, liveTurns }) => waitingItems + waitingCallers + liveTurns);
     };
     for (let round = 0; round < 60; round++) {

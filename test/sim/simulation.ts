@@ -14,6 +14,7 @@ import { ackRequest, acquireRequest, policy, settings } from '../support/builder
 import { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
 import { Ledger } from '../support/ledger.js';
+import { listedQueues } from '../support/listed-queues.js';
 import { observed } from '../support/observed.js';
 import { EnQueuer, Producer, type Surroundings, Worker } from './clients.js';
 import { ItemsLedger } from './items-ledger.js';
@@ -205,14 +206,14 @@ export class Simulation {
   }
 
   async #waiting(): Promise<number> {
-    const queues = await this.#coordinator.admin.listQueues();
+    const queues = await listedQueues(this.#coordinator);
     return queues.reduce((sum, one) => sum + one.waitingCallers + one.waitingItems + one.liveTurns, 0);
   }
 
   /** Nothing is left, nobody waits, and every accepted item has come to exactly one end. */
   async #checkEnd(): Promise<void> {
     assert.equal(this.#network.open, 0, 'I7: every call was answered');
-    for (const view of await this.#coordinator.admin.listQueues()) this.#checkEmpty(view);
+    for (const view of await listedQueues(this.#coordinator)) this.#checkEmpty(view);
     const { parkedCalls, sessions } = this.#coordinator.stats();
     assert.deepEqual([parkedCalls, sessions], [0, 0]);
     for (const name of this.#items.accepted) {

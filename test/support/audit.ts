@@ -15,6 +15,7 @@ import type {
 } from '../../src/coordinator.js';
 import type { Core } from '../../src/core/core.js';
 import { LANE_STATES } from '../../src/core/model.js';
+import { listedQueues } from './listed-queues.js';
 
 /** Everything that is told at one moment. */
 interface Told {
@@ -62,7 +63,7 @@ function keysOf(core: Core, queue: string, state: LaneState): KeyView[] {
 /** The same through the port. Precondition: as {@link auditCore}. */
 export async function auditCoordinator(coordinator: Pick<Coordinator, 'admin' | 'stats'>): Promise<void> {
   const { admin } = coordinator;
-  const queues = await admin.listQueues();
+  const queues = await listedQueues(coordinator);
   const keys = new Map<string, Map<LaneState, KeyView[]>>();
   const explanations = new Map<string, Map<string, KeyExplanation>>();
   for (const { name } of queues) {

@@ -15,8 +15,11 @@ export function idMaker(origin: string = randomBytes(15).toString('base64url')):
   };
 }
 
+/** A field of an item that is not named here must not be lost in silence: it does not compile. */
+type Whole = Record<keyof ItemCall, unknown>;
+
 /** The item with this id. Field by field: a spread costs several times as much. */
 export function namedItem(item: ItemCall, itemId: string): ItemCall & { readonly itemId: string } {
-  const { key, payload, headers, idempotencyKey, delay } = item;
-  return { key, payload, headers, itemId, idempotencyKey, delay };
+  const { key, payload, headers, idempotencyKey, delay, after, afterUnknown } = item;
+  return { key, payload, headers, itemId, idempotencyKey, delay, after, afterUnknown } satisfies Whole;
 }

@@ -25,3 +25,4 @@ export { SubmitManyError, type SubmitOptions } from './submit.js';
 export { VERSION } from './version.js';
 export type { HeldKey, TurnHandler, TurnOutcome, WithTurnOptions } from './with-turn.js';
 export type * from './words.js';
+export { DURABILITIES } from './words.js';

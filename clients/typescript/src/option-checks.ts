@@ -13,6 +13,13 @@ export function countWithin(name: string, value: number, least: number, most: nu
   throw wrongSetting(`${name} is ${String(value)}; allowed is a whole number from ${least} to ${most}`);
 }
 
+/** @throws KeyturnError (INVALID_ARGUMENT) unless `value` is unset or one of the words */
+export function wordWithin(name: string, value: string | undefined, words: readonly string[]): void {
+  if (value === undefined || words.includes(value)) return;
+  const allowed = words.map((word) => JSON.stringify(word)).join(', ');
+  throw wrongSetting(`${name} is ${JSON.stringify(value)}; allowed are ${allowed}`);
+}
+
 /** @throws KeyturnError (INVALID_ARGUMENT) unless `value` is a function */
 export function functionNeeded(name: string, value: unknown): void {
   if (typeof value !== 'function') throw wrongSetting(`${name} is ${typeof value}; needed is a function`);

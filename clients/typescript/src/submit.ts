@@ -5,13 +5,15 @@ import { messageOf } from './failure.js';
 import { namedItem } from './ids.js';
 import { checkedSize } from './item-check.js';
 import { LARGEST_MESSAGE, MOST_ITEMS } from './item-size.js';
-import { numberWithin } from './option-checks.js';
+import { numberWithin, wordWithin } from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
-import type { ItemCall, SubmitResult } from './words.js';
+import { DURABILITIES, type Durability, type ItemCall, type SubmitResult } from './words.js';
 
 export interface SubmitOptions {
   /** How long to wait for room in a full queue, ms, up to 5 min. Unset: 0. */
   readonly waitForRoom?: number | undefined;
+  /** What has happened when an item is accepted. Unset: as the queue has it. Refused if the queue cannot give it. */
+  readonly durability?: Durability | undefined;
   /**
    * How long to go on trying when the sidecar is away, ms, for each message of up to 1,000 items. Unset: 10 s and
    * `waitForRoom`.
@@ -93,7 +95,8 @@ export function withId(base: Base, item: ItemCall): ItemCall & { readonly itemId
   return namedItem(item, item.itemId || base.newId());
 }
 
-function check({ waitForRoom, timeout }: SubmitOptions): void {
+function check({ waitForRoom, durability, timeout }: SubmitOptions): void {
+  wordWithin('durability', durability, DURABILITIES);
   if (waitForRoom !== undefined) numberWithin('waitForRoom', waitForRoom, 0, LONGEST_WAIT);
   if (timeout !== undefined) numberWithin('timeout', timeout, 1, Infinity);
 }
@@ -120,11 +123,11 @@ async function send(
   base: Base,
   queue: string,
   items: readonly ItemCall[],
-  { waitForRoom = 0, timeout, signal }: SubmitOptions,
+  { waitForRoom = 0, durability, timeout, signal }: SubmitOptions,
 ): Promise<readonly SubmitResult[]> {
   const until = base.transport.clock.now() + (timeout ?? waitForRoom + GRACE);
   const { results } = await patiently(base, { until, signal, bears: BEARS }, (left) =>
-    base.transport.submit({ queue, items, waitForRoom }, { timeout: left, signal }),
+    base.transport.submit({ queue, items, waitForRoom, durability }, { timeout: left, signal }),
   ).catch((error: unknown) => {
     signal?.throwIfAborted();
     throw error;

@@ -14,7 +14,8 @@ export type NackKind = 'retry' | 'release' | 'dead_letter';
  * What has happened when an item of a durable queue is accepted: it is on the disk (`on_flush`), will be within the
  * queue's `flush_interval` (`interval`) or sooner after its `flush_count` changes (`count`), or stays in memory.
  */
-export type Durability = 'on_flush' | 'interval' | 'count' | 'memory';
+export type Durability = (typeof DURABILITIES)[number];
+export const DURABILITIES = ['on_flush', 'interval', 'count', 'memory'] as const;
 export type Bytes = Uint8Array;
 
 /** Answers give tokens as numbers; what came from elsewhere may be larger. */

@@ -25,6 +25,10 @@ async function run(config: Config): Promise<void> {
   drainOnSignals(sidecar, { log, timeout: config.server.drainTimeout });
   const { grpc, http } = sidecar;
   log.info({ version, grpc, http }, 'listening');
+  await sidecar.ready.catch(async (error: unknown) => {
+    await sidecar.stop();
+    throw error;
+  });
   if (terminal)
     process.stderr.write(
       `\nKeyturn ${version} gives turns at ${grpc} (gRPC), and tells how it is at http://${http}/metrics. Ctrl-C ends it.\n\n`,

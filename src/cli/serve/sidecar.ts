@@ -2,13 +2,18 @@
 import { type Address, formatAddress, isLocal, parseAddress } from '../../config/address.js';
 import type { Config } from '../../config/config.js';
 import type { Coordinator, DrainReport } from '../../coordinator.js';
+import { isDurable } from '../../core/queue.js';
 import { type GrpcServer, startGrpcServer } from '../../grpc/server.js';
 import { type HttpServer, startHttpServer } from '../../http/server.js';
 import { LocalCoordinator } from '../../local/coordinator.js';
+
+import type { StoreState } from '../../local/durable/state.js';
 import type { Logger } from '../../observability/logger.js';
 import { createMetrics, type Metrics } from '../../observability/metrics.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
+import { failData, openDataDirectory } from './data-directory.js';
+import { Readiness } from './readiness.js';
 
 export interface SidecarOptions {
   readonly log: Logger;
@@ -19,70 +24,87 @@ export interface Sidecar {
   /** Where it listens, with the real ports. */
   readonly grpc: string;
   readonly http: string;
+  /**
+   * Resolves when all calls are let in, or when it was ended before. Rejects with a CommandFailure when the data cannot
+   * be used: then it is only to be stopped.
+   */
+  readonly ready: Promise<void>;
   /** Refuses new work; when no turn lives or after `timeout` ms everything is stopped. */
   drain(timeout: number): Promise<DrainReport>;
+  /** Stops everything without waiting for turns; resolves when the data directory is free. */
+  stop(): Promise<void>;
   /** Ends everything now, and tells what is lost with it. */
   end(): Loss;
 }
 
 export interface Loss {
   readonly liveTurns: number;
+  /** Kept only in memory. */
   readonly waitingItems: number;
+  /** Kept only in memory. */
   readonly deadLetters: number;
 }
 
 /** After the drain every call is answered; this is for answers that are still on their way. */
 const LAST_ANSWERS_MS = 1_000;
 
-/** @throws CommandFailure when it cannot listen; nothing is left running then */
+/** @throws CommandFailure when it cannot listen or use its data directory; nothing is left running then */
 export async function startSidecar(config: Config, { log, version }: SidecarOptions): Promise<Sidecar> {
-  const coordinator = new LocalCoordinator(config.coordinator);
-  const metrics = createMetrics({ coordinator, version });
-  const probe: Probe = { notReady: 'starting' };
+  let grpc: GrpcServer | undefined;
   let http: HttpServer | undefined;
+  const readiness = new Readiness(log, (isReady) => grpc?.setServing(isReady));
+  const journal = await openDataDirectory(config);
+  const onStore = (state: StoreState) => readiness.told(state);
+  const coordinator = new LocalCoordinator(config.coordinator, { onStore, ...(journal && { journal }) });
   try {
+    const metrics = createMetrics({ coordinator, version });
+    // There is nothing to wait for, and nobody need be refused.
+    if (journal?.before.lastWrite === undefined) await coordinator.recover().catch(failData);
     // HTTP first: until gRPC listens it says that it is starting.
-    http = await listenHttp(config, metrics, probe, log);
-    const grpc = await listenGrpc(config, coordinator, metrics, log);
+    http = await listenHttp(config, metrics, readiness, log);
+    grpc = await listenGrpc(config, coordinator, metrics, log);
     warnBeyondLoopback(config, log);
-    probe.notReady = undefined;
-    return running({ coordinator, grpc, http, probe, host: tcp(config.server.httpListen).host });
+    readiness.listening();
+    return running({ coordinator, grpc, http, readiness, host: tcp(config.server.httpListen).host });
   } catch (error) {
     http?.forceStop();
-    coordinator.close();
+    await coordinator.close();
     throw error;
   }
 }
 
-interface Probe {
-  notReady: 'starting' | 'draining' | undefined;
-}
-
 interface Parts {
-  readonly coordinator: Coordinator;
+  readonly coordinator: LocalCoordinator;
   readonly grpc: GrpcServer;
   readonly http: HttpServer;
-  readonly probe: Probe;
+  readonly readiness: Readiness;
   readonly host: string;
 }
 
-function running({ coordinator, grpc, http, probe, host }: Parts): Sidecar {
+function running({ coordinator, grpc, http, readiness, host }: Parts): Sidecar {
   return {
     grpc: grpc.address,
     http: formatAddress({ kind: 'tcp', host, port: http.port }),
+    ready: coordinator.recover().catch(failData),
     async drain(timeout) {
-      probe.notReady = 'draining';
-      grpc.setServing(false);
+      readiness.draining();
       const report = await coordinator.drain(timeout);
       // First the coordinator: it answers calls that still wait and ends streams, which the server would wait for.
-      coordinator.close();
+      await coordinator.close();
       await grpc.stop(LAST_ANSWERS_MS);
       http.forceStop();
       return report;
     },
+    async stop() {
+      readiness.draining();
+      await coordinator.close();
+      grpc.forceStop();
+      http.forceStop();
+    },
     end() {
       const loss = lossOf(coordinator);
-      coordinator.close();
+      // Nobody waits for it: what was answered as durable is on the disk.
+      void coordinator.close();
       grpc.forceStop();
       http.forceStop();
       return loss;
@@ -91,20 +113,28 @@ function running({ coordinator, grpc, http, probe, host }: Parts): Sidecar {
 }
 
 function lossOf(coordinator: Coordinator): Loss {
-  const views = coordinator.stats().queues.map(({ view }) => view);
+  const views = coordinator
+    .stats()
+    .queues.map(({ view }) => view)
+    .filter(({ policy }) => !isDurable(policy));
   const sum = (count: (view: (typeof views)[number]) => number): number =>
     views.reduce((total, view) => total + count(view), 0);
   return {
-    liveTurns: sum((view) => view.liveTurns),
+    liveTurns: coordinator.stats().queues.reduce((total, { view }) => total + view.liveTurns, 0),
     waitingItems: sum((view) => view.waitingItems),
     deadLetters: sum((view) => view.deadLetters),
   };
 }
 
-async function listenHttp({ server }: Config, metrics: Metrics, probe: Probe, log: Logger): Promise<HttpServer> {
+async function listenHttp(
+  { server }: Config,
+  metrics: Metrics,
+  readiness: Readiness,
+  log: Logger,
+): Promise<HttpServer> {
   const { host, port } = tcp(server.httpListen);
   try {
-    return await startHttpServer({ host, port, metrics: metrics.render, notReady: () => probe.notReady, log });
+    return await startHttpServer({ host, port, metrics: metrics.render, notReady: () => readiness.notReady, log });
   } catch (error) {
     throw cannotListen('http_listen', error);
   }
@@ -117,7 +147,7 @@ async function listenGrpc(
   log: Logger,
 ): Promise<GrpcServer> {
   try {
-    return await startGrpcServer({ listen: server.listen, coordinator, limits, observe, log });
+    return await startGrpcServer({ listen: server.listen, coordinator, limits, observe, log, serving: false });
   } catch (error) {
     throw cannotListen('listen', error);
   }

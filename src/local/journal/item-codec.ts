@@ -132,7 +132,7 @@ function readContentFields(from: ByteReader): Content {
   return { payload, headers };
 }
 
-function writeRefs(to: ByteWriter, refs: readonly ItemRef[]): void {
+export function writeRefs(to: ByteWriter, refs: readonly ItemRef[]): void {
   to.whole(refs.length);
   for (const { queue, itemId } of refs) {
     to.text(queue);
@@ -140,7 +140,8 @@ function writeRefs(to: ByteWriter, refs: readonly ItemRef[]): void {
   }
 }
 
-function readRefs(from: ByteReader): readonly ItemRef[] {
+/** @throws NotAValue */
+export function readRefs(from: ByteReader): readonly ItemRef[] {
   const refs: ItemRef[] = [];
   for (let left = from.whole(); left > 0; left -= 1) refs.push({ queue: from.text(), itemId: from.text() });
   return refs;

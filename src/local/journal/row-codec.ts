@@ -10,6 +10,7 @@ import { crc32 } from 'node:zlib';
 import type {
   DoneKeyRow,
   FloorRow,
+  ItemRef,
   ItemRow,
   ParkRow,
   PauseRow,
@@ -21,7 +22,7 @@ import type {
 } from '../../core/rows.js';
 import type { ByteReader } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
-import { readItem, writeFinished } from './item-codec.js';
+import { readItem, readRefs, writeFinished, writeRefs } from './item-codec.js';
 import { readOptional, writeOptional } from './optional.js';
 import { readToken, writeToken } from './token-codec.js';
 import { DEATH_CAUSES, PARK_CAUSES } from './words.js';
@@ -168,7 +169,16 @@ function writeProgress(to: ByteWriter, row: ProgressRow): void {
   to.byte(row.takesRoom ? 1 : 0);
   to.number(row.rank);
   writeOptional(to, row.lastError, to.text);
+  writeOptional(to, row.after, writeLeft);
   writeOptional(to, row.dead, writeDeath);
+}
+
+function writeLeft(this: ByteWriter, refs: readonly ItemRef[]): void {
+  writeRefs(this, refs);
+}
+
+function readLeft(this: ByteReader): readonly ItemRef[] {
+  return readRefs(this);
 }
 
 function writeDeath(this: ByteWriter, { cause, at }: NonNullable<ProgressRow['dead']>): void {
@@ -185,6 +195,7 @@ function readProgress(from: ByteReader, seq: number): ProgressRow {
     takesRoom: from.byte() === 1,
     rank: from.number(),
     lastError: readOptional(from, from.text),
+    after: readOptional(from, readLeft),
     dead: readOptional(from, readDeath),
   };
 }

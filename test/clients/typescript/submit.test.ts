@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import {
   type AwaitAnswer,
   type ItemCall,
+  type ItemRef,
   type ItemState,
   KeyturnError,
   type SubmitCall,
@@ -47,6 +48,23 @@ describe('submit', () => {
     );
   });
 
+  it('hands over all that an item has', async () => {
+    const transport = accepting();
+    const item: Required<ItemCall> = {
+      key: 'k',
+      payload: Uint8Array.of(1),
+      headers: new Map([['a', 'b']]),
+      itemId: 'mine',
+      idempotencyKey: 'b',
+      delay: 5,
+      after: [{ queue: 'r', itemId: 'other' }],
+      afterUnknown: 'wait',
+    };
+    await submit(transport.base, 'q', item);
+    await submitMany(transport.base, 'q', [item]);
+    for (const { items } of transport.callsOf('submit')) deepStrictEqual(items, [item]);
+  });
+
   it('keeps an id that is given', async () => {
     const transport = accepting();
     strictEqual((await submit(transport.base, 'q', { itemId: 'mine' })).itemId, 'mine');
@@ -82,6 +100,8 @@ describe('submit', () => {
     ['items[0].headers: is no Map of texts', { headers: { a: 'b' } as unknown as Map<string, string> }],
     ['items[0].headers: is no Map of texts', { headers: new Map([['a', 1 as unknown as string]]) }],
     ['items[0].delay: -1 is no number of ms', { delay: -1 }],
+    ['items[0].after: is no list of { queue, itemId }', { after: [{ queue: 'q' } as unknown as ItemRef] }],
+    ['items[0].after_unknown: "never" is not refuse or wait', { afterUnknown: 'never' as unknown as 'wait' }],
   ];
   for (const [message, item] of WRONG) {
     // The casts are what a program in JavaScript may do.
@@ -91,6 +111,20 @@ describe('submit', () => {
       deepStrictEqual(transport.names, []);
     });
   }
+
+  it('says the durability that is asked for, and refuses a word that is none', async () => {
+    const transport = accepting();
+    await submit(transport.base, 'q', {}, { durability: 'on_flush' });
+    await submit(transport.base, 'q', {});
+    deepStrictEqual(
+      transport.callsOf('submit').map(({ durability }) => durability),
+      ['on_flush', undefined],
+    );
+    await rejects(submit(transport.base, 'q', {}, { durability: 'disk' as unknown as 'memory' }), {
+      code: 'INVALID_ARGUMENT',
+      message: 'durability is "disk"; allowed are "on_flush", "interval", "count", "memory"',
+    });
+  });
 
   it('takes an empty id for none', async () => {
     const transport = accepting();

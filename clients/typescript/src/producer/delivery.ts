@@ -69,7 +69,8 @@ export class Delivery {
     const timeout = Math.min(patience, left);
     const waitForRoom = Math.floor(Math.min(WAIT_FOR_ROOM, left - timeout));
     const items = part.map(({ item }) => item);
-    return handOver(this.#base, this.#settings.queue, items, { timeout, waitForRoom, signal: this.#givenUp });
+    const { queue, durability } = this.#settings;
+    return handOver(this.#base, queue, items, { timeout, waitForRoom, durability, signal: this.#givenUp });
   }
 
   /** @returns what is left to be sent */

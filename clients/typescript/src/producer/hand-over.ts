@@ -3,7 +3,7 @@ import type { Base } from '../base.js';
 import { KeyturnError } from '../errors.js';
 import { failureOf } from '../failure.js';
 import type { NamedItem } from '../spool/item-record.js';
-import type { SubmitResult } from '../words.js';
+import type { Durability, SubmitResult } from '../words.js';
 
 export type HandedOver =
   /** One result for each, in order. */
@@ -21,6 +21,8 @@ export interface HandOverSettings {
   readonly timeout: number;
   /** ms, whole. */
   readonly waitForRoom: number;
+  /** Unset: the queue's. */
+  readonly durability: Durability | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -34,11 +36,11 @@ export async function handOver(
   base: Base,
   queue: string,
   items: readonly NamedItem[],
-  { timeout, waitForRoom, signal }: HandOverSettings,
+  { timeout, waitForRoom, durability, signal }: HandOverSettings,
 ): Promise<HandedOver> {
   try {
     const { results } = await base.transport.submit(
-      { queue, items, waitForRoom },
+      { queue, items, waitForRoom, durability },
       { timeout: timeout + waitForRoom, signal },
     );
     if (results.length === items.length) return { kind: 'answered', results };

@@ -1,5 +1,5 @@
-import { countWithin, functionNeeded, numberWithin, textNeeded, wrongSetting } from '../option-checks.js';
-import type { ItemCall, SubmitResult } from '../words.js';
+import { countWithin, functionNeeded, numberWithin, textNeeded, wordWithin } from '../option-checks.js';
+import { DURABILITIES, type Durability, type ItemCall, type SubmitResult } from '../words.js';
 
 /** What became of an item: accepted or declined by the sidecar, or safe on disk until it can be handed over. */
 export type ProducerResult = SubmitResult | { readonly decision: 'spooled'; readonly itemId: string };
@@ -31,6 +31,11 @@ interface CommonOptions {
    * as fits into the buffer may wait so, what comes then gets an error. `error`: a ProducerFullError at once.
    */
   readonly whenFull?: 'wait' | 'error' | undefined;
+  /**
+   * What has happened when an item is accepted. Unset: as the queue has it. Refused if the queue cannot give it. What is
+   * on disk of an earlier run is handed over with that of this one.
+   */
+  readonly durability?: Durability | undefined;
   /** How long an item is tried to be handed over, ms, 1 to 24 h. Default 60 s. */
   readonly timeout?: number | undefined;
 }
@@ -72,6 +77,7 @@ export interface ProducerSettings {
   readonly maxItems: number;
   readonly maxBytes: number;
   readonly whenFull: 'wait' | 'error';
+  readonly durability: Durability | undefined;
   readonly timeout: number;
   readonly onError: ProducerErrorHandler | undefined;
   readonly spool: SpoolChoice | undefined;
@@ -90,6 +96,7 @@ export function producerSettings(queue: string, options: ProducerOptions): Produ
     maxItems = 10_000,
     maxBytes = 16 * MIB,
     whenFull = 'wait',
+    durability,
     timeout = MINUTE,
   } = options;
   countWithin('count', count, 1, 1_000);
@@ -97,12 +104,12 @@ export function producerSettings(queue: string, options: ProducerOptions): Produ
   countWithin('maxItems', maxItems, 1, 1_000_000);
   countWithin('maxBytes', maxBytes, 1_024, 1_024 * MIB);
   numberWithin('timeout', timeout, 1, DAY);
-  if (whenFull !== 'wait' && whenFull !== 'error') {
-    throw wrongSetting(`whenFull is ${JSON.stringify(whenFull)}; allowed are "wait" and "error"`);
-  }
+  wordWithin('whenFull', whenFull, ['wait', 'error']);
+  wordWithin('durability', durability, DURABILITIES);
   if (options.onError !== undefined || options.spool !== undefined) functionNeeded('onError', options.onError);
   const spool = options.spool && spoolChoice(options.spool);
-  return { queue, count, interval, maxItems, maxBytes, whenFull, timeout, onError: options.onError, spool };
+  const { onError } = options;
+  return { queue, count, interval, maxItems, maxBytes, whenFull, durability, timeout, onError, spool };
 }
 
 function spoolChoice(options: SpoolOptions): SpoolChoice {

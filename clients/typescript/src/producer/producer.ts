@@ -48,7 +48,7 @@ export class Producer {
     };
     const { spool, onError } = this.#settings;
     if (spool !== undefined && onError !== undefined) {
-      this.#spool = new SpoolRoute(base, queue, spool, settling, onError);
+      this.#spool = new SpoolRoute(base, this.#settings, spool, settling, onError);
       // Also told by every add; but what is on disk may be all that there is.
       this.#spool.opened().catch((error: unknown) => onError(error, undefined));
     }

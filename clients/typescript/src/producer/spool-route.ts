@@ -10,15 +10,18 @@ import { Spool } from '../spool/spool.js';
 import { SpoolError } from '../spool/spool-error.js';
 import type { Entry, Settling } from './entry.js';
 import { handOver, WAIT_FOR_ROOM } from './hand-over.js';
-import type { ProducerErrorHandler, SpoolChoice } from './options.js';
+import type { ProducerErrorHandler, ProducerSettings, SpoolChoice } from './options.js';
 
 const MOST_BYTES = 1_048_576;
 /** How long one Submit from disk may take, ms. */
 const CALL = 10_000;
 
+/** Where the items go. */
+type SpoolTarget = Pick<ProducerSettings, 'queue' | 'durability'>;
+
 export class SpoolRoute {
   readonly #base: Base;
-  readonly #queue: string;
+  readonly #to: SpoolTarget;
   readonly #choice: SpoolChoice;
   readonly #settling: Settling;
   readonly #onError: ProducerErrorHandler;
@@ -32,9 +35,9 @@ export class SpoolRoute {
   #isReachable = false;
   #wakers: (() => void)[] = [];
 
-  constructor(base: Base, queue: string, choice: SpoolChoice, settling: Settling, onError: ProducerErrorHandler) {
+  constructor(base: Base, to: SpoolTarget, choice: SpoolChoice, settling: Settling, onError: ProducerErrorHandler) {
     this.#base = base;
-    this.#queue = queue;
+    this.#to = to;
     this.#choice = choice;
     this.#settling = settling;
     this.#onError = onError;
@@ -105,7 +108,7 @@ export class SpoolRoute {
 
   async #open(): Promise<Spool> {
     const { directory, interval, count, maxBytes } = this.#choice;
-    const settings = { directory, interval, count, maxBytes, queue: this.#queue };
+    const settings = { directory, interval, count, maxBytes, queue: this.#to.queue };
     const spool = await Spool.open(settings, this.#base.transport.clock);
     this.#spool = spool;
     if (spool.torn !== undefined) this.#onError(spool.torn, undefined);
@@ -193,8 +196,9 @@ export class SpoolRoute {
     while (left.length > 0) {
       if (signal.aborted) return false;
       const part = left.slice(0, most);
-      const settings = { timeout: CALL, waitForRoom: WAIT_FOR_ROOM, signal };
-      const handed = await handOver(this.#base, this.#queue, part, settings);
+      const { queue, durability } = this.#to;
+      const settings = { timeout: CALL, waitForRoom: WAIT_FOR_ROOM, durability, signal };
+      const handed = await handOver(this.#base, queue, part, settings);
       if (handed.kind === 'answered') left = left.slice(part.length);
       else if (handed.kind === 'some_refused') left = this.#without(left, handed.errors);
       else if (handed.kind === 'too_many') most = Math.ceil(part.length / 2);

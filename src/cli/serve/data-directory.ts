@@ -1,0 +1,21 @@
+/** The directory of durable queues: opened before anything listens, so that what is wrong with it is said at once. */
+import type { Config } from '../../config/config.js';
+import { StrandedError } from '../../local/durable/recovery.js';
+import { type Journal, JournalError } from '../../local/journal/journal.js';
+import { EXIT } from '../exit-codes.js';
+import { CommandFailure } from '../failure.js';
+
+/** Unset: there is none, and nothing is durable. @throws CommandFailure */
+export async function openDataDirectory({ server: { dataDir } }: Config): Promise<Journal | undefined> {
+  if (dataDir === undefined) return undefined;
+  // Only here: without a directory the library need not be there.
+  const { openJournal } = await import('../../local/journal/lmdb-journal.js');
+  return openJournal(dataDir).catch(failData);
+}
+
+/** What is wrong with the data is for people to put right: one message, without a stack. */
+export function failData(error: unknown): never {
+  if (error instanceof JournalError || error instanceof StrandedError)
+    throw new CommandFailure(`data_dir: ${error.message}`, EXIT.usage);
+  throw error;
+}

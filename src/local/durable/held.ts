@@ -1,0 +1,85 @@
+import type { Refusal, Reply, SessionListener, Turn } from '../../coordinator.js';
+import type { Effect } from '../../core/core.js';
+
+/** One of ours who waits for the flush. */
+export interface Told {
+  readonly kind: 'told';
+  /** @param refusal unset: all that had changed is on the disk */
+  tell(refusal: Refusal | undefined): void;
+}
+
+export type Held = Effect | Told;
+
+/** Those whose calls were cancelled: though their answers were decided before, none may follow. */
+export type Gone = Pick<WeakSet<Reply<never> | SessionListener>, 'has'>;
+
+/**
+ * Whether an effect tells of anything that a crash could undo. What does not need not wait: an answer "not yet" that comes
+ * after the deadline of its call would cost the call's connection.
+ */
+export function tellsOfChange(effect: Effect): boolean {
+  switch (effect.kind) {
+    case 'enqueue':
+      return effect.answer.decision !== 'block';
+    case 'acquire':
+      return effect.answer.deliveries.length > 0;
+    case 'await':
+      return effect.answer.state !== 'waiting' && effect.answer.state !== 'in_flight';
+    case 'refuse':
+      return effect.refusal.kind === 'turn_lost';
+    case 'replaced':
+      return false;
+    case 'notice':
+      return effect.notice.kind === 'turn_lost';
+    case 'dequeue':
+    case 'submit':
+    case 'ack':
+    case 'nack':
+    case 'renew':
+    case 'hello':
+    case 'event':
+      return true;
+  }
+}
+
+/**
+ * What is done with an effect whose write failed: who asked is refused.
+ * @returns the turns of which nobody learnt; unset: nobody asked for this effect, and it is to be carried out after all
+ */
+export function refuseHeld(held: Held, refusal: Refusal, gone: Gone): readonly Turn[] | undefined {
+  switch (held.kind) {
+    case 'told':
+      held.tell(refusal);
+      return [];
+    case 'notice':
+    case 'replaced':
+    case 'event':
+      return undefined;
+    case 'enqueue':
+    case 'dequeue':
+    case 'submit':
+    case 'acquire':
+    case 'ack':
+    case 'nack':
+    case 'renew':
+    case 'await':
+    case 'hello':
+    case 'refuse':
+      if (!gone.has(held.to)) held.to.refuse(refusal);
+      return turnsOf(held);
+  }
+}
+
+/** The turns that it gives. */
+export function turnsOf(effect: Effect): readonly Turn[] {
+  switch (effect.kind) {
+    case 'enqueue':
+      return effect.answer.decision === 'accept' ? [effect.answer.turn] : [];
+    case 'acquire':
+      return effect.answer.deliveries.map(({ turn }) => turn);
+    case 'ack':
+      return effect.answer.next?.deliveries.map(({ turn }) => turn) ?? [];
+    default:
+      return [];
+  }
+}

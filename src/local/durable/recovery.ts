@@ -1,0 +1,101 @@
+import type { Core, Stranded } from '../../core/core.js';
+import type { Row } from '../../core/rows.js';
+import type { Clock } from '../clock.js';
+import type { Journal } from '../journal/journal.js';
+import type { TellState } from './state.js';
+
+/** Things brought to life in one go: a millisecond or two. */
+const BUDGET = 1_000;
+/** ms */
+const TELL_EVERY = 1_000;
+
+export interface Recovery {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  /** @param tokenFloor all tokens so far are smaller; unset: there are none */
+  readonly makeCore: (tokenFloor: number | undefined) => Core;
+  /** Of the core. It stands still until everything is there: a lease goes on where it was. */
+  readonly now: number;
+  readonly tell: TellState;
+  /** Whoever waits for it wants no more of it. */
+  readonly isCalledOff: () => boolean;
+}
+
+/**
+ * Makes a core of what is on the disk, in slices, so that others are told meanwhile that they have to wait.
+ *
+ * @returns unset: it was called off
+ * @throws JournalError, StrandedError
+ */
+export async function recover(recovery: Recovery): Promise<Core | undefined> {
+  const { journal, makeCore, now, isCalledOff } = recovery;
+  const past = { lastWrite: journal.before.lastWrite };
+  const progress = new Progress(recovery);
+  let core: Core | undefined;
+  for await (const rows of journal.read()) {
+    core ??= makeCore(floorIn(rows));
+    core.restore(rows, now, past);
+    progress.add(rows.length);
+    await turnOf(recovery.clock);
+    if (isCalledOff()) return undefined;
+  }
+  core ??= makeCore(undefined);
+  if (core.stranded.length > 0) throw new StrandedError(core.stranded);
+  while (core.finishRestore(now, BUDGET)) {
+    await turnOf(recovery.clock);
+    if (isCalledOff()) return undefined;
+  }
+  progress.end();
+  return core;
+}
+
+/** What is on the disk must not be dropped, and may not be kept either. */
+export class StrandedError extends Error {
+  override readonly name = 'StrandedError';
+
+  constructor(queues: readonly Stranded[]) {
+    const each = queues.map(
+      ({ queue, items, deadLetters, liveTurns }) =>
+        `${queue} (${items} items, ${deadLetters} dead letters, ${liveTurns} live turns)`,
+    );
+    super(
+      `there is data of queues that are not durable by the configuration: ${each.join(', ')}; ` +
+        'make them durable again, or save them with `keyturn data export` and start with another directory',
+    );
+  }
+}
+
+/** It stands in the first slice, if there is one. */
+function floorIn(rows: readonly Row[]): number | undefined {
+  for (const row of rows) if (row.table === 'floor') return row.token;
+  return undefined;
+}
+
+class Progress {
+  #rows = 0;
+  #toldAt: number;
+  readonly #of: number;
+
+  constructor(private readonly recovery: Recovery) {
+    this.#toldAt = recovery.clock.now();
+    this.#of = recovery.journal.before.rows;
+  }
+
+  add(rows: number): void {
+    this.#rows += rows;
+    if (this.recovery.clock.now() - this.#toldAt >= TELL_EVERY) this.#tell();
+  }
+
+  end(): void {
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#toldAt = this.recovery.clock.now();
+    this.recovery.tell({ at: 'recovering', rows: this.#rows, of: Math.max(this.#of, this.#rows) });
+  }
+}
+
+function turnOf(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.soon(resolve));
+}

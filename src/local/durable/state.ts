@@ -1,0 +1,14 @@
+/** What the coordinator says about its disk, whenever that changes. */
+export type StoreState =
+  /** Told at the start, at least every second, and at the end of it. Every call is refused meanwhile. */
+  | { readonly at: 'recovering'; readonly rows: number; readonly of: number }
+  /** Told when all calls are let in. */
+  | { readonly at: 'ready' }
+  /** Writing fails and is tried again: calls that touch durable queues are refused. */
+  | { readonly at: 'failing'; readonly reason: string }
+  /** What this key's items carry could not be read; they are dead letters. Nothing else changes. */
+  | { readonly at: 'unreadable'; readonly queue: string; readonly key: string; readonly reason: string }
+  /** The end. `unwritten`: changes that the disk did not take. */
+  | { readonly at: 'closed'; readonly unwritten: number };
+
+export type TellState = (state: StoreState) => void;

@@ -1,0 +1,326 @@
+import type {
+  CoordinatorSettings,
+  DeadLetterPage,
+  JournalStats,
+  Refusal,
+  Reply,
+  Result,
+  SessionListener,
+  Turn,
+} from '../../coordinator.js';
+import type { Batch, Core, Effect } from '../../core/core.js';
+import type { Clock } from '../clock.js';
+import type { Journal } from '../journal/journal.js';
+import { Contents } from './contents.js';
+import { Door, storeUnavailable } from './door.js';
+import { type Held, refuseHeld, tellsOfChange } from './held.js';
+import type { TellState } from './state.js';
+import { JournalWriter } from './writer.js';
+
+/**
+ * Changes that wait for their write. With more, answers of durability `interval` and `count` wait for the disk as those
+ * of `on_flush` do, so that it is the callers who are slowed down.
+ */
+const MOST_UNWRITTEN = 100_000;
+/** Answers that wait for the disk. With more, nobody is let in who would add to them. */
+const MOST_HELD = 200_000;
+/** Answers refused in one go: about a millisecond. */
+const AT_ONCE = 1_000;
+/** How long an end waits for the disk, ms. */
+const LAST_WRITE = 5_000;
+
+/** What the store needs of the loop around it. */
+export interface StoreHost {
+  readonly core: Core;
+  now(): number;
+  /** After steps: effects are carried out, timers set. */
+  settle(): void;
+}
+
+/**
+ * The durable half of the loop. Effects that tell of a change are held until the change is on the disk. What has
+ * changed by the end of a turn of the event loop, or while a write was under way, is written as one batch: many answers
+ * for one flush, and no answer waits longer than for the flush under way and its own.
+ */
+export class Store {
+  readonly door: Door;
+  readonly #contents: Contents;
+  readonly #writer: JournalWriter;
+  /** For the next batch. */
+  #held: Held[] = [];
+  /** For the batch that is being written. */
+  #written: Held[] = [];
+  /** They wait for nothing more. */
+  #ready: Held[] = [];
+  #readyAt = 0;
+  /** Their write failed. */
+  #doomed: Held[] = [];
+  readonly #gone = new WeakSet<Reply<never> | SessionListener>();
+  #trouble: Refusal | undefined;
+  #cutting = false;
+  /**
+   * What was there is restored and its first write is done. Before, the core is one that knows nothing: what it would
+   * write is not so, and it would make those leases of the last run look old that were not.
+   */
+  #begun = false;
+  #stopped = false;
+  /** Looked at whenever a write ended: for who waits for the last one. */
+  #onWritten: (() => void) | undefined;
+
+  constructor(
+    private readonly host: StoreHost,
+    private readonly journal: Journal,
+    private readonly clock: Clock,
+    private readonly settings: CoordinatorSettings,
+    private readonly tell: TellState,
+  ) {
+    this.door = new Door((queue) => host.core.isDurable(queue));
+    this.#writer = new JournalWriter(journal, clock, this);
+    this.#contents = new Contents(journal, {
+      giveBack: (turn) => this.#giveBack([turn]),
+      bury: (turn, why) => this.#bury(turn, why),
+    });
+  }
+
+  /** Nothing is to be written before this moment. */
+  get wakeAt(): number {
+    return this.#writer.isBusy || this.#cutting ? Number.POSITIVE_INFINITY : this.host.core.flushBy;
+  }
+
+  /** Nobody waits for the disk. */
+  get isIdle(): boolean {
+    return this.#held.length + this.#written.length + this.#doomed.length === 0 && !this.hasReady;
+  }
+
+  get hasReady(): boolean {
+    return this.#readyAt < this.#ready.length;
+  }
+
+  /** The next effect of which everything is on the disk, in order; taken out. */
+  takeReady(): Held | undefined {
+    const next = this.#ready[this.#readyAt];
+    if (next === undefined) return undefined;
+    this.#readyAt += 1;
+    if (this.#readyAt === this.#ready.length) {
+      this.#ready = [];
+      this.#readyAt = 0;
+    }
+    return next;
+  }
+
+  /** Its call was cancelled: though its answer may be decided, it is not to be told. */
+  cancelled(reply: Reply<never>): void {
+    this.#gone.add(reply);
+  }
+
+  isGone(effect: Effect): boolean {
+    return 'to' in effect && this.#gone.has(effect.to);
+  }
+
+  /** What items carry is read, if it is needed. */
+  fill(effect: Effect): Effect {
+    return this.#contents.fill(effect);
+  }
+
+  page(page: DeadLetterPage): Result<DeadLetterPage> {
+    return this.#contents.page(page);
+  }
+
+  stats(): JournalStats {
+    return this.#writer.stats();
+  }
+
+  /**
+   * Writes what has changed before anybody was let in. A write that fails is not tried again.
+   * @param now of the core, whose time does not pass yet
+   */
+  first(now: number, flushed: () => void, failed: (error: unknown) => void): void {
+    const batch = this.host.core.collect(now);
+    this.journal.write(batch.changes, batch.instant).then(() => {
+      this.#begun = true;
+      this.host.core.written(batch);
+      flushed();
+    }, failed);
+  }
+
+  /** To be called after every step. */
+  settle(): void {
+    if (!this.#begun) return;
+    this.#takeHeld();
+    this.#watchBacklog();
+    if (this.#writer.isBusy || this.#cutting || !this.#isWanted()) return;
+    this.#cutting = true;
+    this.clock.soon(() => {
+      this.#cutting = false;
+      this.#cut();
+      this.host.settle();
+    });
+  }
+
+  /** Resolves when all that has changed in this queue so far is on the disk; else with why that is not known. */
+  whenWritten(queue: string): Promise<Refusal | undefined> {
+    if (!this.host.core.isDurable(queue)) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#wait({ kind: 'told', tell: resolve });
+      this.host.settle();
+    });
+  }
+
+  flushed(batch: Batch): void {
+    this.host.core.written(batch);
+    this.#ready = this.#ready.concat(this.#written);
+    this.#written = [];
+    if (this.#trouble !== undefined) {
+      this.#trouble = undefined;
+      this.tell({ at: 'ready' });
+    }
+    // First the disk, then the answers: it works on meanwhile.
+    if (this.#isWanted()) this.#cut();
+    this.host.settle();
+    this.#onWritten?.();
+  }
+
+  failed(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const trouble = storeUnavailable(reason);
+    const isNews = this.#trouble?.kind !== 'store_unavailable' || this.#trouble.description !== reason;
+    this.#trouble = trouble;
+    this.#doom(this.#written);
+    this.#written = [];
+    this.#doom(this.#held);
+    this.#held = [];
+    if (isNews) this.tell({ at: 'failing', reason });
+    this.host.settle();
+    this.#onWritten?.();
+  }
+
+  /** Writes what is left, as far as the disk takes it in time, and frees the directory. @returns changes that are not written */
+  async close(): Promise<number> {
+    if (this.#begun) await this.#withinTime(this.#writeAll());
+    this.#stopped = true;
+    this.#writer.stop();
+    const lost = this.#begun ? this.#writer.writing + this.host.core.changes : 0;
+    this.#trouble ??= storeUnavailable('the disk did not take the last changes in time');
+    this.#doom(this.#written.concat(this.#held));
+    this.#written = [];
+    this.#held = [];
+    while (this.#doomed.length > 0) this.#refuseDoomed();
+    await this.#withinTime(this.journal.close());
+    return lost;
+  }
+
+  #takeHeld(): void {
+    const { core } = this.host;
+    for (let next = core.takeHeld(); next !== undefined; next = core.takeHeld()) {
+      if (tellsOfChange(next)) this.#wait(next);
+      else this.#ready.push(next);
+    }
+  }
+
+  #wait(held: Held): void {
+    if (this.#trouble === undefined) this.#held.push(held);
+    else this.#doom([held]);
+  }
+
+  #isWanted(): boolean {
+    const { core } = this.host;
+    return !this.#stopped && (this.#held.length > 0 || core.urgent || core.flushBy <= this.host.now());
+  }
+
+  #cut(): void {
+    if (this.#writer.isBusy || this.#stopped) return;
+    this.#fillHeld();
+    const batch = this.host.core.collect(this.host.now());
+    const held = this.#held;
+    this.#held = [];
+    if (batch.changes.length === 0) {
+      this.#ready = this.#ready.concat(held);
+    } else {
+      this.#written = held;
+      this.#writer.write(batch);
+    }
+  }
+
+  /**
+   * Before the write, which may delete what is to be read: items that are done when they are handed out. What cannot be
+   * read is a step of its own, which may have effects that are held, too.
+   */
+  #fillHeld(): void {
+    for (let i = 0; i < this.#held.length; i++) {
+      const held = this.#held[i];
+      if (held === undefined || held.kind === 'told') continue;
+      const filled = this.fill(held);
+      if (filled === held) continue;
+      this.#held[i] = filled;
+      this.#takeHeld();
+    }
+  }
+
+  /** Payloads that wait to be written are part of `limits.payload_memory_bytes`. */
+  #watchBacklog(): void {
+    const { core } = this.host;
+    core.behind = core.changes + this.#writer.writing > MOST_UNWRITTEN;
+    const isTooMuch = this.#held.length + this.#written.length > MOST_HELD;
+    this.door.durableClosed = this.#trouble ?? (isTooMuch ? TOO_MUCH : undefined);
+  }
+
+  #doom(held: readonly Held[]): void {
+    if (held.length === 0) return;
+    const isFirst = this.#doomed.length === 0;
+    this.#doomed = this.#doomed.concat(held);
+    if (isFirst) this.clock.soon(() => this.#refuseDoomed());
+  }
+
+  /** In slices: what is given back may be given to the next who waits, who is refused in turn, and so on. */
+  #refuseDoomed(): void {
+    if (this.#doomed.length === 0) return;
+    const slice = this.#doomed.splice(0, AT_ONCE);
+    const refusal = this.#trouble ?? storeUnavailable('it is not known whether it was written');
+    for (const held of slice) {
+      const turns = refuseHeld(held, refusal, this.#gone);
+      if (turns === undefined) this.#ready.push(held);
+      else this.#giveBack(turns);
+    }
+    if (this.#doomed.length > 0) this.clock.soon(() => this.#refuseDoomed());
+    this.host.settle();
+  }
+
+  #giveBack(turns: readonly Turn[]): void {
+    if (turns.length > 0) this.host.core.undeliverable(turns, this.host.now());
+  }
+
+  /** All items of the turn, those that can be read too: a person can have them back. */
+  #bury({ queue, key, token }: Turn, why: string): void {
+    const error = why.slice(0, this.settings.limits.errorBytes);
+    const request = { queue, key, token, kind: 'dead_letter', delay: undefined, error, done: 0 } as const;
+    this.host.core.nack(request, NOBODY, this.host.now());
+    this.tell({ at: 'unreadable', queue, key, reason: why });
+  }
+
+  #writeAll(): Promise<void> {
+    return new Promise((resolve) => {
+      const goOn = () => {
+        // One more try, at once; one that fails in this state has failed for good.
+        if (this.#trouble !== undefined) return resolve();
+        this.#takeHeld();
+        if (!this.#writer.isBusy) this.#cut();
+        this.host.settle();
+        if (!this.#writer.isBusy) resolve();
+      };
+      this.#onWritten = goOn;
+      if (this.#trouble !== undefined) this.#writer.retryNow();
+      else goOn();
+    });
+  }
+
+  /** A disk that never answers must not keep the process for ever. */
+  #withinTime(task: Promise<unknown>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const callOff = this.clock.after(LAST_WRITE, resolve);
+      task.then(() => resolve(), reject).finally(callOff);
+    });
+  }
+}
+
+const TOO_MUCH = storeUnavailable('the disk is behind: too many answers wait for it');
+const NOBODY = { answer: () => true, refuse: () => undefined };

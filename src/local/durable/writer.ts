@@ -1,0 +1,98 @@
+import type { JournalStats } from '../../coordinator.js';
+import type { Batch } from '../../core/core.js';
+import { Histogram, SECONDS } from '../../core/histogram.js';
+import type { Clock } from '../clock.js';
+import type { Journal } from '../journal/journal.js';
+
+/** A write that failed is tried again after this long, ms; each time twice as long. */
+const FIRST_BACK_OFF = 100;
+const LONGEST_BACK_OFF = 5_000;
+
+/** Rows of a batch. */
+const SIZES = Object.freeze(Array.from({ length: 21 }, (_, i) => 2 ** i));
+
+export interface WriterListener {
+  /** It is on the disk. Whatever failed before is over. */
+  flushed(batch: Batch): void;
+  /** It may or may not be on the disk, and is going to be written again. */
+  failed(error: unknown): void;
+}
+
+/**
+ * Writes batches, one at a time. One that failed is written again until it succeeds, before any newer one: rows of a
+ * newer one may build upon its rows, and what is on the disk of it is not known.
+ */
+export class JournalWriter {
+  #batch: Batch | undefined;
+  #callOffRetry: (() => void) | undefined;
+  #backOff = FIRST_BACK_OFF;
+  #stopped = false;
+  readonly #commit = new Histogram(SECONDS);
+  readonly #sizes = new Histogram(SIZES);
+
+  constructor(
+    private readonly journal: Journal,
+    private readonly clock: Clock,
+    private readonly listener: WriterListener,
+  ) {}
+
+  get isBusy(): boolean {
+    return this.#batch !== undefined;
+  }
+
+  /** Changes in the batch that is being written. */
+  get writing(): number {
+    return this.#batch?.changes.length ?? 0;
+  }
+
+  /** Precondition: it is not busy. */
+  write(batch: Batch): void {
+    this.#batch = batch;
+    this.#sizes.add(batch.changes.length);
+    this.#begin(batch);
+  }
+
+  /** Does not wait for the end of a back-off. */
+  retryNow(): void {
+    if (this.#callOffRetry === undefined || this.#batch === undefined) return;
+    this.#callOffRetry();
+    this.#callOffRetry = undefined;
+    this.#begin(this.#batch);
+  }
+
+  /** Nothing is tried again, and nobody is told of what is under way. */
+  stop(): void {
+    this.#stopped = true;
+    this.#callOffRetry?.();
+  }
+
+  stats(): JournalStats {
+    return { commit: this.#commit.view(), batchSize: this.#sizes.view() };
+  }
+
+  #begin(batch: Batch): void {
+    const begun = this.clock.now();
+    this.journal.write(batch.changes, batch.instant).then(
+      () => this.#flushed(batch, begun),
+      (error: unknown) => this.#failed(batch, error),
+    );
+  }
+
+  #flushed(batch: Batch, begun: number): void {
+    if (this.#stopped) return;
+    this.#commit.add((this.clock.now() - begun) / 1_000);
+    this.#backOff = FIRST_BACK_OFF;
+    this.#batch = undefined;
+    this.listener.flushed(batch);
+  }
+
+  #failed(batch: Batch, error: unknown): void {
+    if (this.#stopped) return;
+    this.#callOffRetry = this.clock.after(this.#backOff, () => {
+      this.#callOffRetry = undefined;
+      this.#begin(batch);
+    });
+    this.#backOff = Math.min(this.#backOff * 2, LONGEST_BACK_OFF);
+    this.listener.failed(error);
+  }
+}

@@ -1,0 +1,47 @@
+/** A client whose calls go through the ledger, and that comes back soon after a crash. */
+import { Keyturn } from '@keyturn/client';
+import { openChannel } from '@keyturn/client/internal/channel';
+import { systemClock } from '@keyturn/client/internal/clock';
+import { idMaker } from '@keyturn/client/internal/ids';
+import { grpcStreams } from '@keyturn/client/internal/session/grpc-stream';
+import { DEFAULT_OPEN_LIMITS } from '@keyturn/client/internal/session/open-commands';
+import { SessionTransport } from '@keyturn/client/internal/session/transport';
+import { AdminCalls } from '@keyturn/client/internal/unary/admin';
+import { UnaryTransport } from '@keyturn/client/internal/unary/transport';
+import type { Chance } from '../sim/random.js';
+import type { Ledger } from './ledger.js';
+import { ObservedTransport } from './observed-transport.js';
+
+/** As the real ones, but shorter: a life of the sidecar lasts about a second here. */
+const BACK_OFF = { first: 20, max: 150 };
+
+export interface ClientPlan {
+  readonly name: string;
+  readonly transport: 'session' | 'unary';
+  /** How long its turns outlive a stream, ms. */
+  readonly ttl: number;
+}
+
+export function impatientClient(address: string, plan: ClientPlan, ledger: Ledger, chance: Chance): Keyturn {
+  const { name, ttl } = plan;
+  const channel = openChannel(address);
+  const random = () => chance.next();
+  const inner =
+    plan.transport === 'unary'
+      ? new UnaryTransport({ address, channel, clock: systemClock, consumerId: name, margin: undefined })
+      : new SessionTransport(
+          {
+            sessionId: name,
+            clientId: name,
+            consumerId: name,
+            ttl,
+            margin: undefined,
+            limits: DEFAULT_OPEN_LIMITS,
+            backOff: BACK_OFF,
+          },
+          { clock: systemClock, random, openStream: grpcStreams(address, channel) },
+        );
+  const transport = new ObservedTransport(inner, ledger);
+  const admin = new AdminCalls(address, channel);
+  return new Keyturn(address, transport, admin, () => channel.close(), { random, newId: idMaker(name) });
+}

@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict';
+import type { Coordinator, QueueView } from '../../src/coordinator.js';
+
+/** The queues as people see them; the test fails when that is refused. */
+export async function listedQueues({ admin }: Pick<Coordinator, 'admin'>): Promise<readonly QueueView[]> {
+  const listed = await admin.listQueues();
+  if (!listed.ok) assert.fail(`refused: ${JSON.stringify(listed.refusal)}`);
+  return listed.value;
+}
