@@ -113,7 +113,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     if (loop.store === undefined) return;
     // Nobody may read when the directory is given free.
     await this.#recovered?.catch(() => undefined);
-    this.#told({ at: 'closed', unwritten: await loop.store.close() });
+    this.#told({ at: 'closed', ...(await loop.store.close()) });
   }
 
   #recover(): Promise<void> {
