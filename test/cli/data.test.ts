@@ -15,7 +15,6 @@ const FLOOR: Row = { table: 'floor', token: 2 ** 53 - 1 };
 const DEAD: Row = {
   table: 'progress',
   seq: 2,
-  after: undefined,
   attempts: 10,
   lastError: 'no such customer',
   notBefore: 0,
