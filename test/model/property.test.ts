@@ -63,7 +63,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 80,
-    runs: 2_000,
+    runs: 1_500,
   },
   gates: {
     mix: { enQueue: 6, submit: 3, acquire: 4, deQueue: 4, ack: 3, pause: 2, maxInFlight: 2, evict: 1, advance: 6 },
