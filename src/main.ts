@@ -2,6 +2,7 @@
 /** The command line: parse, pick a command, nothing else. */
 import { Command, CommanderError } from 'commander';
 import { bearClosedPipes } from './cli/closed-pipes.js';
+import { registerData } from './cli/data.js';
 import { registerDeadLetters } from './cli/dead-letters.js';
 import { registerDemo } from './cli/demo.js';
 import { EXIT, EXIT_CODES_HELP } from './cli/exit-codes.js';
@@ -22,6 +23,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   registerQueues,
   registerExplain,
   registerDeadLetters,
+  registerData,
   registerReplay,
   registerDemo,
 ];

@@ -108,10 +108,11 @@ export function limits(set: SetStage, keeps: Keeps): void {
     it('refuses new work and those who wait; what ends turns goes on; it ends when no turn is live', async () => {
       const stage = set();
       const turn = stage.hold();
-      stage.submit([
+      const items = [
         { itemId: 'i', key: 'flying' },
         { itemId: 'j', key: 'stays' },
-      ]);
+      ];
+      stage.submit(items, { durability: 'memory' });
       const item = stage.take().turn;
       const waiters = [
         stage.enQueue({ wait: 60_000 }),

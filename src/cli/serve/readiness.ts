@@ -46,7 +46,9 @@ export class Readiness {
   #write(state: StoreState): void {
     switch (state.at) {
       case 'recovering':
-        if (state.of > 0) this.log.info({ rows: state.rows, of: state.of, percent: percent(state) }, 'recovering');
+        // The beginning and the end are told otherwise.
+        if (state.rows > 0 && state.rows < state.of)
+          this.log.info({ rows: state.rows, of: state.of, percent: percent(state) }, 'recovering');
         return;
       case 'ready':
         return this.#writeReady();

@@ -58,6 +58,8 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   const coordinator = new LocalCoordinator(config.coordinator, { onStore, ...(journal && { journal }) });
   try {
     const metrics = createMetrics({ coordinator, version });
+    // There is nothing to wait for, and nobody need be refused.
+    if (journal?.before.lastWrite === undefined) await coordinator.recover().catch(failData);
     // HTTP first: until gRPC listens it says that it is starting.
     http = await listenHttp(config, metrics, readiness, log);
     grpc = await listenGrpc(config, coordinator, metrics, log);

@@ -1,7 +1,8 @@
+import { chmod } from 'node:fs/promises';
 import type { Transaction } from 'lmdb';
 import type { Content, Row } from '../../core/rows.js';
 import { ByteReader, NotAValue } from './byte-reader.js';
-import { hasData } from './directory.js';
+import { flush, hasData } from './directory.js';
 import { tryToLock } from './directory-lock.js';
 import { accessError, journalError } from './failures.js';
 import { fill, readFileHeader } from './file-header.js';
@@ -72,9 +73,17 @@ export class DataReader {
     return fileUse(this.tables, this.file);
   }
 
-  /** Writes what there is, without free pages, into another directory that is not there yet. */
+  /** Writes what there is, without free pages, into an empty directory, and on the disk. */
   async copyTo(directory: string): Promise<void> {
-    await this.tables.root.backup(directory, true);
+    const copy = `${directory}/${DATA_FILE}`;
+    try {
+      await this.tables.root.backup(directory, true);
+      await chmod(copy, 0o600);
+      await flush(copy);
+      await flush(directory);
+    } catch (error) {
+      throw accessError('writing', copy, error);
+    }
   }
 
   async close(): Promise<void> {

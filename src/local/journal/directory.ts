@@ -12,7 +12,7 @@ export async function makeDirectory(directory: string): Promise<void> {
   try {
     const made = await mkdir(directory, { recursive: true, mode: 0o700 });
     // The name of a directory is on the disk when the directory that it stands in is.
-    if (made !== undefined) await flushDirectory(dirname(resolve(made)));
+    if (made !== undefined) await flush(dirname(resolve(made)));
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw accessError('using the directory', directory, error);
@@ -55,18 +55,19 @@ export async function createData(directory: string): Promise<void> {
       await root.close();
     }
     await rename(join(nursery, DATA_FILE), join(directory, DATA_FILE));
-    await flushDirectory(directory);
+    await flush(directory);
     await rm(nursery, { recursive: true, force: true });
   } catch (error) {
     throw accessError('making a data file in', directory, error);
   }
 }
 
-async function flushDirectory(directory: string): Promise<void> {
-  const folder = await open(directory, 'r');
+/** A directory too: that the names in it are on the disk. */
+export async function flush(path: string): Promise<void> {
+  const file = await open(path, 'r');
   try {
-    await folder.sync();
+    await file.sync();
   } finally {
-    await folder.close();
+    await file.close();
   }
 }

@@ -22,7 +22,7 @@ const HAS_OF_FINISHED = { result: 1, error: 2, fingerprint: 4 } as const;
  * A larger content is a row of its own, so that a start need not go past it. (Two checksums in one row, so that a start
  * has not to look at small contents either, cost more than to look: a checksum costs its call, not its bytes.)
  */
-const LARGEST_CONTENT_INSIDE = 512;
+export const LARGEST_CONTENT_INSIDE = 512;
 
 /** Checksum, and length of what stands before the content. */
 const PREFIX = 8;

@@ -95,19 +95,24 @@ function openTable(root: Tables['root'], name: StoredTable): StoredDatabase {
 /** Values go in as they are, and come out where they lie: the next read writes over them. */
 const SHOW = {
   encode: (value: Buffer): Buffer => value,
-  decode: (bytes: Uint8Array, size?: number): Shown => {
+  decode: (bytes: Uint8Array, size?: unknown): Shown => {
     const shown = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return { bytes: shown, size: size ?? bytes.length };
+    return { bytes: shown, size: sizeOf(bytes, size) };
   },
 };
 
 /** Not the library's `json`: all tables of the file would inherit that. */
 const JSON_VALUES = {
   encode: (value: unknown): Buffer => Buffer.from(JSON.stringify(value)),
-  decode: (bytes: Uint8Array, size?: number): unknown => {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, size ?? bytes.length).toString());
+  decode: (bytes: Uint8Array, size?: unknown): unknown => {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, sizeOf(bytes, size)).toString());
   },
 };
+
+/** What the library says besides the bytes is their number in a range, and the options of a `get`. */
+function sizeOf(bytes: Uint8Array, said: unknown): number {
+  return typeof said === 'number' ? said : bytes.length;
+}
 
 /** Eight bytes, the high ones first, so that the order of the bytes is that of the numbers. */
 const NUMBER_KEYS = {

@@ -1,0 +1,122 @@
+/**
+ * What a data directory holds as JSON lines, both ways. Names are those of the contract, instants ISO 8601 in UTC,
+ * payloads and results base64. What is unset is left out.
+ */
+import { Buffer } from 'node:buffer';
+import { DEFAULT_LIMITS } from '../core/limits.js';
+import type { DeathCause } from '../core/model.js';
+import type { Content, FinishedRow, ItemRow, ProgressRow } from '../core/rows.js';
+import { LineFields } from './line-fields.js';
+import { isoInstant } from './output.js';
+
+/** An item that is open, or a dead letter. */
+export interface ItemLine {
+  readonly kind: 'item' | 'dead_letter';
+  readonly item: Omit<ItemRow, 'seq' | 'fingerprint' | 'takesRoom' | 'contentBytes'> & { readonly content: Content };
+  readonly progress: Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'dead'> | undefined;
+}
+
+/** An item that is finished and remembered. */
+export interface ResultLine {
+  readonly kind: 'result';
+  readonly row: Omit<FinishedRow, 'seq'>;
+}
+
+export type DataLine = ItemLine | ResultLine;
+
+export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow | undefined): string {
+  const notBefore = progress?.notBefore ?? row.notBefore;
+  // One that cannot be done for what became of one of them finds that out anew.
+  const after = progress?.doomed === true ? row.after : (progress?.after ?? row.after);
+  return JSON.stringify({
+    kind: progress?.dead === undefined ? 'item' : 'dead_letter',
+    queue: row.queue,
+    key: row.key,
+    item_id: row.id,
+    idempotency_key: row.idempotencyKey,
+    submitted_at: isoInstant(row.submittedAt),
+    not_before: notBefore === 0 ? undefined : isoInstant(notBefore),
+    after: after.length === 0 ? undefined : after.map(({ queue, itemId }) => ({ queue, item_id: itemId })),
+    attempts: progress?.attempts,
+    last_error: progress?.lastError,
+    cause: progress?.dead?.cause,
+    died_at: progress?.dead === undefined ? undefined : isoInstant(progress.dead.at),
+    headers: content.headers === undefined ? undefined : Object.fromEntries(content.headers),
+    payload: base64(content.payload),
+  });
+}
+
+export function toResultLine(row: FinishedRow): string {
+  return JSON.stringify({
+    kind: 'result',
+    queue: row.queue,
+    item_id: row.id,
+    state: row.state,
+    attempt: row.attempt,
+    until: isoInstant(row.until),
+    fingerprint: row.fingerprint,
+    error: row.error,
+    result: row.result === undefined ? undefined : base64(row.result),
+  });
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+}
+
+const DEATHS = ['max_attempts', 'refused', 'dependency'] as const satisfies readonly DeathCause[];
+const ENDS = ['done', 'superseded', 'discarded'] as const satisfies readonly FinishedRow['state'][];
+
+/** @throws FieldProblem that names the field */
+export function readLine(text: string): DataLine {
+  const line = new LineFields(text);
+  const kind = line.oneOf('kind', ['item', 'dead_letter', 'result']);
+  const read = kind === 'result' ? readResult(line) : readItem(line, kind);
+  line.refuseOthers();
+  return read;
+}
+
+function readItem(line: LineFields, kind: ItemLine['kind']): ItemLine {
+  const { keyBytes, payloadBytes } = DEFAULT_LIMITS;
+  const item: ItemLine['item'] = {
+    table: 'items',
+    state: 'open',
+    queue: line.queue('queue'),
+    key: line.text('key', 0, keyBytes),
+    id: line.id('item_id'),
+    idempotencyKey: line.optional('idempotency_key', () => line.id('idempotency_key')),
+    submittedAt: line.instant('submitted_at'),
+    notBefore: line.optional('not_before', () => line.instant('not_before')) ?? 0,
+    after: line.optional('after', () => line.refs('after')) ?? [],
+    content: {
+      headers: line.optional('headers', () => line.headers('headers')),
+      payload: line.base64('payload', payloadBytes),
+    },
+  };
+  return { kind, item, progress: readProgress(line, kind, item.notBefore) };
+}
+
+function readProgress(line: LineFields, kind: ItemLine['kind'], notBefore: number): ItemLine['progress'] {
+  const attempts = line.optional('attempts', () => line.whole('attempts')) ?? 0;
+  const lastError = line.optional('last_error', () => line.text('last_error', 0, DEFAULT_LIMITS.errorBytes));
+  if (kind === 'item' && attempts === 0 && lastError === undefined) return undefined;
+  const dead = kind === 'item' ? undefined : { cause: line.oneOf('cause', DEATHS), at: line.instant('died_at') };
+  return { attempts, lastError, notBefore, dead };
+}
+
+function readResult(line: LineFields): ResultLine {
+  return {
+    kind: 'result',
+    row: {
+      table: 'items',
+      queue: line.queue('queue'),
+      id: line.id('item_id'),
+      state: line.oneOf('state', ENDS),
+      attempt: line.whole('attempt'),
+      until: line.instant('until'),
+      fingerprint: line.optional('fingerprint', () => line.whole('fingerprint')),
+      error: line.optional('error', () => line.text('error', 0, DEFAULT_LIMITS.errorBytes)),
+      result: line.optional('result', () => line.base64('result', DEFAULT_LIMITS.payloadBytes)),
+    },
+  };
+}
