@@ -154,9 +154,8 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
 
 /** What came back takes no room. */
 function progressOf(progress: NonNullable<ItemLine['progress']>, seq: number): RowChange {
-  return {
-    put: { table: 'progress', seq, ...progress, takesRoom: progress.attempts === 0, rank: seq },
-  };
+  const fresh = { takesRoom: progress.attempts === 0, rank: seq, doomed: false };
+  return { put: { table: 'progress', seq, ...progress, ...fresh } };
 }
 
 function bytesOf({ payload, headers }: Content): number {

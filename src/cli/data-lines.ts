@@ -26,6 +26,8 @@ export type DataLine = ItemLine | ResultLine;
 
 export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow | undefined): string {
   const notBefore = progress?.notBefore ?? row.notBefore;
+  // One that cannot be done for what became of one of them finds that out anew.
+  const waitsFor = progress?.doomed === true ? undefined : progress?.after;
   return JSON.stringify({
     kind: progress?.dead === undefined ? 'item' : 'dead_letter',
     queue: row.queue,
@@ -35,7 +37,7 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
     submitted_at: isoInstant(row.submittedAt),
     not_before: notBefore === 0 ? undefined : isoInstant(notBefore),
     after: row.after.length === 0 ? undefined : refs(row.after),
-    waits_for: progress?.after && refs(progress.after),
+    waits_for: waitsFor && refs(waitsFor),
     attempts: progress?.attempts,
     last_error: progress?.lastError,
     cause: progress?.dead?.cause,

@@ -21,6 +21,7 @@ const DEAD: Row = {
   takesRoom: false,
   rank: 2,
   after: undefined,
+  doomed: false,
   dead: { cause: 'max_attempts', at: Date.parse('2026-11-20T12:00:00.500Z') },
 };
 const DONE: Row = {
