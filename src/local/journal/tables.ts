@@ -5,7 +5,6 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { TABLES, type Table } from '../../core/rows.js';
 import type { Shown } from './byte-reader.js';
 import { accessError, journalError } from './failures.js';
-import { fill, readFileHeader } from './file-header.js';
 import { NUMBERED, type RowKey } from './row-codec.js';
 
 /** `contents` are those that are too large to stand in the row of their item. */
@@ -47,8 +46,6 @@ export async function openTables(directory: string, mode: 'create' | 'write' | '
   const file = `${directory}/${DATA_FILE}`;
   let root: RootDatabase<unknown, string> | undefined;
   try {
-    const header = mode === 'create' ? undefined : await readFileHeader(file);
-    if (mode === 'write' && header !== undefined) await fill(file, header);
     root = open<unknown, string>({
       path: directory,
       // A directory, also when its name has a dot in it.
