@@ -36,7 +36,7 @@ async function main(options: Options): Promise<number> {
   const rows = run.lines.map(keptRow);
   const kept: KeptRun = { machine: describeMachine(), date: new Date().toISOString(), commit, rows };
   await keep('latest.json', `${JSON.stringify(kept, undefined, 2)}\n`);
-  if (options.rows.size === ROWS.size) await writeFile(README, withResults(await readFile(README, 'utf8'), kept));
+  if (options.rows.size + options.left.size === ROWS.size) await writeFile(README, withResults(await readFile(README, 'utf8'), kept));
   else process.stderr.write('latest.json has these rows only; the README still shows the last full run\n');
   process.stdout.write(options.json ? `${JSON.stringify(kept, undefined, 2)}\n` : `${renderTable(run.lines)}\n`);
   return complain(run, options.check);
@@ -55,6 +55,8 @@ async function runAll(options: Options): Promise<Run> {
     for (const figure of figures) lines.push(lineOf(name, figure));
     if (chart !== undefined) await keep(`${name}.svg`, renderChart(chart));
   }
+  for (const [name, { unlessAsked = [] }] of options.left)
+    for (const figure of unlessAsked) lines.push(lineOf(name, figure));
   return { lines, failures };
 }
 

@@ -40,7 +40,7 @@ test('the first round only warms up', async () => {
 });
 
 test('the load of the rows works on a sidecar, and a refusal is an error that says which', async () => {
-  const sidecar = await startSidecar({ lease: '1h' });
+  const sidecar = await startSidecar({ policy: { lease: '1h' } });
   const session = new SessionStream(sidecar.address);
   try {
     await sayHello(session, 'worker-1');
