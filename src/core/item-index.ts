@@ -40,6 +40,12 @@ export class ItemIndex {
     if (this.#young.size > YOUNG) this.#age();
   }
 
+  /** One that has been there for long, before any other: with those that stay. */
+  restore(item: Item): void {
+    if (item.number !== NO_NUMBER) return this.#own.set(item.number, item);
+    this.#old.set(item.id, item);
+  }
+
   delete({ id, number }: Item): void {
     if (number !== NO_NUMBER) this.#own.delete(number);
     else if (!this.#young.delete(id)) this.#old.delete(id);
