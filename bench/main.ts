@@ -36,7 +36,8 @@ async function main(options: Options): Promise<number> {
   const rows = run.lines.map(keptRow);
   const kept: KeptRun = { machine: describeMachine(), date: new Date().toISOString(), commit, rows };
   await keep('latest.json', `${JSON.stringify(kept, undefined, 2)}\n`);
-  if (options.rows.size + options.left.size === ROWS.size) await writeFile(README, withResults(await readFile(README, 'utf8'), kept));
+  if (options.rows.size + options.left.size === ROWS.size)
+    await writeFile(README, withResults(await readFile(README, 'utf8'), kept));
   else process.stderr.write('latest.json has these rows only; the README still shows the last full run\n');
   process.stdout.write(options.json ? `${JSON.stringify(kept, undefined, 2)}\n` : `${renderTable(run.lines)}\n`);
   return complain(run, options.check);

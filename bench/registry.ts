@@ -1,4 +1,5 @@
 import type { Row } from './row.js';
+import { choices } from './rows/choices.js';
 import { core } from './rows/core.js';
 import { dispatch } from './rows/dispatch.js';
 import { durable } from './rows/durable.js';
@@ -28,6 +29,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     waiting,
     durable,
     recovery,
+    choices,
     tenmillion,
   }),
 );

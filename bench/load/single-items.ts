@@ -1,15 +1,17 @@
-/** Items that are submitted one by one. */
-import type { SubmitRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { Decision, Durability } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+/** Durable items, one a Submit, on one session. */
+import { Decision, Durability, type SubmitRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { makeKeys } from '../coordinator.js';
 import { KEYS, PAYLOAD } from './backlog.js';
 import { type Outcome, outcomeValue, type SessionStream } from './session-stream.js';
 import { newItem, submit } from './wire.js';
 
+type SubmitCall = { readonly $case: 'submit'; value: SubmitRequest };
+
 export class SingleItems {
   readonly #keys = makeKeys(KEYS);
   #submitted = 0;
 
+  /** @param durability of each Submit; unset: the queue's */
   constructor(
     private readonly session: SessionStream,
     private readonly durability: Durability = Durability.DURABILITY_UNSPECIFIED,
@@ -25,7 +27,7 @@ export class SingleItems {
         if (begun === count) return;
         begun += 1;
         this.session.send(this.#next(), (outcome) => {
-          mustBeAccepted(outcome);
+          acceptedId(outcome);
           if (++done === count) resolve((count * 1_000) / (performance.now() - start));
           else begin();
         });
@@ -34,14 +36,39 @@ export class SingleItems {
     });
   }
 
-  #next(): { $case: 'submit'; value: SubmitRequest } {
-    const call = submit([newItem(this.#keys[this.#submitted++ % KEYS] ?? '', PAYLOAD)]);
+  /** Keyless ones, until the server is gone. @param onAnswer told the id of each that was accepted */
+  submitUntilBroken(inFlight: number, onAnswer: (id: string) => void): Promise<void> {
+    return new Promise((resolve) => {
+      let open = 0;
+      const begin = (): void => {
+        open += 1;
+        this.session.send(this.#call(''), (outcome) => {
+          open -= 1;
+          if (outcome instanceof Error) {
+            if (open === 0) resolve();
+            return;
+          }
+          onAnswer(acceptedId(outcome));
+          begin();
+        });
+      };
+      for (let lane = 0; lane < inFlight; lane++) begin();
+    });
+  }
+
+  #next(): SubmitCall {
+    return this.#call(this.#keys[this.#submitted++ % KEYS] ?? '');
+  }
+
+  #call(key: string): SubmitCall {
+    const call = submit([newItem(key, PAYLOAD)]);
     call.value.durability = this.durability;
     return call;
   }
 }
 
-function mustBeAccepted(outcome: Outcome | Error): void {
-  const { results } = outcomeValue(outcome, 'submit');
-  if (results[0]?.decision !== Decision.DECISION_ACCEPT) throw new Error(`an item was answered ${results[0]?.decision}`);
+function acceptedId(outcome: Outcome | Error): string {
+  const [result] = outcomeValue(outcome, 'submit').results;
+  if (result?.decision !== Decision.DECISION_ACCEPT) throw new Error(`an item was answered ${result?.decision}`);
+  return result.itemId;
 }

@@ -1,8 +1,7 @@
 import { type DataDirectory, makeDataDirectory } from '../load/data-directory.js';
+import { openWhenReady } from '../load/ready-session.js';
 import { startSidecar } from '../load/server-process.js';
-import { SessionStream } from '../load/session-stream.js';
 import { SingleItems } from '../load/single-items.js';
-import { sayHello } from '../load/wire.js';
 import { startLmdb } from '../peers/lmdb.js';
 import { interleave } from '../rounds.js';
 import type { Row, Say } from '../row.js';
@@ -38,8 +37,7 @@ export const durable: Row = {
 
 async function compare(own: DataDirectory, peers: DataDirectory, say: Say) {
   const sidecar = await startSidecar({ policy: { durable: true }, dataDirectory: own.path });
-  const session = new SessionStream(sidecar.address);
-  await sayHello(session, 'worker-1');
+  const session = await openWhenReady(sidecar.address);
   const items = new SingleItems(session);
   const lmdb = await startLmdb(peers.path, ITEMS, IN_FLIGHT);
   const rounds = await interleave(PLAN, say, () => items.submitAll(ITEMS, IN_FLIGHT), lmdb.lap);
