@@ -155,7 +155,7 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
 /** What came back takes no room. */
 function progressOf(progress: NonNullable<ItemLine['progress']>, seq: number): RowChange {
   return {
-    put: { table: 'progress', seq, ...progress, takesRoom: progress.attempts === 0, rank: seq, after: undefined },
+    put: { table: 'progress', seq, ...progress, takesRoom: progress.attempts === 0, rank: seq },
   };
 }
 
