@@ -83,7 +83,7 @@ export class RestoredItems {
   }
 
   #keep(queue: Queue, item: Item): void {
-    queue.items.set(item);
+    queue.items.setOld(item);
     this.restored.state.payloadBytes += weightOfItem(item);
   }
 
