@@ -99,7 +99,7 @@ export class Dependencies {
   /** The item begins to wait for these. */
   add(item: Item, waits: Waits, refs: readonly ItemRef[]): void {
     waits.dependencies = refs.map((ref) => {
-      const dependency = new Dependency(item, this.find(ref) ?? this.#await(ref));
+      const dependency = new Dependency(item, this.find(ref) ?? this.#expect(ref));
       append(dependency.on.dependencies, dependency);
       return dependency;
     });
@@ -148,7 +148,7 @@ export class Dependencies {
     waits.doomed = false;
   }
 
-  #await({ queue, itemId }: ItemRef): Prerequisite {
+  #expect({ queue, itemId }: ItemRef): Prerequisite {
     const awaited = new Prerequisite(queue, itemId);
     const ofQueue = this.#awaited.get(queue);
     if (ofQueue === undefined) this.#awaited.set(queue, new Map([[itemId, awaited]]));

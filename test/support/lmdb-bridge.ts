@@ -59,7 +59,9 @@ export class LmdbBridge {
   #ask<Q extends Question>(question: Q): Answer<Q> {
     Atomics.store(this.#signal, 0, 0);
     this.#channel.port1.postMessage(question);
-    if (Atomics.wait(this.#signal, 0, 0, LONGEST_ANSWER) === 'timed-out') throw new Error('the thread does not answer');
+    // Looked at again: what wakes may still be meant for the question before.
+    while (Atomics.load(this.#signal, 0) === 0)
+      if (Atomics.wait(this.#signal, 0, 0, LONGEST_ANSWER) === 'timed-out') throw new Error('the thread is stuck');
     const received: { readonly message: { readonly answer: Answer<Q> } | { readonly error: Error } } | undefined =
       receiveMessageOnPort(this.#channel.port1);
     if (received === undefined) throw new Error('the thread answered nothing');

@@ -46,7 +46,8 @@ class LmdbJournal implements Journal {
   readonly #writer = new ByteWriter();
   /** Unset after a write that failed, until the next one. */
   #tables: Tables | undefined;
-  #state: 'idle' | 'writing' | 'closed' = 'idle';
+  #writing: Promise<void> | undefined;
+  #closed = false;
   /** Whether there may be rows of contents: without, none has to be looked for when an item ends. */
   #contents: boolean;
 
@@ -65,12 +66,13 @@ class LmdbJournal implements Journal {
   }
 
   async write(changes: readonly RowChange[], at: number): Promise<void> {
-    if (this.#state !== 'idle') throw new TypeError(`a write while the journal is ${this.#state}`);
-    this.#state = 'writing';
+    if (this.#closed) throw new TypeError('a write after the journal was closed');
+    if (this.#writing !== undefined) throw new TypeError('a write began before the one before it had ended');
     try {
-      await this.#write(changes, at);
+      this.#writing = this.#write(changes, at);
+      await this.#writing;
     } finally {
-      this.#state = 'idle';
+      this.#writing = undefined;
     }
   }
 
@@ -87,9 +89,10 @@ class LmdbJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    if (this.#state === 'closed') return;
-    if (this.#state === 'writing') throw new TypeError('the journal is closed while it writes');
-    this.#state = 'closed';
+    if (this.#closed) return;
+    this.#closed = true;
+    // Its own caller is told how it ends.
+    await this.#writing?.catch(() => {});
     try {
       await this.#tables?.root.close();
     } finally {
@@ -106,6 +109,8 @@ class LmdbJournal implements Journal {
     const tables = await this.#open();
     // First all of it is turned into bytes: a row that cannot be would leave half a batch.
     const batch = encode(this.#writer, changes, this.#contents);
+    // Also if it fails: then it may be there all the same.
+    this.#contents ||= batch.contents;
     try {
       await tables.root.batch(() => {
         for (const { table, key, value } of batch.writes) {
@@ -115,26 +120,30 @@ class LmdbJournal implements Journal {
         }
         void tables.root.put(ABOUT.lastWrite, at);
       });
-      this.#contents ||= batch.contents;
     } catch (error) {
       const failure = await writeError(this.#path, error, batch.bytes);
-      await this.#drop(tables);
+      await this.#openAnew(tables);
       throw failure;
     }
   }
 
-  /**
-   * When the page that makes a commit valid could not be written, the library refuses all writes to come, and its
-   * promises never settle. So what failed is opened anew.
-   */
   async #open(): Promise<Tables> {
     this.#tables ??= await openTables(this.directory, 'write');
     return this.#tables;
   }
 
-  async #drop(tables: Tables): Promise<void> {
+  /**
+   * When the page that makes a commit valid could not be written, the library refuses all writes to come, and its
+   * promises never settle. So after each failure the file is opened anew.
+   */
+  async #openAnew(tables: Tables): Promise<void> {
     this.#tables = undefined;
     await tables.root.close();
+    try {
+      await this.#open();
+    } catch {
+      // The next write tries again, and tells why it cannot.
+    }
   }
 }
 

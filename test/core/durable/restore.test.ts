@@ -139,6 +139,16 @@ describe('a live turn', () => {
     );
   });
 
+  it('that was adopted from a run before is one on', () => {
+    const lives = new Lives({ queues: { [QUEUE]: { durable: true, minInterval: 60_000 } }, startupHold: 60_000 });
+    lives.stage.renew('c', 5);
+    lives.flush();
+    lives.restart();
+    lives.stage.ack('c', { token: 5 });
+    assert.deepEqual(lives.stage.told, ['c OK']);
+    assert.equal(lives.stage.explain().state, 'INIT', 'when it started is not known');
+  });
+
   it('lives on without its items if those were in memory only, and may be settled', () => {
     const lives = durable({});
     lives.stage.submit(
@@ -252,6 +262,18 @@ describe('what waits', () => {
     lives.restart({ wallStep: -HOUR });
     lives.stage.pass(10_001);
     assert.equal(lives.stage.explain().state, 'READY');
+  });
+
+  it('for min_interval goes on to do so', () => {
+    const lives = durable({ minInterval: 10_000 });
+    const token = held(lives);
+    lives.stage.pass(2_000);
+    lives.stage.deQueue('c', { holder: { token } });
+    lives.flush();
+    lives.restart({ away: 3_000 });
+    assert.equal(lives.stage.explain().state, 'DELAY');
+    lives.stage.pass(5_000);
+    assert.equal(lives.stage.explain().state, 'INIT');
   });
 
   it('comes in its order, what came back first', () => {
