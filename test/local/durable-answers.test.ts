@@ -304,7 +304,7 @@ describe('what items carry', () => {
     assert.deepEqual(taken.value.deliveries[0]?.items[0]?.payload, bytes('3'));
   });
 
-  it('is read before anything newer is written: a person may discard what is on its way', async () => {
+  it('is there though a person discards what is on its way', async () => {
     const stage = await DurableStage.start();
     stage.submit([{ payload: bytes('p') }]);
     await stage.flush();
