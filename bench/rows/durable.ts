@@ -6,8 +6,9 @@ import { startLmdb } from '../peers/lmdb.js';
 import { interleave } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
-const PLAN = { rounds: 7, laps: 2 };
-const ITEMS = 20_000;
+/** Short laps, many of them: a disk has its moods. */
+const PLAN = { rounds: 7, laps: 5 };
+const ITEMS = 10_000;
 const IN_FLIGHT = 256;
 
 export const durable: Row = {

@@ -59,11 +59,14 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
 
 /** Whether it is waiting, in flight, or a dead letter. */
 function isKept(item: Item): boolean {
-  return item.lane.queue.items.get(item.id) === item || letterOf(item) !== undefined;
+  return item.lane.queue.items.holds(item) || letterOf(item) !== undefined;
 }
 
 function letterOf(item: Item): DeadLetter | undefined {
-  const letter = item.lane.queue.deadLetters.get(item.id);
+  const { deadLetters } = item.lane.queue;
+  // The usual case, for which nothing has to be hashed.
+  if (deadLetters.size === 0) return undefined;
+  const letter = deadLetters.get(item.id);
   return letter?.item === item ? letter : undefined;
 }
 

@@ -34,6 +34,11 @@ export class ItemIndex {
     return this.get(id) !== undefined;
   }
 
+  /** Whether it is this one that its id stands for. */
+  holds(item: Item): boolean {
+    return (item.number === NO_NUMBER ? this.get(item.id) : this.#own.get(item.number)) === item;
+  }
+
   set(item: Item): void {
     if (item.number !== NO_NUMBER) return this.#own.set(item.number, item);
     this.#young.set(item.id, item);
