@@ -230,6 +230,8 @@ export class Items {
         );
       }
       this.acks += 1;
+      // It was sent again after the crash that took the one of this turn.
+      if (kind === 'memory' && facts.last?.token !== turn.token) continue;
       facts.done = { ...book.stamp(kind), token: turn.token, result };
       if (facts.item.idempotencyKey === undefined) continue;
       const name = doneKey(facts);
@@ -322,7 +324,7 @@ export class Items {
       facts.done = undefined;
       facts.last = undefined;
     }
-    for (const stamp of [facts.accepted, facts.done]) {
+    for (const stamp of [facts.maybe ? undefined : facts.accepted, facts.done]) {
       if (stamp === undefined || stamp.batch <= flushed || facts.kind === 'memory') continue;
       this.takenBack += 1;
       if (book.mayTake(facts.queue, stamp, facts.id)) counted.set(facts.queue, (counted.get(facts.queue) ?? 0) + 1);

@@ -71,7 +71,7 @@ export class Life {
   ask<T>(
     asking: Asking,
     on: Calls,
-    send: (calls: Calls, reply: Reply<T>) => Waiting | void,
+    send: (calls: Calls, reply: Reply<T>) => Waiting,
     hear: (heard: Heard<T>) => void,
   ): Open {
     const { book, chance } = this;

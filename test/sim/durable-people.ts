@@ -50,7 +50,7 @@ export interface World {
   readonly mixes: boolean;
 }
 
-type Send<T> = (calls: Calls, reply: Reply<T>) => Waiting | void;
+type Send<T> = (calls: Calls, reply: Reply<T>) => Waiting;
 
 const TTL = 3_000;
 const RENEW = 'renew';
@@ -165,7 +165,7 @@ export abstract class Person {
     const wasSafe = hold.isSafe(sent);
     this.ask<RenewAnswer>(
       { what: `${RENEW} ${turn.token}`, queues: [turn.queue], wait: 0 },
-      (calls, reply) => calls.renew({ turns: [turn], lease: undefined }, reply),
+      (calls, reply) => unwaited(calls.renew({ turns: [turn], lease: undefined }, reply)),
       (heard) => {
         const result = heard !== 'lost' && 'answer' in heard ? heard.answer.results[0] : undefined;
         if (result?.alive === true) turns.renewed(hold, sent, cut);
@@ -215,7 +215,7 @@ export abstract class Person {
       hold,
       'nack',
       { what: `nack ${kind} ${turn.token}`, queues: [turn.queue], wait: 0 },
-      (calls, reply) => calls.nack(nackRequest({ ...turn, kind, done, delay: undefined }), reply),
+      (calls, reply) => unwaited(calls.nack(nackRequest({ ...turn, kind, done, delay: undefined }), reply)),
       () => {
         if (kind === 'retry') items.retried(turn, hold.items, done);
         if (kind === 'dead_letter' && hold.items.length > 0) turns.buried(hold, sent);
@@ -231,9 +231,11 @@ export abstract class Person {
       'deQueue',
       { what: `deQueue ${turn.token}`, queues: [turn.queue], wait: 0 },
       (calls, reply) =>
-        calls.deQueue(
-          deQueueRequest({ queue: turn.queue, key: turn.key, holder: { token: turn.token }, abandoned }),
-          reply,
+        unwaited(
+          calls.deQueue(
+            deQueueRequest({ queue: turn.queue, key: turn.key, holder: { token: turn.token }, abandoned }),
+            reply,
+          ),
         ),
       () => undefined,
     );
@@ -301,6 +303,11 @@ export abstract class Person {
   protected finish(_hold: Hold): void {}
 }
 
+/** A call that cannot be cancelled. */
+function unwaited(_: unknown): undefined {
+  return undefined;
+}
+
 function isPassing({ kind }: Refusal): boolean {
   return kind === 'store_unavailable' || kind === 'draining' || kind === 'cancelled' || kind === 'session_replaced';
 }
@@ -349,7 +356,7 @@ class Link {
     life.ask<HelloAnswer>(
       { who: this.name, what: 'hello', queues: [...new Set(tied.map(({ turn }) => turn.queue))], wait: 5_000 },
       session,
-      (_, reply) => session.hello(request, reply),
+      (_, reply) => unwaited(session.hello(request, reply)),
       (heard) => {
         this.#opening = false;
         if (heard === 'lost' || 'refusal' in heard) {

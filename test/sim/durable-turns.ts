@@ -138,7 +138,9 @@ export class Turns {
         ids(items) === ids(hold.items),
         () => `${what} is given again with ${ids(items)} instead of ${ids(hold.items)}`,
       );
-      this.book.check(hold.ended === undefined, () => `${what} is given again, and its end was answered`);
+      // Answers of strict queues come in the order in which they were decided.
+      if (hold.kind === 'strict')
+        this.book.check(hold.ended === undefined, () => `${what} is given again, and its end was answered`);
     }
     hold.items = items;
     hold.session = session;
@@ -245,7 +247,7 @@ export class Turns {
     for (const hold of this.#holds.values()) {
       if (hold.session !== undefined) hold.safeUntil = Math.min(hold.safeUntil, book.time.now + ttlOf(hold.session));
       if (hold.isSafe(book.time.now) && hold.kind === 'strict') this.survived += 1;
-      if (hold.kind === 'strict') continue;
+      if (hold.kind === 'strict' || hold.maybe) continue;
       const taken = [hold.given, hold.ended].find((stamp) => stamp !== undefined && stamp.batch > flushed);
       if (hold.kind === 'memory' || taken !== undefined) hold.maybe = true;
       if (hold.kind === 'soft' && taken !== undefined) book.mayTake(hold.turn.queue, taken, `turn ${hold.turn.token}`);
