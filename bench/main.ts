@@ -1,13 +1,13 @@
 /** The benchmark: runs its rows one after the other, prints the table, keeps the figures. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { renderChart } from './chart.js';
 import { type KeptRun, keptRow } from './latest.js';
 import { describeCommit, describeLoad, describeMachine } from './machine.js';
 import { type Line, lineOf } from './measure.js';
 import { type Options, readOptions } from './options.js';
+import { writePages } from './pages.js';
 import { progressLine } from './progress.js';
-import { withResults } from './readme.js';
 import { ROWS } from './registry.js';
 import type { Row } from './row.js';
 import { runRow } from './run-row.js';
@@ -15,7 +15,6 @@ import { nameOf, renderTable } from './table.js';
 
 /** From dist/bench. */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const README = new URL('../../README.md', import.meta.url);
 const RESULTS = new URL('../../bench/results/', import.meta.url);
 
 interface Failure {
@@ -36,8 +35,11 @@ async function main(options: Options): Promise<number> {
   const rows = run.lines.map(keptRow);
   const kept: KeptRun = { machine: describeMachine(), date: new Date().toISOString(), commit, rows };
   await keep('latest.json', `${JSON.stringify(kept, undefined, 2)}\n`);
-  if (options.rows.size === ROWS.size) await writeFile(README, withResults(await readFile(README, 'utf8'), kept));
-  else process.stderr.write('latest.json has these rows only; the README still shows the last full run\n');
+  if (options.rows.size + options.left.size === ROWS.size) await writePages(kept);
+  else
+    process.stderr.write(
+      'latest.json has these rows only; the README and docs/DURABILITY.md still show the last full run\n',
+    );
   process.stdout.write(options.json ? `${JSON.stringify(kept, undefined, 2)}\n` : `${renderTable(run.lines)}\n`);
   return complain(run, options.check);
 }
@@ -55,6 +57,8 @@ async function runAll(options: Options): Promise<Run> {
     for (const figure of figures) lines.push(lineOf(name, figure));
     if (chart !== undefined) await keep(`${name}.svg`, renderChart(chart));
   }
+  for (const [name, { unlessAsked = [] }] of options.left)
+    for (const figure of unlessAsked) lines.push(lineOf(name, figure));
   return { lines, failures };
 }
 

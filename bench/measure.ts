@@ -30,9 +30,11 @@ export interface Figure {
 export type Outcome =
   | { readonly is: 'measured'; readonly rounds: readonly Round[] }
   /** Something that the measurement needs is not installed. `install` is the command that brings it. */
-  | { readonly is: 'missing'; readonly needs: string; readonly install: string };
+  | { readonly is: 'missing'; readonly needs: string; readonly install: string }
+  /** It takes long, and nobody asked for it. */
+  | { readonly is: 'not run' };
 
-export const VERDICTS = ['aim', 'enough', 'short', 'missing'] as const;
+export const VERDICTS = ['aim', 'enough', 'short', 'missing', 'not run'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** A figure in the form in which it is printed. Unset numbers: not measured, or there is no peer. */
@@ -94,10 +96,9 @@ export function judge(measured: number, better: Better, enough: number, aim: num
  */
 export function lineOf(measuredBy: string, figure: Figure): Line {
   const { row = measuredBy, outcome, peer, ...told } = figure;
-  if (outcome.is === 'missing') {
-    const unmeasured = { value: undefined, peerValue: undefined, ratio: undefined, spread: undefined };
-    return { row, ...told, ...unmeasured, peer: missing(outcome.needs, outcome.install), verdict: 'missing' };
-  }
+  if (outcome.is === 'missing')
+    return { row, ...told, ...UNMEASURED, peer: missing(outcome.needs, outcome.install), verdict: 'missing' };
+  if (outcome.is === 'not run') return { row, ...told, ...UNMEASURED, peer: notRun(measuredBy), verdict: 'not run' };
   const { rounds } = outcome;
   const value = median(rounds.map((round) => round.value));
   if (peer === undefined) {
@@ -111,6 +112,13 @@ export function lineOf(measuredBy: string, figure: Figure): Line {
   const ofRatios = spread(pairs.map((pair) => pair.value / pair.peer));
   const verdict = judge(ratio, told.better, told.enough, told.aim);
   return { row, ...told, value, peer, peerValue, ratio, spread: ofRatios, verdict };
+}
+
+const UNMEASURED = { value: undefined, peerValue: undefined, ratio: undefined, spread: undefined } as const;
+
+/** Where its peer would stand. */
+function notRun(row: string): string {
+  return `not run, it takes long (npm run bench -- --only ${row}, or --all)`;
 }
 
 export function missing(needs: string, install: string): string {

@@ -4,6 +4,8 @@ import type { Row } from './row.js';
 export interface Options {
   /** In the order of the registry. */
   readonly rows: ReadonlyMap<string, Row>;
+  /** Rows that take long and were not asked for: they are said not to have run. */
+  readonly left: ReadonlyMap<string, Row>;
   readonly json: boolean;
   readonly check: boolean;
   /** A directory for CPU profiles. */
@@ -12,6 +14,7 @@ export interface Options {
 
 interface Flags {
   readonly only?: ReadonlyMap<string, Row>;
+  readonly all?: boolean;
   readonly json?: boolean;
   readonly check?: boolean;
   readonly profile?: string;
@@ -22,6 +25,7 @@ export function readOptions(args: readonly string[], rows: ReadonlyMap<string, R
   const command = new Command('npm run bench --')
     .description(`Measures Keyturn against its peers.\n\nRows:\n${listRows(rows)}`)
     .option('--only <rows>', 'run only these rows, for example core,unary', (names) => chooseRows(names, rows))
+    .option('--all', 'run also the rows that take long and run only when they are named otherwise')
     .option('--json', 'print the figures as JSON instead of the table')
     .option('--check', 'exit code 1 when a row falls short of what is enough, or was not measured')
     .option('--profile <directory>', 'write CPU profiles there; the figures are not to be trusted then')
@@ -32,8 +36,14 @@ export function readOptions(args: readonly string[], rows: ReadonlyMap<string, R
     if (!(error instanceof CommanderError)) throw error;
     process.exit(error.exitCode === 0 ? 0 : 2);
   }
-  const { only, json, check, profile } = command.opts<Flags>();
-  return { rows: only ?? rows, json: json ?? false, check: check ?? false, profile };
+  const { only, all = false, json = false, check = false, profile } = command.opts<Flags>();
+  return { ...(only === undefined ? runOf(rows, all) : { rows: only, left: new Map() }), json, check, profile };
+}
+
+/** What a run of everything runs, and what it leaves. */
+export function runOf(rows: ReadonlyMap<string, Row>, all: boolean): Pick<Options, 'rows' | 'left'> {
+  const isLeft = ([, row]: readonly [string, Row]) => !all && row.unlessAsked !== undefined;
+  return { rows: new Map([...rows].filter((row) => !isLeft(row))), left: new Map([...rows].filter(isLeft)) };
 }
 
 /** The rows of a list like `core,unary`, in the order of the registry. Throws with all the names that there are. */

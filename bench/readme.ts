@@ -1,20 +1,46 @@
-/** The results as the README shows them: made from the kept run, never by hand. */
+/** The results as the README and the page on durability show them: made from the kept run, never by hand. */
 import type { KeptRow, KeptRun } from './latest.js';
 import { judge } from './measure.js';
 import { figure, withUnit } from './table.js';
 
-const BEGIN = '<!-- results of npm run bench: begin -->';
-const END = '<!-- results of npm run bench: end -->';
+interface Marks {
+  readonly begin: string;
+  readonly end: string;
+}
+
+const RESULTS: Marks = {
+  begin: '<!-- results of npm run bench: begin -->',
+  end: '<!-- results of npm run bench: end -->',
+};
+const DURABILITY: Marks = {
+  begin: '<!-- durability figures of npm run bench: begin -->',
+  end: '<!-- durability figures of npm run bench: end -->',
+};
+
+/** What measured the rows of the page on durability. */
+const DURABLE_ROWS: ReadonlySet<string> = new Set(['durable', 'recovery', 'choices', 'tenmillion']);
 
 const METHOD =
   'Each row runs in a process of its own, and servers in others, over loopback. Keyturn and its peer take turns, lap by lap; figures are medians of the rounds. The ratio is what counts, and the spread that of the ratios of the rounds (of the values where there is no peer). Absolute figures are no claim.';
 
 /** Throws when the page has no place for them. */
 export function withResults(page: string, run: KeptRun): string {
-  const from = page.indexOf(BEGIN);
-  const to = page.indexOf(END);
-  if (from < 0 || to < from) throw new Error(`the page has no '${BEGIN}' before a '${END}'`);
-  return `${page.slice(0, from + BEGIN.length)}\n\n${renderResults(run)}\n\n${page.slice(to)}`;
+  return between(page, RESULTS, renderResults(run));
+}
+
+/** Those rows that are about the disk. Throws when the page has no place for them. */
+export function withDurability(page: string, run: KeptRun): string {
+  const rows = run.rows.filter(({ row }) => DURABLE_ROWS.has(row.split(' ')[0] ?? ''));
+  return between(page, DURABILITY, rows.length === 0 ? NOTHING_YET : renderResults({ ...run, rows }));
+}
+
+const NOTHING_YET = 'Not measured yet: `npm run bench` writes them here.';
+
+function between(page: string, { begin, end }: Marks, text: string): string {
+  const from = page.indexOf(begin);
+  const to = page.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`the page has no '${begin}' before a '${end}'`);
+  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
 }
 
 /** Markdown. */

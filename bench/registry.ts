@@ -1,16 +1,35 @@
 import type { Row } from './row.js';
+import { choices } from './rows/choices.js';
 import { core } from './rows/core.js';
 import { dispatch } from './rows/dispatch.js';
+import { durable } from './rows/durable.js';
 import { expiry } from './rows/expiry.js';
 import { growth } from './rows/growth.js';
 import { handover } from './rows/handover.js';
 import { memory } from './rows/memory.js';
+import { recovery } from './rows/recovery.js';
 import { session } from './rows/session.js';
 import { stuck } from './rows/stuck.js';
+import { tenmillion } from './rows/tenmillion.js';
 import { unary } from './rows/unary.js';
 import { waiting } from './rows/waiting.js';
 
 /** All rows, in the order in which they run. A new row is a file in rows/ and a line here. */
 export const ROWS: ReadonlyMap<string, Row> = new Map(
-  Object.entries({ core, growth, memory, unary, session, handover, dispatch, stuck, expiry, waiting }),
+  Object.entries({
+    core,
+    growth,
+    memory,
+    unary,
+    session,
+    handover,
+    dispatch,
+    stuck,
+    expiry,
+    waiting,
+    durable,
+    recovery,
+    choices,
+    tenmillion,
+  }),
 );

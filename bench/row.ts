@@ -9,6 +9,11 @@ export interface Row {
   readonly what: string;
   /** It is ended after this many seconds. Several times what it takes on a slow machine. */
   readonly limit: number;
+  /**
+   * Set: it takes more than what a run of all may take, and runs only when it is named, or with `--all`. These are its
+   * lines otherwise.
+   */
+  readonly unlessAsked?: readonly Figure[];
   run(say: Say): Promise<RowReport>;
 }
 

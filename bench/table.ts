@@ -35,8 +35,7 @@ export function nameOf(line: Pick<Line, 'row' | 'part'>): string {
 }
 
 function explanation(line: Line): string {
-  const against =
-    line.peer === undefined ? '' : line.verdict === 'missing' ? `; ${line.peer}` : `; against ${line.peer}`;
+  const against = line.peer === undefined ? '' : line.value === undefined ? `; ${line.peer}` : `; against ${line.peer}`;
   return `${nameOf(line)}: ${line.what}${against}`;
 }
 

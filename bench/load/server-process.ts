@@ -10,21 +10,36 @@ import { fileURLToPath } from 'node:url';
 export interface ServerProcess {
   /** host:port */
   readonly address: string;
+  /** Of the process, as the system counts it. */
+  readonly pid: number;
   /** Bytes in use, garbage not counted. */
   bytesInUse(): Promise<number>;
   stop(): Promise<void>;
+  /** As a crash does it (SIGKILL). Resolves when it is gone. */
+  kill(): Promise<void>;
 }
 
-/** The sidecar as people start it, with the built-in settings but for these of the policy, by their names in the file. */
-export async function startSidecar(policy: Readonly<Record<string, string | number>> = {}): Promise<ServerProcess> {
+export interface SidecarOptions {
+  /** Of the policy of all queues, by their names in the file. */
+  readonly policy?: Readonly<Record<string, string | number | boolean>>;
+  readonly limits?: Readonly<Record<string, number>>;
+  /** Unset: nothing outlives it. */
+  readonly dataDirectory?: string;
+  /** Of Node. */
+  readonly flags?: readonly string[];
+}
+
+/** The sidecar as people start it, with the built-in settings but for these. Resolves when it listens. */
+export async function startSidecar(options: SidecarOptions = {}): Promise<ServerProcess> {
+  const { policy = {}, limits = {}, dataDirectory, flags = [] } = options;
   const script = new URL('../../src/main.js', import.meta.url);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     // JSON is YAML.
     const file = join(directory, 'keyturn.yaml');
-    await writeFile(file, JSON.stringify({ default: policy }));
+    await writeFile(file, JSON.stringify({ default: policy, limits, data_dir: dataDirectory }));
     const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
-    return await startServer(script, ['serve', '--config', file, ...ports, '--drain-timeout', '0s']);
+    return await startServer(script, ['serve', '--config', file, ...ports, '--drain-timeout', '0s'], flags);
   } finally {
     // It is read at the start only.
     await rm(directory, { recursive: true });
@@ -44,11 +59,15 @@ export function startBareSessionServer(replies: Uint8Array): Promise<ServerProce
 }
 
 /** Each says where it listens in a JSON line with the field `grpc`. */
-async function startServer(script: URL, args: readonly string[]): Promise<ServerProcess> {
+async function startServer(
+  script: URL,
+  args: readonly string[],
+  flags: readonly string[] = [],
+): Promise<ServerProcess> {
   const probe = fileURLToPath(new URL('./heap-probe.js', import.meta.url));
   // A profiled row is about its servers.
   const profiling = process.execArgv.filter((flag) => flag.startsWith('--cpu-prof'));
-  const command = [...profiling, '--expose-gc', '--import', probe, fileURLToPath(script), ...args];
+  const command = [...profiling, ...flags, '--expose-gc', '--import', probe, fileURLToPath(script), ...args];
   const child = spawn(process.execPath, command, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: ownEnvironment(),
@@ -56,12 +75,18 @@ async function startServer(script: URL, args: readonly string[]): Promise<Server
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   const address = await listening(child);
-  const stop = async () => {
+  const endBy = async (signal: NodeJS.Signals) => {
     process.off('exit', end);
-    child.kill('SIGTERM');
+    child.kill(signal);
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   };
-  return { address, bytesInUse: () => askBytes(child), stop };
+  return {
+    address,
+    pid: child.pid ?? 0,
+    bytesInUse: () => askBytes(child),
+    stop: () => endBy('SIGTERM'),
+    kill: () => endBy('SIGKILL'),
+  };
 }
 
 async function askBytes(child: ChildProcess): Promise<number> {

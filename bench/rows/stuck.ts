@@ -62,7 +62,7 @@ async function onSession(say: Say): Promise<Figure> {
 }
 
 function startServer(): Promise<ServerProcess> {
-  return startSidecar({ lease: '1h', max_waiting: 2 * PARKED });
+  return startSidecar({ policy: { lease: '1h', max_waiting: 2 * PARKED } });
 }
 
 async function parkBehindStuckKey(session: SessionStream): Promise<void> {

@@ -48,7 +48,7 @@ async function measure(part: string, how: string, ticketOf: (caller: number) => 
 }
 
 async function perWaitingCaller(ticketOf: (caller: number) => string): Promise<number> {
-  const sidecar = await startSidecar({ waiting_per_key: 'unlimited' });
+  const sidecar = await startSidecar({ policy: { waiting_per_key: 'unlimited' } });
   const keys = makeKeys(KEYS);
   const holder = await openSession(sidecar, 'holder');
   for (const key of keys) turnOf(await holder.ask(enQueue(key)));

@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../core/limits.js';
-import type { DeathCause } from '../core/model.js';
+import type { DeathCause, ItemRef } from '../core/model.js';
 import type { Content, FinishedRow, ItemRow, ProgressRow } from '../core/rows.js';
 import { LineFields } from './line-fields.js';
 import { isoInstant } from './output.js';
@@ -13,7 +13,9 @@ import { isoInstant } from './output.js';
 export interface ItemLine {
   readonly kind: 'item' | 'dead_letter';
   readonly item: Omit<ItemRow, 'seq' | 'fingerprint' | 'takesRoom' | 'contentBytes'> & { readonly content: Content };
-  readonly progress: Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'dead'> | undefined;
+  readonly progress:
+    | Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'dead' | 'after' | 'doomed'>
+    | undefined;
 }
 
 /** An item that is finished and remembered. */
@@ -34,7 +36,9 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
     idempotency_key: row.idempotencyKey,
     submitted_at: isoInstant(row.submittedAt),
     not_before: notBefore === 0 ? undefined : isoInstant(notBefore),
-    after: row.after.length === 0 ? undefined : row.after.map(({ queue, itemId }) => ({ queue, item_id: itemId })),
+    after: row.after.length === 0 ? undefined : refs(row.after),
+    waits_for: progress?.after && refs(progress.after),
+    doomed: progress?.doomed === true ? true : undefined,
     attempts: progress?.attempts,
     last_error: progress?.lastError,
     cause: progress?.dead?.cause,
@@ -56,6 +60,10 @@ export function toResultLine(row: FinishedRow): string {
     error: row.error,
     result: row.result === undefined ? undefined : base64(row.result),
   });
+}
+
+function refs(items: readonly ItemRef[]): readonly object[] {
+  return items.map(({ queue, itemId }) => ({ queue, item_id: itemId }));
 }
 
 function base64(bytes: Uint8Array): string {
@@ -97,9 +105,11 @@ function readItem(line: LineFields, kind: ItemLine['kind']): ItemLine {
 function readProgress(line: LineFields, kind: ItemLine['kind'], notBefore: number): ItemLine['progress'] {
   const attempts = line.optional('attempts', () => line.whole('attempts')) ?? 0;
   const lastError = line.optional('last_error', () => line.text('last_error', 0, DEFAULT_LIMITS.errorBytes));
-  if (kind === 'item' && attempts === 0 && lastError === undefined) return undefined;
+  const after = line.optional('waits_for', () => line.refs('waits_for'));
+  const doomed = line.optional('doomed', () => line.yes('doomed')) ?? false;
+  if (kind === 'item' && attempts === 0 && lastError === undefined && after === undefined && !doomed) return undefined;
   const dead = kind === 'item' ? undefined : { cause: line.oneOf('cause', DEATHS), at: line.instant('died_at') };
-  return { attempts, lastError, notBefore, dead };
+  return { attempts, lastError, notBefore, dead, after, doomed };
 }
 
 function readResult(line: LineFields): ResultLine {

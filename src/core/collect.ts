@@ -229,7 +229,7 @@ class Writer {
     const dead = letter && { cause: letter.cause, at: this.#instant(letter.diedAt) };
     const after = waits?.changed === true ? waitsFor(item) : undefined;
     const common = { table: 'progress', seq, attempts, lastError, takesRoom, rank } as const;
-    return { ...common, notBefore: this.#notBefore(item), after, dead };
+    return { ...common, notBefore: this.#notBefore(item), after, doomed: waits?.doomed === true, dead };
   }
 
   #finished(seq: number, queue: Queue, id: string, finished: FinishedItem, until: number): FinishedRow {

@@ -158,6 +158,14 @@ export class Core {
     return isDurable(settings.queues.get(queue) ?? settings.defaultPolicy);
   }
 
+  /**
+   * For so long its time stood still while it was restored. What it writes down is by the clock that went on: a delay
+   * that begins now must not look older at the next start. To be called before the first batch is collected, ms.
+   */
+  stoodStill(ms: number): void {
+    this.#state.epoch += ms;
+  }
+
   /** Adding this to `now` gives the wall clock; only for instants in answers. */
   setWallOffset(offset: number): void {
     this.#state.wallOffset = offset;

@@ -8,6 +8,7 @@ import type { Item } from './line.js';
 import type { ItemRef, NewItem, Reason } from './model.js';
 import { park } from './park.js';
 import { resolve } from './resolve.js';
+import type { ProgressRow } from './rows.js';
 import { takeOut } from './show.js';
 import { standingOf } from './standing.js';
 import type { CoreState } from './state.js';
@@ -67,19 +68,22 @@ export class BatchWaits {
  * lane resolved; of what ended {@link checkAwaited} finds out when all items are there.
  *
  * @param after what it waited for when it was written
- * @param left what of that was left later; unset: all
+ * @param progress unset: nothing became of it since
  */
 export function waitAgain(
   state: CoreState,
   item: Item,
   after: readonly ItemRef[],
-  left: readonly ItemRef[] | undefined,
+  progress: Pick<ProgressRow, 'after' | 'doomed' | 'dead'> | undefined,
 ): void {
-  if (after.length === 0) return;
-  item.waits = new Waits(left ?? after);
+  if (after.length === 0 && progress?.doomed !== true) return;
+  // A dead letter waits for nothing, whoever wrote its row.
+  const left = progress?.dead === undefined ? (progress?.after ?? after) : [];
+  item.waits = new Waits(left);
   // What is written of it from now on has to say so too.
-  item.waits.changed = left !== undefined;
-  state.dependencies.add(item, item.waits, left ?? after);
+  item.waits.changed = left !== after;
+  item.waits.doomed = progress?.doomed === true;
+  state.dependencies.add(item, item.waits, left);
 }
 
 /**
@@ -131,7 +135,7 @@ function doom(state: CoreState, item: Item, { queue, itemId }: ItemRef, end: End
   const { lane, waits } = item;
   state.dependencies.dropAll(item);
   if (waits !== undefined) {
-    waits.doom = { queue, itemId };
+    waits.doomed = true;
     waits.changed = true;
   }
   item.lastError = `${told({ queue, itemId })}, which had to be done before it, ${ENDED[end]}`;

@@ -35,8 +35,8 @@ export class Waits {
   /** How many have not ended, as far as the item was told. */
   left: number;
   dependencies: readonly Dependency[] = NONE;
-  /** Set: this one ended and was not done, and for that the item has to become a dead letter as soon as it can. */
-  doom: ItemRef | undefined = undefined;
+  /** One of them ended and was not done: for that the item has to become a dead letter as soon as it can. */
+  doomed = false;
   /** Less is left than there was when it arrived. */
   changed = false;
   /** @param after as it was submitted: it is part of what the item is */
@@ -50,16 +50,12 @@ const NONE: readonly Dependency[] = Object.freeze([]);
 
 /** Whether the item may not start yet for that. */
 export function isHeldBack({ waits }: Item): boolean {
-  return waits !== undefined && (waits.left > 0 || waits.doom !== undefined);
+  return waits !== undefined && (waits.left > 0 || waits.doomed);
 }
 
-/**
- * What has not ended of what an item waits for, or is the reason that it cannot be done: what a row has to say of it,
- * so that after a restart it waits as before.
- */
+/** What has not ended of what an item waits for: what a row says of it, so that after a restart it waits as before. */
 export function waitsFor({ waits }: Item): readonly ItemRef[] {
   if (waits === undefined) return [];
-  if (waits.doom !== undefined) return [waits.doom];
   return openOf(waits).map(({ queue, itemId }) => ({ queue, itemId }));
 }
 
@@ -103,7 +99,7 @@ export class Dependencies {
   /** The item begins to wait for these. */
   add(item: Item, waits: Waits, refs: readonly ItemRef[]): void {
     waits.dependencies = refs.map((ref) => {
-      const dependency = new Dependency(item, this.find(ref) ?? this.#await(ref));
+      const dependency = new Dependency(item, this.find(ref) ?? this.#expect(ref));
       append(dependency.on.dependencies, dependency);
       return dependency;
     });
@@ -149,10 +145,10 @@ export class Dependencies {
     if (waits === undefined) return;
     for (const dependency of waits.dependencies) this.drop(dependency);
     waits.left = 0;
-    waits.doom = undefined;
+    waits.doomed = false;
   }
 
-  #await({ queue, itemId }: ItemRef): Prerequisite {
+  #expect({ queue, itemId }: ItemRef): Prerequisite {
     const awaited = new Prerequisite(queue, itemId);
     const ofQueue = this.#awaited.get(queue);
     if (ofQueue === undefined) this.#awaited.set(queue, new Map([[itemId, awaited]]));

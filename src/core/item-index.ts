@@ -40,6 +40,11 @@ export class ItemIndex {
     if (this.#young.size > YOUNG) this.#age();
   }
 
+  /** One that has been here for long, before any that came in this run: it need not grow old first. */
+  setOld(item: Item): void {
+    this.#old.set(item.id, item);
+  }
+
   delete({ id, number }: Item): void {
     if (number !== NO_NUMBER) this.#own.delete(number);
     else if (!this.#young.delete(id)) this.#old.delete(id);

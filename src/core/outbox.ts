@@ -7,7 +7,7 @@ const KEPT = 1_024;
  * Effects in order. Its array is used again and again: a fresh one a step would be the largest allocation of the hot
  * path.
  */
-class Line {
+class InOrder {
   #slots: (Effect | undefined)[] = [];
   #from = 0;
   #to = 0;
@@ -35,27 +35,25 @@ class Line {
   }
 }
 
-/** The effects of a step, in two lines: those that wait for nothing, and those that wait until it is on disk. */
-export class Outbox {
+/**
+ * The effects of a step: those that wait for nothing, and apart from them those that wait until it is on disk. The next
+ * one is taken out; those that are pushed meanwhile come after the others.
+ */
+export class Outbox extends InOrder {
   /**
    * What is pushed now may tell of what is not on disk yet. Set by whoever looks at a durable queue or changes one,
    * cleared where something begins that does not follow from it.
    */
   held = false;
-  readonly #free = new Line();
-  readonly #held = new Line();
-
-  get isEmpty(): boolean {
-    return this.#free.isEmpty;
-  }
+  readonly #held = new InOrder();
 
   get hasHeld(): boolean {
     return !this.#held.isEmpty;
   }
 
-  push(effect: Effect): void {
+  override push(effect: Effect): void {
     if (this.held) this.#held.push(effect);
-    else this.#free.push(effect);
+    else super.push(effect);
   }
 
   pushHeld(effect: Effect): void {
@@ -64,12 +62,7 @@ export class Outbox {
 
   /** Whoever asked does not want to wait for the disk. */
   pushFree(effect: Effect): void {
-    this.#free.push(effect);
-  }
-
-  /** The next effect that waits for nothing, taken out; those that are pushed meanwhile come after the others. */
-  shift(): Effect | undefined {
-    return this.#free.shift();
+    super.push(effect);
   }
 
   shiftHeld(): Effect | undefined {

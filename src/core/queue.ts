@@ -97,7 +97,8 @@ export class Queue {
 
   /** What is told of it waits until that is on disk. */
   get tellsLate(): boolean {
-    return this.#onFlush || this.changes?.isBehind === true;
+    const { changes } = this;
+    return changes !== undefined && (this.#onFlush || changes.isBehind);
   }
 
   get waiting(): number {

@@ -27,7 +27,7 @@ export function resolve(state: CoreState, lane: Lane, now: number, pass = false)
 function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean {
   if (lane.phase.at === 'HELD' || lane.phase.at === 'PARK') return false;
   const head = lane.line?.head;
-  if (head instanceof Item && head.waits?.doom !== undefined) {
+  if (head instanceof Item && head.waits?.doomed === true) {
     die(state, head, now);
     return true;
   }

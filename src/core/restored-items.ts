@@ -83,7 +83,7 @@ export class RestoredItems {
   }
 
   #keep(queue: Queue, item: Item): void {
-    queue.items.set(item);
+    queue.items.setOld(item);
     this.restored.state.payloadBytes += weightOfItem(item);
   }
 
@@ -100,7 +100,7 @@ export class RestoredItems {
     item.stored.where = 'away';
     item.stored.progressed = progress !== undefined;
     const { state } = this.restored;
-    waitAgain(state, item, row.after, progress?.after);
+    waitAgain(state, item, row.after, progress);
     state.frontRank = Math.min(state.frontRank, rank);
     return item;
   }

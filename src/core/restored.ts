@@ -81,7 +81,11 @@ export class Restored {
     const known = this.knownLane(queue, key, seq);
     if (known !== undefined) return known;
     const lane = newLane(queue, key, seq);
-    if (seq !== undefined) this.#keyless.set(seq, lane);
+    if (seq !== undefined) {
+      this.#keyless.set(seq, lane);
+      // Its item may be forgotten while its turns are remembered: another of that number would be put into its lane.
+      this.sawItem(seq);
+    }
     append(this.lanes, lane);
     return lane;
   }

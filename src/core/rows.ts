@@ -83,6 +83,8 @@ export interface ProgressRow {
   readonly rank: number;
   /** Which of `after` have to be done still; unset: all of them. What became of the others may be forgotten. */
   readonly after: readonly ItemRef[] | undefined;
+  /** One of them ended and was not done: it has to become a dead letter, and could not yet. */
+  readonly doomed: boolean;
   /** Set: it is a dead letter. */
   readonly dead: { readonly cause: DeathCause; readonly at: number } | undefined;
 }

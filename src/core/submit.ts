@@ -222,7 +222,10 @@ function keep(
 /** It is kept on disk, unless whoever submits it does not want that; in a lane that is known there by it all the same. */
 function store(changes: Changes, item: Item, durability: Durability | undefined): void {
   nameKeyless(item.lane, item);
-  if (durability === 'memory') return;
+  if (durability === 'memory') {
+    item.lane.queue.isMixed = true;
+    return;
+  }
   const content = contentOf(item);
   item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
   changes.item(item);

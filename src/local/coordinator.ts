@@ -113,7 +113,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     if (loop.store === undefined) return;
     // Nobody may read when the directory is given free.
     await this.#recovered?.catch(() => undefined);
-    this.#told({ at: 'closed', unwritten: await loop.store.close() });
+    this.#told({ at: 'closed', ...(await loop.store.close()) });
   }
 
   #recover(): Promise<void> {
@@ -124,7 +124,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     return recover({
       journal,
       clock: this.#clock,
-      makeCore: (tokenFloor) => this.loop.makeCore(tokenFloor),
+      makeCore: (tokenFloor) => this.loop.makeCore(tokenFloor, since),
       now: since,
       tell: (state) => this.#told(state),
       isCalledOff: () => this.#closed !== undefined,
@@ -138,6 +138,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   #begin(core: Core, since: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.loop.core = core;
+      core.stoodStill(this.#clock.now() - since);
       const begin = () => {
         if (this.#closed !== undefined) return resolve();
         this.loop.start(core, since);

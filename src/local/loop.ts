@@ -53,10 +53,14 @@ export class Loop {
     this.store = journal === undefined ? undefined : new Store(this, journal, clock, settings, tell);
   }
 
-  /** @param tokenFloor all tokens of the runs before are smaller; unset: nothing is known of them */
-  makeCore(tokenFloor: number | undefined): Core {
+  /**
+   * @param tokenFloor all tokens of the runs before are smaller; unset: nothing is known of them
+   * @param now when its time begins, or stands still until {@link start}
+   */
+  makeCore(tokenFloor: number | undefined, now = this.options.clock.now()): Core {
     const { clock, seed, journal } = this.options;
-    const start: Start = { now: clock.now(), wall: clock.wall(), seed, durable: journal !== undefined, tokenFloor };
+    const wall = clock.wall() - clock.now() + now;
+    const start: Start = { now, wall, seed, durable: journal !== undefined, tokenFloor };
     return new Core(this.settings, start);
   }
 

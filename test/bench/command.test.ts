@@ -30,9 +30,32 @@ test('a row that does not exist is answered with those that do, and exit code 2'
   for (const [name, { what }] of ROWS) assert.ok(stderr.includes(`  ${name.padEnd(width)}  ${what}`), name);
 });
 
-test('the rows are those of the page on the benchmark that need no disk', () => {
-  const names = ['core', 'growth', 'memory', 'unary', 'session', 'handover', 'dispatch', 'stuck', 'expiry', 'waiting'];
+test('the rows are those of the page on the benchmark, and what durability costs beside them', () => {
+  const names = [
+    'core',
+    'growth',
+    'memory',
+    'unary',
+    'session',
+    'handover',
+    'dispatch',
+    'stuck',
+    'expiry',
+    'waiting',
+    'durable',
+    'recovery',
+    'choices',
+    'tenmillion',
+  ];
   assert.deepEqual([...ROWS.keys()], names);
+});
+
+test('ten million items are the only row that nobody runs by accident', () => {
+  const asked = [...ROWS].filter(([, { unlessAsked }]) => unlessAsked !== undefined);
+  assert.deepEqual(
+    asked.map(([name]) => name),
+    ['tenmillion'],
+  );
 });
 
 test('every row says in one line what it does', () => {

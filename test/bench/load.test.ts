@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PAYLOAD, writeBacklog } from '../../bench/load/backlog.js';
+import { loseByCrash } from '../../bench/load/crash-loss.js';
+import { makeDataDirectory } from '../../bench/load/data-directory.js';
 import { clientCalls, connectClient, Dispatch, type ItemCalls, streamCalls } from '../../bench/load/dispatch.js';
+import { untilFirstTurn } from '../../bench/load/first-turn.js';
 import { perSecondInFlight } from '../../bench/load/in-flight.js';
+import { openWhenReady } from '../../bench/load/ready-session.js';
 import { startBareSessionServer, startSidecar } from '../../bench/load/server-process.js';
 import { SessionStream } from '../../bench/load/session-stream.js';
-import { deQueue, enQueue, sayHello, turnOf } from '../../bench/load/wire.js';
+import { acquire, deQueue, enQueue, sayHello, seconds, turnOf } from '../../bench/load/wire.js';
+import { startLmdb } from '../../bench/peers/lmdb.js';
 import { inRounds } from '../../bench/rounds.js';
-import { SessionResponse } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { Durability, SessionResponse } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 
 test('every index is done once, and never more at once than allowed', async () => {
   const done: number[] = [];
@@ -40,7 +46,7 @@ test('the first round only warms up', async () => {
 });
 
 test('the load of the rows works on a sidecar, and a refusal is an error that says which', async () => {
-  const sidecar = await startSidecar({ lease: '1h' });
+  const sidecar = await startSidecar({ policy: { lease: '1h' } });
   const session = new SessionStream(sidecar.address);
   try {
     await sayHello(session, 'worker-1');
@@ -90,4 +96,44 @@ test('the bare stream answers each command with the reply of its kind', async ()
     session.close();
     await bare.stop();
   }
+});
+
+test('records go into the library alone, lap by lap', async () => {
+  const data = await makeDataDirectory();
+  const lmdb = await startLmdb(data.path, 50, 8);
+  assert.ok((await lmdb.lap()) > 0);
+  assert.ok((await lmdb.lap()) > 0);
+  await lmdb.close();
+  assert.ok((await data.size()) > 100 * PAYLOAD.length);
+  await data.remove();
+  await assert.rejects(data.size(), /ENOENT/);
+});
+
+test('a backlog that was written is there: the first turn has an item of it', async () => {
+  const data = await makeDataDirectory();
+  const said: string[] = [];
+  await writeBacklog(data.path, 25, (progress) => said.push(progress));
+  assert.deepEqual(said, ['0 items are on the disk']);
+  const options = { policy: { durable: true }, dataDirectory: data.path };
+  const { sidecar, after } = await untilFirstTurn(options);
+  assert.ok(after > 0);
+  const session = await openWhenReady(sidecar.address);
+  // Ten to a key, one of which is in flight.
+  const { deliveries } = await session.ask(acquire(100, seconds(1)));
+  assert.deepEqual(
+    deliveries.map(({ turn }) => turn?.key),
+    ['customer-1', 'customer-2'],
+  );
+  session.close();
+  await sidecar.kill();
+  await data.remove();
+});
+
+test('a crash loses nothing of what was answered after its flush, and everything of what was only in memory', async () => {
+  const flushed = await loseByCrash(Durability.DURABILITY_ON_FLUSH, 300, 16);
+  assert.ok(flushed.answered >= 300);
+  assert.equal(flushed.missing, 0);
+  const inMemory = await loseByCrash(Durability.DURABILITY_MEMORY, 300, 16);
+  assert.ok(inMemory.answered >= 300);
+  assert.equal(inMemory.missing, inMemory.answered);
 });

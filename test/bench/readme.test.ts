@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { KeptRun } from '../../bench/latest.js';
-import { renderResults, withResults } from '../../bench/readme.js';
+import { renderResults, withDurability, withResults } from '../../bench/readme.js';
 import { ROWS } from '../../bench/registry.js';
 
 const root = new URL('../../../', import.meta.url);
@@ -55,11 +55,13 @@ const RUN: KeptRun = {
   ],
 };
 
-test('the README shows the kept run, and nothing else', () => {
-  const page = read('README.md');
+test('the README and the page on durability show the kept run, and nothing else', () => {
+  const readme = read('README.md');
+  const durability = read('docs/DURABILITY.md');
   // Our own main.ts wrote it.
   const kept: KeptRun = JSON.parse(read('bench/results/latest.json'));
-  assert.equal(page, withResults(page, kept));
+  assert.equal(readme, withResults(readme, kept));
+  assert.equal(durability, withDurability(durability, kept));
 });
 
 test('the kept run has every row', () => {
@@ -90,4 +92,21 @@ test('the results go between their marks and leave the rest of the page; a page 
   assert.doesNotMatch(written, /old/);
   assert.equal(withResults(written, RUN), written);
   assert.throws(() => withResults('no place', RUN), /the page has no/);
+});
+
+test('the page on durability has the rows that are about the disk, and says so when there are none yet', () => {
+  const page = `<!-- durability figures of npm run bench: begin --><!-- durability figures of npm run bench: end -->`;
+  assert.match(withDurability(page, RUN), /Not measured yet/);
+  const [session] = RUN.rows;
+  assert.ok(session);
+  const rows = ['durable in', 'recovery', 'choices in', 'choices lost', 'tenmillion', 'core'].map((row) => ({
+    ...session,
+    row,
+  }));
+  const shown = withDurability(page, { ...RUN, rows }).matchAll(/^\| (\S+( \S+)?) \| pairs/gm);
+  assert.deepEqual(
+    [...shown].map(([, row]) => row),
+    ['durable in', 'recovery', 'choices in', 'choices lost', 'tenmillion'],
+  );
+  assert.throws(() => withDurability('no place', RUN), /the page has no/);
 });

@@ -4,7 +4,7 @@ import { renderChart } from '../../bench/chart.js';
 import { keptRow } from '../../bench/latest.js';
 import { readReport } from '../../bench/load/h2load.js';
 import { type Line, lineOf } from '../../bench/measure.js';
-import { chooseRows } from '../../bench/options.js';
+import { chooseRows, runOf } from '../../bench/options.js';
 import type { Row } from '../../bench/row.js';
 import { renderTable } from '../../bench/table.js';
 
@@ -82,6 +82,36 @@ test('rows are chosen by name, in the order of the registry; an unknown one is a
   ]);
   assert.deepEqual([...chooseRows('unary, core', rows).keys()], ['core', 'unary']);
   assert.throws(() => chooseRows('core,session', rows), /no row 'session'.*\n {2}core +does nothing\n {2}growth/);
+});
+
+const LONG: Line = lineOf('tenmillion', {
+  part: 'heap',
+  what: 'bytes of heap',
+  unit: 'GiB',
+  peer: undefined,
+  better: 'lower',
+  enough: 6,
+  aim: 4,
+  outcome: { is: 'not run' },
+});
+
+test('what takes long and was not asked for stands in the table as not run, with the command that runs it', () => {
+  const [, line, , said] = renderTable([LONG]).split('\n');
+  assert.match(line ?? '', /^tenmillion: heap +– +– +– +≤ 6 +≤ 4 +not run +–$/);
+  assert.match(said ?? '', /; not run, it takes long \(npm run bench -- --only tenmillion, or --all\)$/);
+  assert.equal(keptRow(LONG).value, null);
+});
+
+test('a run of everything leaves the rows that take long, unless it is to run them too', () => {
+  const row: Row = { what: 'does nothing', limit: 1, run: async () => ({ figures: [] }) };
+  const rows = new Map([
+    ['core', row],
+    ['long', { ...row, unlessAsked: [] }],
+  ]);
+  const names = ({ rows, left }: ReturnType<typeof runOf>) => [[...rows.keys()], [...left.keys()]];
+  assert.deepEqual(names(runOf(rows, false)), [['core'], ['long']]);
+  assert.deepEqual(names(runOf(rows, true)), [['core', 'long'], []]);
+  assert.deepEqual([...chooseRows('long', rows).keys()], ['long']);
 });
 
 test('the report of h2load is read, and anything else is refused with what was said', () => {

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { fingerprintOf } from '../../src/core/items.js';
 import type { Row } from '../../src/core/rows.js';
 import { openJournal } from '../../src/local/journal/lmdb-journal.js';
 import { rowsOf } from '../local/journal/contract.js';
@@ -20,6 +21,7 @@ const DEAD: Row = {
   takesRoom: false,
   rank: 2,
   after: undefined,
+  doomed: false,
   dead: { cause: 'max_attempts', at: Date.parse('2026-11-20T12:00:00.500Z') },
 };
 const DONE: Row = {
@@ -278,6 +280,34 @@ describe('keyturn data import', () => {
       [1, 2, 3],
     );
     assert.equal((await data('check', '--data-dir', into)).exitCode, 0);
+  });
+
+  it('an item is what it was submitted as, and waits for what is left of that', async (t) => {
+    const left = [{ queue: 'mail', itemId: 'b' }];
+    const content = contentOf('');
+    const after = [{ queue: 'mail', itemId: 'a' }, ...left];
+    const fingerprint = fingerprintOf({ ...content, key: 'customer-4', idempotencyKey: undefined, after });
+    const item = itemRow(4, { after, content, fingerprint });
+    const told: Row = {
+      ...DEAD,
+      seq: 4,
+      attempts: 0,
+      lastError: undefined,
+      takesRoom: true,
+      rank: 4,
+      after: left,
+      doomed: true,
+      dead: undefined,
+    };
+    const from = await filled(t, [FLOOR, told, item]);
+    const file = join(from, '..', 'all.jsonl');
+    await data('export', '--data-dir', from, '--output', file);
+    const into = join(from, '..', 'other');
+    assert.equal((await data('import', file, '--data-dir', into)).exitCode, 0);
+    const [progress, imported] = (await contentsIn(into)).filter(({ table }) => table !== 'floor');
+    assert.ok(progress?.table === 'progress' && imported?.table === 'items' && imported.state === 'open');
+    assert.deepEqual([progress.after, progress.doomed], [left, true]);
+    assert.deepEqual([imported.after, imported.fingerprint], [after, fingerprint]);
   });
 
   it('appends to what is there', async (t) => {

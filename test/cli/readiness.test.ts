@@ -56,7 +56,7 @@ test('a disk that fails turns it, and turns it back; both are logged', () => {
 
 test('what could not be written at the end is said', () => {
   const { readiness, messages } = setUp();
-  readiness.told({ at: 'closed', unwritten: 0 });
-  readiness.told({ at: 'closed', unwritten: 7 });
+  readiness.told({ at: 'closed', unwritten: 0, problem: undefined });
+  readiness.told({ at: 'closed', unwritten: 7, problem: undefined });
   assert.deepEqual(messages(), ['stopped without having written the last changes']);
 });

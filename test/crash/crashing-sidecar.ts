@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type Cleanup, type Ended, put, temporaryFolder } from '../cli/keyturn-process.js';
+import { healthOf } from '../cli/health.js';
+import { type Cleanup, type Ended, put, temporaryFolder, until } from '../cli/keyturn-process.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** Its own settings only: not those of the machine that runs the tests. */
@@ -60,12 +61,17 @@ export class CrashingSidecar {
     return this.#life?.child.pid ?? 0;
   }
 
-  /** Resolves when it listens. */
+  /** Resolves when it has recovered and serves. */
   async start(): Promise<void> {
     await this.begin();
+    await this.untilServing();
   }
 
-  /** Starts it, to be killed before it listens or after. */
+  async untilServing(): Promise<void> {
+    await until('it serves', async () => (await healthOf(this.#address)) === 'SERVING');
+  }
+
+  /** Starts it, to be killed before it listens or after. Resolves when it listens. */
   begin(): Promise<void> {
     const { dataDir, runBy = [] } = this.plan;
     const listen = ['--listen', this.#address, '--http-listen', '127.0.0.1:0'];
@@ -94,16 +100,21 @@ export class CrashingSidecar {
     return listening;
   }
 
-  /** It is expected not to start. @returns how it ended */
+  /** It is expected to end by itself, because it cannot start. @returns how it ended */
   async startInVain(): Promise<Ended> {
-    await this.begin().then(
-      () => Promise.reject(new Error('it started')),
-      () => undefined,
-    );
-    const { child } = this.#life ?? {};
+    void this.begin();
+    const { child, exited } = this.#life ?? {};
+    await exited;
     this.#life = undefined;
     const { exitCode = null, signalCode: signal = null } = child ?? {};
     return { exitCode, signal, stdout: '', stderr: this.log.join('\n') };
+  }
+
+  /** @returns undefined: it serves; else how it ended */
+  startOrEnd(): Promise<Ended | undefined> {
+    const ended = this.startInVain();
+    const serves = until('it serves', async () => (await healthOf(this.#address).catch(() => '')) === 'SERVING');
+    return Promise.race([ended, serves.then(() => undefined)]);
   }
 
   /** SIGKILL. Resolves when it is gone. */

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
-import { healthOf } from '../cli/health.js';
-import { temporaryFolder, until } from '../cli/keyturn-process.js';
+import { temporaryFolder } from '../cli/keyturn-process.js';
 import { CrashingSidecar } from './crashing-sidecar.js';
 import { ITEMS } from './kept/items.js';
 import { type Case, Stage } from './kept/stage.js';
@@ -41,7 +40,6 @@ describe('after a crash there is', async () => {
     await sidecar.kill();
     await sidecar.start();
     const next = client(sidecar.address, { transport: 'unary' });
-    await until('it has recovered', async () => (await healthOf(sidecar.address)) === 'SERVING');
     const checks = CASES.map(({ name }, at) =>
       t.test(name, async () => looks[at]?.(new Stage(next, queueOf(at), session))),
     );

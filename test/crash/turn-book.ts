@@ -77,7 +77,8 @@ export class TurnBook {
     const lane = this.#lane(turn);
     lane.given = Math.max(lane.given, token);
     for (const run of lane.runs) {
-      if (run.token !== token && this.#acts(run)) this.account.broken(`${told(turn)} is given while ${acting(run)}`);
+      // One that was given before and is heard of late has ended: whether it acts is looked at when it begins.
+      if (run.token < token && this.#acts(run)) this.account.broken(`${told(turn)} is given while ${acting(run)}`);
     }
   }
 

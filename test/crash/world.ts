@@ -7,7 +7,7 @@ import { CrashingSidecar } from './crashing-sidecar.js';
 import { type ClientPlan, impatientClient } from './impatient-client.js';
 import { Ledger } from './ledger.js';
 import { Operator } from './operator.js';
-import { Person, QUEUES, type Stage } from './people.js';
+import { Person, type Stage } from './people.js';
 import { Settling } from './settling.js';
 
 const MAX_ATTEMPTS = 4;
@@ -79,6 +79,7 @@ export class World {
       await this.#crashAndReturn();
       await this.#live();
     }
+    await this.sidecar.untilServing();
     this.#stage.isCalm = true;
     await Promise.all(this.#people.map((person) => person.rest()));
     const settling = new Settling(this.#client('session', 'settler'), this.#ledger);
@@ -109,7 +110,8 @@ export class World {
     // Now and then so long that everybody has to give up what they hold.
     if (this.#chance.in100(5)) await sleep(TTL + 300);
     while (this.#chance.in100(15)) await this.#dieYoung();
-    await this.sidecar.start();
+    // Clients come while it recovers.
+    await this.sidecar.begin();
     this.#ledger.account.note('the sidecar is back');
   }
 
@@ -174,5 +176,3 @@ export class World {
     };
   }
 }
-
-export { QUEUES };

@@ -232,7 +232,7 @@ describe('an end', () => {
     const closed = stage.coordinator.close();
     await stage.flush();
     await closed;
-    assert.deepEqual(stage.states.at(-1), { at: 'closed', unwritten: 0 });
+    assert.deepEqual(stage.states.at(-1), { at: 'closed', unwritten: 0, problem: undefined });
     assert.ok(stage.disk.rows().some((row) => row.table === 'items'));
     assert.ok(stage.disk.open());
     assert.equal(stage.enQueue().refusal.kind, 'draining');
@@ -264,7 +264,7 @@ describe('an end', () => {
     await closed;
     assert.ok(unavailable(call.refusal));
     const last = stage.states.at(-1);
-    assert.ok(last?.at === 'closed' && last.unwritten > 0);
+    assert.ok(last?.at === 'closed' && last.unwritten > 0 && last.problem !== undefined);
     assert.equal(stage.clock.pending, 0);
   });
 

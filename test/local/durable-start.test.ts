@@ -1,6 +1,7 @@
 /** A start that comes to nothing leaves everything on the disk as it was. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { idsOf } from '../contract/stage.js';
 import { DurableStage } from './durable-stage.js';
 
 const LEASE = 20_000;
@@ -23,6 +24,27 @@ async function close(stage: DurableStage): Promise<void> {
   await stage.flush();
   await closed;
 }
+
+describe('S52: a start that took long', () => {
+  it('leaves no trace in the delays that begin after it', async () => {
+    const { stage } = await killed();
+    const slow = stage.restart();
+    const recovering = slow.coordinator.recover();
+    await slow.advance(60_000);
+    await recovering;
+    slow.submit([{ itemId: 'late', key: 'l', delay: 100_000 }]);
+    await slow.flush();
+    const next = await slow.restart().recovered();
+    await next.advance(99_000);
+    const early = next.acquire({ maxTurns: 10 });
+    await next.flush();
+    assert.deepEqual(idsOf(early), [['i']]);
+    await next.advance(1_000);
+    const due = next.acquire({ maxTurns: 10 });
+    await next.flush();
+    assert.deepEqual(idsOf(due), [['late']]);
+  });
+});
 
 describe('S51: a start that was not to be', () => {
   it('because the queue is not durable any more: nothing is written, and the next one finds the lease as it was', async () => {

@@ -68,7 +68,10 @@ export function realPeople(coordinator: Coordinator, ledger: Ledger): People {
       const view = told(await admin.listQueues()).find(({ name }) => name === queue);
       const keys = await Promise.all(KEYS.map(async (key) => explained(told(await admin.explainKey(queue, key)))));
       const items = itemsOf(coordinator, queue);
-      for (const { id, state } of items) if (state === 'unknown') ledger.forgotten(queue, id);
+      for (const { id, state } of items) {
+        if (state === 'unknown') ledger.forgotten(queue, id);
+        if (state === 'dead') ledger.died(queue, id);
+      }
       return { counts: countsOf(view), keys, items };
     },
   };

@@ -154,6 +154,11 @@ export class Ledger {
     this.#accepted.add(`${queue}/${id}`);
   }
 
+  /** It became a dead letter, perhaps without being handed out: redriven, it comes when it comes. */
+  died(queue: string, id: string): void {
+    this.#serials.delete(`${queue}/${id}`);
+  }
+
   /** Nobody outside knows when it was accepted. */
   orderUnknown(queue: string, id: string): void {
     const item = `${queue}/${id}`;

@@ -105,7 +105,7 @@ const SLICE = 16;
 export class MemoryJournal implements Journal {
   readonly before: JournalPast;
   #state: 'open' | 'closed' | 'abandoned' = 'open';
-  #writing = false;
+  #writing: Promise<void> | undefined;
 
   constructor(private readonly disk: MemoryDisk) {
     this.before = disk.past;
@@ -121,16 +121,12 @@ export class MemoryJournal implements Journal {
 
   async write(changes: readonly RowChange[], at: number): Promise<void> {
     this.#check();
-    if (this.#writing) throw new TypeError('a write began before the one before it had ended');
-    this.#writing = true;
-    // As the real one does: nobody may write into the values of a batch while it is under way.
+    if (this.#writing !== undefined) throw new TypeError('a write began before the one before it had ended');
     try {
-      const cut = changes.map(copy);
-      // Never in the turn of the loop in which it was asked for.
-      await Promise.resolve();
-      await this.#meet(this.disk.nextFate(changes), cut, at);
+      this.#writing = this.#write(changes, at);
+      await this.#writing;
     } finally {
-      this.#writing = false;
+      this.#writing = undefined;
     }
   }
 
@@ -142,12 +138,21 @@ export class MemoryJournal implements Journal {
   async close(): Promise<void> {
     if (this.#state !== 'open') return;
     this.#state = 'closed';
+    await this.#writing?.catch(() => {});
     this.disk.closed();
   }
 
   /** For {@link MemoryDisk} alone. */
   abandon(): void {
     this.#state = 'abandoned';
+  }
+
+  async #write(changes: readonly RowChange[], at: number): Promise<void> {
+    // As the real one does: nobody may write into the values of a batch while it is under way.
+    const cut = changes.map(copy);
+    // Never in the turn of the loop in which it was asked for.
+    await Promise.resolve();
+    await this.#meet(this.disk.nextFate(changes), cut, at);
   }
 
   async #meet(fate: Fate, changes: readonly RowChange[], at: number): Promise<void> {

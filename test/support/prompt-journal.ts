@@ -27,7 +27,7 @@ export function promptJournal(disk = new MemoryDisk()): PromptJournal {
 }
 
 /** A promise that calls back within `then`, instead of in a turn of its own. */
-class Done extends Promise<undefined> {
+export class Done extends Promise<undefined> {
   static override get [Symbol.species]() {
     return Promise;
   }

@@ -61,6 +61,7 @@ export class Readiness {
       case 'closed':
         if (state.unwritten > 0)
           this.log.error({ changes: state.unwritten }, 'stopped without having written the last changes');
+        if (state.problem !== undefined) this.log.warn({ reason: state.problem }, 'the data directory was not closed');
     }
   }
 

@@ -8,7 +8,13 @@ export type StoreState =
   | { readonly at: 'failing'; readonly reason: string }
   /** What this key's items carry could not be read; they are dead letters. Nothing else changes. */
   | { readonly at: 'unreadable'; readonly queue: string; readonly key: string; readonly reason: string }
-  /** The end. `unwritten`: changes that the disk did not take. */
-  | { readonly at: 'closed'; readonly unwritten: number };
+  | ({ readonly at: 'closed' } & StoreEnd);
+
+export interface StoreEnd {
+  /** Changes that the disk did not take. */
+  readonly unwritten: number;
+  /** Why the directory may not be free; unset: it is. */
+  readonly problem: string | undefined;
+}
 
 export type TellState = (state: StoreState) => void;

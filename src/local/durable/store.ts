@@ -14,7 +14,7 @@ import type { Journal } from '../journal/journal.js';
 import { Contents } from './contents.js';
 import { Door, storeUnavailable } from './door.js';
 import { type Held, refuseHeld, tellsOfChange } from './held.js';
-import type { TellState } from './state.js';
+import type { StoreEnd, TellState } from './state.js';
 import { JournalWriter } from './writer.js';
 
 /**
@@ -194,19 +194,30 @@ export class Store {
     this.#onWritten?.();
   }
 
-  /** Writes what is left, as far as the disk takes it in time, and frees the directory. @returns changes that are not written */
-  async close(): Promise<number> {
+  /** Writes what is left, as far as the disk takes it in time, and frees the directory. Never rejects. */
+  async close(): Promise<StoreEnd> {
     if (this.#begun) await this.#withinTime(this.#writeAll());
     this.#stopped = true;
     this.#writer.stop();
-    const lost = this.#begun ? this.#writer.writing + this.host.core.changes : 0;
+    const unwritten = this.#begun ? this.#writer.writing + this.host.core.changes : 0;
     this.#trouble ??= storeUnavailable('the disk did not take the last changes in time');
     this.#doom(this.#written.concat(this.#held));
     this.#written = [];
     this.#held = [];
     while (this.#doomed.length > 0) this.#refuseDoomed();
-    await this.#withinTime(this.journal.close());
-    return lost;
+    return { unwritten, problem: await this.#closeJournal() };
+  }
+
+  /** @returns what went wrong */
+  async #closeJournal(): Promise<string | undefined> {
+    // The write can neither be called off nor be waited for any longer; the directory is free when the process has ended.
+    if (this.#writer.isWriting) return 'a write has not ended';
+    try {
+      await this.#withinTime(this.journal.close());
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
   }
 
   #takeHeld(): void {

@@ -24,6 +24,7 @@ export interface WriterListener {
  */
 export class JournalWriter {
   #batch: Batch | undefined;
+  #isWriting = false;
   #callOffRetry: (() => void) | undefined;
   #backOff = FIRST_BACK_OFF;
   #stopped = false;
@@ -36,8 +37,14 @@ export class JournalWriter {
     private readonly listener: WriterListener,
   ) {}
 
+  /** A batch is being written, or waits until that is tried again. */
   get isBusy(): boolean {
     return this.#batch !== undefined;
+  }
+
+  /** The disk has not answered yet. */
+  get isWriting(): boolean {
+    return this.#isWriting;
   }
 
   /** Changes in the batch that is being written. */
@@ -72,6 +79,7 @@ export class JournalWriter {
 
   #begin(batch: Batch): void {
     const begun = this.clock.now();
+    this.#isWriting = true;
     this.journal.write(batch.changes, batch.instant).then(
       () => this.#flushed(batch, begun),
       (error: unknown) => this.#failed(batch, error),
@@ -79,6 +87,7 @@ export class JournalWriter {
   }
 
   #flushed(batch: Batch, begun: number): void {
+    this.#isWriting = false;
     if (this.#stopped) return;
     this.#commit.add((this.clock.now() - begun) / 1_000);
     this.#backOff = FIRST_BACK_OFF;
@@ -87,6 +96,7 @@ export class JournalWriter {
   }
 
   #failed(batch: Batch, error: unknown): void {
+    this.#isWriting = false;
     if (this.#stopped) return;
     this.#callOffRetry = this.clock.after(this.#backOff, () => {
       this.#callOffRetry = undefined;

@@ -5,7 +5,7 @@ import { ByteReader, NotAValue } from './byte-reader.js';
 import { flush, hasData } from './directory.js';
 import { tryToLock } from './directory-lock.js';
 import { accessError, journalError } from './failures.js';
-import { fill, readFileHeader } from './file-header.js';
+import { readFileHeader } from './file-header.js';
 import { checkPages } from './pages.js';
 import { type BadRow, badRowError, refuse as refuseRow, slices } from './slices.js';
 import { contentOf } from './stored-content.js';
@@ -105,7 +105,6 @@ async function ownerOf(directory: string, file: string, bad: BadPage): Promise<s
     });
     // The library would end the process at one of them.
     if (count > 0) throw journalError('damaged', `${file} has ${count} damaged pages, or is cut off`);
-    await fill(file, header);
   } finally {
     await lock.release();
   }

@@ -1,17 +1,18 @@
 /**
- * What the first two pages of a data file say of it, read before the library maps it: a page that is not there would end
- * the process with SIGBUS when it is looked at, and a file without any page would be taken for a new one.
+ * What the first two pages of a data file say of it, read before the library maps it: it would take a file without any
+ * page for a new one. (The last page that they name need not be in the file: pages that were freed by the batch that
+ * took them are not written. So the size of a file does not tell whether it was cut off.)
  *
  * The layout is that of LMDB 1.0 (`MDB_page_header`, `MDB_meta` in its `mdb.c`, data version 2), which the library has.
  */
 import { Buffer } from 'node:buffer';
-import { type FileHandle, open, truncate } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { journalError } from './failures.js';
 import { readTree } from './pages.js';
 
 /** Bytes of a page before what it says, and of what it says. */
 const PAGE_HEADER = 24;
-const META = { magic: 0, version: 4, pageSize: 24, free: 24, main: 72, lastPage: 120, transaction: 128 } as const;
+const META = { magic: 0, version: 4, pageSize: 24, free: 24, main: 72, transaction: 128 } as const;
 const META_BYTES = 136;
 
 const MAGIC = 0xbeef_c0de;
@@ -20,8 +21,6 @@ const VERSION = 2;
 export interface FileHeader {
   /** Bytes that the file has. */
   readonly size: number;
-  /** Bytes that it has if all of its pages are there. */
-  readonly full: number;
   /** Bytes. */
   readonly pageSize: number;
   /** That of the free pages, and that of the tables. */
@@ -43,15 +42,14 @@ export async function readFileHeader(path: string): Promise<FileHeader> {
     const { size } = await file.stat();
     const first = await readMeta(file, path, 0);
     const second = await readMeta(file, path, first.pageSize);
-    const { pageSize, lastPage, trees } = second.transaction > first.transaction ? second : first;
-    return { size, full: (lastPage + 1) * pageSize, pageSize, trees };
+    const { pageSize, trees } = second.transaction > first.transaction ? second : first;
+    return { size, pageSize, trees };
   } finally {
     await file.close();
   }
 }
 
 interface Meta extends Pick<FileHeader, 'pageSize' | 'trees'> {
-  readonly lastPage: number;
   readonly transaction: bigint;
 }
 
@@ -63,20 +61,10 @@ async function readMeta(file: FileHandle, path: string, position: number): Promi
   if (buffer.readUInt32LE(META.magic) !== MAGIC || version !== VERSION || !isPageSize(pageSize)) {
     throw journalError('damaged', `${path} is no data file: its first pages are not those of one`);
   }
-  const lastPage = Number(buffer.readBigUInt64LE(META.lastPage));
   const trees = [readTree(buffer, META.free), readTree(buffer, META.main)];
-  return { pageSize, trees, lastPage, transaction: buffer.readBigUInt64LE(META.transaction) };
+  return { pageSize, trees, transaction: buffer.readBigUInt64LE(META.transaction) };
 }
 
 function isPageSize(bytes: number): boolean {
   return bytes >= 512 && bytes <= 65_536 && (bytes & (bytes - 1)) === 0;
-}
-
-/**
- * A file may be shorter than its pages say: those that were freed by the batch that took them are not written. It is
- * made as long as they say, with a hole, so that nothing can look at what is not there. Nobody else writes to it, and
- * no page that is needed lies in the hole: `checkPages`.
- */
-export async function fill(path: string, { size, full }: FileHeader): Promise<void> {
-  if (size < full) await truncate(path, full);
 }

@@ -1,5 +1,5 @@
 import { type Content, type Row, type RowChange, TABLES } from '../../core/rows.js';
-import { encode } from './batch.js';
+import { type EncodedBatch, encode } from './batch.js';
 import { ByteReader, NotAValue } from './byte-reader.js';
 import { ByteWriter } from './byte-writer.js';
 import { createData, hasData, makeDirectory } from './directory.js';
@@ -8,6 +8,7 @@ import { accessError, journalError, writeError } from './failures.js';
 import { readFileHeader } from './file-header.js';
 import type { Journal, JournalPast } from './journal.js';
 import { checkPages } from './pages.js';
+import { Room } from './room.js';
 import { badRowError, refuse, slices } from './slices.js';
 import { contentOf } from './stored-content.js';
 import { ABOUT, DATA_FILE, numberIn, openTables, type StoredTable, type Tables } from './tables.js';
@@ -25,7 +26,8 @@ export async function openJournal(directory: string): Promise<Journal> {
     if (await hasData(directory)) await checkAllPages(`${directory}/${DATA_FILE}`);
     else await createData(directory);
     const tables = await openTables(directory, 'write');
-    return new LmdbJournal(directory, lock, tables);
+    const room = await Room.open(`${directory}/${DATA_FILE}`);
+    return new LmdbJournal(directory, lock, room, tables);
   } catch (error) {
     await lock.release();
     throw accessError('opening', `${directory}/${DATA_FILE}`, error);
@@ -46,13 +48,15 @@ class LmdbJournal implements Journal {
   readonly #writer = new ByteWriter();
   /** Unset after a write that failed, until the next one. */
   #tables: Tables | undefined;
-  #state: 'idle' | 'writing' | 'closed' = 'idle';
+  #writing: Promise<void> | undefined;
+  #closed = false;
   /** Whether there may be rows of contents: without, none has to be looked for when an item ends. */
   #contents: boolean;
 
   constructor(
     private readonly directory: string,
     private readonly lock: DirectoryLock,
+    private readonly room: Room,
     tables: Tables,
   ) {
     this.#tables = tables;
@@ -65,12 +69,13 @@ class LmdbJournal implements Journal {
   }
 
   async write(changes: readonly RowChange[], at: number): Promise<void> {
-    if (this.#state !== 'idle') throw new TypeError(`a write while the journal is ${this.#state}`);
-    this.#state = 'writing';
+    if (this.#closed) throw new TypeError('a write after the journal was closed');
+    if (this.#writing !== undefined) throw new TypeError('a write began before the one before it had ended');
     try {
-      await this.#write(changes, at);
+      this.#writing = this.#write(changes, at);
+      await this.#writing;
     } finally {
-      this.#state = 'idle';
+      this.#writing = undefined;
     }
   }
 
@@ -87,11 +92,13 @@ class LmdbJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    if (this.#state === 'closed') return;
-    if (this.#state === 'writing') throw new TypeError('the journal is closed while it writes');
-    this.#state = 'closed';
+    if (this.#closed) return;
+    this.#closed = true;
+    // Its own caller is told how it ends.
+    await this.#writing?.catch(() => {});
     try {
       await this.#tables?.root.close();
+      await this.room.close();
     } finally {
       await this.lock.release();
     }
@@ -106,6 +113,9 @@ class LmdbJournal implements Journal {
     const tables = await this.#open();
     // First all of it is turned into bytes: a row that cannot be would leave half a batch.
     const batch = encode(this.#writer, changes, this.#contents);
+    await this.#makeRoom(tables, batch);
+    // Also if it fails: then it may be there all the same.
+    this.#contents ||= batch.contents;
     try {
       await tables.root.batch(() => {
         for (const { table, key, value } of batch.writes) {
@@ -115,26 +125,40 @@ class LmdbJournal implements Journal {
         }
         void tables.root.put(ABOUT.lastWrite, at);
       });
-      this.#contents ||= batch.contents;
     } catch (error) {
       const failure = await writeError(this.#path, error, batch.bytes);
-      await this.#drop(tables);
+      await this.#openAnew(tables);
       throw failure;
     }
   }
 
-  /**
-   * When the page that makes a commit valid could not be written, the library refuses all writes to come, and its
-   * promises never settle. So what failed is opened anew.
-   */
+  async #makeRoom({ root }: Tables, { writes, bytes }: EncodedBatch): Promise<void> {
+    const stats: unknown = root.getStats();
+    const used = { pages: numberIn(stats, 'lastPageNumber') + 1, pageSize: numberIn(stats, 'pageSize') };
+    try {
+      await this.room.make({ writes: writes.length, bytes }, used);
+    } catch (error) {
+      throw await writeError(this.#path, error, bytes);
+    }
+  }
+
   async #open(): Promise<Tables> {
     this.#tables ??= await openTables(this.directory, 'write');
     return this.#tables;
   }
 
-  async #drop(tables: Tables): Promise<void> {
+  /**
+   * When the page that makes a commit valid could not be written, the library refuses all writes to come, and its
+   * promises never settle. So after each failure the file is opened anew.
+   */
+  async #openAnew(tables: Tables): Promise<void> {
     this.#tables = undefined;
     await tables.root.close();
+    try {
+      await this.#open();
+    } catch {
+      // The next write tries again, and tells why it cannot.
+    }
   }
 }
 

@@ -163,10 +163,12 @@ function readFields(from: ByteReader, table: Exclude<Table, 'items'>, key: RowKe
   }
 }
 
+const PROGRESS_IS = { takesRoom: 1, doomed: 2 } as const;
+
 function writeProgress(to: ByteWriter, row: ProgressRow): void {
   to.whole(row.attempts);
   to.number(row.notBefore);
-  to.byte(row.takesRoom ? 1 : 0);
+  to.byte((row.takesRoom ? PROGRESS_IS.takesRoom : 0) | (row.doomed ? PROGRESS_IS.doomed : 0));
   to.number(row.rank);
   writeOptional(to, row.lastError, to.text);
   writeOptional(to, row.after, writeLeft);
@@ -187,12 +189,16 @@ function writeDeath(this: ByteWriter, { cause, at }: NonNullable<ProgressRow['de
 }
 
 function readProgress(from: ByteReader, seq: number): ProgressRow {
+  const attempts = from.whole();
+  const notBefore = from.number();
+  const is = from.byte();
   return {
     table: 'progress',
     seq,
-    attempts: from.whole(),
-    notBefore: from.number(),
-    takesRoom: from.byte() === 1,
+    attempts,
+    notBefore,
+    takesRoom: (is & PROGRESS_IS.takesRoom) !== 0,
+    doomed: (is & PROGRESS_IS.doomed) !== 0,
     rank: from.number(),
     lastError: readOptional(from, from.text),
     after: readOptional(from, readLeft),

@@ -1,11 +1,10 @@
 /** The tables of a data file. Each is a database of the library, so that it has its own count of rows and pages. */
 import { Buffer } from 'node:buffer';
-import { stat } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { TABLES, type Table } from '../../core/rows.js';
 import type { Shown } from './byte-reader.js';
 import { accessError, journalError } from './failures.js';
-import { fill, readFileHeader } from './file-header.js';
 import { NUMBERED, type RowKey } from './row-codec.js';
 
 /** `contents` are those that are too large to stand in the row of their item. */
@@ -47,8 +46,7 @@ export async function openTables(directory: string, mode: 'create' | 'write' | '
   const file = `${directory}/${DATA_FILE}`;
   let root: RootDatabase<unknown, string> | undefined;
   try {
-    const header = mode === 'create' ? undefined : await readFileHeader(file);
-    if (mode === 'write' && header !== undefined) await fill(file, header);
+    if (mode !== 'read') await makeLockFile(`${directory}/${LIBRARY_LOCK_FILE}`);
     root = open<unknown, string>({
       path: directory,
       // A directory, also when its name has a dot in it.
@@ -66,6 +64,24 @@ export async function openTables(directory: string, mode: 'create' | 'write' | '
   } catch (error) {
     await root?.close();
     throw accessError('opening', file, error);
+  }
+}
+
+/** What the library needs for as many readers as it allows, and a little more, bytes. */
+const LOCK_FILE_BYTES = 12_288;
+
+/**
+ * The library maps its lock file and writes to the map: where the device has no room for it, the kernel would end the
+ * process with SIGBUS. With its bytes written before, that is an error as any other. Only of a new one: an old one may be
+ * in use by who reads the directory.
+ */
+async function makeLockFile(path: string): Promise<void> {
+  try {
+    await writeFile(path, Buffer.alloc(LOCK_FILE_BYTES), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    await rm(path, { force: true });
+    throw error;
   }
 }
 

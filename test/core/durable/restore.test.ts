@@ -139,6 +139,26 @@ describe('a live turn', () => {
     );
   });
 
+  it('that was adopted from a run before is one on', () => {
+    const lives = new Lives({ queues: { [QUEUE]: { durable: true, minInterval: 60_000 } }, startupHold: 60_000 });
+    lives.stage.renew('c', 5);
+    lives.flush();
+    lives.restart();
+    lives.stage.ack('c', { token: 5 });
+    assert.deepEqual(lives.stage.told, ['c OK']);
+    assert.equal(lives.stage.explain().state, 'INIT', 'when it started is not known');
+  });
+
+  it('S29: is not made of a token that nothing is known of, when all that were live are known', () => {
+    const lives = new Lives({ queues: { [QUEUE]: { durable: true } }, startupHold: 60_000 });
+    lives.flush();
+    lives.restart();
+    lives.stage.renew('c', 5, QUEUE, 'other');
+    lives.stage.ack('c', { key: 'other', token: 5 });
+    const { told } = lives.stage;
+    assert.deepEqual(told, ['c LOST unknown', 'c TURN_LOST unknown']);
+  });
+
   it('lives on without its items if those were in memory only, and may be settled', () => {
     const lives = durable({});
     lives.stage.submit(
@@ -252,6 +272,18 @@ describe('what waits', () => {
     lives.restart({ wallStep: -HOUR });
     lives.stage.pass(10_001);
     assert.equal(lives.stage.explain().state, 'READY');
+  });
+
+  it('for min_interval goes on to do so', () => {
+    const lives = durable({ minInterval: 10_000 });
+    const token = held(lives);
+    lives.stage.pass(2_000);
+    lives.stage.deQueue('c', { holder: { token } });
+    lives.flush();
+    lives.restart({ away: 3_000 });
+    assert.equal(lives.stage.explain().state, 'DELAY');
+    lives.stage.pass(5_000);
+    assert.equal(lives.stage.explain().state, 'INIT');
   });
 
   it('comes in its order, what came back first', () => {

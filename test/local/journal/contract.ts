@@ -120,6 +120,16 @@ export function journalContract(name: string, place: (t: TestContext) => Promise
       });
     });
 
+    it('is closed when the write under way has ended', async (t) => {
+      const there = await place(t);
+      const journal = await there.open();
+      const written = journal.write(puts([itemRow(1)]), 1);
+      await journal.close();
+      await written;
+      await assert.rejects(journal.write(puts([itemRow(2)]), 2), TypeError);
+      await inJournal(there, async (next) => assert.deepEqual(await rowsOf(next), [asRead(itemRow(1))]));
+    });
+
     it('has one owner at a time', async (t) => {
       const there = await place(t);
       const journal = await there.open();

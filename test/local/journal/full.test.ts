@@ -52,9 +52,11 @@ describe('a journal on a small file system', needs([UNSHARE]), () => {
     const script = [
       `mount -t tmpfs -o size=3m tmpfs ${folder}`,
       `head -c 2200000 /dev/zero > ${folder}/ballast`,
-      `"$0" ${fileURLToPath(WRITER)} ${folder}/data 1 ${ROWS} ${folder}/ballast`,
+      `exec "$0" ${fileURLToPath(WRITER)} ${folder}/data 1 ${ROWS} ${folder}/ballast`,
     ].join(' && ');
-    const args = ['--map-root-user', '--mount', 'sh', '-c', script, process.execPath];
+    // In a namespace of processes too: what is in it ends with it.
+    const namespace = ['--map-root-user', '--mount', '--pid', '--fork', '--kill-child'];
+    const args = [...namespace, 'sh', '-c', script, process.execPath];
     const writer = new GuardedProcess(pathOf(UNSHARE), args, process.env);
     t.after(() => writer.kill());
     const failed = await writer.says(/"failed":/, 20_000);

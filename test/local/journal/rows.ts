@@ -168,6 +168,7 @@ export const ALL_KINDS: readonly Row[] = [
     takesRoom: false,
     rank: -4.5,
     after: undefined,
+    doomed: false,
     dead: undefined,
   },
   {
@@ -182,6 +183,7 @@ export const ALL_KINDS: readonly Row[] = [
       { queue: 'orders', itemId: 'item-9' },
       { queue: 'a/b', itemId: 'schlüssel' },
     ],
+    doomed: true,
     dead: undefined,
   },
   {
@@ -193,6 +195,7 @@ export const ALL_KINDS: readonly Row[] = [
     takesRoom: true,
     rank: 2 ** 33,
     after: [],
+    doomed: false,
     dead: { cause: 'max_attempts', at: 1_763_000_002_000 },
   },
   itemRow(1),

@@ -1,0 +1,47 @@
+import { type DataDirectory, makeDataDirectory } from '../load/data-directory.js';
+import { openWhenReady } from '../load/ready-session.js';
+import { startSidecar } from '../load/server-process.js';
+import { SingleItems } from '../load/single-items.js';
+import { startLmdb } from '../peers/lmdb.js';
+import { interleave } from '../rounds.js';
+import type { Row, Say } from '../row.js';
+
+const PLAN = { rounds: 7, laps: 2 };
+const ITEMS = 20_000;
+const IN_FLIGHT = 256;
+
+export const durable: Row = {
+  what: 'durable items with 200 bytes, one a Submit, 256 in flight, each answered after its flush: against bare lmdb',
+  limit: 300,
+  async run(say) {
+    const [own, peers] = [await makeDataDirectory(), await makeDataDirectory()];
+    const rounds = await compare(own, peers, say);
+    await Promise.all([own.remove(), peers.remove()]);
+    return {
+      figures: [
+        {
+          row: 'durable in',
+          part: undefined,
+          what: 'Submit of one durable item (on_flush) with 200 bytes, 256 in flight on one session, answered after the flush; data directory on a disk; load: a bare stream of grpc-js, without promises',
+          unit: 'items/s',
+          peer: 'lmdb alone, in a process of its own that nobody calls: the same records put, flushed awaited for each, same in flight, same disk',
+          better: 'higher',
+          enough: 0.6,
+          aim: 0.9,
+          outcome: { is: 'measured', rounds },
+        },
+      ],
+    };
+  },
+};
+
+async function compare(own: DataDirectory, peers: DataDirectory, say: Say) {
+  const sidecar = await startSidecar({ policy: { durable: true }, dataDirectory: own.path });
+  const session = await openWhenReady(sidecar.address);
+  const items = new SingleItems(session);
+  const lmdb = await startLmdb(peers.path, ITEMS, IN_FLIGHT);
+  const rounds = await interleave(PLAN, say, () => items.submitAll(ITEMS, IN_FLIGHT), lmdb.lap);
+  session.close();
+  await Promise.all([sidecar.stop(), lmdb.close()]);
+  return rounds;
+}
