@@ -20,8 +20,9 @@ right. Its items come after those that are there, in its order. No sidecar may r
 if it is not there. The queues have to be durable when a sidecar starts on it.
 
 Fields of an item: kind ("item"), queue, key, item_id, submitted_at, payload (base64); and if it has them
-idempotency_key, not_before, after, attempts, last_error, headers, and waits_for if that is not all of "after" any more; of a
-"dead_letter" also cause and died_at.
+idempotency_key, not_before, after, attempts, last_error, headers, waits_for if that is not all of "after" any
+more, and doomed (true) if one of these is dead and it could not become a dead letter yet; of a "dead_letter" also
+cause and died_at.
 `;
 
 /** Items of a batch, and what their payloads may have together. */
@@ -154,8 +155,7 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
 
 /** What came back takes no room. */
 function progressOf(progress: NonNullable<ItemLine['progress']>, seq: number): RowChange {
-  const fresh = { takesRoom: progress.attempts === 0, rank: seq, doomed: false };
-  return { put: { table: 'progress', seq, ...progress, ...fresh } };
+  return { put: { table: 'progress', seq, ...progress, takesRoom: progress.attempts === 0, rank: seq } };
 }
 
 function bytesOf({ payload, headers }: Content): number {

@@ -13,7 +13,9 @@ import { isoInstant } from './output.js';
 export interface ItemLine {
   readonly kind: 'item' | 'dead_letter';
   readonly item: Omit<ItemRow, 'seq' | 'fingerprint' | 'takesRoom' | 'contentBytes'> & { readonly content: Content };
-  readonly progress: Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'dead' | 'after'> | undefined;
+  readonly progress:
+    | Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'dead' | 'after' | 'doomed'>
+    | undefined;
 }
 
 /** An item that is finished and remembered. */
@@ -26,8 +28,6 @@ export type DataLine = ItemLine | ResultLine;
 
 export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow | undefined): string {
   const notBefore = progress?.notBefore ?? row.notBefore;
-  // One that cannot be done for what became of one of them finds that out anew.
-  const waitsFor = progress?.doomed === true ? undefined : progress?.after;
   return JSON.stringify({
     kind: progress?.dead === undefined ? 'item' : 'dead_letter',
     queue: row.queue,
@@ -37,7 +37,8 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
     submitted_at: isoInstant(row.submittedAt),
     not_before: notBefore === 0 ? undefined : isoInstant(notBefore),
     after: row.after.length === 0 ? undefined : refs(row.after),
-    waits_for: waitsFor && refs(waitsFor),
+    waits_for: progress?.after && refs(progress.after),
+    doomed: progress?.doomed === true ? true : undefined,
     attempts: progress?.attempts,
     last_error: progress?.lastError,
     cause: progress?.dead?.cause,
@@ -105,9 +106,10 @@ function readProgress(line: LineFields, kind: ItemLine['kind'], notBefore: numbe
   const attempts = line.optional('attempts', () => line.whole('attempts')) ?? 0;
   const lastError = line.optional('last_error', () => line.text('last_error', 0, DEFAULT_LIMITS.errorBytes));
   const after = line.optional('waits_for', () => line.refs('waits_for'));
-  if (kind === 'item' && attempts === 0 && lastError === undefined && after === undefined) return undefined;
+  const doomed = line.optional('doomed', () => line.yes('doomed')) ?? false;
+  if (kind === 'item' && attempts === 0 && lastError === undefined && after === undefined && !doomed) return undefined;
   const dead = kind === 'item' ? undefined : { cause: line.oneOf('cause', DEATHS), at: line.instant('died_at') };
-  return { attempts, lastError, notBefore, dead, after };
+  return { attempts, lastError, notBefore, dead, after, doomed };
 }
 
 function readResult(line: LineFields): ResultLine {

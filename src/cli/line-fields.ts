@@ -65,6 +65,13 @@ export class LineFields {
     throw wrong(name, value, 'a whole number from 0');
   }
 
+  /** What is not so is left out. */
+  yes(name: string): true {
+    const value = this.#take(name);
+    if (value === true) return true;
+    throw wrong(name, value, 'true, or left out');
+  }
+
   /** ms since the epoch */
   instant(name: string): number {
     const value = this.#take(name);

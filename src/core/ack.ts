@@ -6,7 +6,7 @@ import { markKeyDone } from './idempotency.js';
 import { finishAll, weightOfItem } from './items.js';
 import type { SettledBy, Turn } from './lane.js';
 import type { Caller } from './line.js';
-import { openQueue } from './lookup.js';
+import { findQueue, openQueue } from './lookup.js';
 import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from './model.js';
 import { finishStep } from './pump.js';
 import { Queue } from './queue.js';
@@ -67,7 +67,11 @@ function settle(
     const next = openQueues(state, request.next, now);
     if (!Array.isArray(next)) return next;
   }
-  if (found.is === 'repeat') return repeated(found.settled) ?? stale(state, 'ack', queue, key, 'settled');
+  if (found.is === 'repeat') {
+    // What became of the first one may not be on disk yet in their queues, though it waits for nothing in this one.
+    for (const followUp of request.followUps) findQueue(state, followUp.queue);
+    return repeated(found.settled) ?? stale(state, 'ack', queue, key, 'settled');
+  }
   const refusal = checkFollowUps(state, found.turn, request, now);
   if (refusal === undefined) return apply(state, found.turn, request, now, by);
   countRejected(found.turn.lane.queue, refusal);

@@ -3,6 +3,7 @@
 import { ADOPTED, type Lane, LOST, type Turn, turnOf } from './lane.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
 import type { Refusal } from './model.js';
+import { isDurable } from './queue.js';
 import { limitRefusal } from './refusals.js';
 import type { Stream } from './session.js';
 import { restIfNew } from './show.js';
@@ -12,14 +13,28 @@ import { live, ownerOn } from './tenure.js';
 import { endTurn, install, latestEndOf, newTurn } from './turns.js';
 
 /** Whether this token may be the live turn of a run before this one, and nothing speaks against it. */
-export function adoptable(state: CoreState, key: string, token: number, lane: Lane | undefined, now: number): boolean {
+export function adoptable(
+  state: CoreState,
+  queueName: string,
+  key: string,
+  token: number,
+  lane: Lane | undefined,
+  now: number,
+): boolean {
   if (key === '' || now >= state.holdUntil || token < 1 || token >= state.tokens.first) return false;
+  if (state.remembersTurns && keepsTurns(state, queueName)) return false;
   if (lane === undefined) return true;
   if (lane.row.moves.adopt !== 'adopt') return false;
   const turn = turnOf(lane);
   if (turn !== undefined) return turn.cargo.kind === 'adopted' && turn.token < token;
   // A token that was settled in this run already was the larger one.
   return lane.settlements === undefined || lane.settlements.token < token;
+}
+
+/** All of its turns that were live came back from the disk: whatever is not among them is not live (I5). */
+function keepsTurns({ queues, settings }: CoreState, name: string): boolean {
+  const policy = queues.get(name)?.policy ?? settings.queues.get(name) ?? settings.defaultPolicy;
+  return isDurable(policy) && policy.durability === 'on_flush';
 }
 
 /** Who holds an adopted turn is not known. */

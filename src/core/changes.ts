@@ -30,11 +30,19 @@ export class Marks {
   /** Rows that nothing in memory stands for. */
   readonly strays: RowId[] = [];
   floor = false;
+  #keys = 0;
 
+  /** Asked for after every step: nothing is walked over. */
   get size(): number {
-    let size = this.items.size + this.tokens.size + this.parks.size + this.pauses.size + this.sessions.size;
-    for (const names of this.keys.values()) size += names.size;
-    return size + this.strays.length + (this.floor ? 1 : 0);
+    const rows = this.items.size + this.tokens.size + this.parks.size + this.pauses.size + this.sessions.size;
+    return rows + this.#keys + this.strays.length + (this.floor ? 1 : 0);
+  }
+
+  key(queue: Queue, name: string): void {
+    const names = this.keys.get(queue) ?? new Set();
+    if (names.has(name)) return;
+    this.keys.set(queue, names.add(name));
+    this.#keys += 1;
   }
 }
 
@@ -116,12 +124,12 @@ export class Changes {
   }
 
   keyDone(queue: Queue, name: string): void {
-    this.#key(queue, name);
+    this.#marks.key(queue, name);
     this.#loud(queue);
   }
 
   keyGone(queue: Queue, name: string): void {
-    this.#key(queue, name);
+    this.#marks.key(queue, name);
     this.#quiet(queue);
   }
 
@@ -160,13 +168,6 @@ export class Changes {
     this.#flushBy = Number.POSITIVE_INFINITY;
     this.#counted.clear();
     return marks;
-  }
-
-  #key(queue: Queue, name: string): void {
-    const { keys } = this.#marks;
-    const names = keys.get(queue);
-    if (names === undefined) keys.set(queue, new Set([name]));
-    else names.add(name);
   }
 
   #loud(queue: Queue): void {

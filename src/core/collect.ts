@@ -157,14 +157,20 @@ class Writer {
   #startOf(lane: Lane, { cargo, since }: Turn): number {
     // When one that was adopted started is not known.
     if (lane.startedAt !== undefined || cargo.kind === 'adopted') return this.#startedAt(lane);
-    const [first] = cargo.kind === 'items' && cargo.done ? cargo.items : [];
-    return first === undefined ? this.#instant(since) : this.#handedOutAt(first);
+    return cargo.kind === 'items' && cargo.done ? this.#handedOutAt(cargo.items) : this.#instant(since);
   }
 
-  /** at_most_once: for how long it is remembered that it is done counts from then. 0: it is not any more. */
-  #handedOutAt({ lane: { queue }, id, seq }: Item): number {
-    const finished = queue.finished.peek(id);
-    return finished?.value.seq === seq ? this.#instant(finished.until - queue.policy.resultTtl) : 0;
+  /**
+   * at_most_once: for how long it is remembered that they are done counts from then. 0: it is not any more. Those that are
+   * kept in memory only have nothing to remember it by.
+   */
+  #handedOutAt(items: readonly Item[]): number {
+    for (const { lane, id, seq } of items) {
+      const { finished, policy } = lane.queue;
+      const known = finished.peek(id);
+      if (known?.value.seq === seq) return this.#instant(known.until - policy.resultTtl);
+    }
+    return 0;
   }
 
   /** One that is over by the clock comes to an end, whatever has its id now. */

@@ -37,7 +37,7 @@ function renewTurn(
   if (lane !== undefined && turn?.token === ref.token && lane.row.moves.renew === 'extend')
     return extend(state, turn, lease, now);
   const ending = lane === undefined ? undefined : endingOf(lane, ref.token);
-  if (ending === undefined && adoptable(state, ref.key, ref.token, lane, now)) {
+  if (ending === undefined && adoptable(state, ref.queue, ref.key, ref.token, lane, now)) {
     const adopted = adopt(state, ref.queue, ref.key, ref.token, lease, on, now);
     if (adopted instanceof Turn) return alive(state, adopted);
   }

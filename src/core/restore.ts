@@ -31,6 +31,7 @@ export class Restoring {
     now: number,
   ) {
     this.#now = now;
+    state.remembersTurns = past.lastWrite !== undefined;
     this.#restored = new Restored(state, past, now);
     this.#memory = new RestoredMemory(this.#restored);
     this.#turns = new RestoredTurns(this.#restored);

@@ -31,7 +31,7 @@ export function findSettling(
     return { is: 'live', turn };
   const ending = lane === undefined ? undefined : endingOf(lane, token);
   if (lane !== undefined && ending?.ended === 'settled') return { is: 'repeat', settled: ending };
-  if (ending === undefined && adoptable(state, key, token, lane, now)) {
+  if (ending === undefined && adoptable(state, queueName, key, token, lane, now)) {
     const adopted = adoptForSettling(state, queueName, key, token, now);
     return isTurn(adopted) ? { is: 'live', turn: adopted } : { is: 'refused', refusal: adopted };
   }

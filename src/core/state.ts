@@ -67,6 +67,8 @@ export class CoreState {
   /** Queues with Submits that wait for room of all queues together: payload memory, dependencies. */
   readonly memoryWaiters = new Set<Queue>();
   draining = false;
+  /** It began from a directory that an earlier run wrote. */
+  remembersTurns = false;
   /** Somebody watches events. */
   watching = false;
   /** Adding this to `now` gives the wall clock: for answers only, never compared. */

@@ -296,6 +296,7 @@ describe('keyturn data import', () => {
       takesRoom: true,
       rank: 4,
       after: left,
+      doomed: true,
       dead: undefined,
     };
     const from = await filled(t, [FLOOR, told, item]);
@@ -305,7 +306,7 @@ describe('keyturn data import', () => {
     assert.equal((await data('import', file, '--data-dir', into)).exitCode, 0);
     const [progress, imported] = (await contentsIn(into)).filter(({ table }) => table !== 'floor');
     assert.ok(progress?.table === 'progress' && imported?.table === 'items' && imported.state === 'open');
-    assert.deepEqual(progress.after, left);
+    assert.deepEqual([progress.after, progress.doomed], [left, true]);
     assert.deepEqual([imported.after, imported.fingerprint], [after, fingerprint]);
   });
 

@@ -11,7 +11,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { type Outcome, World } from './world.js';
 
 const { KEYTURN_SEED, KEYTURN_RUNS, KEYTURN_CRASHES } = env;
-const RUNS = Number(KEYTURN_RUNS ?? 12);
+const RUNS = Number(KEYTURN_RUNS ?? 6);
 const CRASHES = Number(KEYTURN_CRASHES ?? 10);
 const SEEDS = KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 1 + run) : [Number(KEYTURN_SEED)];
 /** How many worlds there are at once: each waits for processes most of the time. */

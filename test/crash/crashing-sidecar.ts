@@ -110,6 +110,13 @@ export class CrashingSidecar {
     return { exitCode, signal, stdout: '', stderr: this.log.join('\n') };
   }
 
+  /** @returns undefined: it serves; else how it ended */
+  startOrEnd(): Promise<Ended | undefined> {
+    const ended = this.startInVain();
+    const serves = until('it serves', async () => (await healthOf(this.#address).catch(() => '')) === 'SERVING');
+    return Promise.race([ended, serves.then(() => undefined)]);
+  }
+
   /** SIGKILL. Resolves when it is gone. */
   async kill(): Promise<void> {
     const life = this.#life;

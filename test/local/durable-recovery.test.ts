@@ -298,3 +298,20 @@ describe('an end', () => {
     told(await stage.coordinator.admin.explainKey('q', 'k').then(() => ({ ok: true, value: undefined }) as const));
   });
 });
+
+describe('at_most_once', () => {
+  it('what was handed out together with an item of durability memory is remembered as done', async () => {
+    const policy = { delivery: 'at_most_once' } as const;
+    const stage = await DurableStage.start({ policy });
+    stage.submit([{ itemId: 'a' }], { durability: 'memory' });
+    stage.submit([{ itemId: 'b' }]);
+    await stage.flush();
+    const taken = stage.acquire({ maxItemsPerTurn: 2 });
+    await stage.flush();
+    assert.equal(taken.value.deliveries[0]?.items.length, 2);
+    const next = await stage.restart({ policy }).recovered();
+    const told = next.await('b');
+    await next.flush();
+    assert.equal(told.value.state, 'done');
+  });
+});

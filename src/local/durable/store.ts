@@ -253,8 +253,8 @@ export class Store {
   }
 
   /**
-   * Before the write, which may delete what is to be read: items that are done when they are handed out. What cannot be
-   * read is a step of its own, which may have effects that are held, too.
+   * Before the write, which may delete what is to be read: a person may have discarded what was given and taken back
+   * meanwhile. What cannot be read is a step of its own, which may have effects that are held, too.
    */
   #fillHeld(): void {
     for (let i = 0; i < this.#held.length; i++) {

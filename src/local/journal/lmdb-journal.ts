@@ -1,5 +1,5 @@
 import { type Content, type Row, type RowChange, TABLES } from '../../core/rows.js';
-import { encode } from './batch.js';
+import { type EncodedBatch, encode } from './batch.js';
 import { ByteReader, NotAValue } from './byte-reader.js';
 import { ByteWriter } from './byte-writer.js';
 import { createData, hasData, makeDirectory } from './directory.js';
@@ -8,6 +8,7 @@ import { accessError, journalError, writeError } from './failures.js';
 import { readFileHeader } from './file-header.js';
 import type { Journal, JournalPast } from './journal.js';
 import { checkPages } from './pages.js';
+import { Room } from './room.js';
 import { badRowError, refuse, slices } from './slices.js';
 import { contentOf } from './stored-content.js';
 import { ABOUT, DATA_FILE, numberIn, openTables, type StoredTable, type Tables } from './tables.js';
@@ -25,7 +26,8 @@ export async function openJournal(directory: string): Promise<Journal> {
     if (await hasData(directory)) await checkAllPages(`${directory}/${DATA_FILE}`);
     else await createData(directory);
     const tables = await openTables(directory, 'write');
-    return new LmdbJournal(directory, lock, tables);
+    const room = await Room.open(`${directory}/${DATA_FILE}`);
+    return new LmdbJournal(directory, lock, room, tables);
   } catch (error) {
     await lock.release();
     throw accessError('opening', `${directory}/${DATA_FILE}`, error);
@@ -54,6 +56,7 @@ class LmdbJournal implements Journal {
   constructor(
     private readonly directory: string,
     private readonly lock: DirectoryLock,
+    private readonly room: Room,
     tables: Tables,
   ) {
     this.#tables = tables;
@@ -95,6 +98,7 @@ class LmdbJournal implements Journal {
     await this.#writing?.catch(() => {});
     try {
       await this.#tables?.root.close();
+      await this.room.close();
     } finally {
       await this.lock.release();
     }
@@ -109,6 +113,7 @@ class LmdbJournal implements Journal {
     const tables = await this.#open();
     // First all of it is turned into bytes: a row that cannot be would leave half a batch.
     const batch = encode(this.#writer, changes, this.#contents);
+    await this.#makeRoom(tables, batch);
     // Also if it fails: then it may be there all the same.
     this.#contents ||= batch.contents;
     try {
@@ -124,6 +129,16 @@ class LmdbJournal implements Journal {
       const failure = await writeError(this.#path, error, batch.bytes);
       await this.#openAnew(tables);
       throw failure;
+    }
+  }
+
+  async #makeRoom({ root }: Tables, { writes, bytes }: EncodedBatch): Promise<void> {
+    const stats: unknown = root.getStats();
+    const used = { pages: numberIn(stats, 'lastPageNumber') + 1, pageSize: numberIn(stats, 'pageSize') };
+    try {
+      await this.room.make({ writes: writes.length, bytes }, used);
+    } catch (error) {
+      throw await writeError(this.#path, error, bytes);
     }
   }
 

@@ -149,6 +149,16 @@ describe('a live turn', () => {
     assert.equal(lives.stage.explain().state, 'INIT', 'when it started is not known');
   });
 
+  it('S29: is not made of a token that nothing is known of, when all that were live are known', () => {
+    const lives = new Lives({ queues: { [QUEUE]: { durable: true } }, startupHold: 60_000 });
+    lives.flush();
+    lives.restart();
+    lives.stage.renew('c', 5, QUEUE, 'other');
+    lives.stage.ack('c', { key: 'other', token: 5 });
+    const { told } = lives.stage;
+    assert.deepEqual(told, ['c LOST unknown', 'c TURN_LOST unknown']);
+  });
+
   it('lives on without its items if those were in memory only, and may be settled', () => {
     const lives = durable({});
     lives.stage.submit(

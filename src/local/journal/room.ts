@@ -1,0 +1,76 @@
+/**
+ * Room in the data file for what the next batch may add, taken before the library writes it.
+ *
+ * A write that fails inside the library overruns a buffer of its own when it puts the error into words (lmdb 3.5.6,
+ * `mdb_page_flush`: up to 120 bytes into 100), which sooner or later ends the process. A device that is full, a quota, a
+ * limit of file size: each refuses zeros at the end of the file as well, and then the library has not begun.
+ *
+ * Asking the device how much is free would be cheaper, and knows nothing of quotas and limits. Zeros are written once for
+ * each page of the file; a page that becomes free again is used again without them.
+ */
+import { Buffer } from 'node:buffer';
+import { type FileHandle, open } from 'node:fs/promises';
+
+/** Pages that a batch may write besides those of its values: the ways to them, free pages, a little more. */
+const PAGES_A_BATCH = 64;
+/** A write copies the page that it is on, and may cut it in two. Many are on the same. */
+const PAGES_A_WRITE = 2;
+const MOST_PAGES_OF_WRITES = 4_096;
+/** More than is needed is made room for, bytes: a part of the file, so that it does not grow with every batch. */
+const LEAST_AHEAD = 262_144;
+const MOST_AHEAD = 16_777_216;
+const PART_AHEAD = 1 / 8;
+
+const ZEROS = Buffer.alloc(1_048_576);
+
+/** What of a batch decides how much room it needs. */
+export interface Load {
+  readonly writes: number;
+  readonly bytes: number;
+}
+
+/** Pages of the file that are in use or were, and their size. */
+export interface Used {
+  readonly pages: number;
+  /** Bytes. */
+  readonly pageSize: number;
+}
+
+export class Room {
+  /** Bytes of the file, as far as it is known: it may be more. */
+  #size = 0;
+
+  private constructor(private readonly file: FileHandle) {}
+
+  static async open(path: string): Promise<Room> {
+    return new Room(await open(path, 'r+'));
+  }
+
+  /** @throws what the system says when there is no room; the file is as it was, but for zeros at its end */
+  async make({ writes, bytes }: Load, { pages, pageSize }: Used): Promise<void> {
+    const ofWrites = Math.min(PAGES_A_WRITE * writes, MOST_PAGES_OF_WRITES);
+    const ofValues = 2 * Math.ceil(bytes / pageSize);
+    const needed = (pages + PAGES_A_BATCH + ofWrites + ofValues) * pageSize;
+    if (needed <= this.#size) return;
+    this.#size = (await this.file.stat()).size;
+    const ahead = Math.min(MOST_AHEAD, Math.max(LEAST_AHEAD, PART_AHEAD * needed));
+    if (needed > this.#size) await this.#grow(needed, Math.ceil((needed + ahead) / pageSize) * pageSize);
+  }
+
+  async close(): Promise<void> {
+    await this.file.close();
+  }
+
+  /** As far as there is room, if that is enough. */
+  async #grow(needed: number, wanted: number): Promise<void> {
+    try {
+      while (this.#size < wanted) {
+        const length = Math.min(ZEROS.length, wanted - this.#size);
+        const { bytesWritten } = await this.file.write(ZEROS, 0, length, this.#size);
+        this.#size += bytesWritten;
+      }
+    } catch (error) {
+      if (this.#size < needed) throw error;
+    }
+  }
+}
