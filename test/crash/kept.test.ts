@@ -34,7 +34,7 @@ describe('after a crash there is', async () => {
       return one;
     };
     const unary = client(sidecar.address, { transport: 'unary' });
-    const session = (sessionId: string) => client(sidecar.address, { sessionId, sessionTtl: TTL });
+    const session = (sessionId: string, sessionTtl = TTL) => client(sidecar.address, { sessionId, sessionTtl });
     const plays = CASES.map(({ play }, at) => play(new Stage(unary, queueOf(at), session)));
     const looks = await Promise.all(plays);
     await sidecar.kill();

@@ -25,7 +25,9 @@ try {
   const app = folderOf(image.stages.at(-1)?.name ?? '');
   weigh(app);
   const [, ...words] = image.command;
-  const environment = { ...image.environment, PATH: process.env['PATH'] ?? '' };
+  // With a data directory: what keeps the data must be there and load.
+  const KEYTURN_DATA_DIR = join(work, 'data');
+  const environment = { ...image.environment, KEYTURN_DATA_DIR, PATH: process.env['PATH'] ?? '' };
   await startAndStop({ node: process.execPath, keyturn: words.slice(0, -1), folder: app, environment });
 } finally {
   rmSync(work, { recursive: true, force: true });

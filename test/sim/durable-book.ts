@@ -31,7 +31,7 @@ export interface Stamp {
   readonly batch: number;
 }
 
-const TAIL = Number(process.env["KEYTURN_TAIL"] ?? 400);
+const TAIL = Number(process.env['KEYTURN_TAIL'] ?? 400);
 
 export class Book {
   readonly violations: string[] = [];

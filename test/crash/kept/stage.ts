@@ -32,12 +32,12 @@ export class Stage {
   /**
    * @param keyturn unary calls, so that nothing but what is asked for is sent again
    * @param queue of this case alone
-   * @param connect another client of the same sidecar: over a session, with this id
+   * @param connect another client of the same sidecar: over a session, with this id, that lives so long without its stream, ms
    */
   constructor(
     readonly keyturn: Keyturn,
     readonly queue: string,
-    readonly connect: (sessionId: string) => Keyturn,
+    readonly connect: (sessionId: string, ttl?: number) => Keyturn,
   ) {}
 
   /** @returns their ids, all of them accepted */

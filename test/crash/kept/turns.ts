@@ -158,7 +158,8 @@ export const TURNS: readonly Case[] = [
     name: 'a tied turn of a worker that survives: its session takes it back',
     async play(before) {
       await before.put({ key: 'k', itemId: 'i' });
-      const worker = before.connect('survives');
+      // Longer than a start takes on a busy machine.
+      const worker = before.connect('survives', 60_000);
       const askedAt = worker.clock.now();
       const [delivery] = (await worker.acquire({ queues: [before.queue] })).deliveries;
       assert.ok(delivery);

@@ -1,7 +1,7 @@
 /** A directory that cannot be used is refused with an error that names the file and says what to do. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { open as openLibrary } from 'lmdb';
@@ -140,7 +140,7 @@ describe('a data file', () => {
     it(`that is ${what} is refused, and keeps its size`, async (t) => {
       const directory = await filled(t);
       const file = join(directory, 'data.mdb');
-      await damage(file, (await stat(file)).size);
+      await damage(file, await sizeOfPages(file));
       const { size } = await stat(file);
       await refused(reading(directory), 'damaged', new RegExp(file));
       assert.equal((await stat(file)).size, size);
@@ -208,6 +208,12 @@ async function refused(attempt: Promise<unknown>, problem: JournalProblem, messa
 
 async function socketsOf(directory: string): Promise<readonly string[]> {
   return (await readdir(directory)).filter((name) => name.endsWith('.sock'));
+}
+
+/** Behind the pages of a data file there are zeros only: room for more. */
+async function sizeOfPages(file: string): Promise<number> {
+  const bytes = await readFile(file);
+  return Math.ceil((bytes.findLastIndex((byte) => byte !== 0) + 1) / 4_096) * 4_096;
 }
 
 /** Flips a bit in the middle of where this text stands, as a bad disk would: everywhere, old pages too. */
