@@ -33,6 +33,8 @@ export class ItemFacts {
     readonly kind: Kind,
     readonly firstSent: number,
     readonly place: number,
+    /** In which process it was sent first. */
+    readonly life: number,
   ) {}
 
   get key(): string {
@@ -59,6 +61,7 @@ export class Items {
   readonly all = new Map<string, ItemFacts>();
   readonly #byKey = new Map<string, ItemFacts[]>();
   readonly #doneKeys = new Map<string, DoneKey>();
+  #life = 0;
   deliveries = 0;
   acks = 0;
   /** Answers that a crash took back, as it may. */
@@ -80,7 +83,7 @@ export class Items {
         known.declined = false;
         continue;
       }
-      const facts = new ItemFacts(queue, item, id, kind, firstSent, place);
+      const facts = new ItemFacts(queue, item, id, kind, firstSent, place, this.#life);
       this.all.set(`${queue}/${id}`, facts);
       const lane = `${queue}/${item.key}`;
       this.#byKey.set(lane, [...(this.#byKey.get(lane) ?? []), facts]);
@@ -88,16 +91,16 @@ export class Items {
   }
 
   /** @param told how late a crash may take the answer back */
-  answered(queue: string, results: readonly SubmitResult[], told: Kind): void {
+  answered(queue: string, results: readonly SubmitResult[], told: Kind, isFollowUp = false): void {
     for (const result of results) {
       const facts = this.get(queue, result.itemId);
       if (facts === undefined) this.book.broken(`an answer for ${result.itemId}, which was not sent`);
-      else if (result.decision === 'accept') this.#accepted(facts, told);
+      else if (result.decision === 'accept') this.#accepted(facts, told, isFollowUp);
       else this.#declined(facts, result.reason);
     }
   }
 
-  #accepted(facts: ItemFacts, told: Kind): void {
+  #accepted(facts: ItemFacts, told: Kind, isFollowUp: boolean): void {
     const { book } = this;
     const { disk } = book;
     if (told === 'strict')
@@ -105,7 +108,8 @@ export class Items {
         disk.item(facts.queue, facts.id) !== undefined,
         () => `${facts.id} is accepted, and is not on the disk`,
       );
-    if (facts.isKept) return;
+    // What is kept in memory may be gone though a repeated Ack remembers that it was accepted.
+    if (facts.isKept || (isFollowUp && told !== 'strict' && facts.life !== this.#life)) return;
     facts.accepted = { ...book.stamp(told), event: book.event() };
     facts.maybe = false;
     facts.gone = false;
@@ -306,6 +310,7 @@ export class Items {
 
   /** @param flushed the last batch that is on the disk */
   crashed(flushed: number): void {
+    this.#life += 1;
     const counted = new Map<string, number>();
     for (const facts of this.all.values()) this.#crashedOne(facts, flushed, counted);
     for (const [name, done] of this.#doneKeys)

@@ -197,7 +197,7 @@ export abstract class Person {
       (answer) => {
         for (const [i, followUp] of answer.followUps.entries()) {
           const queue = followUps[i]?.queue ?? '';
-          items.answered(queue, [followUp], book.queue(queue).kind);
+          items.answered(queue, [followUp], book.queue(queue).kind, true);
         }
         items.acked(turn, hold.items, result);
         if (next !== undefined) this.take(answer.next?.deliveries ?? [], asked, next.lease);
@@ -218,7 +218,7 @@ export abstract class Person {
       (calls, reply) => unwaited(calls.nack(nackRequest({ ...turn, kind, done, delay: undefined }), reply)),
       () => {
         if (kind === 'retry') items.retried(turn, hold.items, done);
-        if (kind === 'dead_letter' && hold.items.length > 0) turns.buried(hold, sent);
+        if (kind === 'dead_letter' && hold.items.some((one) => one.kind !== 'memory')) turns.buried(hold, sent);
       },
       () => items.nacking(hold.items, kind, done),
     );
@@ -528,10 +528,11 @@ export class Worker extends Person {
     const { turn, items } = hold;
     // The turns of a session would live as long as it does.
     const mayVanish = hold.session === undefined;
+    const mayShrink = items.some(({ kind }) => kind === 'memory');
     const isAtMostOnce = book.queue(turn.queue).atMostOnce;
     const lot = this.world.stopping ? 0 : chance.int(0, 99);
     if (lot < 70 || isAtMostOnce) this.#ack(hold);
-    else if (lot < 82) this.nack(hold, 'retry', chance.in100(20) ? chance.int(0, items.length) : 0);
+    else if (lot < 82) this.nack(hold, 'retry', chance.in100(20) && !mayShrink ? chance.int(0, items.length) : 0);
     else if (lot < 88) this.nack(hold, 'release');
     else if (lot < 92 || !mayVanish) this.nack(hold, 'dead_letter');
   }
