@@ -1,6 +1,7 @@
 /** Items of a world with restarts, as those who sent and got them know them. */
 import type { AwaitAnswer, DeliveredItem, ItemRef, NewItem, SubmitResult, TurnRef } from '../../src/coordinator.js';
 import type { Book, Kind, Stamp } from './durable-book.js';
+import { SLOWEST } from './durable-disk.js';
 
 export interface Done extends Stamp {
   readonly token: number;
@@ -35,6 +36,7 @@ export class ItemFacts {
     readonly place: number,
     /** In which process it was sent first. */
     readonly life: number,
+    readonly sentAt: number,
   ) {}
 
   get key(): string {
@@ -83,7 +85,7 @@ export class Items {
         known.declined = false;
         continue;
       }
-      const facts = new ItemFacts(queue, item, id, kind, firstSent, place, this.#life);
+      const facts = new ItemFacts(queue, item, id, kind, firstSent, place, this.#life, this.book.time.now);
       this.all.set(`${queue}/${id}`, facts);
       const lane = `${queue}/${item.key}`;
       this.#byKey.set(lane, [...(this.#byKey.get(lane) ?? []), facts]);
@@ -157,6 +159,12 @@ export class Items {
     const { done } = facts;
     if (done !== undefined)
       book.check(token <= done.token, () => `${what} is delivered again after its Ack (${done.token}) was answered`);
+    // It goes on by the wall clock over a restart (S52), the time of which a start is not part of the run.
+    const isEarly = !book.steps && book.time.now < facts.sentAt + facts.item.delay - 2 * SLOWEST;
+    book.check(
+      !isEarly || facts.redriven,
+      () => `${what} is delivered before its delay of ${facts.item.delay} ms is over`,
+    );
     this.#checkDoneKey(facts, token, what);
     this.#checkAfter(facts, what);
     if (book.queue(turn.queue).ordered && turn.key !== '') this.#checkOrder(facts, before, what);
@@ -329,7 +337,9 @@ export class Items {
       facts.done = undefined;
       facts.last = undefined;
     }
-    for (const stamp of [facts.maybe ? undefined : facts.accepted, facts.done]) {
+    const row = book.disk.item(facts.queue, facts.id);
+    const accepted = facts.maybe || row !== undefined ? undefined : facts.accepted;
+    for (const stamp of [accepted, row?.state === 'done' ? undefined : facts.done]) {
       if (stamp === undefined || stamp.batch <= flushed || facts.kind === 'memory') continue;
       this.takenBack += 1;
       if (book.mayTake(facts.queue, stamp, facts.id)) counted.set(facts.queue, (counted.get(facts.queue) ?? 0) + 1);
