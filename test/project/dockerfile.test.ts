@@ -24,7 +24,11 @@ test('every image is Node 24 slim, and nothing that builds is in the last stage'
 
 test('it is built by the npm scripts of the project, with the locked dependencies, without install scripts', () => {
   const npm = image.stages.flatMap(({ runs }) => runs).filter((run) => run.startsWith('npm '));
-  deepStrictEqual(npm, ['npm ci --ignore-scripts', 'npm run build:src', 'npm ci --omit=dev --ignore-scripts']);
+  // What npm brought and nobody loads here goes in the same step, or it would stay in the layer.
+  deepStrictEqual(
+    npm.map((run) => run.replace(/ && rm -rf [^&|;]+$/, '')),
+    ['npm ci --ignore-scripts', 'npm run build:src', 'npm ci --omit=dev --ignore-scripts'],
+  );
 });
 
 test('everything that is copied from the repository is there, and let through to the builder', () => {

@@ -31,7 +31,7 @@ export interface Stamp {
   readonly batch: number;
 }
 
-const TAIL = Number(process.env['KEYTURN_TAIL'] ?? 400);
+const TAIL = 400;
 
 export class Book {
   readonly violations: string[] = [];
@@ -42,6 +42,8 @@ export class Book {
     readonly time: WorldTime,
     readonly disk: SimulatedDisk,
     private readonly queues: ReadonlyMap<string, QueueFacts>,
+    /** The wall clock steps. */
+    readonly steps: boolean,
     private readonly onNote: (line: string) => void,
   ) {}
 

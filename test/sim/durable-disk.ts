@@ -31,6 +31,8 @@ export class SimulatedDisk extends MemoryDisk {
   /** Set: nothing goes wrong any more. */
   healthy = false;
   failures = 0;
+  /** When that was cut which was written last. */
+  appliedAt = 0;
   /** Called when a write begins. */
   onWrite: () => void = () => undefined;
   readonly #items = new Map<string, ItemsRow>();
@@ -90,6 +92,10 @@ export class SimulatedDisk extends MemoryDisk {
     return this.#parked.has(`${queue}/${key}`);
   }
 
+  get liveTokens(): readonly number[] {
+    return [...this.#tokens.values()].flatMap(({ state, token }) => (state === 'live' ? token : []));
+  }
+
   journal(): Journal {
     const inner: MemoryJournal = this.open();
     this.#last = undefined;
@@ -115,18 +121,23 @@ export class SimulatedDisk extends MemoryDisk {
   override apply(changes: readonly RowChange[], at: number): void {
     super.apply(changes, at);
     this.flushed = this.#number;
+    this.appliedAt = this.#cutAt.get(this.#number) ?? 0;
     for (const change of changes) {
       if ('put' in change) this.#put(change.put);
       else this.#delete(change.delete);
     }
   }
 
+  readonly #cutAt = new Map<number, number>();
   /** Of the batch that is being applied. */
   #number = 0;
 
   async #write(inner: MemoryJournal, changes: readonly RowChange[], at: number): Promise<void> {
     // A write that failed is written again as it was; anything else is a new batch.
-    if (changes !== this.#last) this.cut += 1;
+    if (changes !== this.#last) {
+      this.cut += 1;
+      this.#cutAt.set(this.cut, this.time.now);
+    }
     this.#last = changes;
     const writing = { changes: structuredClone([...changes]), at, batch: this.cut };
     this.#writing = writing;

@@ -1,6 +1,7 @@
 /** Items of a world with restarts, as those who sent and got them know them. */
 import type { AwaitAnswer, DeliveredItem, ItemRef, NewItem, SubmitResult, TurnRef } from '../../src/coordinator.js';
 import type { Book, Kind, Stamp } from './durable-book.js';
+import { SLOWEST } from './durable-disk.js';
 
 export interface Done extends Stamp {
   readonly token: number;
@@ -33,6 +34,9 @@ export class ItemFacts {
     readonly kind: Kind,
     readonly firstSent: number,
     readonly place: number,
+    /** In which process it was sent first. */
+    readonly life: number,
+    readonly sentAt: number,
   ) {}
 
   get key(): string {
@@ -59,6 +63,7 @@ export class Items {
   readonly all = new Map<string, ItemFacts>();
   readonly #byKey = new Map<string, ItemFacts[]>();
   readonly #doneKeys = new Map<string, DoneKey>();
+  #life = 0;
   deliveries = 0;
   acks = 0;
   /** Answers that a crash took back, as it may. */
@@ -80,7 +85,7 @@ export class Items {
         known.declined = false;
         continue;
       }
-      const facts = new ItemFacts(queue, item, id, kind, firstSent, place);
+      const facts = new ItemFacts(queue, item, id, kind, firstSent, place, this.#life, this.book.time.now);
       this.all.set(`${queue}/${id}`, facts);
       const lane = `${queue}/${item.key}`;
       this.#byKey.set(lane, [...(this.#byKey.get(lane) ?? []), facts]);
@@ -88,16 +93,16 @@ export class Items {
   }
 
   /** @param told how late a crash may take the answer back */
-  answered(queue: string, results: readonly SubmitResult[], told: Kind): void {
+  answered(queue: string, results: readonly SubmitResult[], told: Kind, isFollowUp = false): void {
     for (const result of results) {
       const facts = this.get(queue, result.itemId);
       if (facts === undefined) this.book.broken(`an answer for ${result.itemId}, which was not sent`);
-      else if (result.decision === 'accept') this.#accepted(facts, told);
+      else if (result.decision === 'accept') this.#accepted(facts, told, isFollowUp);
       else this.#declined(facts, result.reason);
     }
   }
 
-  #accepted(facts: ItemFacts, told: Kind): void {
+  #accepted(facts: ItemFacts, told: Kind, isFollowUp: boolean): void {
     const { book } = this;
     const { disk } = book;
     if (told === 'strict')
@@ -105,7 +110,8 @@ export class Items {
         disk.item(facts.queue, facts.id) !== undefined,
         () => `${facts.id} is accepted, and is not on the disk`,
       );
-    if (facts.isKept) return;
+    // What is kept in memory may be gone though a repeated Ack remembers that it was accepted.
+    if (facts.isKept || (isFollowUp && told !== 'strict' && facts.life !== this.#life)) return;
     facts.accepted = { ...book.stamp(told), event: book.event() };
     facts.maybe = false;
     facts.gone = false;
@@ -153,6 +159,12 @@ export class Items {
     const { done } = facts;
     if (done !== undefined)
       book.check(token <= done.token, () => `${what} is delivered again after its Ack (${done.token}) was answered`);
+    // It goes on by the wall clock over a restart (S52), the time of which a start is not part of the run.
+    const isEarly = !book.steps && book.time.now < facts.sentAt + facts.item.delay - 2 * SLOWEST;
+    book.check(
+      !isEarly || facts.redriven,
+      () => `${what} is delivered before its delay of ${facts.item.delay} ms is over`,
+    );
     this.#checkDoneKey(facts, token, what);
     this.#checkAfter(facts, what);
     if (book.queue(turn.queue).ordered && turn.key !== '') this.#checkOrder(facts, before, what);
@@ -306,6 +318,7 @@ export class Items {
 
   /** @param flushed the last batch that is on the disk */
   crashed(flushed: number): void {
+    this.#life += 1;
     const counted = new Map<string, number>();
     for (const facts of this.all.values()) this.#crashedOne(facts, flushed, counted);
     for (const [name, done] of this.#doneKeys)
@@ -324,7 +337,9 @@ export class Items {
       facts.done = undefined;
       facts.last = undefined;
     }
-    for (const stamp of [facts.maybe ? undefined : facts.accepted, facts.done]) {
+    const row = book.disk.item(facts.queue, facts.id);
+    const accepted = facts.maybe || row !== undefined ? undefined : facts.accepted;
+    for (const stamp of [accepted, row?.state === 'done' ? undefined : facts.done]) {
       if (stamp === undefined || stamp.batch <= flushed || facts.kind === 'memory') continue;
       this.takenBack += 1;
       if (book.mayTake(facts.queue, stamp, facts.id)) counted.set(facts.queue, (counted.get(facts.queue) ?? 0) + 1);

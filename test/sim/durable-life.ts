@@ -38,6 +38,7 @@ export class Life {
   readonly clock: ProcessClock;
   alive = true;
   ready = false;
+  closing = false;
   /** Somebody is being told something. */
   telling = 0;
   readonly #open = new Set<OpenCall<never>>();

@@ -2,6 +2,7 @@
 import type {
   AckAnswer,
   AcquireAnswer,
+  AcquireRequest,
   AwaitAnswer,
   Calls,
   Delivery,
@@ -152,7 +153,10 @@ export abstract class Person {
   /** Works for a while, and renews. */
   protected work(hold: Hold, then: () => void): void {
     const { chance, turns } = this.world;
-    if (turns.hold(hold.turn.token) !== hold) return;
+    if (turns.hold(hold.turn.token) !== hold || hold.ended !== undefined) return;
+    // Some would work for ever.
+    if (hold.mostUntil < Number.POSITIVE_INFINITY && hold.turn.token % 12 === 0 && !this.world.stopping)
+      return void this.later(50, 400, () => this.#renew(hold, () => this.work(hold, then)));
     if (chance.in100(30)) this.#renew(hold, () => this.work(hold, then));
     else this.later(1, chance.in100(10) ? 2_500 : 300, then);
   }
@@ -197,7 +201,7 @@ export abstract class Person {
       (answer) => {
         for (const [i, followUp] of answer.followUps.entries()) {
           const queue = followUps[i]?.queue ?? '';
-          items.answered(queue, [followUp], book.queue(queue).kind);
+          items.answered(queue, [followUp], book.queue(queue).kind, true);
         }
         items.acked(turn, hold.items, result);
         if (next !== undefined) this.take(answer.next?.deliveries ?? [], asked, next.lease);
@@ -218,7 +222,7 @@ export abstract class Person {
       (calls, reply) => unwaited(calls.nack(nackRequest({ ...turn, kind, done, delay: undefined }), reply)),
       () => {
         if (kind === 'retry') items.retried(turn, hold.items, done);
-        if (kind === 'dead_letter' && hold.items.length > 0) turns.buried(hold, sent);
+        if (kind === 'dead_letter' && hold.items.some((one) => one.kind !== 'memory')) turns.buried(hold, sent);
       },
       () => items.nacking(hold.items, kind, done),
     );
@@ -290,6 +294,11 @@ export abstract class Person {
         },
       );
     once();
+    // Impatient: the same again before the first is answered.
+    if (chance.in100(8) && hold.settling !== undefined)
+      this.ask<T>(asking, send, (heard) => {
+        if (heard !== 'lost' && 'answer' in heard) hear(heard.answer);
+      });
   }
 
   protected take(deliveries: readonly Delivery[], asked: Asked, lease: number | undefined): void {
@@ -379,7 +388,9 @@ class Link {
         book.broken(`hello of ${this.name} does not name ${hold.turn.token}, which it holds`);
     }
     for (const turn of back) {
-      if (turns.hold(turn.token) !== undefined) continue;
+      // Also one that it had ended, and the crash took that.
+      const hold = turns.hold(turn.token);
+      if (hold !== undefined && hold.ended === undefined) continue;
       book.note(`${this.name} gives ${turn.token} back`);
       session.nack(nackRequest({ ...turn, kind: 'release' }), { answer: () => true, refuse: () => undefined });
     }
@@ -459,7 +470,7 @@ export class Producer extends Person {
       payload: bytes(itemId),
       headers: chance.in100(30) ? new Map([['id', itemId]]) : undefined,
       idempotencyKey: chance.in100(15) ? `i${chance.int(0, 20)}` : undefined,
-      delay: chance.in100(10) ? chance.int(1, 800) : 0,
+      delay: chance.in100(10) ? chance.int(1, 3_000) : 0,
       after,
     });
   }
@@ -505,7 +516,29 @@ export class Worker extends Person {
     this.#acquire(request, this.asked());
   }
 
-  #acquire(request: ReturnType<typeof acquireRequest>, asked: Asked): void {
+  /** The turns of a ticket are told again while they live. */
+  #askAgain(whole: AcquireRequest, asked: Asked, { deliveries }: AcquireAnswer): void {
+    const { book, turns } = this.world;
+    const request = { ...whole, wait: 0 };
+    const holds = deliveries.flatMap(({ turn }) => turns.hold(turn.token) ?? []);
+    const safe = holds.filter((hold) => hold.isSafe(book.time.now));
+    this.ask<AcquireAnswer>(
+      { what: `acquire again ${request.ticket}`, queues: request.queues, wait: 0 },
+      (calls, reply) => calls.acquire(request, reply),
+      (heard) => {
+        if (heard === 'lost' || 'refusal' in heard) return;
+        const told = new Set(heard.answer.deliveries.map(({ turn }) => turn.token));
+        for (const hold of safe) {
+          const isTold = told.has(hold.turn.token) || hold.maybe || hold.evicted;
+          book.check(isTold, () => `${request.ticket} of ${this.name} has ${hold.turn.token}, and is not told of it`);
+        }
+        this.take(heard.answer.deliveries, asked, request.lease);
+      },
+    );
+  }
+
+  #acquire(request: AcquireRequest, asked: Asked): void {
+    const { chance } = this.world;
     const asking = { what: `acquire ${request.ticket ?? ''}`, queues: request.queues, wait: request.wait };
     this.ask<AcquireAnswer>(
       asking,
@@ -513,6 +546,8 @@ export class Worker extends Person {
       (heard) => {
         if (heard !== 'lost' && 'answer' in heard) {
           this.take(heard.answer.deliveries, asked, request.lease);
+          if (request.ticket !== undefined && chance.in100(25))
+            this.later(50, 900, () => this.#askAgain(request, asked, heard.answer));
           return this.goOn();
         }
         if (heard !== 'lost' && !isPassing(heard.refusal)) return this.unexpected(asking, heard.refusal);
@@ -528,10 +563,11 @@ export class Worker extends Person {
     const { turn, items } = hold;
     // The turns of a session would live as long as it does.
     const mayVanish = hold.session === undefined;
+    const mayShrink = items.some(({ kind }) => kind === 'memory');
     const isAtMostOnce = book.queue(turn.queue).atMostOnce;
     const lot = this.world.stopping ? 0 : chance.int(0, 99);
     if (lot < 70 || isAtMostOnce) this.#ack(hold);
-    else if (lot < 82) this.nack(hold, 'retry', chance.in100(20) ? chance.int(0, items.length) : 0);
+    else if (lot < 82) this.nack(hold, 'retry', chance.in100(20) && !mayShrink ? chance.int(0, items.length) : 0);
     else if (lot < 88) this.nack(hold, 'release');
     else if (lot < 92 || !mayVanish) this.nack(hold, 'dead_letter');
   }
@@ -562,6 +598,13 @@ export class Worker extends Person {
   }
 }
 
+interface EnQueueWish {
+  readonly queue: string;
+  readonly key: string;
+  readonly ticket: string | undefined;
+  readonly lease: number | undefined;
+}
+
 /** Brings its own message. */
 export class Caller extends Person {
   #tickets = 0;
@@ -576,16 +619,7 @@ export class Caller extends Person {
     this.#enQueue({ queue, key, ticket, lease }, this.asked(), 3);
   }
 
-  #enQueue(
-    request: {
-      readonly queue: string;
-      readonly key: string;
-      readonly ticket: string | undefined;
-      readonly lease: number | undefined;
-    },
-    asked: Asked,
-    patience: number,
-  ): void {
+  #enQueue(request: EnQueueWish, asked: Asked, patience: number): void {
     const { chance } = this.world;
     const { queue, ticket, lease } = request;
     const wait = chance.in100(40) ? 0 : chance.int(1, 800);
@@ -601,9 +635,32 @@ export class Caller extends Person {
         const { answer } = heard;
         if (answer.decision === 'accept') {
           const hold = this.took(answer.turn, asked, [], lease);
+          if (ticket !== undefined && chance.in100(25)) this.later(50, 900, () => this.#askAgain(request, asked, hold));
           this.work(hold, () => this.finish(hold));
         } else if (answer.decision === 'block' && ticket !== undefined && patience > 0) return again();
         this.goOn();
+      },
+    );
+  }
+
+  /** The turn of a ticket is told again while it lives. */
+  #askAgain(request: EnQueueWish, asked: Asked, hold: Hold): void {
+    const { book } = this.world;
+    const { queue, ticket, key, lease } = request;
+    const whole = enQueueRequest({ ...request, consumerId: this.name, wait: 0 });
+    const wasSafe = hold.isSafe(book.time.now);
+    this.ask<EnQueueAnswer>(
+      { what: `enQueue again ${key} ${ticket}`, queues: [queue], wait: 0 },
+      (calls, reply) => calls.enQueue(whole, reply),
+      (heard) => {
+        if (heard === 'lost' || 'refusal' in heard) return;
+        const { answer } = heard;
+        const isSame = answer.decision === 'accept' && answer.turn.token === hold.turn.token;
+        if (wasSafe && !hold.maybe && !hold.evicted)
+          book.check(isSame, () => `${ticket} of ${this.name} has ${hold.turn.token}, and is told ${answer.decision}`);
+        if (answer.decision !== 'accept') return;
+        const other = this.took(answer.turn, asked, [], lease);
+        this.work(other, () => this.finish(other));
       },
     );
   }

@@ -68,16 +68,26 @@ export class DurableSimulation implements World {
   readonly #disk: SimulatedDisk;
   readonly #settings: CoordinatorSettings;
   #lives = 0;
+  #standsSince = 0;
+  #closedAt = 0;
+  readonly #steps: boolean;
   #flushedAtClose: number | undefined;
 
   constructor(seed: number) {
     this.chance = new Chance(seed);
+    this.#steps = this.chance.in100(50);
     this.#disk = new SimulatedDisk(this.time, this.chance);
     const policies = Object.fromEntries(QUEUES.map((queue) => [queue, this.#policy(queue)]));
     const remembers = this.chance.in100(75);
     this.#settings = settings({ queues: policies, limits: { idleLanes: remembers ? 100_000 : 2 } });
     const facts = new Map(QUEUES.map((name) => [name, factsOf(name, policy(policies[name]), remembers)]));
-    this.book = new Book(this.time, this.#disk, facts, (line) => void this.#hash.update(`${this.time.now} ${line}\n`));
+    this.book = new Book(
+      this.time,
+      this.#disk,
+      facts,
+      this.#steps,
+      (line) => void this.#hash.update(`${this.time.now} ${line}\n`),
+    );
     this.items = new Items(this.book);
     this.turns = new Turns(this.book);
     this.mixes = this.chance.in100(70);
@@ -95,6 +105,9 @@ export class DurableSimulation implements World {
     this.stopping = true;
     this.#disk.healthy = true;
     await this.#pass(QUIET_MS);
+    const { liveTokens } = this.#disk;
+    if (this.book.violations.length === 0)
+      this.book.check(liveTokens.length === 0, () => `nobody holds ${liveTokens}, and they live`);
     for (const person of people) person.leave();
     await this.#pass(QUIET_MS);
     if (this.book.violations.length === 0) await this.#end();
@@ -119,7 +132,7 @@ export class DurableSimulation implements World {
     return {
       durable: kind !== 'memory',
       durability: queue === 'interval' || queue === 'count' ? queue : 'on_flush',
-      flushInterval: of(20, 50, 400),
+      flushInterval: queue === 'count' ? of(50, 5_000) : of(20, 50, 400),
       flushCount: of(1, 5, 1_000),
       waitingPerKey: of<Policy['waitingPerKey']>(undefined, 'unlimited', 4),
       lease: of(1_000, 3_000),
@@ -170,6 +183,8 @@ export class DurableSimulation implements World {
         if (!this.stopping && this.chance.next() < 0.0005) this.#crash('at an answer');
       },
       (unwritten) => {
+        if (this.#disk.troubleAt < this.#closedAt - 6_000)
+          this.book.check(unwritten === 0, () => `${unwritten} changes are not written when it closes`);
         this.#flushedAtClose = unwritten === 0 ? Number.POSITIVE_INFINITY : undefined;
       },
       !this.mixes,
@@ -177,6 +192,7 @@ export class DurableSimulation implements World {
     this.life = life;
     life.coordinator.recover().then(
       () => {
+        this.turns.stoodStill(this.time.now - this.#standsSince);
         this.book.note('ready');
         life.ready = true;
       },
@@ -188,6 +204,8 @@ export class DurableSimulation implements World {
     const { life } = this;
     if (life === undefined) return;
     this.book.note(`crash ${why}`);
+    // Of what happened since the last write, and was not ready, nothing is known.
+    if (life.ready || life.closing) this.#standsSince = Math.min(this.time.now, this.#disk.appliedAt);
     this.life = undefined;
     this.#disk.kill();
     life.die();
@@ -208,7 +226,7 @@ export class DurableSimulation implements World {
       else if (lot === 6) {
         this.book.note('disk full');
         this.#disk.fullUntil = this.time.now + chance.int(50, 3_000);
-      } else if (lot === 7) this.time.stepWall(chance.int(-600_000, 600_000));
+      } else if (lot === 7 && this.#steps) this.time.stepWall(chance.int(-600_000, 600_000));
       else if (lot === 8) {
         this.#disk.contentProblem = 'io';
         this.time.after(chance.int(1, 400), () => {
@@ -228,6 +246,8 @@ export class DurableSimulation implements World {
     if (life === undefined) return;
     this.book.note('close');
     life.ready = false;
+    life.closing = true;
+    this.#closedAt = this.time.now;
     void life.coordinator.close().then(() => {
       if (this.life === life) this.#crash('after its close');
     });

@@ -31,6 +31,8 @@ export class Hold {
     readonly given: Stamp,
     /** ms */
     readonly lease: number,
+    /** For how long no time had passed for turns when it was given. */
+    readonly standstill: number,
   ) {}
 
   isSafe(now: number): boolean {
@@ -54,6 +56,8 @@ export class Turns {
   readonly #lanes = new Map<string, Lane>();
   readonly #paused = new Map<string, number>();
   readonly #resumed = new Map<string, number>();
+  /** For how long processes were away, and what they had lived since their last writes. */
+  #standstill = 0;
   given = 0;
   repeated = 0;
   survived = 0;
@@ -87,7 +91,7 @@ export class Turns {
     if (known !== undefined) return this.#again(known, turn, who, items, asked, session, lease);
     this.given += 1;
     const most = facts.maxHold === undefined ? Number.POSITIVE_INFINITY : asked.at + facts.maxHold;
-    const hold = new Hold(turn, who, facts.kind, items, most, session, book.stamp(facts.kind), lease);
+    const hold = new Hold(turn, who, facts.kind, items, most, session, book.stamp(facts.kind), lease, this.#standstill);
     hold.safeUntil = session === undefined ? asked.at + lease : Number.POSITIVE_INFINITY;
     this.#holds.set(turn.token, hold);
     if (turn.key !== '') this.#checkLane(hold, asked, what);
@@ -151,6 +155,9 @@ export class Turns {
 
   /** @param sent when Renew was called; @param cut how many batches were cut then */
   renewed(hold: Hold, sent: number, cut: number): void {
+    const { maxHold } = this.book.queue(hold.turn.queue);
+    const most = hold.given.at + (maxHold ?? Number.POSITIVE_INFINITY) + this.#standstill - hold.standstill;
+    this.book.check(sent <= most + 1, () => `${hold.turn.token} lives ${sent - most} ms longer than max_hold lets it`);
     if (hold.session !== undefined) return;
     const { disk } = this.book;
     if (hold.kind === 'strict')
@@ -250,8 +257,14 @@ export class Turns {
       if (hold.kind === 'strict' || hold.maybe) continue;
       const taken = [hold.given, hold.ended].find((stamp) => stamp !== undefined && stamp.batch > flushed);
       if (hold.kind === 'memory' || taken !== undefined) hold.maybe = true;
-      if (hold.kind === 'soft' && taken !== undefined) book.mayTake(hold.turn.queue, taken, `turn ${hold.turn.token}`);
+      const isLost = book.disk.tokenBatch(hold.turn.token) === 0;
+      if (hold.kind === 'soft' && taken !== undefined && isLost)
+        book.mayTake(hold.turn.queue, taken, `turn ${hold.turn.token}`);
     }
+  }
+
+  stoodStill(ms: number): void {
+    this.#standstill += ms;
   }
 
   #lane({ queue, key, token }: TurnRef): Lane {

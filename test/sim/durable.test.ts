@@ -9,7 +9,7 @@ import { describe, it } from 'node:test';
 import { type DurableOutcome, DurableSimulation } from './durable-simulation.js';
 
 const { KEYTURN_SEED, KEYTURN_RUNS } = env;
-const RUNS = Number(KEYTURN_RUNS ?? 40);
+const RUNS = Number(KEYTURN_RUNS ?? 20);
 const SEEDS =
   KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 5_000 + run) : [Number(KEYTURN_SEED)];
 
