@@ -1,11 +1,13 @@
 /**
- * A session on a bare stream of grpc-js: what is asked within a turn of the event loop travels in one message, and
+ * A session on a bare stream of grpc-js, with the codec of the client: what is asked within a turn of the event loop travels in one message, and
  * nothing is added that a client for people has. What may be open at once is bounded by who asks.
  */
-import { type ClientDuplexStream, credentials } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
+import { decodeSessionResponse } from '@keyturn/client/internal/wire/session-decoder';
+import { encodeSessionRequest } from '@keyturn/client/internal/wire/session-encoder';
 import {
   type Command,
-  CoordinatorServiceClient,
+  CoordinatorServiceService,
   type Reply,
   type SessionRequest,
   type SessionResponse,
@@ -19,7 +21,7 @@ export type OutcomeOf<C extends Outcome['$case']> = Extract<Outcome, { $case: C 
 export type Done = (outcome: Outcome | Error) => void;
 
 export class SessionStream {
-  readonly #client: CoordinatorServiceClient;
+  readonly #client: Client;
   readonly #stream: ClientDuplexStream<SessionRequest, SessionResponse>;
   /** Who waits for a reply, by the id of the command. */
   readonly #open: (Done | undefined)[] = [];
@@ -31,8 +33,10 @@ export class SessionStream {
   constructor(address: string) {
     // A connection of its own, also where there are several sessions in one process.
     const options = { 'grpc.use_local_subchannel_pool': 1 };
-    this.#client = new CoordinatorServiceClient(address, credentials.createInsecure(), options);
-    this.#stream = this.#client.session();
+    this.#client = new Client(address, credentials.createInsecure(), options);
+    const { path } = CoordinatorServiceService.session;
+    // The codec of @keyturn/client: the generated one takes as long as the rest of the load.
+    this.#stream = this.#client.makeBidiStreamRequest(path, encodeSessionRequest, decodeSessionResponse);
     this.#stream.on('data', (message: SessionResponse) => this.#take(message));
     this.#stream.on('error', (error: Error) => this.#fail(error));
     this.#stream.on('end', () => this.#fail(new Error('the server ended the session')));
