@@ -167,7 +167,7 @@ export class Items {
     );
     this.#checkDoneKey(facts, token, what);
     this.#checkAfter(facts, what);
-    if (book.queue(turn.queue).ordered && turn.key !== '') this.#checkOrder(facts, before, what);
+    if (book.queue(turn.queue).ordered && turn.key !== '' && !facts.redriven) this.#checkOrder(facts, before, what);
     this.#countAttempt(facts, token, item.attempt, what);
     if (book.queue(turn.queue).atMostOnce)
       facts.done ??= { ...book.stamp(this.#doneKind(facts)), token, result: undefined };

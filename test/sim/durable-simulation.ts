@@ -15,12 +15,16 @@ import { ackRequest, acquireRequest, policy, settings } from '../support/builder
 import { Call } from '../support/call.js';
 import { listedQueues } from '../support/listed-queues.js';
 import { Book, type Kind, type QueueFacts } from './durable-book.js';
+import { Caller } from './durable-caller.js';
 import { SimulatedDisk } from './durable-disk.js';
 import { Items } from './durable-items.js';
 import { Life } from './durable-life.js';
-import { Caller, type Person, Producer, Worker, type World } from './durable-people.js';
+import type { Person } from './durable-person.js';
+import { Producer } from './durable-producer.js';
 import { WorldTime } from './durable-time.js';
 import { Turns } from './durable-turns.js';
+import { Worker } from './durable-worker.js';
+import type { World } from './durable-world.js';
 import { Chance } from './random.js';
 
 export interface DurableOutcome {
@@ -59,7 +63,7 @@ export class DurableSimulation implements World {
   readonly book: Book;
   readonly items: Items;
   readonly turns: Turns;
-  readonly queues = QUEUES;
+  readonly queues: readonly [QueueName, ...QueueName[]];
   readonly keys: readonly [string, ...string[]];
   life: Life | undefined;
   stopping = false;
@@ -76,6 +80,14 @@ export class DurableSimulation implements World {
   constructor(seed: number) {
     this.chance = new Chance(seed);
     this.#steps = this.chance.in100(50);
+    // Without the others nothing is written for them, and what may wait does.
+    this.queues = this.chance.of<DurableSimulation['queues']>(
+      QUEUES,
+      QUEUES,
+      QUEUES,
+      ['count', 'memory'],
+      ['interval'],
+    );
     this.#disk = new SimulatedDisk(this.time, this.chance);
     const policies = Object.fromEntries(QUEUES.map((queue) => [queue, this.#policy(queue)]));
     const remembers = this.chance.in100(75);
@@ -265,7 +277,7 @@ export class DurableSimulation implements World {
     const { chance, life, book, turns } = this;
     if (life?.ready !== true) return;
     const { admin } = life.coordinator;
-    const queue = chance.of(...QUEUES);
+    const queue = chance.of(...this.queues);
     const key = chance.of(...this.keys);
     const sent = book.event();
     const told = (result: Promise<Result<unknown>>, then: () => void = () => undefined) =>

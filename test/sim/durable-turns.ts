@@ -157,7 +157,7 @@ export class Turns {
   renewed(hold: Hold, sent: number, cut: number): void {
     const { maxHold } = this.book.queue(hold.turn.queue);
     const most = hold.given.at + (maxHold ?? Number.POSITIVE_INFINITY) + this.#standstill - hold.standstill;
-    this.book.check(sent <= most + 1, () => `${hold.turn.token} lives ${sent - most} ms longer than max_hold lets it`);
+    this.book.check(sent <= most + 50, () => `${hold.turn.token} lives ${sent - most} ms longer than max_hold lets it`);
     if (hold.session !== undefined) return;
     const { disk } = this.book;
     if (hold.kind === 'strict')
