@@ -44,11 +44,18 @@ async function handle(message) {
   try {
     const options = { wait: Number(WAIT_MS) };
     const outcome = await keyturn.withTurn(QUEUE, photo, options, (turn) => makeThumbnail(photo, turn));
-    log(message, outcome.status);
+    // Who died with a message in its hands may still have a place in the line, for as long as its ticket keeps it: then its
+    // message, which comes again, would be declined for its own sake. So what comes again is done, whoever waits.
+    const again = outcome.status === 'declined' && message.fields.redelivered;
+    log(message, again ? 'put back' : outcome.status);
     switch (outcome.status) {
       case 'done':
         return channel.ack(message);
       case 'declined':
+        if (again) {
+          await sleep(500);
+          return channel.nack(message);
+        }
         // Not needed: somebody waits for this photo already, and will see what we would have seen.
         return channel.ack(message);
       case 'blocked':
