@@ -1,6 +1,6 @@
 /**
- * The way of a session's answers to its client: written at the end of a turn of the event loop, one message on its way
- * at a time, no faster than the client reads.
+ * The way of a session's answers to its client: written at the end of a turn of the event loop, two messages on their
+ * way at most, no faster than the client reads.
  */
 import type { Limits } from '../coordinator.js';
 import type { KnownTexts } from './known-texts.js';
@@ -32,10 +32,10 @@ export interface FlowListener {
 }
 
 /**
- * What is worth a message of its own in the middle of a message. Some thirty turns with items: with everything in flight
+ * What is worth a message of its own in the middle of a message. Some fifteen turns with items: with everything in flight
  * in one message each side would wait while the other works. Pieces much smaller than this cost more than they gain.
  */
-const EARLY_BYTES = 4_096;
+const EARLY_BYTES = 2_048;
 
 /** A clogged session goes on when its client has taken all but this part of what it may leave. */
 const CLEARED_AT = 0.5;
@@ -79,13 +79,13 @@ export class Flow {
   }
 
   /**
-   * Hands over what was gathered if it is much and nothing is on its way: it leaves before the event loop's next turn,
+   * Hands over what was gathered if it is much and little is on its way: it leaves before the event loop's next turn,
    * and the client works on it while more is worked out here.
    *
    * @returns whether anything was
    */
   sendEarly(): boolean {
-    if (this.#out.gathered < EARLY_BYTES || this.#out.isHanded || this.isClogged) return false;
+    if (this.#out.gathered < EARLY_BYTES || this.#out.isBusy || this.isClogged) return false;
     this.#flush();
     return true;
   }
@@ -103,7 +103,7 @@ export class Flow {
   readonly #flush = (): void => {
     this.#scheduled = false;
     // What is on its way takes a while; meanwhile more is gathered, and travels together.
-    if (this.#out.isHanded) return;
+    if (this.#out.isBusy) return;
     const message = this.#out.next();
     if (message === undefined) this.listener.flushed();
     else this.#write(message);

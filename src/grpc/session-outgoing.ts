@@ -24,6 +24,9 @@ export interface Message {
 /** Where a message ends. Clients accept 4 MiB; the largest answer has 3 MiB and a little, and travels alone. */
 const MESSAGE_BYTES = 1_048_576;
 
+/** With one alone the transport would have nothing to do from the moment it took it until the end of our turn. */
+const MOST_HANDED = 2;
+
 export class Outgoing {
   readonly #writer: WireWriter;
   /** Given in what the writer holds. */
@@ -51,8 +54,9 @@ export class Outgoing {
     return this.#writer.length;
   }
 
-  get isHanded(): boolean {
-    return this.#handed.length > 0;
+  /** As much is on its way as may be: one message that the transport works on, and one that waits for it. */
+  get isBusy(): boolean {
+    return this.#handed.length >= MOST_HANDED;
   }
 
   /** Throws when the answer cannot be written; then nothing is. */
