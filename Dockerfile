@@ -52,8 +52,8 @@ COPY --from=build /app/clients/typescript/dist clients/typescript/dist
 COPY --from=build /app/dist/src dist/src
 
 # A container has a loopback of its own, so that what listens only there could be reached by nobody outside of it.
-# There is no TLS: let only those in who may take turns (publish the ports on 127.0.0.1, a network of its own, a
-# NetworkPolicy). In the pod of its worker, where the loopback is shared, set both back to 127.0.0.1.
+# Without settings there is no TLS: let only those in who may take turns (KEYTURN_TLS_CERT, KEYTURN_TLS_KEY and
+# KEYTURN_TLS_CLIENT_CA; or publish the ports on 127.0.0.1, a network of its own, a NetworkPolicy). In the pod of its worker, where the loopback is shared, set both back to 127.0.0.1.
 # Environment goes before the file: `listen` and `http_listen` of a file have no effect here.
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     NODE_ENV=production \
@@ -65,7 +65,7 @@ EXPOSE 7420 7421
 # is one: the root may be read-only. No VOLUME, because who wants no data directory would be given a volume all the same.
 USER 1000:1000
 
-# Alive, not ready: a sidecar that drains must not be killed for it.
+# Alive, not ready: a sidecar that drains must not be killed for it. HTTP has no TLS, whatever gRPC has.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "fetch('http://localhost:' + process.env.KEYTURN_HTTP_LISTEN.split(':').pop() + '/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 

@@ -8,7 +8,10 @@ export interface KeptRun {
   readonly rows: readonly KeptRow[];
 }
 
-/** Unmeasured numbers are null. Where there is a peer, `enough` and `aim` are ratios, otherwise values in `unit`. */
+/**
+ * Unmeasured numbers are null, and so are the marks of a row that is told and not judged. Where there is a peer,
+ * `enough` and `aim` are ratios, otherwise values in `unit`.
+ */
 export interface KeptRow {
   readonly row: string;
   readonly what: string;
@@ -18,8 +21,8 @@ export interface KeptRow {
   readonly peer_value: number | null;
   readonly ratio: number | null;
   readonly better: Better;
-  readonly enough: number;
-  readonly aim: number;
+  readonly enough: number | null;
+  readonly aim: number | null;
   readonly spread: number | null;
 }
 
@@ -33,8 +36,8 @@ export function keptRow(line: Line): KeptRow {
     peer_value: line.peerValue ?? null,
     ratio: line.ratio ?? null,
     better: line.better,
-    enough: line.enough,
-    aim: line.aim,
+    enough: line.enough ?? null,
+    aim: line.aim ?? null,
     spread: line.spread ?? null,
   };
 }

@@ -79,7 +79,8 @@ function complain({ lines, failures }: Run, check: boolean): number {
   for (const { row, why } of failures) process.stderr.write(`${row} failed: ${why}\n`);
   if (failures.length > 0) return 1;
   // What was not measured has not shown that it is enough.
-  const short = lines.filter(({ verdict }) => verdict === 'short' || verdict === 'missing');
+  const judged = lines.filter(({ enough }) => enough !== undefined);
+  const short = judged.filter(({ verdict }) => verdict === 'short' || verdict === 'missing');
   if (!check || short.length === 0) return 0;
   process.stderr.write(`not enough: ${short.map(nameOf).join(', ')}\n`);
   return 1;

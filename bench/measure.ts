@@ -21,9 +21,9 @@ export interface Figure {
   /** Unset: the figure is held against a plain value. */
   readonly peer: string | undefined;
   readonly better: Better;
-  /** A ratio where there is a peer, otherwise in `unit`. */
-  readonly enough: number;
-  readonly aim: number;
+  /** A ratio where there is a peer, otherwise in `unit`. Unset: it is told, and not judged. */
+  readonly enough: number | undefined;
+  readonly aim: number | undefined;
   readonly outcome: Outcome;
 }
 
@@ -34,7 +34,7 @@ export type Outcome =
   /** It takes long, and nobody asked for it. */
   | { readonly is: 'not run' };
 
-export const VERDICTS = ['aim', 'enough', 'short', 'missing', 'not run'] as const;
+export const VERDICTS = ['aim', 'enough', 'short', 'measured', 'missing', 'not run'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** A figure in the form in which it is printed. Unset numbers: not measured, or there is no peer. */
@@ -48,8 +48,8 @@ export interface Line {
   readonly peerValue: number | undefined;
   readonly ratio: number | undefined;
   readonly better: Better;
-  readonly enough: number;
-  readonly aim: number;
+  readonly enough: number | undefined;
+  readonly aim: number | undefined;
   /** Of what is judged (the ratio, or the value), over the rounds: the largest less the smallest, as a share of the median. */
   readonly spread: number | undefined;
   readonly verdict: Verdict;
@@ -84,7 +84,14 @@ export function spread(values: readonly number[]): number {
   return range === 0 ? 0 : range / Math.abs(median(values));
 }
 
-export function judge(measured: number, better: Better, enough: number, aim: number): Verdict {
+/** Without marks there is nothing to judge by. */
+export function judge(
+  measured: number,
+  better: Better,
+  enough: number | undefined,
+  aim: number | undefined,
+): Extract<Verdict, 'aim' | 'enough' | 'short' | 'measured'> {
+  if (enough === undefined || aim === undefined) return 'measured';
   const reaches = (mark: number) => (better === 'higher' ? measured >= mark : measured <= mark);
   if (reaches(aim)) return 'aim';
   return reaches(enough) ? 'enough' : 'short';

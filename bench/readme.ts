@@ -56,7 +56,7 @@ export function renderResults({ machine, date, commit, rows }: KeptRun): string 
 
 function lineOf(row: KeptRow): string {
   const { unit, better } = row;
-  const mark = (value: number) => `${better === 'higher' ? '≥' : '≤'} ${figure(value)}`;
+  const mark = (value: number | null) => (value === null ? '–' : `${better === 'higher' ? '≥' : '≤'} ${figure(value)}`);
   const cells = [
     row.row,
     row.what,
@@ -72,9 +72,10 @@ function lineOf(row: KeptRow): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
+const REACHED = { aim: 'the aim', enough: 'enough', short: '**short**', measured: '–' } as const;
+
 function reached({ value, ratio, better, enough, aim }: KeptRow): string {
   const judged = ratio ?? value;
   if (judged === null) return 'not measured';
-  const verdict = judge(judged, better, enough, aim);
-  return verdict === 'aim' ? 'the aim' : verdict === 'enough' ? 'enough' : '**short**';
+  return REACHED[judge(judged, better, enough ?? undefined, aim ?? undefined)];
 }

@@ -1,5 +1,6 @@
 import type { Row } from './row.js';
 import { choices } from './rows/choices.js';
+import { clients } from './rows/clients.js';
 import { core } from './rows/core.js';
 import { dispatch } from './rows/dispatch.js';
 import { durable } from './rows/durable.js';
@@ -22,6 +23,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     memory,
     unary,
     session,
+    clients,
     handover,
     dispatch,
     stuck,

@@ -24,7 +24,7 @@ function cells(line: Line): string[] {
     withUnit(line.value, unit),
     withUnit(line.peerValue, unit),
     figure(line.ratio),
-    ...marks.map((mark) => `${better === 'higher' ? '≥' : '≤'} ${figure(mark)}`),
+    ...marks.map((mark) => (mark === undefined ? '–' : `${better === 'higher' ? '≥' : '≤'} ${figure(mark)}`)),
     line.verdict,
     line.spread === undefined ? '–' : `${Math.round(line.spread * 100)} %`,
   ];

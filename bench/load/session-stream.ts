@@ -1,6 +1,6 @@
 /**
- * A session on a bare stream of grpc-js, with the codec of the client: what is asked within a turn of the event loop travels in one message, and
- * nothing is added that a client for people has. What may be open at once is bounded by who asks.
+ * A session on a bare stream of grpc-js, with the codec of the client: what is asked in answer to one message travels in
+ * one message, and nothing is added that a client for people has. What may be open at once is bounded by who asks.
  */
 import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
 import { decodeSessionResponse } from '@keyturn/client/internal/wire/session-decoder';
@@ -50,7 +50,7 @@ export class SessionStream {
     }
     const id = this.#free.pop() ?? this.#open.length;
     this.#open[id] = done;
-    if (this.#commands.push({ id, call }) === 1) setImmediate(() => this.#flush());
+    if (this.#commands.push({ id, call }) === 1) process.nextTick(() => this.#flush());
   }
 
   /** Rejects when it is refused. */

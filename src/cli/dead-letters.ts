@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
-import { type AddressOptions, addressOption, collect, text, wholeBetween } from './options.js';
+import { collect, type SidecarOptions, sidecarOptions, text, wholeBetween } from './options.js';
 import { ago, alignColumns, count, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
 
-interface QueueOptions extends AddressOptions {
+interface QueueOptions extends SidecarOptions {
   readonly queue: string;
   readonly key?: string;
   readonly json?: boolean;
@@ -76,15 +76,15 @@ function registerDiscard(group: Command): void {
 }
 
 function common(command: Command): Command {
-  return command
+  const narrowed = command
     .requiredOption('--queue <queue>', 'the queue', text)
     .option('--key <key>', 'only those of this key')
-    .option('--json', 'print one JSON object')
-    .addOption(addressOption());
+    .option('--json', 'print one JSON object');
+  return sidecarOptions(narrowed);
 }
 
 async function list(options: ListOptions): Promise<number> {
-  const { letters, next } = await withSidecar(options.address, (client) => readPages(client, options));
+  const { letters, next } = await withSidecar(options, (client) => readPages(client, options));
   if (options.json === true) {
     process.stdout.write(`${JSON.stringify({ dead_letters: letters.map(toJson), next_page_token: next })}\n`);
   } else {
@@ -136,7 +136,7 @@ function toJson({ item, key, attempts, lastError, diedAt, cause }: DeadLetterVie
 }
 
 async function redrive(options: ChoiceOptions): Promise<number> {
-  const redriven = await withSidecar(options.address, (client) => client.admin.redrive(choiceOf(options)));
+  const redriven = await withSidecar(options, (client) => client.admin.redrive(choiceOf(options)));
   process.stdout.write(options.json === true ? `${JSON.stringify({ redriven })}\n` : `${count(redriven)} redriven\n`);
   return EXIT.ok;
 }
@@ -150,9 +150,7 @@ async function discard(options: DiscardOptions): Promise<number> {
       EXIT.usage,
     );
   }
-  const discarded = await withSidecar(options.address, (client) =>
-    client.admin.discard(choiceOf(options), waiting === true),
-  );
+  const discarded = await withSidecar(options, (client) => client.admin.discard(choiceOf(options), waiting === true));
   process.stdout.write(
     options.json === true ? `${JSON.stringify({ discarded })}\n` : `${count(discarded)} discarded\n`,
   );

@@ -2,11 +2,11 @@ import type { HolderView, KeyExplanation, LineEntryView } from '@keyturn/client'
 import type { Command } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
-import { type AddressOptions, addressOption, text } from './options.js';
+import { type SidecarOptions, sidecarOptions, text } from './options.js';
 import { ago, alignColumns, amount, count, humanDuration, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
 
-interface ExplainOptions extends AddressOptions {
+interface ExplainOptions extends SidecarOptions {
   readonly json?: boolean;
 }
 
@@ -24,21 +24,23 @@ Example:
 `;
 
 export function registerExplain(program: Command): void {
-  program
+  const command = program
     .command('explain')
     .summary('why does this key not move?')
     .description('Tells in which state a key is, who holds it, who waits, why it does not move, and until when.')
     .argument('<queue>', 'the queue', text)
     .argument('<key>', 'the key')
-    .option('--json', 'print one JSON object')
-    .addOption(addressOption())
+    .option('--json', 'print one JSON object');
+  sidecarOptions(command)
     .addHelpText('after', HELP)
     .action((queue: string, key: string, options: ExplainOptions) => act(() => explain(queue, key, options)));
 }
 
-async function explain(queue: string, key: string, { address, json }: ExplainOptions): Promise<number> {
-  const told = await withSidecar(address, (client) => client.admin.explainKey(queue, key));
-  process.stdout.write(json === true ? `${JSON.stringify(toJson(queue, key, told))}\n` : toText(queue, key, told));
+async function explain(queue: string, key: string, options: ExplainOptions): Promise<number> {
+  const told = await withSidecar(options, (client) => client.admin.explainKey(queue, key));
+  process.stdout.write(
+    options.json === true ? `${JSON.stringify(toJson(queue, key, told))}\n` : toText(queue, key, told),
+  );
   return EXIT.ok;
 }
 

@@ -1,4 +1,5 @@
-import { InvalidArgumentError, Option } from 'commander';
+import type { TlsOptions } from '@keyturn/client';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAddress } from '../config/address.js';
 import { parseDuration } from '../config/duration.js';
 
@@ -44,12 +45,38 @@ function address(value: string): string {
   return value;
 }
 
-/** Where the sidecar is. */
-export function addressOption(): Option {
-  return new Option('--address <address>', 'where the sidecar is: host:port or unix:/path')
-    .env('KEYTURN_ADDRESS')
-    .default('127.0.0.1:7420')
-    .argParser(address);
+/** Where the sidecar is, and how it is reached. At the end of the options of a command. */
+export function sidecarOptions(command: Command): Command {
+  return (
+    command
+      .addOption(
+        new Option('--address <address>', 'where the sidecar is: host:port or unix:/path')
+          .env('KEYTURN_ADDRESS')
+          .default('127.0.0.1:7420')
+          .argParser(address),
+      )
+      .addOption(
+        tlsOption(
+          '--tls-ca <file>',
+          `TLS: the authorities of the sidecar's certificate, PEM, or "${SYSTEM}" for those that Node knows`,
+          'KEYTURN_TLS_CA',
+        ),
+      )
+      // Their variables are not those of `serve`: what the sidecar shows is not what its clients show.
+      .addOption(tlsOption('--tls-cert <file>', 'the certificate that is shown, PEM', 'KEYTURN_TLS_CLIENT_CERT'))
+      .addOption(tlsOption('--tls-key <file>', 'its private key, PEM', 'KEYTURN_TLS_CLIENT_KEY'))
+      .addOption(
+        tlsOption(
+          '--tls-server-name <name>',
+          "the name in the sidecar's certificate; unset: the host of the address",
+          'KEYTURN_TLS_SERVER_NAME',
+        ),
+      )
+  );
+}
+
+function tlsOption(flags: string, what: string, variable: string): Option {
+  return new Option(flags, what).env(variable).argParser(text);
 }
 
 /** For comparison: what a session saves. */
@@ -57,6 +84,19 @@ export function unaryOption(): Option {
   return new Option('--unary', 'every call by itself, instead of all of them on one session');
 }
 
-export interface AddressOptions {
+export interface SidecarOptions {
   readonly address: string;
+  readonly tlsCa?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsServerName?: string;
+}
+
+/** The word of `--tls-ca` for the authorities that come with Node. */
+const SYSTEM = 'system';
+
+/** As the client takes it. Any of the options asks for TLS. */
+export function tlsOf({ tlsCa, tlsCert, tlsKey, tlsServerName }: SidecarOptions): TlsOptions | undefined {
+  if ([tlsCa, tlsCert, tlsKey, tlsServerName].every((option) => option === undefined)) return undefined;
+  return { ca: tlsCa === SYSTEM ? undefined : tlsCa, cert: tlsCert, key: tlsKey, serverName: tlsServerName };
 }

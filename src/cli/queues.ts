@@ -2,11 +2,11 @@ import type { QueueInfo } from '@keyturn/client';
 import type { Command } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
-import { type AddressOptions, addressOption } from './options.js';
+import { type SidecarOptions, sidecarOptions } from './options.js';
 import { alignColumns, count, humanDuration } from './output.js';
 import { withSidecar } from './sidecar.js';
 
-interface QueuesOptions extends AddressOptions {
+interface QueuesOptions extends SidecarOptions {
   readonly json?: boolean;
 }
 
@@ -23,19 +23,19 @@ Examples:
 const STATES = ['PROCESS', 'BLOCK', 'READY', 'DELAY', 'PARK'] as const;
 
 export function registerQueues(program: Command): void {
-  program
+  const command = program
     .command('queues')
     .summary('list the queues and how they stand')
     .description('Lists the queues: turns, lines, dead letters, and keys by state.')
-    .option('--json', 'print a JSON array with everything, policies included')
-    .addOption(addressOption())
+    .option('--json', 'print a JSON array with everything, policies included');
+  sidecarOptions(command)
     .addHelpText('after', HELP)
     .action((options: QueuesOptions) => act(() => listQueues(options)));
 }
 
-async function listQueues({ address, json }: QueuesOptions): Promise<number> {
-  const queues = await withSidecar(address, (client) => client.admin.listQueues());
-  process.stdout.write(json === true ? `${JSON.stringify(queues.map(toJson))}\n` : toText(queues));
+async function listQueues(options: QueuesOptions): Promise<number> {
+  const queues = await withSidecar(options, (client) => client.admin.listQueues());
+  process.stdout.write(options.json === true ? `${JSON.stringify(queues.map(toJson))}\n` : toText(queues));
   return EXIT.ok;
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
-import { type AddressOptions, addressOption, durationBetween, text, unaryOption, wholeBetween } from './options.js';
+import { durationBetween, type SidecarOptions, sidecarOptions, text, unaryOption, wholeBetween } from './options.js';
 import { amount } from './output.js';
 import { chooseFormat, openInput, READERS } from './replay/input.js';
 import { readLines } from './replay/lines.js';
@@ -12,7 +12,7 @@ import { MODES, type Mode, type ReplayOutcome, runReplay } from './replay/run-re
 import { summaryTable } from './replay/summary.js';
 import { commandFailure, withWorker } from './sidecar.js';
 
-interface ReplayOptions extends AddressOptions {
+interface ReplayOptions extends SidecarOptions {
   readonly key: string;
   readonly format?: Format;
   readonly mode: Mode;
@@ -47,7 +47,7 @@ Examples:
 `;
 
 export function registerReplay(program: Command): void {
-  program
+  const command = program
     .command('replay')
     .summary('send a log through the sidecar, see what it would save')
     .description('Lets workers process the lines of a log through a running sidecar, and tells what they saw.')
@@ -61,8 +61,8 @@ export function registerReplay(program: Command): void {
     .option('--limit <n>', 'the most lines to take', wholeBetween(0, Number.MAX_SAFE_INTEGER))
     .option('--skip-bad <n>', 'skip up to so many malformed lines', wholeBetween(0, 1_000_000_000), 0)
     .option('--json', 'print the summary as one JSON object')
-    .addOption(unaryOption())
-    .addOption(addressOption())
+    .addOption(unaryOption());
+  sidecarOptions(command)
     .addHelpText('after', HELP)
     .action((file: string, options: ReplayOptions) => act(() => replay(file, options)));
 }

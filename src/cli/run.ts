@@ -5,14 +5,14 @@ import type { Command } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
-import { type AddressOptions, addressOption, durationBetween, text, unaryOption } from './options.js';
+import { durationBetween, type SidecarOptions, sidecarOptions, text, unaryOption } from './options.js';
 import { humanDuration, plain } from './output.js';
 import { Child, type Ending } from './run/child.js';
 import { Claim, type Claimed } from './run/claim.js';
 import { Forwarding } from './run/forwarding.js';
 import { withWorker } from './sidecar.js';
 
-interface RunOptions extends AddressOptions {
+interface RunOptions extends SidecarOptions {
   readonly queue: string;
   readonly key: string;
   readonly wait?: number;
@@ -49,7 +49,7 @@ Examples:
 const LONGEST_WAIT = 24 * 86_400_000;
 
 export function registerRun(program: Command): void {
-  program
+  const command = program
     .command('run')
     .summary('hold the turn of a key while a command runs')
     .description('Waits for the turn of a key and runs a command under it: like flock, across machines.')
@@ -75,8 +75,8 @@ export function registerRun(program: Command): void {
       durationBetween(0, LONGEST_WAIT, '0s to 576h'),
       10_000,
     )
-    .addOption(unaryOption())
-    .addOption(addressOption())
+    .addOption(unaryOption());
+  sidecarOptions(command)
     .addHelpText('after', HELP)
     .action((command: string[], options: RunOptions) => act(() => run(command, options)));
 }

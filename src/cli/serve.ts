@@ -1,8 +1,10 @@
 /** `keyturn serve`: its flags and its help. What it does is in serve/. */
 import { type Command, Option } from 'commander';
 import type { Flags } from '../config/config.js';
-import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS } from '../config/server-settings.js';
+import type { YamlValue } from '../config/kinds.js';
+import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS, type ServerSetting } from '../config/server-settings.js';
 import { fieldsOf, writeField } from '../config/settings-table.js';
+import { TLS_DEFAULTS, TLS_SETTINGS } from '../config/tls-settings.js';
 
 export interface ServeFlags extends Flags {
   readonly checkConfig?: boolean;
@@ -21,6 +23,7 @@ Examples:
   keyturn serve                                        gRPC on 127.0.0.1:7420, HTTP on 127.0.0.1:7421
   keyturn serve --config keyturn.yaml
   keyturn serve --listen unix:/run/keyturn/keyturn.sock
+  keyturn serve --listen 0.0.0.0:7420 --tls-cert server.pem --tls-key server.key --tls-client-ca clients.pem
   keyturn serve --config keyturn.yaml --check-config   says everything that is wrong, and exits
   keyturn serve --print-config > keyturn.yaml          a file with every setting, to start from
 
@@ -33,11 +36,10 @@ export function registerServe(program: Command): void {
   command.addOption(
     new Option(`${CONFIG_FILE.flag} <${CONFIG_FILE.operand}>`, `${CONFIG_FILE.doc} (env: ${CONFIG_FILE.env})`),
   );
-  for (const field of fieldsOf(SERVER_SETTINGS)) {
-    const { flag, operand, env, doc } = SERVER_SETTINGS[field];
-    const builtIn = String(writeField(SERVER_SETTINGS, field, SERVER_DEFAULTS));
-    command.addOption(new Option(`${flag} <${operand}>`, `${doc} (env: ${env}, default: ${builtIn})`));
-  }
+  for (const field of fieldsOf(SERVER_SETTINGS))
+    command.addOption(optionOf(SERVER_SETTINGS[field], writeField(SERVER_SETTINGS, field, SERVER_DEFAULTS)));
+  for (const field of fieldsOf(TLS_SETTINGS))
+    command.addOption(optionOf(TLS_SETTINGS[field], writeField(TLS_SETTINGS, field, TLS_DEFAULTS)));
   command
     .option('--check-config', 'check all settings, say what is wrong, and exit')
     .option('--print-config', 'print all settings that are in effect as YAML, and exit')
@@ -46,4 +48,9 @@ export function registerServe(program: Command): void {
       const { serve } = await import('./serve/serve.js');
       await serve(flags);
     });
+}
+
+/** Text, whatever it is read as: the configuration reads all sources alike. */
+function optionOf({ flag, operand, env, doc }: Omit<ServerSetting<unknown>, 'kind'>, builtIn: YamlValue): Option {
+  return new Option(`${flag} <${operand}>`, `${doc} (env: ${env}, default: ${String(builtIn)})`);
 }

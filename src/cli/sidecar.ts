@@ -1,27 +1,37 @@
-import { connect, type Keyturn, KeyturnError } from '@keyturn/client';
+import { connect, type Keyturn, KeyturnError, type KeyturnOptions, TlsError } from '@keyturn/client';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
+import { type SidecarOptions, tlsOf } from './options.js';
 
-/** Uses the sidecar at an address, and closes the connection whatever happens. Failed calls become {@link CommandFailure}s. */
-export function withSidecar<T>(address: string, use: (client: Keyturn) => Promise<T>): Promise<T> {
+/** Uses a sidecar, and closes the connection whatever happens. Failed calls become {@link CommandFailure}s. */
+export async function withSidecar<T>(options: SidecarOptions, use: (client: Keyturn) => Promise<T>): Promise<T> {
   // Administration is unary anyhow, and for a single call so is the rest.
-  return using(connect(address, { transport: 'unary' }), use);
+  return using(connectTo(options, 'unary'), use);
 }
 
-export interface WorkerOptions {
-  readonly address: string;
+/** @throws CommandFailure when the options of TLS are wrong */
+function connectTo(options: SidecarOptions, transport: KeyturnOptions['transport']): Keyturn {
+  try {
+    return connect(options.address, { transport, tls: tlsOf(options) });
+  } catch (error) {
+    if (!(error instanceof KeyturnError)) throw error;
+    throw new CommandFailure(error.message.replaceAll(/\btls\.(ca|cert|key)\b/g, '--tls-$1'), EXIT.usage);
+  }
+}
+
+export interface WorkerOptions extends SidecarOptions {
   /** Each call by itself. Unset: all of them on one session. */
   readonly unary?: boolean;
 }
 
 /** The same for a worker: many calls, and turns that are held. */
-export function withWorker<T>(
-  { address, unary = false }: WorkerOptions,
+export async function withWorker<T>(
+  options: WorkerOptions,
   queue: string,
   use: (client: Keyturn) => Promise<T>,
 ): Promise<T> {
-  if (unary) return withSidecar(address, use);
-  return using(connect(address), async (client) => {
+  if (options.unary === true) return withSidecar(options, use);
+  return using(connectTo(options, 'session'), async (client) => {
     await reach(client, queue);
     return use(client);
   });
@@ -67,6 +77,11 @@ export function commandFailure(error: unknown, address: string): unknown {
 }
 
 function unreachable(error: KeyturnError, address: string): string {
+  if (error instanceof TlsError)
+    return (
+      `no connection to the sidecar at ${address}: ${error.message}.\n` +
+      'The options of a command for TLS are --tls-ca, --tls-cert, --tls-key and --tls-server-name.'
+    );
   // Of the many words of the transport these are the ones that tell something.
   const why = /connect E[A-Z]+/.exec(error.message)?.[0] ?? error.message;
   return (

@@ -7,14 +7,14 @@ import { type Command, Option } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
-import { type AddressOptions, addressOption, collect, durationBetween, text } from './options.js';
+import { collect, durationBetween, type SidecarOptions, sidecarOptions, text } from './options.js';
 import { humanDuration, plain } from './output.js';
 import { inputFailure } from './replay/lines.js';
 import { BrokenInput } from './replay/rows.js';
 import { textLines } from './replay/text-lines.js';
 import { withSidecar } from './sidecar.js';
 
-interface SubmitOptions extends AddressOptions {
+interface SubmitOptions extends SidecarOptions {
   readonly queue: string;
   readonly key: string;
   readonly payload?: string;
@@ -51,7 +51,7 @@ Examples:
 `;
 
 export function registerSubmit(program: Command): void {
-  program
+  const command = program
     .command('submit')
     .summary('hand messages over for workers to take')
     .description('Hands messages over for Keyturn to keep until a worker takes them with Acquire.')
@@ -83,8 +83,8 @@ export function registerSubmit(program: Command): void {
         'what has happened when an item of a durable queue is accepted; unset: as the queue has it',
       ).choices(DURABILITIES),
     )
-    .option('--json', 'print each result as a JSON object on a line of its own')
-    .addOption(addressOption())
+    .option('--json', 'print each result as a JSON object on a line of its own');
+  sidecarOptions(command)
     .addHelpText('after', HELP)
     .action((options: SubmitOptions) => act(() => submit(options)));
 }
@@ -92,7 +92,7 @@ export function registerSubmit(program: Command): void {
 async function submit(options: SubmitOptions): Promise<number> {
   refuseContradictions(options);
   const template = templateOf(options);
-  return withSidecar(options.address, async (client) => {
+  return withSidecar(options, async (client) => {
     let exitCode: number = EXIT.ok;
     for await (const items of batches(options, template)) {
       const results = await send(client, items, options);

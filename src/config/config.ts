@@ -26,21 +26,28 @@ import {
   under,
   uniqueEntries,
 } from './settings-table.js';
+import { checkTls } from './tls-check.js';
+import { TLS_DEFAULTS, TLS_DOC, TLS_FLAGS, TLS_GROUP, TLS_SETTINGS, type TlsSettings } from './tls-settings.js';
 import { entryOf, showText, type Written, writtenText } from './written.js';
 
 export interface Config {
   /** The settings of the process, as they are in effect. */
   readonly server: ServerSettings;
+  /** Its files fit each other, or did when they were read. */
+  readonly tls: TlsSettings;
   readonly coordinator: CoordinatorSettings;
 }
 
 export type { LogLevel };
 
 /** What the command line gave, by the field of the setting; `config` names the file. */
-export type Flags = Readonly<Partial<Record<keyof ServerSettings | 'config', string>>>;
+export type Flags = Readonly<
+  Partial<Record<keyof ServerSettings | (typeof TLS_FLAGS)[keyof TlsSettings] | 'config', string>>
+>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Everything extends ServerSettings {
+  readonly tls: TlsSettings;
   readonly limits: Limits;
   readonly default: Policy;
   /** Read once `default` is known. */
@@ -61,6 +68,7 @@ const EVERYTHING: Group<Everything> = {
   refusals: SERVER_REFUSALS,
   table: {
     ...SERVER_SETTINGS,
+    tls: { kind: groupKind(TLS_GROUP), doc: TLS_DOC },
     limits: { kind: groupKind(LIMITS_GROUP), doc: LIMITS_DOC },
     default: { kind: groupKind(POLICY_GROUP), doc: DEFAULT_DOC },
     queues: { kind: later, doc: QUEUES_DOC },
@@ -69,6 +77,7 @@ const EVERYTHING: Group<Everything> = {
 
 const BUILT_IN: Everything = {
   ...SERVER_DEFAULTS,
+  tls: TLS_DEFAULTS,
   limits: DEFAULT_LIMITS,
   default: BUILT_IN_POLICY,
   queues: undefined,
@@ -84,14 +93,17 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   const at: At = { path: '', problems };
   const file = findFile(flags, env, problems);
   const said = file === undefined ? BUILT_IN : readGroup(EVERYTHING, file, at, BUILT_IN);
-  const server = overridden(pickServer(said), flags, env, problems);
+  const sources: Sources = { file, flags, env, problems };
+  const server = overridden(pickServer(said), sources);
   checkAddresses(server, problems);
+  const tls = overriddenTls(said.tls, sources);
+  checkTls(tls, (field) => placeOfTls(field, sources), problems);
   checkLimits(said.limits, entryOf(file, 'limits')?.value, problems);
   const surroundings: Surroundings = { limits: said.limits, dataDir: server.dataDir };
   checkDefaultPolicy(said.default, surroundings, entryOf(file, 'default')?.value, problems);
   const queues = readQueues(said, surroundings, under(at, 'queues'));
   problems.throwIfAny();
-  return freeze(server, said, queues);
+  return freeze(server, tls, said, queues);
 }
 
 function findFile(flags: Flags, env: Environment, problems: Problems): Written | undefined {
@@ -100,23 +112,64 @@ function findFile(flags: Flags, env: Environment, problems: Problems): Written |
   return named === undefined || named === '' ? undefined : readConfigFile(named, CONFIG_FILE.env, problems);
 }
 
-function pickServer({ limits: _limits, default: _default, queues: _queues, ...server }: Everything): ServerSettings {
+function pickServer({
+  tls: _tls,
+  limits: _limits,
+  default: _default,
+  queues: _queues,
+  ...server
+}: Everything): ServerSettings {
   return server;
 }
 
-/** An empty environment variable is one that is not set: this is how people take one away in a compose file. */
-function overridden(server: ServerSettings, flags: Flags, env: Environment, problems: Problems): ServerSettings {
+interface Sources {
+  readonly file: Written | undefined;
+  readonly flags: Flags;
+  readonly env: Environment;
+  readonly problems: Problems;
+}
+
+function overridden(server: ServerSettings, sources: Sources): ServerSettings {
   const result = { ...server };
   for (const field of fieldsOf(SERVER_SETTINGS)) {
-    const { env: variable, flag } = SERVER_SETTINGS[field];
-    const at: At = { path: snakeCase(field), problems };
-    const fromEnv = env[variable];
-    if (fromEnv !== undefined && fromEnv !== '')
-      override(SERVER_SETTINGS, field, writtenText(fromEnv, variable), at, result);
-    const fromFlag = flags[field];
-    if (fromFlag !== undefined) override(SERVER_SETTINGS, field, writtenText(fromFlag, flag), at, result);
+    const at: At = { path: snakeCase(field), problems: sources.problems };
+    for (const written of overrides(SERVER_SETTINGS[field], field, sources))
+      override(SERVER_SETTINGS, field, written, at, result);
   }
   return result;
+}
+
+function overriddenTls(tls: TlsSettings, sources: Sources): TlsSettings {
+  const result = { ...tls };
+  for (const field of fieldsOf(TLS_SETTINGS)) {
+    const at: At = { path: `tls.${snakeCase(field)}`, problems: sources.problems };
+    for (const written of overrides(TLS_SETTINGS[field], TLS_FLAGS[field], sources))
+      override(TLS_SETTINGS, field, written, at, result);
+  }
+  return result;
+}
+
+function placeOfTls(field: keyof TlsSettings, sources: Sources): string {
+  const last = overrides(TLS_SETTINGS[field], TLS_FLAGS[field], sources).at(-1);
+  const inFile = entryOf(entryOf(sources.file, 'tls')?.value, snakeCase(field))?.value;
+  return (last ?? inFile)?.place ?? 'all sources together';
+}
+
+/**
+ * What environment and flags say of a setting, in this order. An empty environment variable is one that is not set: this
+ * is how people take one away in a compose file.
+ */
+function overrides(
+  { env: variable, flag }: { readonly env: string; readonly flag: string },
+  name: keyof Flags,
+  { env, flags }: Sources,
+): readonly Written[] {
+  const fromEnv = env[variable];
+  const fromFlag = flags[name];
+  return [
+    ...(fromEnv === undefined || fromEnv === '' ? [] : [writtenText(fromEnv, variable)]),
+    ...(fromFlag === undefined ? [] : [writtenText(fromFlag, flag)]),
+  ];
 }
 
 function override<T, K extends keyof T>(table: Table<T>, field: K, written: Written, at: At, result: T): void {
@@ -164,7 +217,12 @@ function checkQueueName(name: string, place: string, { queueNameBytes }: Limits,
   at.problems.add(at.path, place, what);
 }
 
-function freeze(server: ServerSettings, said: Everything, queues: ReadonlyMap<string, Policy>): Config {
+function freeze(
+  server: ServerSettings,
+  tls: TlsSettings,
+  said: Everything,
+  queues: ReadonlyMap<string, Policy>,
+): Config {
   for (const policy of [said.default, ...queues.values()]) freezePolicy(policy);
   const coordinator: CoordinatorSettings = Object.freeze({
     defaultPolicy: said.default,
@@ -173,7 +231,7 @@ function freeze(server: ServerSettings, said: Everything, queues: ReadonlyMap<st
     startupHold: server.startupHold,
     limits: Object.freeze(said.limits),
   });
-  return Object.freeze({ server: Object.freeze(server), coordinator });
+  return Object.freeze({ server: Object.freeze(server), tls: Object.freeze(tls), coordinator });
 }
 
 function freezePolicy(policy: Policy): void {

@@ -5,14 +5,17 @@ import { LIMITS_GROUP } from './limit-settings.js';
 import { POLICY_GROUP } from './policy-settings.js';
 import { SERVER_SETTINGS } from './server-settings.js';
 import { fieldsOf, snakeCase, type Table, writeField, writeGroup } from './settings-table.js';
+import { TLS_DOC, TLS_SETTINGS } from './tls-settings.js';
 
-export function printConfig({ server, coordinator }: Config): string {
+export function printConfig({ server, tls, coordinator }: Config): string {
   // A Map: an object would put names that look like numbers first.
   const queues = new Map(
     [...coordinator.queues].map(([name, policy]) => [name, writeGroup(POLICY_GROUP.table, policy)]),
   );
   const parts = [
     ...commented(SERVER_SETTINGS, server),
+    `\n# ${TLS_DOC}\ntls:`,
+    ...indented(commented(TLS_SETTINGS, tls)),
     `\n# ${LIMITS_DOC}\nlimits:`,
     ...indented(commented(LIMITS_GROUP.table, coordinator.limits)),
     `\n# ${DEFAULT_DOC}\ndefault:`,

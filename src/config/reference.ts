@@ -4,8 +4,9 @@ import { BUILT_IN_POLICY } from '../core/policy.js';
 import type { YamlValue } from './kinds.js';
 import { LIMITS_GROUP } from './limit-settings.js';
 import { POLICY_GROUP } from './policy-settings.js';
-import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS } from './server-settings.js';
+import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS, type ServerSetting } from './server-settings.js';
 import { fieldsOf, snakeCase, type Table, writeField } from './settings-table.js';
+import { TLS_DEFAULTS, TLS_SETTINGS } from './tls-settings.js';
 
 const INTRODUCTION = `# Configuration
 
@@ -17,6 +18,10 @@ its name, its value, where it was written and what is allowed, all of them at on
 A duration is a number and its unit: \`250ms\`, \`20s\`, \`5m\`, \`24h\`. The file has at most 1 MiB.
 `;
 
+const TLS_NOTE = `In the file those of TLS are one mapping: \`tls: { cert: server.pem, key: server.key, client_ca: clients.pem }\`. What they do, and how certificates are
+replaced while it runs, stands in [OPERATING.md](OPERATING.md), "TLS".
+`;
+
 const POLICY_INTRODUCTION = `A named queue (\`queues: { orders: { … } }\`) takes what it does not say from \`default\`, which takes it from the built-in values below. \`rate\` and \`retry\`
 are inherited setting by setting; \`none\` (\`unset\` for \`waiting_per_key\`) takes away what would be inherited.
 `;
@@ -26,6 +31,7 @@ export function configurationReference(): string {
     INTRODUCTION,
     '## The process\n',
     serverTable(),
+    TLS_NOTE,
     '## Policy of a queue: `default`, `queues`\n',
     POLICY_INTRODUCTION,
     groupTable(POLICY_GROUP.table, BUILT_IN_POLICY),
@@ -35,12 +41,23 @@ export function configurationReference(): string {
 }
 
 function serverTable(): string {
-  const rows = fieldsOf(SERVER_SETTINGS).map((field) => {
-    const { env, flag, kind, doc } = SERVER_SETTINGS[field];
-    const value = inCode(writeField(SERVER_SETTINGS, field, SERVER_DEFAULTS));
-    return [`\`${snakeCase(field)}\``, `\`${env}\``, `\`${flag}\``, value, kind.allowed, doc];
-  });
+  const rows = [
+    ...processRows('', SERVER_SETTINGS, SERVER_DEFAULTS),
+    ...processRows('tls.', TLS_SETTINGS, TLS_DEFAULTS),
+  ];
   return table(['setting', 'environment', 'flag', 'default', 'allowed', 'meaning'], rows);
+}
+
+function processRows<T extends object>(
+  prefix: string,
+  settings: { readonly [K in keyof T]-?: ServerSetting<T[K]> },
+  defaults: T,
+): readonly (readonly string[])[] {
+  return fieldsOf(settings).map((field) => {
+    const { env, flag, kind, doc } = settings[field];
+    const value = inCode(writeField(settings, field, defaults));
+    return [`\`${prefix}${snakeCase(field)}\``, `\`${env}\``, `\`${flag}\``, value, kind.allowed, doc];
+  });
 }
 
 function groupTable<T extends object>(settings: Table<T>, builtIn: T): string {

@@ -105,9 +105,8 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
   },
 };
 
-/** Settings of the contract's top level that this version does not offer. */
+/** Words of the top level that are no settings of the file. */
 export const SERVER_REFUSALS: Readonly<Record<string, Refusal>> = {
-  tls: { harmless: undefined, why: 'this version does not offer TLS' },
   config: { harmless: undefined, why: `only ${CONFIG_FILE.flag} or ${CONFIG_FILE.env} can say which file is read` },
 };
 

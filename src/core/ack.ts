@@ -4,7 +4,7 @@ import { AfterPlan, isConcerned } from './after-plan.js';
 import { BatchWaits } from './dependants.js';
 import { markKeyDone } from './idempotency.js';
 import { finishAll, weightOfItem } from './items.js';
-import type { SettledBy, Turn } from './lane.js';
+import type { Turn } from './lane.js';
 import type { Caller } from './line.js';
 import { findQueue, openQueue } from './lookup.js';
 import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from './model.js';
@@ -15,6 +15,7 @@ import { resolve } from './resolve.js';
 import { countRejected, lacks, type Need, RoomPlan } from './room.js';
 import type { Stream } from './session.js';
 import { findSettling, stale } from './settle.js';
+import type { SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
 import { submitItem } from './submit.js';
 import { endTurn } from './turns.js';
@@ -139,6 +140,7 @@ function apply(
   const followUps: SubmitResult[] = [];
   const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
   endTurn(state, turn, 'ack', ending, now, by);
+  if (!plain) lane.queue.withFollowUps.add(lane);
   finishCargo(state, turn, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);

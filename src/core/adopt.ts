@@ -1,11 +1,12 @@
 /** Turns from before the start, during `startup_hold` (S29). */
 
-import { ADOPTED, type Lane, LOST, type Turn, turnOf } from './lane.js';
+import { ADOPTED, type Lane, type Turn, turnOf } from './lane.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
 import type { Refusal } from './model.js';
 import { isDurable } from './queue.js';
 import { limitRefusal } from './refusals.js';
 import type { Stream } from './session.js';
+import { LOST, newestSettledToken } from './settlements.js';
 import { restIfNew } from './show.js';
 import type { CoreState } from './state.js';
 import { ROWS } from './table.js';
@@ -28,7 +29,8 @@ export function adoptable(
   const turn = turnOf(lane);
   if (turn !== undefined) return turn.cargo.kind === 'adopted' && turn.token < token;
   // A token that was settled in this run already was the larger one.
-  return lane.settlements === undefined || lane.settlements.token < token;
+  const newest = newestSettledToken(lane);
+  return newest === undefined || newest < token;
 }
 
 /** All of its turns that were live came back from the disk: whatever is not among them is not live (I5). */

@@ -4,7 +4,7 @@ import type { Asker } from './effects.js';
 import { closedGate, hasGateLine } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { finish } from './items.js';
-import { type Lane, PLAIN_CALLER, Turn } from './lane.js';
+import { isKeyless, type Lane, PLAIN_CALLER, Turn } from './lane.js';
 import { Caller, type Entry, type Line } from './line.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON } from './refusals.js';
 import { delayOf, resolve } from './resolve.js';
@@ -44,7 +44,7 @@ export function countArrival(lane: Lane, now: number): void {
   const { queue } = lane;
   queue.arrivals += 1;
   queue.usedAt = now;
-  if (lane.key === '') return;
+  if (isKeyless(lane.key)) return;
   if (lane.lastArrival > 0) queue.counters.repeatDistance.add(queue.arrivals - lane.lastArrival);
   lane.lastArrival = queue.arrivals;
 }

@@ -4,7 +4,7 @@ import type { DeadLetter } from './dead-letters.js';
 import { waitsFor } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { partsOf } from './idempotency.js';
-import { type Cargo, type Ending, keylessName, type Lane, settlementOf, type Turn, turnOf } from './lane.js';
+import { type Cargo, keylessName, type Lane, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
 import type { Queue } from './queue.js';
 import type { FinishedItem } from './remembered.js';
@@ -20,6 +20,7 @@ import type {
   TurnRow,
 } from './rows.js';
 import { Session } from './session.js';
+import { type Ending, settlementOf } from './settlements.js';
 import type { CoreState } from './state.js';
 import { AWAY, type Stored } from './stored.js';
 import { isDispatchTicket } from './turns.js';

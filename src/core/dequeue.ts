@@ -1,11 +1,12 @@
 import { giveUp, refuseCancelled } from './arrivals.js';
 import { markKeyDone } from './idempotency.js';
-import { endingByTicket, type Lane, type SettledBy, Turn } from './lane.js';
+import { type Lane, Turn } from './lane.js';
 import { findLane, findQueue, isRefusal } from './lookup.js';
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from './model.js';
 import { resolve } from './resolve.js';
 import type { Stream } from './session.js';
 import { findSettling, stale } from './settle.js';
+import { endingByTicket, type SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
 import { endTurn } from './turns.js';
 

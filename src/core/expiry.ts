@@ -1,12 +1,13 @@
 /** What happens when a lane's moment has come. */
 import { giveUp } from './arrivals.js';
 import { failAll, putBack } from './items.js';
-import { INIT, type Lane, LOST, type Turn } from './lane.js';
+import { INIT, type Lane, type Turn } from './lane.js';
 import { Caller } from './line.js';
 import { isLinked, unlink } from './link.js';
 import { type TurnWatch, tellEnding, watchOn } from './notices.js';
 import { park } from './park.js';
 import { resolve } from './resolve.js';
+import { LOST } from './settlements.js';
 import type { CoreState } from './state.js';
 import { isOver } from './tenure.js';
 import { endTurn } from './turns.js';

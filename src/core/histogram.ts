@@ -3,32 +3,44 @@ import type { HistogramView } from './views.js';
 /** Counts in buckets, as plain numbers: the hot path can afford that. */
 export class Histogram {
   readonly #counts: Float64Array;
-  readonly #first: number;
+  /** The bounds in the one form that is fast for all: arrays of whole and of other numbers differ in theirs. */
+  readonly #limits: Float64Array;
   #sum = 0;
-  #count = 0;
+  /** The bucket of the last value, and what belongs to it: the next one often does, too. */
+  #bucket = 0;
+  #above = Number.NEGATIVE_INFINITY;
+  #upTo: number;
 
   /** @param bounds upper bounds of the buckets, growing; a value equal to a bound belongs to its bucket */
   constructor(readonly bounds: readonly number[]) {
     this.#counts = new Float64Array(bounds.length + 1);
-    this.#first = bounds[0] ?? Number.NEGATIVE_INFINITY;
+    this.#limits = Float64Array.from(bounds);
+    this.#upTo = this.#limits[0] ?? Number.POSITIVE_INFINITY;
   }
 
   add(value: number): void {
-    let low = 0;
-    // Most of what is measured on the hot path is shorter than the first bound.
-    let high = value <= this.#first ? 0 : this.bounds.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (value <= (this.bounds[middle] ?? 0)) high = middle;
-      else low = middle + 1;
-    }
-    this.#counts[low] = (this.#counts[low] ?? 0) + 1;
+    if (!(value > this.#above && value <= this.#upTo)) this.#turnTo(value);
+    this.#counts[this.#bucket] = (this.#counts[this.#bucket] ?? 0) + 1;
     this.#sum += value;
-    this.#count += 1;
   }
 
   view(): HistogramView {
-    return { bounds: this.bounds, counts: Array.from(this.#counts), sum: this.#sum, count: this.#count };
+    const counts = Array.from(this.#counts);
+    return { bounds: this.bounds, counts, sum: this.#sum, count: counts.reduce((sum, count) => sum + count, 0) };
+  }
+
+  #turnTo(value: number): void {
+    const limits = this.#limits;
+    let low = 0;
+    let high = limits.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (value <= (limits[middle] ?? 0)) high = middle;
+      else low = middle + 1;
+    }
+    this.#bucket = low;
+    this.#above = limits[low - 1] ?? Number.NEGATIVE_INFINITY;
+    this.#upTo = limits[low] ?? Number.POSITIVE_INFINITY;
   }
 }
 

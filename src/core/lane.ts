@@ -1,10 +1,11 @@
 import type { DispatchTicket } from './dispatch-tickets.js';
 import type { Epoch } from './hold-epochs.js';
 import type { Caller, Item, Line } from './line.js';
-import type { DeQueueAnswer, LaneState, LossCause, NackAnswer, NackKind, SubmitResult } from './model.js';
+import type { LaneState } from './model.js';
 import type { TurnWatch } from './notices.js';
 import type { Queue } from './queue.js';
 import type { Session, Stream } from './session.js';
+import type { Settlement } from './settlements.js';
 import { ROWS, type StateRow } from './table.js';
 import { Timer } from './timing-wheel.js';
 
@@ -91,46 +92,6 @@ export type Phase = Init | Turn | Ready | Delay | Park;
 
 export const INIT: Init = Object.freeze({ at: 'INIT' });
 
-/** How a turn ended: what a repeated call is answered, or the cause that a late one is told. */
-export type Ending = SettledBy | Lost;
-
-export type SettledBy = { readonly ended: 'settled' } & (
-  | { readonly call: 'dequeue'; readonly abandoned: boolean; readonly answer: DeQueueAnswer }
-  /** Unset follow-ups: forgotten, a newer settlement has its own. */
-  | { readonly call: 'ack'; followUps: readonly SubmitResult[] | undefined }
-  | { readonly call: 'nack'; readonly kind: NackKind; readonly answer: NackAnswer }
-);
-
-export interface Lost {
-  readonly ended: Exclude<LossCause, 'settled' | 'unknown'>;
-}
-
-/** The endings that a holder did not bring about itself. */
-export const LOST = Object.freeze({
-  lease_expired: { ended: 'lease_expired' },
-  evicted: { ended: 'evicted' },
-  taken_over: { ended: 'taken_over' },
-} satisfies Readonly<Record<Lost['ended'], Lost>>);
-
-/** How many settlements of a key are remembered. */
-const SETTLEMENTS = 8;
-
-/**
- * The end of a turn, remembered. The records of a lane form a ring from the oldest to the newest; when it is full the
- * oldest is written over, so that a busy key allocates none.
- */
-export class Settlement {
-  /** The next newer one; behind the newest comes the oldest. */
-  newer: Settlement = this;
-  constructor(
-    public token: number,
-    public ticket: string | undefined,
-    public ending: Ending,
-    /** Meaningful on the newest: how many the ring has. */
-    public size: number,
-  ) {}
-}
-
 /**
  * The state of one key. Its timer ends its turn or its delay; while READY it stands in a ready list instead, and while
  * its turn is tied in the list of the session.
@@ -139,7 +100,7 @@ export class Lane extends Timer {
   phase: Phase = INIT;
   /** Unset: empty. */
   line: Line | undefined = undefined;
-  /** The newest one of the ring. */
+  /** The oldest one of the ring: the one that is written over next. Only `settlements.ts` writes it. */
   settlements: Settlement | undefined = undefined;
   /** Places and turns of this key by their ticket. Unset: none. */
   tickets: Map<string, Caller | Turn> | undefined = undefined;
@@ -160,6 +121,11 @@ export class Lane extends Timer {
   ) {
     super();
   }
+}
+
+/** No key, no order, no exclusion. Asked of its length, because that takes no call: this is asked on the hot path. */
+export function isKeyless(key: string): boolean {
+  return key.length === 0;
 }
 
 /** On disk a keyless lane is known by the order of submission of its item: it is put where no arrivals are counted. */
@@ -193,75 +159,4 @@ export function stateOf(lane: Lane): LaneState {
 
 export function turnOf(lane: Lane): Turn | undefined {
   return lane.phase.at === 'HELD' ? lane.phase : undefined;
-}
-
-export function remember(lane: Lane, token: number, ticket: string | undefined, ending: Ending): void {
-  const newest = lane.settlements;
-  if (newest === undefined) {
-    lane.settlements = new Settlement(token, ticket, ending, 1);
-    return;
-  }
-  if (forgetFollowUps(newest.ending)) lane.queue.changes?.settlement(lane, newest.token);
-  if (newest.size < SETTLEMENTS) {
-    const added = new Settlement(token, ticket, ending, newest.size + 1);
-    added.newer = newest.newer;
-    newest.newer = added;
-    lane.settlements = added;
-    return;
-  }
-  const oldest = newest.newer;
-  lane.queue.changes?.settlement(lane, oldest.token);
-  if (lane.key === '') lane.queue.keyless.delete(oldest.token);
-  oldest.token = token;
-  oldest.ticket = ticket;
-  oldest.ending = ending;
-  oldest.size = SETTLEMENTS;
-  lane.settlements = oldest;
-}
-
-/**
- * Only the newest settlement keeps the results of its follow-ups: eight times a thousand a key would be too many.
- * @returns whether it had any
- */
-function forgetFollowUps(ending: Ending): boolean {
-  if (ending.ended !== 'settled' || ending.call !== 'ack' || ending.followUps?.length === 0) return false;
-  const had = ending.followUps !== undefined;
-  ending.followUps = undefined;
-  return had;
-}
-
-/** The tokens of the settlements that are remembered. */
-export function* settledTokens(lane: Lane): Generator<number> {
-  const newest = lane.settlements;
-  if (newest === undefined) return;
-  let settlement = newest;
-  do {
-    yield settlement.token;
-    settlement = settlement.newer;
-  } while (settlement !== newest);
-}
-
-export function endingOf(lane: Lane, token: number): Ending | undefined {
-  return settlementOf(lane, token)?.ending;
-}
-
-export function settlementOf(lane: Lane, token: number): Settlement | undefined {
-  const newest = lane.settlements;
-  if (newest === undefined) return undefined;
-  let settlement = newest;
-  do {
-    if (settlement.token === token) return settlement;
-    settlement = settlement.newer;
-  } while (settlement !== newest);
-  return undefined;
-}
-
-/** Of several turns of one ticket the newest counts. */
-export function endingByTicket(lane: Lane, ticket: string): Ending | undefined {
-  const newest = lane.settlements;
-  if (newest === undefined || newest.ticket === ticket) return newest?.ending;
-  let ending: Ending | undefined;
-  for (let older = newest.newer; older !== newest; older = older.newer)
-    if (older.ticket === ticket) ending = older.ending;
-  return ending;
 }

@@ -5,6 +5,7 @@ import { type Lane, stateOf, turnOf } from './lane.js';
 import { Item } from './line.js';
 import type { LaneState } from './model.js';
 import type { Queue } from './queue.js';
+import { newestSettledToken } from './settlements.js';
 import type { CoreState } from './state.js';
 import type { KeyPage, KeyView, ListKeysRequest } from './views.js';
 
@@ -80,7 +81,7 @@ function* lanesOf(queue: Queue): Generator<Lane> {
 }
 
 function newestToken(lane: Lane): number | undefined {
-  return turnOf(lane)?.token ?? lane.settlements?.token;
+  return turnOf(lane)?.token ?? newestSettledToken(lane);
 }
 
 function fits(lane: Lane, wanted: LaneState | undefined): boolean {

@@ -1,6 +1,6 @@
 /** Queues and lanes by their names. */
 import { endTickets, expire } from './expiry.js';
-import { Lane } from './lane.js';
+import { isKeyless, Lane } from './lane.js';
 import type { Refusal } from './model.js';
 import type { Policy } from './policy.js';
 import { Queue } from './queue.js';
@@ -77,14 +77,14 @@ export function findHeldLane(
   token: number,
   now: number,
 ): Lane | undefined {
-  if (key !== '') return findLane(state, queue, key, now);
+  if (!isKeyless(key)) return findLane(state, queue, key, now);
   const lane = queue.keyless.get(token);
   if (lane !== undefined) catchUp(state, lane, now);
   return lane;
 }
 
 export function openLane(state: CoreState, queue: Queue, key: string, now: number): Lane {
-  if (key !== '') {
+  if (!isKeyless(key)) {
     const known = findLane(state, queue, key, now);
     if (known !== undefined) return known;
   }

@@ -1,5 +1,5 @@
 import { failAll, finishAll, putBack } from './items.js';
-import type { Cargo, SettledBy, Turn } from './lane.js';
+import type { Cargo, Turn } from './lane.js';
 import type { Item } from './line.js';
 import type { NackAnswer, NackKind, NackRequest, Refusal, Reply } from './model.js';
 import { park } from './park.js';
@@ -7,6 +7,7 @@ import { badRequest } from './refusals.js';
 import { resolve } from './resolve.js';
 import type { Stream } from './session.js';
 import { findSettling, stale } from './settle.js';
+import type { SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
 import { endTurn } from './turns.js';
 import type { SettlementWay } from './views.js';

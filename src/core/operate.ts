@@ -2,12 +2,13 @@
 
 import { markDirty } from './gates.js';
 import { putBack } from './items.js';
-import { type Lane, LOST, stateOf, turnOf } from './lane.js';
+import { type Lane, stateOf, turnOf } from './lane.js';
 import { findLane } from './lookup.js';
 import type { LaneState } from './model.js';
 import { unpark } from './park.js';
 import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
+import { LOST } from './settlements.js';
 import type { CoreState } from './state.js';
 import { TokenBucket } from './token-bucket.js';
 import { endTurn } from './turns.js';

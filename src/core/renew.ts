@@ -1,8 +1,9 @@
 import { adopt, adoptable } from './adopt.js';
-import { endingOf, Turn, turnOf } from './lane.js';
+import { Turn, turnOf } from './lane.js';
 import { findHeldLane, findQueue, isRefusal } from './lookup.js';
 import type { LossCause, RenewAnswer, RenewRequest, RenewResult, Reply, TurnRef } from './model.js';
 import { Session, type Stream } from './session.js';
+import { endingOf } from './settlements.js';
 import type { CoreState } from './state.js';
 import { endOf, liveBy } from './tenure.js';
 

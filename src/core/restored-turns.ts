@@ -1,10 +1,11 @@
 /** Turns from their rows: how they ended, and those that live. */
 import type { Epoch } from './hold-epochs.js';
-import { ADOPTED, type Cargo, type Ending, type Lane, PLAIN_CALLER, remember, Turn } from './lane.js';
+import { ADOPTED, type Cargo, type Lane, PLAIN_CALLER, Turn } from './lane.js';
 import type { Item } from './line.js';
 import type { Restored } from './restored.js';
 import type { EndedRow, EndingRow, SessionRow, TurnRow } from './rows.js';
 import { forgetIfEmpty, Session } from './session.js';
+import { type Ending, remember } from './settlements.js';
 import { after } from './state.js';
 import { live } from './tenure.js';
 import { install } from './turns.js';
@@ -94,6 +95,8 @@ export class RestoredTurns {
 
   #addEnded(lane: Lane, { token, ticket, ending }: EndedRow): void {
     remember(lane, token, ticket, copied(ending));
+    if (ending.ended === 'settled' && ending.call === 'ack' && (ending.followUps?.length ?? 0) > 0)
+      lane.queue.withFollowUps.add(lane);
     if (lane.key === '') lane.queue.keyless.set(token, lane);
   }
 

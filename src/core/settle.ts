@@ -2,10 +2,11 @@
 
 import { adoptable, adoptForSettling } from './adopt.js';
 import type { StaleCall } from './counters.js';
-import { endingOf, type SettledBy, type Turn, turnOf } from './lane.js';
+import { type Turn, turnOf } from './lane.js';
 import { findHeldLane, findQueue, isRefusal } from './lookup.js';
 import type { LossCause, Refusal } from './model.js';
 import { turnLost } from './refusals.js';
+import { endingOf, type SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
 
 export type Settling =

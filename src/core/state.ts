@@ -2,7 +2,7 @@ import { Changes } from './changes.js';
 import { Dependencies } from './dependencies.js';
 import { DispatchTickets } from './dispatch-tickets.js';
 import { IdleLanes } from './idle-lanes.js';
-import { type Lane, settledTokens } from './lane.js';
+import type { Lane } from './lane.js';
 import { Outbox } from './outbox.js';
 import { OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
@@ -10,6 +10,7 @@ import { Random } from './random.js';
 import { ResultLedger } from './remembered.js';
 import type { Session } from './session.js';
 import type { CoordinatorSettings } from './settings.js';
+import { settledTokens } from './settlements.js';
 import { ROWS } from './table.js';
 import { Timer, TimingWheel } from './timing-wheel.js';
 import { Tokens } from './tokens.js';
@@ -121,6 +122,7 @@ function forgetLane(lane: Lane): void {
 export function dropLane(lane: Lane): void {
   const queue = lane.queue;
   queue.changes?.tokensGone(queue, settledTokens(lane));
+  queue.withFollowUps.delete(lane);
   queue.states.add(ROWS.INIT, -1);
   if (lane.key !== '') queue.lanes.delete(lane.key);
   else for (const token of settledTokens(lane)) queue.keyless.delete(token);

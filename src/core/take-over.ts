@@ -1,8 +1,9 @@
 import { closedGate } from './gates.js';
-import { LOST, turnOf } from './lane.js';
+import { turnOf } from './lane.js';
 import type { Caller } from './line.js';
 import type { Queue } from './queue.js';
 import { delayOf, resolve } from './resolve.js';
+import { LOST } from './settlements.js';
 import type { CoreState } from './state.js';
 import { endTurn } from './turns.js';
 

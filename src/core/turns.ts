@@ -3,11 +3,12 @@
 import type { Changes } from './changes.js';
 import { DispatchTicket } from './dispatch-tickets.js';
 import { markDirty, markRoom } from './gates.js';
-import { type Cargo, type Ending, INIT, type Lane, remember, Turn } from './lane.js';
+import { type Cargo, INIT, isKeyless, type Lane, Turn } from './lane.js';
 import { isLinked, unlink } from './link.js';
 import { tellLost } from './notices.js';
 import type { Policy } from './policy.js';
 import type { Stream } from './session.js';
+import { type Ending, remember } from './settlements.js';
 import { forgetTicket, show, tell } from './show.js';
 import { after, type CoreState } from './state.js';
 import { disown, leaseEnd, live, moveTo, ownerOn } from './tenure.js';
@@ -114,7 +115,7 @@ export function install(state: CoreState, lane: Lane, turn: Turn): void {
   } else if (turn.ticket !== undefined) {
     turn.ticket.lanes.set(turn.token, lane);
   }
-  if (lane.key === '') indexKeyless(lane, turn);
+  if (isKeyless(lane.key)) indexKeyless(lane, turn);
   show(state, lane);
 }
 

@@ -1,9 +1,10 @@
 import { unmarkKeyDone } from './idempotency.js';
 import { putBack, weightOfItem } from './items.js';
-import { type Lane, type SettledBy, type Turn, turnOf } from './lane.js';
+import { type Lane, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
 import type { TurnRef } from './model.js';
 import { resolve } from './resolve.js';
+import type { SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
 import { disown } from './tenure.js';
 import { endTurn, holdForTicket } from './turns.js';

@@ -10,6 +10,8 @@ import { openToGroup, parseListen, removeStaleSocket, targetOf } from './listen.
 import type { Observe } from './observe.js';
 import { addReflection } from './reflection.js';
 import { OpenStreams } from './streams.js';
+import { TlsConnections } from './tls-connections.js';
+import { type Certificates, TlsCredentials } from './tls-credentials.js';
 import { createServer } from './transport.js';
 import { refuseMalformedText } from './utf8.js';
 
@@ -23,6 +25,8 @@ export interface GrpcServerOptions {
   readonly log: Log;
   /** What health says from the start. Default: SERVING. */
   readonly serving?: boolean;
+  /** Set: TLS only. */
+  readonly certificates?: Certificates | undefined;
 }
 
 export interface GrpcServer {
@@ -30,6 +34,8 @@ export interface GrpcServer {
   readonly address: string;
   /** What health answers: SERVING, or NOT_SERVING (not ready yet, without its disk, draining). */
   setServing(serving: boolean): void;
+  /** For new connections, from now on. Not for a server that began without TLS. */
+  useCertificates(certificates: Certificates): void;
   /** Takes no new calls, ends the streams, and resolves when all calls ended, or were ended after `graceMs`. */
   stop(graceMs: number): Promise<void>;
   /** Ends everything now. */
@@ -47,9 +53,12 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   try {
     const kit = { ...options, parked: { count: 0 } };
     await addServices(server, kit, health, streams);
-    const address = await listen(server, options.listen);
+    const tls = options.certificates && new TlsCredentials(options.certificates);
+    const address = await listen(server, options.listen, tls ?? ServerCredentials.createInsecure());
     health.setServing(options.serving ?? true);
-    return new RunningServer(address, server, health, streams);
+    const parts = { server, health, streams };
+    if (tls === undefined) return new RunningServer(address, parts);
+    return new RunningServer(address, { ...parts, tls, connections: new TlsConnections(server, options.log) });
   } catch (error) {
     server.forceShutdown();
     throw error;
@@ -63,43 +72,55 @@ async function addServices(server: Server, kit: Kit, health: Health, streams: Op
   await addReflection(server);
 }
 
-async function listen(server: Server, wanted: string): Promise<string> {
+async function listen(server: Server, wanted: string, credentials: ServerCredentials): Promise<string> {
   const address = parseListen(wanted);
   if (address.kind === 'unix') await removeStaleSocket(address.path);
-  const port = await bind(server, targetOf(address, address.kind === 'tcp' ? address.port : 0));
+  const port = await bind(server, targetOf(address, address.kind === 'tcp' ? address.port : 0), credentials);
   // Node makes the socket for its owner only, so nobody gets in before this.
   if (address.kind === 'unix') await openToGroup(address.path);
   return targetOf(address, port);
 }
 
-function bind(server: Server, target: string): Promise<number> {
+function bind(server: Server, target: string, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(target, ServerCredentials.createInsecure(), (error, port) => {
+    server.bindAsync(target, credentials, (error, port) => {
       if (error) reject(new Error(`cannot listen on ${target}: ${error.message}`, { cause: error }));
       else resolve(port);
     });
   });
 }
 
+interface Parts {
+  readonly server: Server;
+  readonly health: Health;
+  readonly streams: OpenStreams;
+  readonly tls?: TlsCredentials;
+  readonly connections?: TlsConnections;
+}
+
 class RunningServer implements GrpcServer {
   constructor(
     readonly address: string,
-    private readonly server: Server,
-    private readonly health: Health,
-    private readonly streams: OpenStreams,
+    private readonly parts: Parts,
   ) {}
 
+  useCertificates(certificates: Certificates): void {
+    if (this.parts.tls === undefined) throw new Error('this server was started without TLS');
+    this.parts.tls.use(certificates);
+  }
+
   setServing(serving: boolean): void {
-    this.health.setServing(serving);
+    this.parts.health.setServing(serving);
   }
 
   stop(graceMs: number): Promise<void> {
     this.setServing(false);
-    this.streams.endAll();
+    this.parts.streams.endAll();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.forceStop(), graceMs);
-      this.server.tryShutdown((error) => {
+      this.parts.server.tryShutdown((error) => {
         clearTimeout(timer);
+        this.parts.connections?.endAll();
         if (error) reject(error);
         else resolve();
       });
@@ -107,6 +128,7 @@ class RunningServer implements GrpcServer {
   }
 
   forceStop(): void {
-    this.server.forceShutdown();
+    this.parts.server.forceShutdown();
+    this.parts.connections?.endAll();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The way of a session's answers to its client: written at the end of a turn of the event loop, two messages on their
- * way at most, no faster than the client reads.
+ * The way of a session's answers to its client: written when what runs has ended, two messages on their way at most, so
+ * that the rest of a turn of the event loop is gathered behind them, and no faster than the client reads.
  */
 import type { Limits } from '../coordinator.js';
 import type { KnownTexts } from './known-texts.js';
@@ -16,6 +16,12 @@ export interface Transport {
 export interface Pace {
   /** Runs a task at the end of this turn of the event loop. */
   soon(task: () => void): void;
+  /**
+   * Runs a task when what runs now has ended, before the event loop goes on. What is
+   * written to HTTP/2 by then leaves at the end of this turn of the loop; what is written in setImmediate leaves at the
+   * end of the next one, after the messages that are read there.
+   */
+  atEnd(task: () => void): void;
   /** Runs a task after so many ms, without keeping the process alive for it. Returns what calls it off. */
   after(ms: number, task: () => void): () => void;
 }
@@ -75,7 +81,7 @@ export class Flow {
     if (!this.isClogged && this.#out.bytes > this.limits.unsentBytes) this.#clog();
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.pace.soon(this.#flush);
+    this.pace.atEnd(this.#flush);
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
- * One stream of a worker. Its commands are run in order as they come; its answers are gathered until the end of the turn
- * of the event loop, so that what became ready together travels together. A command that is answered at once leaves no
+ * One stream of a worker. Its commands are run in order as they come; its answers are gathered until what runs has
+ * ended, so that what became ready together travels together. A command that is answered at once leaves no
  * trace: its reply is used again for the next one.
  */
 import type { Notice, Refusal, Session, SessionListener, Turn } from '../coordinator.js';

@@ -14,6 +14,7 @@ type Call = ServerDuplexStream<Buffer, Buffer>;
 
 const PACE: Pace = {
   soon: (task) => void setImmediate(task),
+  atEnd: (task) => process.nextTick(task),
   after(ms, task) {
     const timer = setTimeout(task, ms).unref();
     return () => clearTimeout(timer);

@@ -37,6 +37,7 @@ test('the rows are those of the page on the benchmark, and what durability costs
     'memory',
     'unary',
     'session',
+    'clients',
     'handover',
     'dispatch',
     'stuck',

@@ -52,6 +52,19 @@ const RUN: KeptRun = {
       aim: 0.95,
       spread: null,
     },
+    {
+      row: 'clients',
+      what: 'pairs of go',
+      unit: 'pairs/s',
+      value: 200,
+      peer: 'Redis',
+      peer_value: 100,
+      ratio: 2,
+      better: 'higher',
+      enough: null,
+      aim: null,
+      spread: 0.1,
+    },
   ],
 };
 
@@ -76,6 +89,7 @@ test('a row says what it reached; what was not measured, and what is missing, is
     '| session | pairs | Redis | 150,000 pairs/s | 100,000 pairs/s | 1.5 | ≥ 1.2 | ≥ 2.5 | enough | 13 % |',
     '| waiting | bytes | – | 1,500 bytes | – | – | ≤ 1,500 | ≤ 700 | **short** | 0 % |',
     '| unary | calls | missing: h2load (apt-get install nghttp2-client) | – | – | – | ≥ 0.8 | ≥ 0.95 | not measured | – |',
+    '| clients | pairs of go | Redis | 200 pairs/s | 100 pairs/s | 2 | – | – | – | 10 % |',
   ]);
 });
 

@@ -133,3 +133,21 @@ test('the chart has a line a series, from the left edge to the right, and its wo
   assert.match(svg, /a &lt; b/);
   assert.match(svg, /<polyline points="70,298 570,112"/);
 });
+
+const CLIENTS: Line = lineOf('clients', {
+  part: 'go',
+  what: 'pairs',
+  unit: 'pairs/s',
+  peer: 'Redis',
+  better: 'higher',
+  enough: undefined,
+  aim: undefined,
+  outcome: { is: 'measured', rounds: [{ value: 200, peer: 100 }] },
+});
+
+test('a figure without marks is told and not judged', () => {
+  const [, line] = renderTable([CLIENTS]).split('\n');
+  assert.match(line ?? '', /^clients: go +200 pairs\/s +100 pairs\/s +2 +– +– +measured +0 %$/);
+  const { enough, aim, ratio } = keptRow(CLIENTS);
+  assert.deepEqual({ enough, aim, ratio }, { enough: null, aim: null, ratio: 2 });
+});

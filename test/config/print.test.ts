@@ -69,6 +69,7 @@ test('every setting is printed with its built-in value', () => {
     auto_create: true,
     drain_timeout: '20s',
     startup_hold: '0s',
+    tls: { cert: 'none', key: 'none', client_ca: 'none' },
     limits: {
       queue_name_bytes: 128,
       key_bytes: 1024,

@@ -43,7 +43,9 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
     'store: redis://localhost',
     `store (keyturn.yaml:1:8): is "redis://localhost"; ${NO_OTHER}: leave it out, or say memory`,
   ],
-  ['tls: { cert: a, key: b }', 'tls (keyturn.yaml:1:6): is a mapping; this version does not offer TLS'],
+  ['tls: server.pem', 'tls (keyturn.yaml:1:6): is "server.pem", must be a mapping of cert, key, client_ca'],
+  ['tls: { ca: a }', 'tls.ca (keyturn.yaml:1:8): is not a setting; known are cert, key, client_ca'],
+  ['tls: { cert: 7 }', 'tls.cert (keyturn.yaml:1:14): is "7", must be a path of 1 to 4096 bytes, or none'],
   [
     'config: other.yaml',
     'config (keyturn.yaml:1:9): is "other.yaml"; only --config or KEYTURN_CONFIG can say which file is read',
@@ -52,11 +54,11 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
   ['http-listen: 127.0.0.1:1', 'http-listen (keyturn.yaml:1:1): is not a setting; did you mean http_listen?'],
   [
     'elephant: 1',
-    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, log_level, auto_create, drain_timeout, startup_hold, limits, default, queues',
+    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, log_level, auto_create, drain_timeout, startup_hold, tls, limits, default, queues',
   ],
   [
     '__proto__: 1',
-    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, log_level, auto_create, drain_timeout, startup_hold, limits, default, queues',
+    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, log_level, auto_create, drain_timeout, startup_hold, tls, limits, default, queues',
   ],
   [
     'log_level: info\nlog_level: warn',

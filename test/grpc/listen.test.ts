@@ -7,7 +7,8 @@ import { createServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startSidecar } from '../support/sidecar.js';
+import { EnQueueRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { call, message, startSidecar } from '../support/sidecar.js';
 import { FakeCoordinator } from './fake-coordinator.js';
 
 function temporaryPath(t: TestContext, name: string): string {
@@ -77,8 +78,8 @@ test('who calls through a Unix socket has a name too', async (t) => {
     reply.answer({ decision: 'block', ahead: 1, retryAfter: undefined, ticket: undefined });
     return undefined;
   };
-  const { client } = await startSidecar(t, coordinator, { listen: `unix:${temporaryPath(t, 'k.sock')}` });
-  await client.enQueue({ queue: 'q', key: 'k' });
+  const { raw } = await startSidecar(t, coordinator, { listen: `unix:${temporaryPath(t, 'k.sock')}` });
+  await call(raw, raw.enQueue, message(EnQueueRequest, { queue: 'q', key: 'k' }));
   assert.equal(caller, 'unix');
 });
 

@@ -11,7 +11,8 @@ import { ROOT, read, trackedPaths } from './repository.js';
 
 const readme = read('README.md').text;
 
-const [first = '', second = ''] = blocks('js');
+const [first = ''] = blocks('js');
+const bare = blocks('js').at(-1) ?? '';
 
 test('the first worker runs as it stands', async (t) => {
   const [turn = '', ...rest] = await linesOf(t, first);
@@ -20,7 +21,7 @@ test('the first worker runs as it stands', async (t) => {
 });
 
 test('the worker without a client runs as it stands', async (t) => {
-  const [turn = '', ...rest] = await linesOf(t, second);
+  const [turn = '', ...rest] = await linesOf(t, bare);
   match(turn, /^my turn, token \d+$/);
   deepStrictEqual(rest, ['customer-7: {"order": 12}', '']);
 });
@@ -32,6 +33,23 @@ async function linesOf(t: TestContext, worker: string): Promise<string[]> {
   t.after(() => run.kill('SIGKILL'));
   run.stdin.end(worker.replaceAll('127.0.0.1:7420', await sidecar.address('grpc')));
   return (await text(run.stdout)).split('\n');
+}
+
+/** The workers of all languages, each in a part that opens; the first one is open. */
+const WORKERS: readonly (readonly [string, string, string])[] = [
+  ['typescript', '<details open>', 'TypeScript, JavaScript'],
+  ['python', '<details>', 'Python'],
+  ['go', '<details>', 'Go'],
+  ['java', '<details>', 'Java'],
+];
+
+for (const [language, opening, title] of WORKERS) {
+  test(`the worker of ${title} is the first example of its page, which its own tests run`, () => {
+    const [block = ''] =
+      /^```(?!sh\b|text\b)\w+\n[\s\S]*?^```$/m.exec(read(`clients/${language}/README.md`).text) ?? [];
+    match(block, /./);
+    strictEqual(readme.includes(`${opening}\n<summary>${title}</summary>\n\n${block}\n\n</details>\n`), true, block);
+  });
 }
 
 for (const [index, configuration] of blocks('yaml').entries()) {
@@ -64,7 +82,7 @@ test('what is not promised stands on the first page', () => {
 
 test('every npm script that it names is there', () => {
   const scripts = read('package.json').text;
-  for (const [, name = ''] of readme.matchAll(/npm (?:run )?(demo|start|test|build)\b/g)) {
+  for (const [, name = ''] of readme.matchAll(/npm (?:run )?(demo|start|test:clients|test|build|bench)\b/g)) {
     strictEqual(scripts.includes(`"${name}":`), true, name);
   }
 });

@@ -20,6 +20,8 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ['src/grpc/convert-time.ts', "import type { Duration } from './gen/google/protobuf/duration.js';"],
   ['src/grpc/server.ts', "import { Server } from '@grpc/grpc-js';"],
   ['src/cli/run.ts', "import { connect } from '@keyturn/client';"],
+  ['clients/conformance/main.ts', "import { parse } from 'yaml';\nimport { connect } from '@keyturn/client';"],
+  ['clients/typescript/conformance/pairs.ts', "import { connect } from '@keyturn/client';\nawait import('ioredis');"],
   ['clients/typescript/src/wire/time.ts', "import type { Duration } from '../gen/google/protobuf/duration.js';"],
   [
     'clients/typescript/src/channel.ts',
@@ -61,7 +63,11 @@ const REFUSED: readonly (readonly [string, string, RegExp])[] = [
     "import type { Queue } from '../core/queue.js';",
     /observability may not import core/,
   ],
-  ['src/grpc/server.ts', "import { connect } from '@keyturn/client';", /only cli may import @keyturn\/client/],
+  [
+    'src/grpc/server.ts',
+    "import { connect } from '@keyturn/client';",
+    /only cli, suite, player may import @keyturn\/client/,
+  ],
   ['src/cli/run.ts', "import { Held } from '@keyturn/client/internal/turns/held-turn';", /by that name/],
   [
     'src/cli/run.ts',
@@ -79,6 +85,17 @@ const REFUSED: readonly (readonly [string, string, RegExp])[] = [
     /generated code stops/,
   ],
   ['clients/typescript/src/client.ts', "import { parse } from 'yaml';", /client may not import yaml/],
+  ['clients/conformance/main.ts', "import { EXIT } from '../../src/cli/exit-codes.js';", /suite may not import cli/],
+  [
+    'clients/typescript/conformance/player.ts',
+    "import { connect } from '../src/client.js';",
+    /player may not import client/,
+  ],
+  [
+    'clients/typescript/conformance/player.ts',
+    "import { Held } from '@keyturn/client/internal/turns/held-turn';",
+    /by that name/,
+  ],
   ['src/utils/strings.ts', '', /stands in no room/],
   ['src/grpc/server.ts', "import { join } from '../strings.js';", /src\/strings.ts stands in no room/],
 ];

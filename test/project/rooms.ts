@@ -16,11 +16,13 @@ const ROOMS = [
   'observability',
   'client',
   'client_gen',
+  'suite',
+  'player',
 ] as const;
 export type Room = (typeof ROOMS)[number];
 
 /** Rooms that are not called as the folder below `src/` in which they stand. */
-const NOT_FOLDERS: ReadonlySet<Room> = new Set(['main', 'port', 'gen', 'client', 'client_gen']);
+const NOT_FOLDERS: ReadonlySet<Room> = new Set(['main', 'port', 'gen', 'client', 'client_gen', 'suite', 'player']);
 
 interface Rule {
   /** Besides itself. */
@@ -43,6 +45,10 @@ const RULES: Readonly<Record<Room, Rule>> = {
   // A package of its own, which knows nothing of the sidecar but its proto.
   client: { rooms: ['client_gen'], packages: ['node:', '@grpc/grpc-js'] },
   client_gen: { rooms: [], packages: ['@bufbuild/protobuf', '@grpc/grpc-js'] },
+  // The conformance suite starts sidecars and players as strangers do, and sees nothing of their insides.
+  suite: { rooms: [], packages: ['node:', 'yaml', '@keyturn/client'] },
+  // What an application writes: the client by its name. Redis: what the benchmark compares with.
+  player: { rooms: [], packages: ['node:', '@keyturn/client', 'ioredis'] },
 };
 
 /** Configuration knows the words and the built-in values of the core, not its machine. */
@@ -52,18 +58,23 @@ const CORE_FOR_CONFIG = ['src/core/limits.ts', 'src/core/model.ts', 'src/core/po
 const MAY_SEE_GENERATED =
   /^(src\/grpc\/(convert(-[a-z]+)?|[a-z]+-service|session(-[a-z]+)?|watch-events|server|status|validate)|clients\/typescript\/src\/(wire|unary|session)\/[a-z-]+)\.ts$/;
 
-/** The client's own package, by its name: for the commands, which are made of it. */
+/** The client's own package, by its name: for the commands, which are made of it, and for what tests it as an application would. */
 const CLIENT_PACKAGE = '@keyturn/client';
+const MAY_USE_CLIENT: ReadonlySet<Room> = new Set(['cli', 'suite', 'player']);
 /** Where it stands. */
 const CLIENT = 'clients/typescript/src/';
+const PLAYER = 'clients/typescript/conformance/';
+const SUITE = 'clients/conformance/';
 
-/** @returns the room of a file below `src/` or the client's, or undefined when it stands in none */
+/** @returns the room of a file below `src/` or `clients/`, or undefined when it stands in none */
 export function roomOf(path: string): Room | undefined {
   if (path === 'src/main.ts') return 'main';
   if (path === 'src/coordinator.ts') return 'port';
   if (path.startsWith('src/grpc/gen/')) return 'gen';
   if (path.startsWith(`${CLIENT}gen/`)) return 'client_gen';
   if (path.startsWith(CLIENT)) return 'client';
+  if (path.startsWith(PLAYER)) return 'player';
+  if (path.startsWith(SUITE)) return 'suite';
   const folder = path.match(/^src\/([a-z]+)\//)?.[1];
   return ROOMS.find((room) => room === folder && !NOT_FOLDERS.has(room));
 }
@@ -102,8 +113,8 @@ function checkPackage(room: Room, specifier: string, production: readonly string
   const { packages } = RULES[room];
   const name = packageOf(specifier);
   // What is not public of it is there for its own tests.
-  if (name === CLIENT_PACKAGE && (room !== 'cli' || specifier !== CLIENT_PACKAGE))
-    return `only cli may import ${CLIENT_PACKAGE}, by that name; this is ${specifier} in ${room}`;
+  if (name === CLIENT_PACKAGE && (!MAY_USE_CLIENT.has(room) || specifier !== CLIENT_PACKAGE))
+    return `only ${[...MAY_USE_CLIENT].join(', ')} may import ${CLIENT_PACKAGE}, by that name; this is ${specifier} in ${room}`;
   if (packages !== 'any') return packages.includes(name) ? undefined : `${room} may not import ${specifier}`;
   if (name === 'node:' || production.includes(name)) return undefined;
   return `${specifier} is not among the production dependencies`;

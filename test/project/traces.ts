@@ -15,10 +15,23 @@ const MACHINE_PATHS: readonly Trace[] = [
 
 const REGISTRIES: readonly Trace[] = [
   { pattern: /"resolved":\s*"https?:/, what: 'the host of a package registry in a lock file' },
-  { pattern: /\bregistry\.(?:npmjs|yarnpkg|npmmirror)\.\w+/i, what: 'the host of a package registry' },
+  { pattern: /\b(?:registry\.)?(?:npmjs|yarnpkg|npmmirror)\.(?:com|org)\b/i, what: 'the host of a package registry' },
+  { pattern: /\b(?:pypi|pythonhosted)\.(?:org|python\.org|io)\b/i, what: 'the host of a package registry' },
+  // Not maven.apache.org, which every pom names as the place of its schema.
+  {
+    pattern: /\b(?:repo|repo1|search|central)\.(?:maven\.(?:apache\.)?org|sonatype\.\w+)\b/i,
+    what: 'the host of a package registry',
+  },
+  { pattern: /\b(?:s01\.|oss\.)sonatype\.org\b/i, what: 'the host of a package registry' },
+  {
+    pattern: /\b(?:proxy|sum|index)\.golang\.org\b|\bpkg\.go\.dev\b|\bgoproxy\.\w+/i,
+    what: 'the host of a package registry',
+  },
   { pattern: /\bnpm\.pkg\.github\.com\b/i, what: 'the host of a package registry' },
   { pattern: /\b(?:artifactory|nexus|verdaccio)\.[\w-]+\.\w+/i, what: 'the host of a package registry' },
   { pattern: /^[ \t]*(?:@[\w-]+:)?registry\s*=/m, what: 'the setting of a package registry' },
+  { pattern: /^[ \t]*(?:--)?(?:extra-)?index-url\b/m, what: 'the setting of a package registry' },
+  { pattern: /\bGOPROXY\s*=\s*["']?https?:/, what: 'the setting of a package registry' },
 ];
 
 /**

@@ -38,6 +38,7 @@ export class Server implements Host {
       quick: new QuickReader(),
       buffers: new WriteBuffers(),
       soon: (task) => process.soon(task),
+      atEnd: (task) => process.atEnd(task),
       after: (ms, task) => process.after(ms, task),
     };
   }

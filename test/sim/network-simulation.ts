@@ -234,11 +234,14 @@ export class NetworkSimulation {
   /** A holder can be told only afterwards: at once if the network is there, else when it has heard nothing for its ttl. */
   #evict(): void {
     const chance = this.#chance;
+    const { process, coordinator } = this.#server;
+    // Nobody can ask a sidecar that is down or stands still.
+    const isThere = process.state === 'running';
     const queue = chance.of(...QUEUES);
     const key = chance.of('a', ...this.#around.keys);
-    void this.#watch.endsNewest(queue, key, this.#world.now + this.#ttl / (1 - DRIFT) + LATE_WORD_MS, async () => {
-      const evicted = await this.#server.coordinator.admin.evictHolder(queue, key);
-      return evicted.ok;
+    void this.#watch.evicts(queue, key, this.#world.now + this.#ttl / (1 - DRIFT) + LATE_WORD_MS, async () => {
+      const answer = isThere ? await coordinator.admin.evictHolder(queue, key) : undefined;
+      return answer?.ok && answer.value.evicted ? answer.value.token : undefined;
     });
   }
 
@@ -249,7 +252,7 @@ export class NetworkSimulation {
     if (process.state === 'dead') return;
     process.kill();
     this.#network.died(process);
-    this.#watch.forgetItems();
+    this.#watch.memoryLost();
     this.#world.at(this.#world.now + down, () => {
       this.#say('the sidecar is started');
       this.#server = this.#startServer(Math.max(this.#ttl, ...LEASES));

@@ -42,6 +42,8 @@ export class Watch {
   runs = 0;
   aborts = 0;
   #begun = 0;
+  /** How often the sidecar lost its memory. */
+  #memories = 0;
   readonly #lanes = new Map<string, Lane>();
   readonly #items = new Map<string, Item>();
   readonly #itemsOf = new Map<string, readonly string[]>();
@@ -72,22 +74,24 @@ export class Watch {
   }
 
   /**
-   * Somebody ends the newest turn of a key: its holder can be told only afterwards, and must be at the latest at `until`.
+   * Somebody ends the turn of a key: its holder can be told only afterwards, and must be at the latest at `until`. A
+   * sidecar that loses its memory before its word was out has evicted nobody: the next one may adopt the turn.
    *
-   * @param end ends it. @returns whether it did
+   * @param end ends it. @returns which one that was; nothing when there was none
    */
-  async endsNewest(queue: string, key: string, until: number, end: () => Promise<boolean>): Promise<void> {
+  async evicts(queue: string, key: string, until: number, end: () => Promise<number | undefined>): Promise<void> {
     const lane = this.#lane(queue, key, 0);
-    const token = lane.given;
-    const name = `${queue} ${token}`;
     // Whoever is next may be given the key before it has returned.
-    this.#excused.add(name);
-    if (!(await end())) {
-      this.#excused.delete(name);
-      return;
-    }
+    const newest = lane.given;
+    this.#excused.add(`${queue} ${newest}`);
+    const token = await end();
+    if (token !== newest) this.#excused.delete(`${queue} ${newest}`);
+    if (token === undefined) return;
+    this.#excused.add(`${queue} ${token}`);
     this.log(`evicted ${queue}/${key} ${token}`);
+    const memories = this.#memories;
     this.world.at(until, () => {
+      if (memories !== this.#memories) return;
       for (const run of lane.runs) {
         if (run.token === token && isActing(run)) this.broken(`nobody told ${told(run)} of its eviction`);
       }
@@ -158,7 +162,8 @@ export class Watch {
   }
 
   /** Everything that was in memory only is gone, and with it what was known of repeated calls. */
-  forgetItems(): void {
+  memoryLost(): void {
+    this.#memories += 1;
     for (const item of this.#items.values()) item.isForgotten = true;
   }
 

@@ -148,6 +148,11 @@ export class Process {
     this.#later(this.world.now, 'io', task);
   }
 
+  /** In a simulated process whatever runs ends before anything else does. */
+  atEnd(task: () => void): void {
+    this.soon(task);
+  }
+
   /** Something reaches it from outside. */
   hear(task: () => void): void {
     this.#enter({ cause: 'io', run: task });

@@ -50,6 +50,11 @@ export class FakeClock implements Clock {
     this.#soon.push(task);
   }
 
+  /** No later than that: a task of a test ends before the clock turns. */
+  atEnd(task: () => void): void {
+    this.#soon.push(task);
+  }
+
   /** Moves the wall clock alone, back if negative. */
   stepWall(ms: number): void {
     this.#wallMinusNow += ms;

@@ -8,12 +8,13 @@ import {
   Metadata,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { connect, type Keyturn } from '@keyturn/client';
+import { connect, type Keyturn, type TlsOptions } from '@keyturn/client';
 import type { Coordinator, Limits } from '../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../src/core/limits.js';
 import { AdminServiceClient } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { CoordinatorServiceClient } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js';
+import type { Certificates } from '../../src/grpc/tls-credentials.js';
 
 export interface ObservedCall {
   readonly method: string;
@@ -43,6 +44,8 @@ export interface Sidecar {
 export interface SidecarOptions {
   readonly listen?: string;
   readonly limits?: Partial<Limits>;
+  /** Unset: no TLS. */
+  readonly tls?: { readonly server: Certificates; readonly client: TlsOptions };
 }
 
 /** Connections of their own for each client: what ends one must not end another. */
@@ -62,12 +65,13 @@ export async function startSidecar(
     listen: options.listen ?? '127.0.0.1:0',
     coordinator,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
+    certificates: options.tls?.server,
     observe: (call) => observed.push(call),
     log: { info: write('info'), warn: write('warn'), error: write('error') },
   });
   t.after(() => server.forceStop());
   const { address } = server;
-  const client = connect(address, { transport: 'unary' });
+  const client = connect(address, { transport: 'unary', tls: options.tls?.client });
   t.after(() => client.close());
   const { raw, rawAdmin } = rawClients(t, address);
   return { server, address, client, raw, rawAdmin, observed, log };

@@ -56,6 +56,7 @@ export function openWireSession(coordinator: Coordinator, limits: Limits, listen
     quick: new QuickReader(),
     buffers: new WriteBuffers(),
     soon: (task: () => void) => task(),
+    atEnd: (task: () => void) => task(),
     after: () => () => undefined,
   };
   const stream = new SessionStream(kit, call, { reset: () => assert.fail('nobody is cut off'), over: () => undefined });

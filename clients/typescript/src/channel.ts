@@ -1,5 +1,7 @@
 /** The connection to a sidecar. */
 import { Channel, type ChannelOptions, credentials } from '@grpc/grpc-js';
+import { TlsCredentials } from './tls-credentials.js';
+import type { TlsSettings } from './tls-options.js';
 import { VERSION } from './version.js';
 
 /** A sidecar that vanished without a word is noticed after the two together. */
@@ -23,10 +25,21 @@ const OPTIONS: ChannelOptions = {
   'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
   'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
   'grpc.max_receive_message_length': LARGEST_ANSWER,
-  'grpc.primary_user_agent': `keyturn-client-ts/${VERSION}`,
+  'grpc.primary_user_agent': `keyturn-typescript/${VERSION}`,
 };
 
-/** @param address `host:port` or `unix:/path`. The connection is made by the first call. */
-export function openChannel(address: string): Channel {
-  return new Channel(address, credentials.createInsecure(), OPTIONS);
+/**
+ * @param address `host:port` or `unix:/path`. The connection is made by the first call.
+ * @param tls unset: none
+ */
+export function openChannel(address: string, tls?: TlsSettings): Channel {
+  const how = tls === undefined ? credentials.createInsecure() : new TlsCredentials(tls, hostOf(address));
+  return new Channel(address, how, OPTIONS);
+}
+
+/** As it stands in the address: a certificate is for a name, or for an address, whichever people use. */
+function hostOf(address: string): string {
+  if (address.startsWith('unix:')) return 'localhost';
+  const host = address.replace(/:\d+$/, '');
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }

@@ -1,11 +1,13 @@
 /** The client of one sidecar. */
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Channel } from '@grpc/grpc-js';
 import { Application } from './application.js';
 import type { Base } from './base.js';
 import type { CallSettings, Calls, HeldTurn, Transport } from './calls.js';
 import { openChannel } from './channel.js';
 import { type Clock, systemClock, systemRandom } from './clock.js';
+import type { Security } from './connection-failure.js';
 import type { Consumer } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
 import { idMaker } from './ids.js';
@@ -18,6 +20,7 @@ import { grpcStreams } from './session/grpc-stream.js';
 import { DEFAULT_OPEN_LIMITS } from './session/open-commands.js';
 import { SessionTransport } from './session/transport.js';
 import { type SubmitOptions, submit, submitMany } from './submit.js';
+import { tlsSettings } from './tls-options.js';
 import { AdminCalls } from './unary/admin.js';
 import { UnaryTransport } from './unary/transport.js';
 import { type TurnHandler, type TurnOutcome, type WithTurnOptions, withTurn } from './with-turn.js';
@@ -44,32 +47,49 @@ import type {
   Turn,
 } from './words.js';
 
+/** Characters, so that the whole is no longer than an id may be, whatever a host is called. */
+const LONGEST_HOST = 64;
 /** As the sidecar's own. */
 const DEFAULT_TTL_MS = 10_000;
 
 /**
- * Does no I/O: the connection is made by the first call.
+ * Reads the files that `tls` names. The connection is made by the first call.
  *
  * @param address `host:port` or `unix:/path`
  * @throws KeyturnError when an option is wrong
  */
 export function connect(address: string, options: KeyturnOptions = {}): Keyturn {
   checkOptions(options);
-  const channel = openChannel(address);
-  const transport =
-    options.transport === 'unary' ? unary(address, channel, options) : session(address, channel, options);
-  return new Keyturn(address, transport, new AdminCalls(address, channel), () => channel.close());
+  const tls = tlsSettings(options.tls);
+  const security = tls === undefined ? 'plain' : tls.showsCertificate ? 'mutual_tls' : 'tls';
+  const to: Destination = { address, channel: openChannel(address, tls), security };
+  const transport = options.transport === 'unary' ? unary(to, options) : session(to, options);
+  return new Keyturn(address, transport, new AdminCalls(address, to.channel, security), () => to.channel.close());
 }
 
-function unary(address: string, channel: Channel, { consumerId, margin }: KeyturnOptions): Transport {
-  return new UnaryTransport({ address, channel, clock: systemClock, consumerId, margin });
+interface Destination {
+  readonly address: string;
+  readonly channel: Channel;
+  readonly security: Security;
 }
 
-function session(address: string, channel: Channel, options: KeyturnOptions): Transport {
+function unary(to: Destination, { consumerId = ownName(), margin }: KeyturnOptions): Transport {
+  return new UnaryTransport({ ...to, clock: systemClock, consumerId, margin });
+}
+
+/**
+ * Who asks, where nobody says. The sidecar would take the address of the connection, which is another one after a
+ * reconnect: a ticket of dispatch, sent again, would not be known as its owner's.
+ */
+function ownName(): string {
+  return `${hostname().slice(0, LONGEST_HOST)}/${process.pid}`;
+}
+
+function session({ address, channel, security }: Destination, options: KeyturnOptions): Transport {
   const settings = {
     sessionId: options.sessionId ?? randomUUID(),
     clientId: randomUUID(),
-    consumerId: options.consumerId,
+    consumerId: options.consumerId ?? ownName(),
     ttl: options.sessionTtl ?? DEFAULT_TTL_MS,
     margin: options.margin,
     limits: {
@@ -78,7 +98,7 @@ function session(address: string, channel: Channel, options: KeyturnOptions): Tr
     },
     backOff: DEFAULT_BACK_OFF,
   };
-  const openStream = grpcStreams(address, channel);
+  const openStream = grpcStreams(address, channel, security);
   return new SessionTransport(settings, { clock: systemClock, random: systemRandom, openStream });
 }
 

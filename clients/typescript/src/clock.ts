@@ -8,6 +8,12 @@ export interface Clock {
   after(ms: number, task: () => void): () => void;
   /** Runs `task` at the end of this turn of the event loop, when everything that is ready now has run. */
   soon(task: () => void): void;
+  /**
+   * Runs `task` when what runs now has ended, with all that its promises set off, before the event loop goes on. What is
+   * written to HTTP/2 by then leaves at the end of this turn of the loop; what is written in setImmediate leaves at the
+   * end of the next one, after the messages that are read there.
+   */
+  atEnd(task: () => void): void;
 }
 
 /** From 0 to below 1, evenly. */
@@ -30,6 +36,7 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
   soon: (task) => void setImmediate(task),
+  atEnd: (task) => process.nextTick(task),
 };
 
 export const systemRandom: Random = () => Math.random();

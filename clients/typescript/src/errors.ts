@@ -57,6 +57,15 @@ export class KeyturnError extends Error {
   }
 }
 
+/** No connection came about because client and sidecar do not agree on TLS: a certificate, or whether there is TLS at all. */
+export class TlsError extends KeyturnError {
+  override readonly name = 'TlsError';
+
+  constructor(message: string) {
+    super(message, 'UNAVAILABLE');
+  }
+}
+
 /**
  * Why a turn is not ours any more. `unreachable`: nothing was heard from the sidecar for so long that it may have ended;
  * `replaced`: another client has the session; `closed`: this client was closed.

@@ -14,7 +14,14 @@ export {
   Release,
   RetryLater,
 } from './consume/verdict.js';
-export { type ErrorDetails, type FieldViolation, KeyturnError, type TurnLoss, TurnLostError } from './errors.js';
+export {
+  type ErrorDetails,
+  type FieldViolation,
+  KeyturnError,
+  TlsError,
+  type TurnLoss,
+  TurnLostError,
+} from './errors.js';
 export type { KeyturnOptions } from './options.js';
 export type { ProducerErrorHandler, ProducerOptions, ProducerResult, SpoolOptions } from './producer/options.js';
 export type { Producer } from './producer/producer.js';
@@ -22,6 +29,7 @@ export { ProducerClosedError, ProducerFullError, ProducerTimeoutError } from './
 export { type FailedState, ItemFailedError, type ResultOptions } from './results.js';
 export { SpoolError, type SpoolProblem } from './spool/spool-error.js';
 export { SubmitManyError, type SubmitOptions } from './submit.js';
+export type { PemSource, TlsOptions } from './tls-options.js';
 export { VERSION } from './version.js';
 export type { HeldKey, TurnHandler, TurnOutcome, WithTurnOptions } from './with-turn.js';
 export type * from './words.js';

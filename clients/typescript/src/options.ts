@@ -1,9 +1,10 @@
 import { KeyturnError } from './errors.js';
+import type { TlsOptions } from './tls-options.js';
 
 export interface KeyturnOptions {
   /** `session`: every call on one stream, which keeps turns alive and reconnects. `unary`: each call by itself. Unset: session. */
   readonly transport?: 'session' | 'unary' | undefined;
-  /** Who asks, for people who look, in calls that do not say; up to 256 bytes. Unset: the sidecar sees the peer's address. */
+  /** Who asks, for people who look, in calls that do not say; up to 256 bytes. Unset: host name and process, `web-1/4711`. */
   readonly consumerId?: string | undefined;
   /**
    * Who takes over the turns of a broken stream, up to 256 bytes. Of two clients with one id the newer wins, and the older
@@ -21,6 +22,11 @@ export interface KeyturnOptions {
   readonly openCommands?: number | undefined;
   /** How many bytes they may take together. Unset: 256 MiB. */
   readonly openBytes?: number | undefined;
+  /**
+   * TLS, 1.2 or later. `true`: the sidecar's certificate must be of an authority that Node knows, and for the host of the
+   * address. An object says more: {@link TlsOptions}. Unset: none.
+   */
+  readonly tls?: boolean | TlsOptions | undefined;
 }
 
 type Limit = readonly [least: number, most: number, unit: string];

@@ -1,17 +1,18 @@
 /** Puts the parts together: coordinator, gRPC, HTTP. Either all of it runs, or nothing is left. */
 import { type Address, formatAddress, isLocal, parseAddress } from '../../config/address.js';
 import type { Config } from '../../config/config.js';
+import type { TlsMaterial } from '../../config/tls-files.js';
 import type { Coordinator, DrainReport } from '../../coordinator.js';
 import { isDurable } from '../../core/queue.js';
 import { type GrpcServer, startGrpcServer } from '../../grpc/server.js';
 import { type HttpServer, startHttpServer } from '../../http/server.js';
 import { LocalCoordinator } from '../../local/coordinator.js';
-
 import type { StoreState } from '../../local/durable/state.js';
 import type { Logger } from '../../observability/logger.js';
 import { createMetrics, type Metrics } from '../../observability/metrics.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
+import { Certificates } from './certificates.js';
 import { failData, openDataDirectory } from './data-directory.js';
 import { Readiness } from './readiness.js';
 
@@ -53,6 +54,7 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   let grpc: GrpcServer | undefined;
   let http: HttpServer | undefined;
   const readiness = new Readiness(log, (isReady) => grpc?.setServing(isReady));
+  const certificates = await Certificates.open(config.tls, log);
   const journal = await openDataDirectory(config);
   const onStore = (state: StoreState) => readiness.told(state);
   const coordinator = new LocalCoordinator(config.coordinator, { onStore, ...(journal && { journal }) });
@@ -62,10 +64,12 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     if (journal?.before.lastWrite === undefined) await coordinator.recover().catch(failData);
     // HTTP first: until gRPC listens it says that it is starting.
     http = await listenHttp(config, metrics, readiness, log);
-    grpc = await listenGrpc(config, coordinator, metrics, log);
+    const server = await listenGrpc(config, { coordinator, certificates: certificates?.first, metrics, log });
+    grpc = server;
+    void certificates?.watch((material) => server.useCertificates(material));
     warnBeyondLoopback(config, log);
     readiness.listening();
-    return running({ coordinator, grpc, http, readiness, host: tcp(config.server.httpListen).host });
+    return running({ coordinator, grpc, http, certificates, readiness, host: tcp(config.server.httpListen).host });
   } catch (error) {
     http?.forceStop();
     await coordinator.close();
@@ -77,11 +81,12 @@ interface Parts {
   readonly coordinator: LocalCoordinator;
   readonly grpc: GrpcServer;
   readonly http: HttpServer;
+  readonly certificates: Certificates | undefined;
   readonly readiness: Readiness;
   readonly host: string;
 }
 
-function running({ coordinator, grpc, http, readiness, host }: Parts): Sidecar {
+function running({ coordinator, grpc, http, certificates, readiness, host }: Parts): Sidecar {
   return {
     grpc: grpc.address,
     http: formatAddress({ kind: 'tcp', host, port: http.port }),
@@ -91,6 +96,7 @@ function running({ coordinator, grpc, http, readiness, host }: Parts): Sidecar {
       const report = await coordinator.drain(timeout);
       // First the coordinator: it answers calls that still wait and ends streams, which the server would wait for.
       await coordinator.close();
+      certificates?.close();
       await grpc.stop(LAST_ANSWERS_MS);
       http.forceStop();
       return report;
@@ -98,6 +104,7 @@ function running({ coordinator, grpc, http, readiness, host }: Parts): Sidecar {
     async stop() {
       readiness.draining();
       await coordinator.close();
+      certificates?.close();
       grpc.forceStop();
       http.forceStop();
     },
@@ -105,6 +112,7 @@ function running({ coordinator, grpc, http, readiness, host }: Parts): Sidecar {
       const loss = lossOf(coordinator);
       // Nobody waits for it: what was answered as durable is on the disk.
       void coordinator.close();
+      certificates?.close();
       grpc.forceStop();
       http.forceStop();
       return loss;
@@ -140,14 +148,19 @@ async function listenHttp(
   }
 }
 
+interface GrpcParts {
+  readonly coordinator: Coordinator;
+  readonly certificates: TlsMaterial | undefined;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
 async function listenGrpc(
-  { server, coordinator: { limits } }: Config,
-  coordinator: Coordinator,
-  { observe }: Metrics,
-  log: Logger,
+  { server: { listen }, coordinator: { limits } }: Config,
+  { metrics: { observe }, ...parts }: GrpcParts,
 ): Promise<GrpcServer> {
   try {
-    return await startGrpcServer({ listen: server.listen, coordinator, limits, observe, log, serving: false });
+    return await startGrpcServer({ ...parts, listen, limits, observe, serving: false });
   } catch (error) {
     throw cannotListen('listen', error);
   }
@@ -159,8 +172,8 @@ function cannotListen(setting: string, error: unknown): CommandFailure {
   return new CommandFailure(`${setting}: ${why}`, EXIT.failure);
 }
 
-function warnBeyondLoopback({ server }: Config, log: Logger): void {
-  if (!isLocal(parsed(server.listen))) {
+function warnBeyondLoopback({ server, tls }: Config, log: Logger): void {
+  if (tls.cert === undefined && !isLocal(parsed(server.listen))) {
     log.warn(
       { listen: server.listen },
       'listens beyond loopback without TLS: whoever can reach it can take and end turns',

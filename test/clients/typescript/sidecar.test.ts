@@ -271,7 +271,7 @@ it('answers of large payloads come through', async (t) => {
   assert.deepEqual(got.flatMap(({ deliveries }) => deliveries.map(({ turn }) => turn.key)).sort(), keys);
 });
 
-it(`says who it is: keyturn-client-ts/${VERSION}`, async (t) => {
+it(`says who it is: keyturn-typescript/${VERSION}`, async (t) => {
   const { createServer } = await import('node:http2');
   const server = createServer();
   const agents: unknown[] = [];
@@ -286,7 +286,7 @@ it(`says who it is: keyturn-client-ts/${VERSION}`, async (t) => {
   if (address === null || typeof address === 'string') throw new Error('no port');
   const made = client(t, `127.0.0.1:${address.port}`);
   assert.equal((await refused(made.enQueue({ queue: 'q', key: 'k' }))).code, 'UNIMPLEMENTED');
-  assert.match(String(agents[0]), new RegExp(`^keyturn-client-ts/${VERSION.replaceAll('.', '\\.')} grpc-node-js/`));
+  assert.match(String(agents[0]), new RegExp(`^keyturn-typescript/${VERSION.replaceAll('.', '\\.')} grpc-node-js/`));
 });
 
 function refOf({ queue, key, token }: Turn) {

@@ -53,6 +53,7 @@ export class VirtualNetwork {
       quick: new QuickReader(),
       buffers: new WriteBuffers(),
       soon: (task) => clock.soon(task),
+      atEnd: (task) => clock.atEnd(task),
       after: (ms, task) => clock.after(ms, task),
     };
   }

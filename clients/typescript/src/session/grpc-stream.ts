@@ -1,5 +1,6 @@
 /** A session's stream on grpc-js. */
 import { type Channel, Client, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import type { Security } from '../connection-failure.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { CoordinatorServiceService } from '../gen/keyturn/v1/coordinator.js';
 import { decodeSessionResponse } from '../wire/session-decoder.js';
@@ -7,18 +8,22 @@ import { encodeSessionRequest } from '../wire/session-encoder.js';
 import { serviceError } from '../wire/status.js';
 import type { OpenStream, SessionStream, StreamHandlers } from './network.js';
 
-export function grpcStreams(address: string, channel: Channel): OpenStream {
+export function grpcStreams(address: string, channel: Channel, security: Security = 'plain'): OpenStream {
   const client = new Client(address, credentials.createInsecure(), { channelOverride: channel });
   const { path } = CoordinatorServiceService.session;
   return (handlers) =>
-    new GrpcStream(client.makeBidiStreamRequest(path, encodeSessionRequest, decodeSessionResponse), handlers);
+    new GrpcStream(client.makeBidiStreamRequest(path, encodeSessionRequest, decodeSessionResponse), handlers, security);
 }
 
 class GrpcStream implements SessionStream {
   readonly #call: ClientDuplexStream<wire.SessionRequest, wire.SessionResponse>;
   #handlers: StreamHandlers | undefined;
 
-  constructor(call: ClientDuplexStream<wire.SessionRequest, wire.SessionResponse>, handlers: StreamHandlers) {
+  constructor(
+    call: ClientDuplexStream<wire.SessionRequest, wire.SessionResponse>,
+    handlers: StreamHandlers,
+    private readonly security: Security,
+  ) {
     this.#call = call;
     this.#handlers = handlers;
     call.on('data', (message: wire.SessionResponse) => this.#handlers?.message(message));
@@ -45,6 +50,6 @@ class GrpcStream implements SessionStream {
   #ended(end: ServiceError): void {
     const handlers = this.#handlers;
     this.#handlers = undefined;
-    handlers?.ended(end.code === status.OK ? undefined : serviceError(end));
+    handlers?.ended(end.code === status.OK ? undefined : serviceError(end, this.security));
   }
 }

@@ -7,7 +7,7 @@
  */
 import type { CallSettings, HeldTurn } from '../calls.js';
 import type { Clock } from '../clock.js';
-import { KeyturnError } from '../errors.js';
+import { KeyturnError, TlsError } from '../errors.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { Renewals } from '../turns/renewals.js';
 import { GRACE_MS } from '../unary/open-calls.js';
@@ -23,6 +23,7 @@ import { Liveness } from './liveness.js';
 import type { OpenStream, SessionStream } from './network.js';
 import { OpenCommands } from './open-commands.js';
 import { Outbox } from './outbox.js';
+import { Pace } from './pace.js';
 import type { SessionSettings, Surroundings } from './settings.js';
 import { Signals } from './signals.js';
 import { TurnKeeping } from './turn-keeping.js';
@@ -53,9 +54,12 @@ export class Session {
   readonly #liveness: Liveness;
   readonly #alarm: Alarm;
   readonly #deadlines = new Deadlines();
+  readonly #pace: Pace;
   readonly #turns: TurnKeeping;
   readonly #signals = new Signals<WorkerCommand>((command) => this.#abandon(command, cancelled()));
   #link: Link = { at: 'idle' };
+  /** A hello was answered once. */
+  #hasStood = false;
   #flushing = false;
   #proving = false;
   #lastFailure: KeyturnError | undefined;
@@ -64,6 +68,7 @@ export class Session {
   constructor(settings: SessionSettings, { clock, random, openStream }: Surroundings, renewals: Renewals) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#pace = new Pace(clock);
     this.#openStream = openStream;
     this.#open = new OpenCommands(settings.limits);
     this.#outbox = new Outbox(this.#open);
@@ -159,7 +164,7 @@ export class Session {
   #flushSoon(): void {
     if (this.#flushing) return;
     this.#flushing = true;
-    this.#clock.soon(this.#flush);
+    this.#pace.write(this.#flush);
   }
 
   readonly #flush = (): void => {
@@ -211,6 +216,7 @@ export class Session {
     if (ttl !== undefined) this.#liveness.ttl = fromDuration(ttl);
     const workers = this.#open.workersInOrder();
     link.at = 'ready';
+    this.#hasStood = true;
     this.#lastFailure = undefined;
     // What it gives back goes before what is sent again, which may be about the same keys.
     this.#turns.attached(turns, workers, link.stopAt);
@@ -242,10 +248,18 @@ export class Session {
     if (error.reason === 'SESSION_REPLACED') return this.#stop(error, 'replaced');
     this.#lastFailure = error;
     this.#link = { at: 'idle' };
-    if (FOR_GOOD.has(error.code)) this.#fail(error);
+    if (FOR_GOOD.has(error.code) || this.#isWrongTls(error)) this.#fail(error);
     if (this.#wanted) this.#link = { at: 'pausing', until: now + this.#backOff.next() };
     else this.#liveness.idle();
     this.#arm();
+  }
+
+  /**
+   * Who never got through has wrong settings, and is told at once. Who did may be seeing certificates that are being
+   * replaced: calls wait for their time-outs, and turns for the end of the session.
+   */
+  #isWrongTls(error: KeyturnError): boolean {
+    return error instanceof TlsError && !this.#hasStood;
   }
 
   /** What belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept for ever without them. */

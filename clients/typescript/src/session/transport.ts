@@ -81,7 +81,7 @@ export class SessionTransport implements Transport {
   #named(call: words.SubmitCall): words.SubmitCall {
     if (call.items.every(({ itemId }) => itemId)) return call;
     const items = call.items.map((item) => (item.itemId ? item : namedItem(item, this.#nextItemId())));
-    return { queue: call.queue, items, waitForRoom: call.waitForRoom };
+    return { ...call, items };
   }
 
   #nextItemId(): string {

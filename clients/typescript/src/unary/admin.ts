@@ -16,17 +16,19 @@ import type {
   QueueInfo,
 } from '../admin-words.js';
 import type { CallSettings } from '../calls.js';
+import type { Security } from '../connection-failure.js';
 import { AdminServiceClient } from '../gen/keyturn/v1/admin.js';
 import * as admin from '../wire/admin.js';
-import { isServiceError, serviceError } from '../wire/status.js';
+import { isServiceError } from '../wire/status.js';
 import { OpenCalls } from './open-calls.js';
 
 /** The calls of AdminService. They are unary whatever the transport of the worker's calls is. */
 export class AdminCalls {
   readonly #admin: AdminServiceClient;
-  readonly #calls = new OpenCalls();
+  readonly #calls: OpenCalls;
 
-  constructor(address: string, channel: Channel) {
+  constructor(address: string, channel: Channel, security: Security = 'plain') {
+    this.#calls = new OpenCalls(security);
     this.#admin = new AdminServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
   }
 
@@ -105,7 +107,7 @@ export class AdminCalls {
     try {
       for await (const message of stream) yield admin.eventBatch(message);
     } catch (error) {
-      throw isServiceError(error) ? serviceError(error) : error;
+      throw isServiceError(error) ? this.#calls.told(error) : error;
     } finally {
       this.#calls.remove(stream);
       settings?.signal?.removeEventListener('abort', cancel);

@@ -2,6 +2,7 @@
 import { type CallOptions, type Client, type ClientUnaryCall, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { CallSettings } from '../calls.js';
 import { deadlineAfter } from '../clock.js';
+import type { Security } from '../connection-failure.js';
 import { KeyturnError } from '../errors.js';
 import { serviceError } from '../wire/status.js';
 
@@ -25,6 +26,8 @@ export class OpenCalls {
   readonly #open = new Set<Cancellable>();
   #closed = false;
 
+  constructor(private readonly security: Security = 'plain') {}
+
   /** @throws KeyturnError */
   ask<Q, M>(
     client: Client,
@@ -41,7 +44,7 @@ export class OpenCalls {
       const call = method.call(client, request, new Metadata(), { deadline }, (error, message) => {
         this.#open.delete(call);
         signal?.removeEventListener('abort', cancel);
-        if (error) reject(this.#closed ? closed() : serviceError(error));
+        if (error) reject(this.#closed ? closed() : this.told(error));
         else resolve(message);
       });
       this.#open.add(call);
@@ -49,6 +52,11 @@ export class OpenCalls {
       if (signal?.aborted) cancel();
       else signal?.addEventListener('abort', cancel, { once: true });
     });
+  }
+
+  /** The error of a call or of a stream. */
+  told(error: ServiceError): KeyturnError {
+    return serviceError(error, this.security);
   }
 
   /** @throws KeyturnError when the client is closed */

@@ -2,6 +2,7 @@
 import { type Channel, credentials } from '@grpc/grpc-js';
 import type { CallSettings, HeldTurn, Transport } from '../calls.js';
 import type { Clock } from '../clock.js';
+import type { Security } from '../connection-failure.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
 import { Confirmations, turnsOfDeliveries } from '../turns/confirmations.js';
 import { Held } from '../turns/held-turn.js';
@@ -32,6 +33,8 @@ import { LONGEST_WAIT_MS, OpenCalls } from './open-calls.js';
 export interface UnaryOptions {
   readonly address: string;
   readonly channel: Channel;
+  /** Of the channel, so that errors can tell. Unset: it is plain. */
+  readonly security?: Security;
   readonly clock: Clock;
   /** Who asks, in calls that do not say. */
   readonly consumerId: string | undefined;
@@ -42,13 +45,14 @@ export interface UnaryOptions {
 export class UnaryTransport implements Transport {
   readonly clock: Clock;
   readonly #coordinator: CoordinatorServiceClient;
-  readonly #calls = new OpenCalls();
+  readonly #calls: OpenCalls;
   readonly #consumerId: string | undefined;
   readonly #renewals: Renewals;
   readonly #confirmations: Confirmations;
   #closed = false;
 
-  constructor({ address, channel, clock, consumerId, margin }: UnaryOptions) {
+  constructor({ address, channel, security, clock, consumerId, margin }: UnaryOptions) {
+    this.#calls = new OpenCalls(security);
     this.clock = clock;
     this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), {
       channelOverride: channel,

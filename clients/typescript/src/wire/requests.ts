@@ -117,6 +117,8 @@ function wireItem(item: ItemCall): wire.NewItem {
     idempotencyKey: item.idempotencyKey ?? '',
     delay: toOptionalDuration(item.delay),
     after: [...(item.after ?? [])],
-    afterUnknown: AFTER_UNKNOWN[item.afterUnknown ?? 'refuse'],
+    // Left out where nobody asked: the sidecar's usual reading is of items without it.
+    afterUnknown:
+      item.afterUnknown === undefined ? wire.AfterUnknown.AFTER_UNKNOWN_UNSPECIFIED : AFTER_UNKNOWN[item.afterUnknown],
   };
 }

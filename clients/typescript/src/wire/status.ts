@@ -1,6 +1,7 @@
 /** Errors of the sidecar and of the transport as {@link KeyturnError}s. */
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { type ErrorDetails, type FieldViolation, KeyturnError, TurnLostError } from '../errors.js';
+import { connectionFailure, type Security } from '../connection-failure.js';
+import { type ErrorDetails, type FieldViolation, KeyturnError, TlsError, TurnLostError } from '../errors.js';
 import { BadRequest, ErrorInfo, QuotaFailure, ResourceInfo, RetryInfo } from '../gen/google/rpc/error_details.js';
 import { Status } from '../gen/google/rpc/status.js';
 import type { LossCause } from '../words.js';
@@ -39,7 +40,10 @@ const READERS: Readonly<Record<string, (bytes: Uint8Array, found: Findings) => v
 };
 
 /** The error of a unary call, or the end of a stream. */
-export function serviceError(error: ServiceError): KeyturnError {
+export function serviceError(error: ServiceError, security: Security = 'plain'): KeyturnError {
+  const failure = error.code === status.UNAVAILABLE ? connectionFailure(error.details, security) : undefined;
+  if (failure !== undefined)
+    return failure.isTls ? new TlsError(failure.message) : new KeyturnError(failure.message, 'UNAVAILABLE');
   return keyturnError(error.code, error.details, statusOf(error)?.details ?? []);
 }
 

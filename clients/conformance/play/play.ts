@@ -1,0 +1,74 @@
+/** Plays one scenario with the players of one language. */
+import { messageOf } from '../fields.js';
+import type { Scenario, Step } from '../scenario/model.js';
+import { SCENARIO_MS } from './bounds.js';
+import type { PlayerPool } from './player-pool.js';
+import type { SharedSidecar } from './shared-sidecar.js';
+import { Stage } from './stage.js';
+import { perform } from './steps.js';
+
+export interface Verdict {
+  readonly scenario: Scenario;
+  readonly language: string;
+  readonly ms: number;
+  /** What went wrong; unset: it passed. */
+  readonly failure?: string;
+  /** The last lines of the processes that took part in a failure. */
+  readonly logs?: string;
+}
+
+/** @param shared for scenarios that need no sidecar of their own */
+export async function play(scenario: Scenario, pool: PlayerPool, shared?: SharedSidecar): Promise<Verdict> {
+  const began = performance.now();
+  const { failure, logs } = await attempt(scenario, pool, shared, began + SCENARIO_MS).catch((error: unknown) => ({
+    failure: messageOf(error),
+    logs: '',
+  }));
+  const ms = Math.round(performance.now() - began);
+  const common = { scenario, language: pool.language, ms };
+  return failure === undefined ? common : { ...common, failure, logs };
+}
+
+interface Outcome {
+  readonly failure: string | undefined;
+  readonly logs: string;
+}
+
+async function attempt(
+  scenario: Scenario,
+  pool: PlayerPool,
+  shared: SharedSidecar | undefined,
+  end: number,
+): Promise<Outcome> {
+  const stage = await Stage.set(scenario, pool, shared);
+  const failure = await steps(stage, scenario, end);
+  const logs = failure === undefined ? '' : logsOf(stage);
+  const atTheEnd = await stage.leave(failure === undefined);
+  return { failure: failure ?? (atTheEnd === undefined ? undefined : `at the end: ${atTheEnd}`), logs };
+}
+
+/** @returns what went wrong */
+async function steps(stage: Stage, scenario: Scenario, end: number): Promise<string | undefined> {
+  try {
+    await stage.begin();
+  } catch (error) {
+    return messageOf(error);
+  }
+  for (const [at, step] of scenario.steps.entries()) {
+    try {
+      await perform(stage, step, end - performance.now());
+    } catch (error) {
+      return `${placeOf(scenario, step, at)}: ${messageOf(error)}`;
+    }
+  }
+  return undefined;
+}
+
+function placeOf({ file }: Scenario, { verb, line }: Step, at: number): string {
+  return `${file}.yaml:${line}: step ${at + 1}, ${verb}`;
+}
+
+function logsOf(stage: Stage): string {
+  const players = [...stage.members].map(([name, { process }]) => `player ${name}:\n${process.log}`);
+  return [`sidecar:\n${stage.sidecar.log}`, ...players].join('\n');
+}

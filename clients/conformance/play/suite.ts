@@ -1,0 +1,79 @@
+/** All scenarios with all languages, several at the same time. */
+import { messageOf } from '../fields.js';
+import type { Scenario } from '../scenario/model.js';
+import { play, type Verdict } from './play.js';
+import { PlayerPool } from './player-pool.js';
+import { SharedSidecar } from './shared-sidecar.js';
+
+export interface Language {
+  readonly name: string;
+  /** What is run. */
+  readonly player: string;
+}
+
+export interface SuiteOptions {
+  readonly atOnce: number;
+  readonly onVerdict: (verdict: Verdict) => void;
+}
+
+/** One language after another, so that none is measured while another one is busy. */
+export async function playAll(
+  scenarios: readonly Scenario[],
+  languages: readonly Language[],
+  options: SuiteOptions,
+): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = [];
+  for (const language of languages) {
+    const ofLanguage = await playLanguage(scenarios, language, options);
+    verdicts.push(...ofLanguage);
+  }
+  return verdicts;
+}
+
+async function playLanguage(
+  scenarios: readonly Scenario[],
+  { name, player }: Language,
+  { atOnce, onVerdict }: SuiteOptions,
+): Promise<readonly Verdict[]> {
+  const pool = new PlayerPool(name, player);
+  const missing = await whyNot(pool);
+  const shared = missing === undefined ? await SharedSidecar.start(scenarios) : undefined;
+  const verdicts = new Map<Scenario, Verdict>();
+  const left = [...scenarios];
+  const told = (verdict: Verdict): void => {
+    verdicts.set(verdict.scenario, verdict);
+    onVerdict(verdict);
+  };
+  const run = async (): Promise<void> => {
+    for (let scenario = left.shift(); scenario !== undefined; scenario = left.shift()) {
+      told(
+        missing === undefined
+          ? await play(scenario, pool, shared)
+          : { scenario, language: name, ms: 0, failure: missing },
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, run));
+  const wrong = await pool.end();
+  await shared?.close();
+  const inOrder = scenarios.flatMap((scenario) => verdicts.get(scenario) ?? []);
+  return wrong.length === 0 ? inOrder : blamed(inOrder, wrong);
+}
+
+/** A player that does not start fails every scenario, in the same words; it is not started for each of them. */
+async function whyNot(pool: PlayerPool): Promise<string | undefined> {
+  try {
+    pool.giveBack(await pool.borrow());
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** A player that does not end as it should is the failure of the last scenario: nobody knows of which it is. */
+function blamed(verdicts: readonly Verdict[], wrong: readonly string[]): readonly Verdict[] {
+  const last = verdicts.at(-1);
+  if (last === undefined) return verdicts;
+  const failure = [last.failure ?? [], `after all scenarios: ${wrong.join('\n')}`].flat().join('\n');
+  return [...verdicts.slice(0, -1), { ...last, failure }];
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	keyturn "github.com/keyturn/keyturn/clients/go"
+)
+
+// put leaves out what is unset.
+func put(into fields, name string, value any) {
+	switch value := value.(type) {
+	case string:
+		if value == "" {
+			return
+		}
+	case keyturn.Reason:
+		if value == "" {
+			return
+		}
+	case []byte:
+		if len(value) == 0 {
+			return
+		}
+		into[name] = shownBytes(value)
+		return
+	case time.Duration:
+		if value == 0 {
+			return
+		}
+		into[name] = value.Milliseconds()
+		return
+	}
+	into[name] = value
+}
+
+func shownTurn(turn *keyturn.TurnInfo) fields {
+	return fields{
+		"queue": turn.Queue, "key": turn.Key, "token": turn.Token, "lease_ms": turn.Lease.Milliseconds(), "attempt": turn.Attempt,
+	}
+}
+
+func shownEnQueue(answer *keyturn.EnQueueAnswer) fields {
+	shown := fields{"decision": answer.Decision}
+	put(shown, "ticket", answer.Ticket)
+	switch answer.Decision {
+	case keyturn.Accept:
+		shown["turn"] = shownTurn(answer.Turn)
+	case keyturn.Block:
+		shown["ahead"] = answer.Ahead
+		put(shown, "retry_after_ms", answer.RetryAfter)
+	case keyturn.Decline:
+		put(shown, "reason", answer.Reason)
+		put(shown, "survivor_id", answer.SurvivorID)
+		put(shown, "retry_after_ms", answer.RetryAfter)
+		put(shown, "result", answer.Result)
+	}
+	return shown
+}
+
+func shownResults(results []keyturn.SubmitResult) []fields {
+	shown := make([]fields, len(results))
+	for at, one := range results {
+		shown[at] = shownResult(one)
+	}
+	return shown
+}
+
+func shownResult(one keyturn.SubmitResult) fields {
+	shown := fields{"item_id": one.ItemID, "decision": one.Decision}
+	put(shown, "reason", one.Reason)
+	put(shown, "survivor_id", one.SurvivorID)
+	put(shown, "superseded_id", one.SupersededID)
+	put(shown, "retry_after_ms", one.RetryAfter)
+	return shown
+}
+
+func shownAcquire(answer *keyturn.AcquireAnswer) fields {
+	deliveries := make([]fields, len(answer.Deliveries))
+	for at, one := range answer.Deliveries {
+		items := make([]fields, len(one.Items))
+		for at, item := range one.Items {
+			headers := item.Headers
+			if headers == nil {
+				headers = map[string]string{}
+			}
+			items[at] = fields{"item_id": item.ItemID, "payload": shownBytes(item.Payload), "headers": headers, "attempt": item.Attempt}
+			put(items[at], "idempotency_key", item.IdempotencyKey)
+		}
+		deliveries[at] = fields{"turn": shownTurn(&one.Turn), "items": items}
+	}
+	return fields{"deliveries": deliveries}
+}
+
+func shownOutcome(outcome keyturn.Outcome, order string, value *string) fields {
+	shown := fields{"status": outcome.Status}
+	switch outcome.Status {
+	case keyturn.Done:
+		if value != nil {
+			shown["value"] = *value
+		}
+	case keyturn.Blocked:
+		if order != string(keyturn.Strict) {
+			shown["ahead"] = outcome.Ahead
+		}
+		put(shown, "retry_after_ms", outcome.RetryAfter)
+	case keyturn.Declined:
+		put(shown, "reason", outcome.Reason)
+		put(shown, "survivor_id", outcome.SurvivorID)
+		put(shown, "retry_after_ms", outcome.RetryAfter)
+		put(shown, "result", outcome.Result)
+	}
+	return shown
+}
+
+var errUnsupported = errors.New("this player does not know the op")
+
+// shownError tells the most special kind that an error is.
+func shownError(err error) fields {
+	shown := fields{"kind": kindOf(err), "message": err.Error()}
+	var told *keyturn.Error
+	if errors.As(err, &told) {
+		shown["code"] = keyturn.CodeName(told.Code)
+		put(shown, "reason", told.Reason)
+		put(shown, "retry_after_ms", told.RetryAfter)
+		if len(told.Violations) > 0 {
+			violations := make([]fields, len(told.Violations))
+			for at, one := range told.Violations {
+				violations[at] = fields{"field": one.Field, "description": one.Description}
+			}
+			shown["violations"] = violations
+		}
+	}
+	var turnLost *keyturn.TurnLostError
+	if errors.As(err, &turnLost) {
+		shown["cause"] = turnLost.Cause
+	}
+	var failed *keyturn.ItemFailedError
+	if errors.As(err, &failed) {
+		shown["state"] = failed.State
+	}
+	var spool *keyturn.SpoolError
+	if errors.As(err, &spool) {
+		shown["reason"] = spool.Problem
+	}
+	return shown
+}
+
+func kindOf(err error) string {
+	var (
+		turnLost *keyturn.TurnLostError
+		failed   *keyturn.ItemFailedError
+		many     *keyturn.SubmitManyError
+		timeout  *keyturn.ProducerTimeoutError
+		spool    *keyturn.SpoolError
+		told     *keyturn.Error
+	)
+	switch {
+	case errors.Is(err, errUnsupported):
+		return "unsupported"
+	case errors.Is(err, keyturn.ErrProducerClosed):
+		return "producer_closed"
+	case errors.As(err, &timeout):
+		return "producer_timeout"
+	case errors.Is(err, keyturn.ErrProducerFull):
+		return "producer_full"
+	case errors.As(err, &many):
+		return "submit_many"
+	case errors.As(err, &spool):
+		return "spool"
+	case errors.As(err, &failed):
+		return "item_failed"
+	case errors.As(err, &turnLost):
+		return "turn_lost"
+	case errors.As(err, &told):
+		return "call"
+	}
+	return "handler"
+}

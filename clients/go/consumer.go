@@ -1,0 +1,376 @@
+package keyturn
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
+)
+
+// afterAbort is how long a handler that was told to stop is waited for before its turn is released all the same.
+const afterAbort = 800 * time.Millisecond
+
+// Consumer takes turns with items and hands each to its handler. Made by [Client.Consume].
+type Consumer struct {
+	client  *Client
+	queues  []string
+	opts    ConsumeOptions
+	handler Handler
+	// Of handlers; it has the values of the context of Consume, not its end.
+	base context.Context
+	// Ends when no more turns are to be taken.
+	taking   context.Context
+	stopping context.CancelCauseFunc
+	// There may be a free slot.
+	freed chan struct{}
+	done  chan struct{}
+	// Stops following the context of Consume.
+	unfollow func() bool
+
+	mu      sync.Mutex
+	workers map[*worker]struct{}
+	// Slots in use: turns that are asked for, and those whose handler or first settling call is not through.
+	asked, running int
+	// Turns whose settling call is sent and not answered, and deliveries on their way back.
+	settling  int
+	loopEnded bool
+	deadline  moment
+	timer     *time.Timer
+	fatal     error
+	ended     bool
+}
+
+// Consume takes turns with items of these queues, never more than Concurrency at once, and hands each to the handler, until
+// it is stopped: by [Consumer.Stop], by [Client.Close], or by the end of ctx, which gives handlers 20 s. A connection that
+// breaks does not end it; what would be refused again (a bad name, no permission) does, see [Consumer.Wait].
+func (c *Client) Consume(ctx context.Context, queues []string, handler Handler, opts ConsumeOptions) (*Consumer, error) {
+	if handler == nil {
+		return nil, wrongSetting("handler", "nil", "a function")
+	}
+	if err := opts.check(queues); err != nil {
+		return nil, err
+	}
+	names := slices.Clone(queues)
+	slices.Sort(names)
+	k := &Consumer{
+		client: c, queues: slices.Compact(names), opts: opts, handler: handler, base: context.WithoutCancel(ctx),
+		freed: make(chan struct{}, 1), done: make(chan struct{}), workers: map[*worker]struct{}{}, deadline: never,
+	}
+	k.taking, k.stopping = context.WithCancelCause(k.base)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, closedError()
+	}
+	c.consumers[k] = struct{}{}
+	c.mu.Unlock()
+	k.unfollow = context.AfterFunc(ctx, func() { k.begin(defaultStop) })
+	go k.loop()
+	return k, nil
+}
+
+// Held is how many turns are held now.
+func (k *Consumer) Held() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.workers)
+}
+
+// Done is closed when it has stopped.
+func (k *Consumer) Done() <-chan struct{} { return k.done }
+
+// Wait returns when it has stopped: nil, or why it could not go on.
+func (k *Consumer) Wait() error {
+	<-k.done
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.fatal
+}
+
+// Stop takes no more turns, lets handlers finish, and gives back what was delivered and not started. When ctx ends, or
+// after 20 s if it has no deadline, handlers are told to stop ([ErrStopped]) and their turns are released. It returns when
+// nothing runs, at the latest three seconds after that, with what [Consumer.Wait] returns.
+func (k *Consumer) Stop(ctx context.Context) error {
+	k.stopFor(ctx)
+	return k.Wait()
+}
+
+// stopFor waits for the end.
+func (k *Consumer) stopFor(ctx context.Context) {
+	timeout := defaultStop
+	if deadline, bounded := ctx.Deadline(); bounded {
+		timeout = max(0, time.Until(deadline))
+	}
+	k.begin(timeout)
+	select {
+	case <-k.done:
+	case <-ctx.Done():
+		k.begin(0)
+		<-k.done
+	}
+}
+
+// begin stops taking; handlers have this long. The shorter of two times counts.
+func (k *Consumer) begin(timeout time.Duration) {
+	k.mu.Lock()
+	deadline := now().plus(timeout)
+	if k.ended || deadline >= k.deadline {
+		k.mu.Unlock()
+		return
+	}
+	k.deadline = deadline
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	k.timer = time.AfterFunc(timeout, k.runOut)
+	k.mu.Unlock()
+	k.stopping(ErrStopped)
+}
+
+// runOut: the time of the handlers is over.
+func (k *Consumer) runOut() {
+	k.mu.Lock()
+	for w := range k.workers {
+		w.abort(ErrStopped)
+	}
+	k.mu.Unlock()
+	select {
+	case <-k.done:
+		return
+	case <-time.After(afterAbort):
+	}
+	k.mu.Lock()
+	var left []*worker
+	for w := range k.workers {
+		left = append(left, w)
+	}
+	clear(k.workers)
+	k.mu.Unlock()
+	var releasing sync.WaitGroup
+	for _, w := range left {
+		releasing.Add(1)
+		go func() {
+			defer releasing.Done()
+			w.giveUp()
+		}()
+	}
+	releasing.Wait()
+	k.mu.Lock()
+	k.end()
+	k.mu.Unlock()
+}
+
+// loop asks for all slots that are free, with one Acquire at a time. Who comes free while it waits is served by the next.
+func (k *Consumer) loop() {
+	pauses := backOff{longest: longestBackOff}
+	for {
+		turns := k.takeSlots()
+		if turns == 0 {
+			break
+		}
+		answer, err := k.acquire(turns, &pauses)
+		k.mu.Lock()
+		k.asked -= turns
+		k.mu.Unlock()
+		if err != nil {
+			break
+		}
+		for at := range answer.Deliveries {
+			k.take(&answer.Deliveries[at])
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.loopEnded = true
+	k.endIfIdle()
+}
+
+// takeSlots waits for free slots and takes them. Zero: it stops.
+func (k *Consumer) takeSlots() int {
+	for {
+		k.mu.Lock()
+		// Settling calls have left their slots; there are never more of them than slots.
+		free := min(k.opts.Concurrency-k.running, 2*k.opts.Concurrency-k.running-k.settling, largestRenew)
+		if free > 0 && k.taking.Err() == nil {
+			k.asked += free
+			k.mu.Unlock()
+			return free
+		}
+		k.mu.Unlock()
+		select {
+		case <-k.freed:
+		case <-k.taking.Done():
+			return 0
+		}
+	}
+}
+
+// acquire tries until there is an answer. The error means that it stops.
+func (k *Consumer) acquire(turns int, pauses *backOff) (*AcquireAnswer, error) {
+	// One ticket for all tries: turns whose answer was lost are in the next one.
+	call := &AcquireCall{
+		Queues: k.queues, Ticket: k.client.ids.next(), MaxTurns: turns, MaxItemsPerTurn: k.opts.MaxItemsPerTurn,
+		Wait: k.opts.Wait, Lease: k.opts.Lease, ConsumerID: k.opts.ConsumerID,
+	}
+	askedAt := now()
+	for {
+		tried := now()
+		answer, err := k.acquireOnce(call, askedAt)
+		if err == nil {
+			pauses.reset()
+			if len(answer.Deliveries) == 0 {
+				pause(k.taking, leastBetween-now().minus(tried))
+			}
+			return answer, nil
+		}
+		if k.taking.Err() != nil {
+			return nil, err
+		}
+		if what := failureOf(err); what == refused || what == cancelled {
+			k.fail(err)
+			return nil, err
+		}
+		k.trouble(Trouble{Stage: StageAcquire, Err: err})
+		if !pause(k.taking, pauses.next(retryAfterOf(err))) {
+			return nil, err
+		}
+	}
+}
+
+func (k *Consumer) acquireOnce(call *AcquireCall, askedAt moment) (*AcquireAnswer, error) {
+	command, err := newAcquire(call)
+	command.leaves, command.timeout = true, call.Wait+callGrace
+	if err := ask(k.taking, k.client.over, command, err); err != nil {
+		return nil, err
+	}
+	from, err := answered[*pb.AcquireResponse](command)
+	if err != nil {
+		return nil, err
+	}
+	answer := command.acquireAnswer(from)
+	for _, turn := range turnsOf(answer) {
+		turn.since = askedAt
+	}
+	confirm(k.base, k.client.over, turnsOf(answer))
+	return answer, nil
+}
+
+func (k *Consumer) take(delivery *Delivery) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.taking.Err() != nil || len(delivery.Items) == 0 || k.ended {
+		k.settling++
+		go k.release(delivery.Turn.TurnRef)
+		return
+	}
+	k.running++
+	w := newWorker(k, delivery)
+	k.workers[w] = struct{}{}
+	go w.run()
+}
+
+func (k *Consumer) release(ref TurnRef) {
+	k.client.releaseTurn(ref)
+	k.settled()
+}
+
+// releaseTurn gives a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session.
+func (c *Client) releaseTurn(ref TurnRef) {
+	command, err := newNack(&NackCall{TurnRef: ref, Kind: NackRelease, Error: "the consumer stopped"})
+	command.timeout = givingUp
+	_ = ask(context.Background(), c.over, command, err)
+}
+
+// leftSlot: the settling call of a turn is sent, or none is needed.
+func (k *Consumer) leftSlot(isSettling bool) {
+	k.mu.Lock()
+	k.running--
+	if isSettling {
+		k.settling++
+	}
+	k.endIfIdle()
+	k.mu.Unlock()
+	k.wake()
+}
+
+// backInSlot: the settling call did not come through, so the turn is still there.
+func (k *Consumer) backInSlot() {
+	k.mu.Lock()
+	k.running++
+	k.settling--
+	k.mu.Unlock()
+}
+
+// settled: a turn that had left its slot is over.
+func (k *Consumer) settled() {
+	k.mu.Lock()
+	k.settling--
+	k.endIfIdle()
+	k.mu.Unlock()
+	k.wake()
+}
+
+func (k *Consumer) forget(w *worker) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.workers, w)
+	k.endIfIdle()
+}
+
+func (k *Consumer) wake() {
+	select {
+	case k.freed <- struct{}{}:
+	default:
+	}
+}
+
+func (k *Consumer) trouble(trouble Trouble) {
+	attrs := []any{"stage", string(trouble.Stage), "error", trouble.Err}
+	if trouble.Work != nil {
+		attrs = append(attrs, "queue", trouble.Work.Queue, "key", trouble.Work.Key, "token", trouble.Work.Token)
+	}
+	k.client.set.logger.Warn("keyturn: trouble of a consumer", attrs...)
+	if k.opts.OnTrouble != nil {
+		k.opts.OnTrouble(trouble)
+	}
+}
+
+// fail: it cannot go on. What runs may finish, then Wait says why.
+func (k *Consumer) fail(err error) {
+	k.mu.Lock()
+	if k.fatal == nil {
+		k.fatal = err
+	}
+	k.mu.Unlock()
+	k.client.set.logger.Error("keyturn: a consumer cannot go on", "queues", k.queues, "error", err)
+	k.begin(defaultStop)
+}
+
+func (k *Consumer) endIfIdle() {
+	if k.loopEnded && k.running == 0 && k.settling == 0 && len(k.workers) == 0 {
+		k.end()
+	}
+}
+
+// end is called with the lock held.
+func (k *Consumer) end() {
+	if k.ended {
+		return
+	}
+	k.ended = true
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	k.unfollow()
+	close(k.done)
+	// The client never takes a consumer's lock with its own held.
+	k.client.forgetConsumer(k)
+}
+
+func (c *Client) forgetConsumer(k *Consumer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.consumers, k)
+}

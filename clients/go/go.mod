@@ -1,0 +1,15 @@
+module github.com/keyturn/keyturn/clients/go
+
+go 1.22.0
+
+require (
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20250218202821-56aae31c358a
+	google.golang.org/grpc v1.71.3
+	google.golang.org/protobuf v1.36.6
+)
+
+require (
+	golang.org/x/net v0.34.0 // indirect
+	golang.org/x/sys v0.29.0 // indirect
+	golang.org/x/text v0.21.0 // indirect
+)

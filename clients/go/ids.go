@@ -1,0 +1,50 @@
+package keyturn
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"strconv"
+	"sync/atomic"
+)
+
+// newOrigin is 120 random bits.
+func newOrigin() string {
+	var bits [15]byte
+	if _, err := rand.Read(bits[:]); err != nil {
+		panic("keyturn: the system gives no random numbers: " + err.Error())
+	}
+	return base64.RawURLEncoding.EncodeToString(bits[:])
+}
+
+// idMaker makes ids that are unique everywhere: random bits that belong to the maker, and a count. A random id for each
+// would be no more unique, longer, and dearer.
+type idMaker struct {
+	origin string
+	count  atomic.Uint64
+}
+
+func (m *idMaker) next() string { return m.origin + "." + strconv.FormatUint(m.count.Add(1), 36) }
+
+// named are the items, each with an id: sent again after a lost answer without one, they would be others.
+func (c *Client) named(items []NewItem) []NewItem {
+	named := make([]NewItem, len(items))
+	for at, item := range items {
+		named[at] = c.withID(item)
+	}
+	return named
+}
+
+func (c *Client) withID(item NewItem) NewItem {
+	if item.ItemID == "" {
+		item.ItemID = c.ids.next()
+	}
+	return item
+}
+
+func (c *Client) namedFollowUps(followUps []FollowUp) []FollowUp {
+	named := make([]FollowUp, len(followUps))
+	for at, one := range followUps {
+		named[at] = FollowUp{Queue: one.Queue, Item: c.withID(one.Item)}
+	}
+	return named
+}

@@ -1,0 +1,141 @@
+package keyturn
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+	"unicode/utf8"
+)
+
+// Transport is how the calls of a client travel.
+type Transport string
+
+// The transports.
+const (
+	// Session carries all calls on one stream, which keeps turns alive and comes back by itself. The normal one.
+	Session Transport = "session"
+	// Unary sends each call by itself, and renews turns by their lease.
+	Unary Transport = "unary"
+)
+
+// unset is a margin that nobody has said.
+const unset time.Duration = -1
+
+const (
+	shortestLife = 100 * time.Millisecond
+	longestLife  = 24 * time.Hour
+	mostOpen     = 100_000
+)
+
+// settings of a client, with every default filled in.
+type settings struct {
+	transport    Transport
+	consumerID   string
+	sessionID    string
+	sessionTTL   time.Duration
+	margin       time.Duration
+	maxOpenCalls int
+	maxOpenBytes int
+	tls          *tls.Config
+	logger       *slog.Logger
+	metrics      Metrics
+}
+
+// Option is a setting of [Dial].
+type Option func(*settings)
+
+// WithTransport chooses how calls travel. Default: [Session].
+func WithTransport(transport Transport) Option { return func(s *settings) { s.transport = transport } }
+
+// WithConsumerID says who asks, for people who look, in calls that do not say; up to 256 bytes. Default: host and process.
+func WithConsumerID(id string) Option { return func(s *settings) { s.consumerID = id } }
+
+// WithSessionID says who takes over the turns of a broken stream, up to 256 bytes. Of two clients with one id the newer
+// wins, and the older ends for good (SESSION_REPLACED). Default: an id that no other client has.
+func WithSessionID(id string) Option { return func(s *settings) { s.sessionID = id } }
+
+// WithSessionTTL says how long turns outlive a broken stream, 100 ms to 24 h. Within this a client that comes back has them
+// still. Default: 10 s.
+func WithSessionTTL(ttl time.Duration) Option { return func(s *settings) { s.sessionTTL = ttl } }
+
+// WithMargin says how long before a turn may have ended its holder is told to stop, 0 to 24 h. Default: a tenth of the
+// turn's life, at most 2 s. Never more than half of its life.
+func WithMargin(margin time.Duration) Option { return func(s *settings) { s.margin = margin } }
+
+// WithMaxOpenCalls says how many calls may wait for their answers; one more is refused (RESOURCE_EXHAUSTED). 1 to 100,000,
+// the default.
+func WithMaxOpenCalls(calls int) Option { return func(s *settings) { s.maxOpenCalls = calls } }
+
+// WithMaxOpenBytes says how many bytes they may take together, 4 MiB or more. Default: 256 MiB.
+func WithMaxOpenBytes(bytes int) Option { return func(s *settings) { s.maxOpenBytes = bytes } }
+
+// WithTLS encrypts the connection. See [LoadTLS] for certificates in files. Default: plain text.
+func WithTLS(config *tls.Config) Option { return func(s *settings) { s.tls = config.Clone() } }
+
+// WithLogger is told of breaks, returns and what is wrong in the background. Default: nobody.
+func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }
+
+// WithMetrics is told what the client does.
+func WithMetrics(metrics Metrics) Option { return func(s *settings) { s.metrics = metrics } }
+
+func settingsOf(options []Option) (*settings, error) {
+	s := &settings{
+		transport: Session, consumerID: thisProcess(), sessionID: newOrigin(), sessionTTL: 10 * time.Second, margin: unset,
+		maxOpenCalls: mostOpen, maxOpenBytes: 256 << 20,
+	}
+	for _, option := range options {
+		option(s)
+	}
+	if s.logger == nil {
+		s.logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	return s, s.check()
+}
+
+// thisProcess is who asks if nobody says. Left out it would be the peer's address: another after each reconnect, and the
+// tickets of an Acquire belong to who asks.
+func thisProcess() string {
+	host, err := os.Hostname()
+	if err != nil || len(host) > 200 || !utf8.ValidString(host) {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+func (s *settings) check() error {
+	if s.consumerID == "" {
+		s.consumerID = thisProcess()
+	}
+	if s.transport != Session && s.transport != Unary {
+		return wrongSetting("transport", string(s.transport), `"session" or "unary"`)
+	}
+	if s.margin != unset {
+		if err := durationWithin("margin", s.margin, 0, longestLife); err != nil {
+			return err
+		}
+	}
+	if s.maxOpenBytes < 4<<20 {
+		return wrongSetting("max_open_bytes", s.maxOpenBytes, fmt.Sprintf("%d or more", 4<<20))
+	}
+	for field, id := range map[string]string{"consumer_id": s.consumerID, "session_id": s.sessionID} {
+		if len(id) > 256 {
+			return wrongSetting(field, fmt.Sprintf("%d bytes", len(id)), "up to 256 bytes")
+		}
+	}
+	if s.sessionID == "" {
+		return wrongSetting("session_id", "", "a text that is not empty")
+	}
+	if err := countWithin("max_open_calls", s.maxOpenCalls, 1, mostOpen); err != nil {
+		return err
+	}
+	var check checks
+	check.text("consumer_id", s.consumerID)
+	check.text("session_id", s.sessionID)
+	if err := check.err(); err != nil {
+		return err
+	}
+	return durationWithin("session_ttl", s.sessionTTL, shortestLife, longestLife)
+}

@@ -1,0 +1,5 @@
+package keyturn_test
+
+import "syscall"
+
+func diesWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

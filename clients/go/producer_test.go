@@ -1,0 +1,199 @@
+package keyturn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	keyturn "github.com/keyturn/keyturn/clients/go"
+)
+
+func TestProducerKeepsOrderAndRefusesItemsAlone(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
+		ctx := within(t, 30*time.Second)
+		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
+		queue := queueOf(t)
+		told := make(chan string, 10)
+		producer := must(client.Producer(queue, keyturn.ProducerOptions{Count: 7, OnError: func(_ error, item *keyturn.NewItem) { told <- item.ItemID }}))(t)
+		var all []*keyturn.Pending
+		for n := range 50 {
+			item := keyturn.NewItem{Key: "k", Payload: []byte(fmt.Sprint(n)), ItemID: fmt.Sprintf("item-%d", n)}
+			if n == 20 {
+				item.Delay = 31 * 24 * time.Hour
+			}
+			all = append(all, must(producer.Add(ctx, item))(t))
+		}
+		if err := producer.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for n, pending := range all {
+			result, err := pending.Wait(ctx)
+			var refused *keyturn.Error
+			switch {
+			case n == 20 && (!errors.As(err, &refused) || refused.Code != codes.InvalidArgument || len(refused.Violations) != 1):
+				t.Errorf("%v", err)
+			case n != 20 && (err != nil || result.Decision != keyturn.Accept):
+				t.Errorf("%d: %v %v", n, result, err)
+			}
+		}
+		if who := <-told; who != "item-20" {
+			t.Errorf("OnError is told of %s", who)
+		}
+		if _, err := producer.Add(ctx, keyturn.NewItem{}); !errors.Is(err, keyturn.ErrProducerClosed) {
+			t.Errorf("%v", err)
+		}
+		for n := range 49 {
+			if n >= 20 {
+				n++
+			}
+			got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{queue}, Wait: time.Second}))(t)
+			if len(got.Deliveries) != 1 || string(got.Deliveries[0].Items[0].Payload) != fmt.Sprint(n) {
+				t.Fatalf("%d: %+v", n, got)
+			}
+			must(client.Ack(ctx, keyturn.AckCall{TurnRef: got.Deliveries[0].Turn.TurnRef}))(t)
+		}
+	})
+}
+
+func TestProducerIsBounded(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 20*time.Second)
+	client := dial(t, "127.0.0.1:1")
+	failing := must(client.Producer("q", keyturn.ProducerOptions{MaxItems: 2, WhenFull: keyturn.FailWhenFull, Timeout: 300 * time.Millisecond}))(t)
+	first := must(failing.Add(ctx, keyturn.NewItem{}))(t)
+	must(failing.Add(ctx, keyturn.NewItem{}))(t)
+	if _, err := failing.Add(ctx, keyturn.NewItem{}); !errors.Is(err, keyturn.ErrProducerFull) {
+		t.Fatalf("%v", err)
+	}
+	_, err := first.Wait(ctx)
+	var late *keyturn.ProducerTimeoutError
+	if !errors.As(err, &late) || late.ItemID != first.ItemID || late.Err == nil {
+		t.Fatalf("%v", err)
+	}
+	waiting := must(client.Producer("q", keyturn.ProducerOptions{MaxItems: 1, Timeout: 200 * time.Millisecond}))(t)
+	must(waiting.Add(ctx, keyturn.NewItem{}))(t)
+	// There is room when the first one is given up.
+	if _, err := waiting.Add(ctx, keyturn.NewItem{}); err != nil && !errors.As(err, &late) {
+		t.Fatalf("%v", err)
+	}
+	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	for range 2 {
+		_, err = waiting.Add(short, keyturn.NewItem{})
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%v", err)
+	}
+	now, cancel := context.WithCancel(ctx)
+	cancel()
+	_ = waiting.Close(now)
+	_ = failing.Close(now)
+	if waiting.Pending()+failing.Pending() != 0 {
+		t.Fatal("something is pending after the close")
+	}
+}
+
+func TestSpoolKeepsWhatCannotBeHandedOver(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 40*time.Second)
+	side := startSidecar(t, "")
+	directory := filepath.Join(t.TempDir(), "spool")
+	opts := keyturn.ProducerOptions{
+		Count: 10, Spool: &keyturn.SpoolOptions{Directory: directory, Count: 5, Interval: 10 * time.Millisecond, Patience: 200 * time.Millisecond},
+		OnError: func(err error, _ *keyturn.NewItem) { t.Error(err) },
+	}
+	side.kill()
+	client := dial(t, side.address)
+	producer := must(client.Producer("q", opts))(t)
+	for n := range 100 {
+		pending := must(producer.Add(ctx, keyturn.NewItem{Key: "k", Payload: []byte(fmt.Sprint(n))}))(t)
+		if n%25 == 0 {
+			if result, err := pending.Wait(ctx); err != nil || result.Decision != keyturn.Spooled || result.ItemID != pending.ItemID {
+				t.Fatalf("%v %v", result, err)
+			}
+		}
+	}
+	// A second one for the same directory, and one for another queue later.
+	_, err := client.Producer("q", opts)
+	isSpoolError(t, err, keyturn.SpoolInUse)
+	if err := producer.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if producer.Spooled() != 100 {
+		t.Fatalf("%d are on disk", producer.Spooled())
+	}
+	_, err = client.Producer("other", opts)
+	isSpoolError(t, err, keyturn.SpoolOtherQueue)
+
+	side.restart()
+	again := must(client.Producer("q", opts))(t)
+	last := must(again.Add(ctx, keyturn.NewItem{Key: "k", Payload: []byte("100")}))(t)
+	must(last.Wait(ctx))(t)
+	for n := range 101 {
+		got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{"q"}, Wait: 10 * time.Second}))(t)
+		if len(got.Deliveries) != 1 || string(got.Deliveries[0].Items[0].Payload) != fmt.Sprint(n) {
+			t.Fatalf("%d: %+v", n, got)
+		}
+		must(client.Ack(ctx, keyturn.AckCall{TurnRef: got.Deliveries[0].Turn.TurnRef}))(t)
+	}
+	if err := again.Close(ctx); err != nil || again.Spooled() != 0 {
+		t.Fatalf("%v, %d on disk", err, again.Spooled())
+	}
+}
+
+func isSpoolError(t *testing.T, err error, problem keyturn.SpoolProblem) {
+	t.Helper()
+	var told *keyturn.SpoolError
+	if !errors.As(err, &told) || told.Problem != problem || told.File == "" {
+		t.Fatalf("%v is not %s", err, problem)
+	}
+}
+
+func TestSpoolThatIsTornOrDamaged(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 20*time.Second)
+	client := dial(t, "127.0.0.1:1")
+	fill := func() (string, string) {
+		directory := t.TempDir()
+		producer := must(client.Producer("q", keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: directory, Patience: 50 * time.Millisecond}}))(t)
+		for range 3 {
+			must(must(producer.Add(ctx, keyturn.NewItem{Key: "k", Payload: []byte("some payload")}))(t).Wait(ctx))(t)
+		}
+		if err := producer.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		files := must(filepath.Glob(filepath.Join(directory, "*.spool")))(t)
+		return directory, files[len(files)-1]
+	}
+
+	directory, file := fill()
+	data := must(os.ReadFile(file))(t)
+	if err := os.WriteFile(file, data[:len(data)-3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	opts := keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: directory}, OnError: func(err error, _ *keyturn.NewItem) { told <- err }}
+	producer := must(client.Producer("q", opts))(t)
+	isSpoolError(t, <-told, keyturn.SpoolTorn)
+	if producer.Spooled() >= 3 {
+		t.Fatalf("%d are on disk", producer.Spooled())
+	}
+
+	directory, file = fill()
+	data = must(os.ReadFile(file))(t)
+	data[len(data)/2] ^= 0xff
+	if err := os.WriteFile(file, append(data, data...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := client.Producer("q", keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: directory}})
+	isSpoolError(t, err, keyturn.SpoolDamaged)
+	if after := must(os.ReadFile(file))(t); len(after) != 2*len(data) {
+		t.Fatal("a damaged file was changed")
+	}
+}

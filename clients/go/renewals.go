@@ -1,0 +1,201 @@
+package keyturn
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// renewals keep turns alive that live by their lease: each is renewed when a third of it has passed, many with one Renew,
+// and one that could not be renewed is given up before its lease may have ended.
+//
+// The end of a lease is reckoned from the moment in which the last good renewal was sent, by the local monotonic clock: so
+// a turn is given up rather too early than too late.
+type renewals struct {
+	margin time.Duration
+	renew  func(context.Context, *RenewCall, time.Duration) (*RenewAnswer, error)
+	onLoss func(*heldTurn, LossCause)
+
+	mu       sync.Mutex
+	lives    map[*heldTurn]*leaseLife
+	timer    *time.Timer
+	armedFor moment
+	closed   bool
+	asking   sync.WaitGroup
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+type leaseLife struct {
+	lease, margin time.Duration
+	// A renewal is on its way.
+	asking          bool
+	renewAt, loseAt moment
+}
+
+func newRenewals(margin time.Duration, renew func(context.Context, *RenewCall, time.Duration) (*RenewAnswer, error), onLoss func(*heldTurn, LossCause)) *renewals {
+	r := &renewals{margin: margin, renew: renew, onLoss: onLoss, lives: map[*heldTurn]*leaseLife{}, armedFor: never}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+func (l *leaseLife) confirmed(sentAt moment) {
+	l.loseAt = sentAt.plus(l.lease - l.margin)
+	l.renewAt = sentAt.plus(l.lease / 3)
+}
+
+func (l *leaseLife) nextAt() moment {
+	if l.asking {
+		return l.loseAt
+	}
+	return min(l.renewAt, l.loseAt)
+}
+
+// keep begins to renew a turn that was given, or confirmed, at since at the latest: what may have ended since is lost.
+func (r *renewals) keep(held *heldTurn, since moment) {
+	if held.lost() != nil {
+		return
+	}
+	r.mu.Lock()
+	if r.lives[held] != nil {
+		r.mu.Unlock()
+		return
+	}
+	life := &leaseLife{lease: held.lease, margin: marginOf(held.lease, r.margin)}
+	life.confirmed(since)
+	over := r.closed || life.loseAt <= now()
+	if !over {
+		r.lives[held] = life
+		r.arm(life.nextAt())
+	}
+	r.mu.Unlock()
+	if over {
+		r.onLoss(held, Unreachable)
+	}
+}
+
+func (r *renewals) drop(held *heldTurn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.lives, held)
+}
+
+// close renews nothing any more; every turn is lost. Its goroutines have ended when it returns.
+func (r *renewals) close(cause LossCause) {
+	r.mu.Lock()
+	r.closed = true
+	all := r.lives
+	r.lives = map[*heldTurn]*leaseLife{}
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	r.mu.Unlock()
+	r.cancel()
+	for held := range all {
+		r.onLoss(held, cause)
+	}
+}
+
+// wait returns when nothing runs. Not to be called from within a callback.
+func (r *renewals) wait() { r.asking.Wait() }
+
+func (r *renewals) arm(at moment) {
+	if at >= r.armedFor || r.closed {
+		return
+	}
+	r.armedFor = at
+	if r.timer == nil {
+		r.timer = time.AfterFunc(at.until(), r.tick)
+	} else {
+		r.timer.Reset(at.until())
+	}
+}
+
+func (r *renewals) tick() {
+	at := now()
+	var due, lost []*heldTurn
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return
+	}
+	r.armedFor = never
+	next := never
+	for held, life := range r.lives {
+		if life.loseAt <= at {
+			delete(r.lives, held)
+			lost = append(lost, held)
+			continue
+		}
+		// What is due soon goes with what is due now.
+		if !life.asking && moment(life.renewAt)-moment(life.lease/12) <= at {
+			life.asking = true
+			due = append(due, held)
+		}
+		next = min(next, life.nextAt())
+	}
+	if next != never {
+		r.arm(next)
+	}
+	for _, batch := range alike(due) {
+		r.asking.Add(1)
+		go r.ask(batch, at)
+	}
+	r.mu.Unlock()
+	for _, held := range lost {
+		r.onLoss(held, Unreachable)
+	}
+}
+
+// alike cuts into batches of one lease: all of one Renew get the same.
+func alike(turns []*heldTurn) [][]*heldTurn {
+	byLease := map[time.Duration][]*heldTurn{}
+	for _, held := range turns {
+		byLease[held.lease] = append(byLease[held.lease], held)
+	}
+	var batches [][]*heldTurn
+	for _, all := range byLease {
+		for len(all) > 0 {
+			count := min(largestRenew, len(all))
+			batches = append(batches, all[:count])
+			all = all[count:]
+		}
+	}
+	return batches
+}
+
+// ask says the lease too: a sidecar that has just started and adopts the turns would else tie them to the session for good.
+func (r *renewals) ask(batch []*heldTurn, sentAt moment) {
+	defer r.asking.Done()
+	call := &RenewCall{Lease: batch[0].lease}
+	for _, held := range batch {
+		call.Turns = append(call.Turns, held.ref)
+	}
+	answer, err := r.renew(r.ctx, call, max(time.Millisecond, call.Lease/3))
+	var lost []*heldTurn
+	var causes []LossCause
+	r.mu.Lock()
+	for at, held := range batch {
+		life := r.lives[held]
+		if life == nil {
+			continue
+		}
+		life.asking = false
+		switch {
+		case err != nil || at >= len(answer.Results):
+			// Whatever went wrong, a turn is ours until its lease ends, and then it is not.
+			life.renewAt = now().plus(life.lease / 10)
+		case !answer.Results[at].Alive:
+			delete(r.lives, held)
+			lost, causes = append(lost, held), append(causes, answer.Results[at].Cause)
+			continue
+		default:
+			life.confirmed(sentAt)
+		}
+		r.arm(life.nextAt())
+	}
+	r.mu.Unlock()
+	for at, held := range lost {
+		r.onLoss(held, causes[at])
+	}
+}

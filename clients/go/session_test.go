@@ -1,0 +1,428 @@
+package keyturn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	keyturn "github.com/keyturn/keyturn/clients/go"
+	"github.com/keyturn/keyturn/clients/go/keyturnv1"
+)
+
+// counting is a Metrics that counts.
+type counting struct {
+	mu                   sync.Mutex
+	calls                map[string]int
+	granted, reconnected int
+	lost                 []keyturn.LossCause
+	tells                chan struct{}
+}
+
+func newCounting() *counting {
+	return &counting{calls: map[string]int{}, tells: make(chan struct{}, 1)}
+}
+
+func (m *counting) CallDone(method string, code codes.Code, took time.Duration) {
+	if took < 0 {
+		panic("a call took less than no time")
+	}
+	m.note(func() { m.calls[method+" "+keyturn.CodeName(code)]++ })
+}
+func (m *counting) TurnGranted(string) { m.note(func() { m.granted++ }) }
+func (m *counting) TurnLost(_ string, cause keyturn.LossCause) {
+	m.note(func() { m.lost = append(m.lost, cause) })
+}
+func (m *counting) Reconnected() { m.note(func() { m.reconnected++ }) }
+
+func (m *counting) note(what func()) {
+	m.mu.Lock()
+	what()
+	m.mu.Unlock()
+	select {
+	case m.tells <- struct{}{}:
+	default:
+	}
+}
+
+// until waits for a state of the metrics.
+func (m *counting) until(t *testing.T, ctx context.Context, is func() bool) {
+	t.Helper()
+	for {
+		m.mu.Lock()
+		ok := is()
+		m.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-m.tells:
+		case <-ctx.Done():
+			t.Fatal("it did not come to that in time")
+		}
+	}
+}
+
+func TestTurnOutlivesBrokenConnection(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 30*time.Second)
+	side := startSidecar(t, "data_dir: "+t.TempDir()+"\nqueues: { q: { durable: true } }")
+	metrics := newCounting()
+	client := dial(t, side.address, keyturn.WithMetrics(metrics))
+	outcome, err := client.WithTurn(ctx, "q", "k", keyturn.TurnOptions{Wait: keyturn.Forever}, func(ctx context.Context, turn *keyturn.Turn) error {
+		side.kill()
+		side.restart()
+		metrics.until(t, ctx, func() bool { return metrics.reconnected == 1 })
+		return ctx.Err()
+	})
+	if err != nil || outcome.Status != keyturn.Done {
+		t.Fatalf("%+v %v", outcome, err)
+	}
+	metrics.mu.Lock()
+	defer metrics.mu.Unlock()
+	if metrics.calls["EnQueue OK"] != 1 || metrics.calls["DeQueue OK"] != 1 || metrics.granted != 1 || len(metrics.lost) != 0 {
+		t.Fatalf("%+v", metrics.calls)
+	}
+}
+
+func TestHandlerIsToldInTimeThatTheSidecarIsGone(t *testing.T) {
+	t.Parallel()
+	for _, transport := range []keyturn.Transport{keyturn.Session, keyturn.Unary} {
+		t.Run(string(transport), func(t *testing.T) {
+			t.Parallel()
+			side := startSidecar(t, "default: { lease: 1500ms }")
+			client := dial(t, side.address, keyturn.WithTransport(transport), keyturn.WithSessionTTL(1500*time.Millisecond), keyturn.WithMargin(300*time.Millisecond))
+			var took time.Duration
+			_, err := client.WithTurn(within(t, 20*time.Second), "q", "k", keyturn.TurnOptions{}, func(ctx context.Context, turn *keyturn.Turn) error {
+				side.kill()
+				killed := time.Now()
+				<-ctx.Done()
+				took = time.Since(killed)
+				var lost *keyturn.TurnLostError
+				if !errors.As(context.Cause(ctx), &lost) || lost.Cause != keyturn.Unreachable || lost.Token != turn.Token {
+					t.Errorf("%v", context.Cause(ctx))
+				}
+				return ctx.Err()
+			})
+			var lost *keyturn.TurnLostError
+			if !errors.As(err, &lost) || lost.Cause != keyturn.Unreachable {
+				t.Fatalf("%v", err)
+			}
+			// The sidecar keeps it for 1.5 s from its last sign of life, which was before the kill; we stop 300 ms before.
+			if took > 1250*time.Millisecond {
+				t.Fatalf("told after %v", took)
+			}
+		})
+	}
+}
+
+func TestEvictedHolderIsTold(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
+		ctx := within(t, 20*time.Second)
+		metrics := newCounting()
+		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport), keyturn.WithMetrics(metrics))
+		queue := queueOf(t)
+		_, err := client.WithTurn(ctx, queue, "k", keyturn.TurnOptions{Lease: 600 * time.Millisecond}, func(handling context.Context, turn *keyturn.Turn) error {
+			must(client.Admin().EvictHolder(ctx, &keyturnv1.EvictHolderRequest{Queue: queue, Key: "k"}))(t)
+			<-handling.Done()
+			return errors.New("the work broke off")
+		})
+		var lost *keyturn.TurnLostError
+		if !errors.As(err, &lost) || lost.Cause != keyturn.Evicted || !strings.Contains(err.Error(), "broke off") {
+			t.Fatalf("%v", err)
+		}
+		metrics.until(t, ctx, func() bool { return len(metrics.lost) == 1 && metrics.lost[0] == keyturn.Evicted })
+	})
+}
+
+func TestDeadlines(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
+		// Nobody listens there.
+		client := dial(t, "127.0.0.1:1", keyturn.WithTransport(transport))
+		began := time.Now()
+		_, err := client.EnQueue(within(t, 300*time.Millisecond), keyturn.EnQueueCall{Queue: "q", Key: "k", Wait: keyturn.NoWait})
+		var told *keyturn.Error
+		if !errors.As(err, &told) || (told.Code != codes.DeadlineExceeded && told.Code != codes.Unavailable) {
+			t.Fatalf("%v", err)
+		}
+		if told.Code == codes.DeadlineExceeded && !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("errors.Is does not find the context's error in %v", err)
+		}
+		if time.Since(began) > 3*time.Second {
+			t.Fatalf("after %v", time.Since(began))
+		}
+	})
+}
+
+func TestCancelledWaitLeavesNoPlace(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
+		ctx := within(t, 20*time.Second)
+		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
+		queue := queueOf(t)
+		first := must(client.Turn(ctx, queue, "k", keyturn.TurnOptions{}))(t)
+		waiting, cancel := context.WithCancelCause(ctx)
+		failed := make(chan error)
+		go func() {
+			_, err := client.WithTurn(waiting, queue, "k", keyturn.TurnOptions{Wait: keyturn.Forever}, func(context.Context, *keyturn.Turn) error { return nil })
+			failed <- err
+		}()
+		waitersOf(t, ctx, client, queue, 1)
+		enough := errors.New("enough")
+		cancel(enough)
+		if err := <-failed; !errors.Is(err, context.Canceled) || !errors.Is(err, enough) {
+			t.Fatalf("%v", err)
+		}
+		waitersOf(t, ctx, client, queue, 0)
+		if err := first.Done(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if first.Context().Err() == nil || !errors.Is(context.Cause(first.Context()), keyturn.ErrReleased) {
+			t.Fatal("the context of a turn that is done goes on")
+		}
+	})
+}
+
+// waitersOf waits until so many callers wait for the key k.
+func waitersOf(t *testing.T, ctx context.Context, client *keyturn.Client, queue string, count uint32) {
+	t.Helper()
+	for {
+		why := must(client.Admin().ExplainKey(ctx, &keyturnv1.ExplainKeyRequest{Queue: queue, Key: "k"}))(t)
+		if why.WaitingCallers == count {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestTurnThatIsNotDoneIsGivenBack(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 20*time.Second)
+	client := dial(t, sharedSidecar(t).address)
+	queue := queueOf(t)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic of the handler is gone")
+			}
+		}()
+		_, _ = client.WithTurn(ctx, queue, "k", keyturn.TurnOptions{}, func(context.Context, *keyturn.Turn) error { panic("oh") })
+	}()
+	turn := must(client.Turn(ctx, queue, "k", keyturn.TurnOptions{Wait: keyturn.NoWait}))(t)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := turn.Done(over); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	turn.Release()
+	wrong := errors.New("wrong")
+	if _, err := client.WithTurn(ctx, queue, "k", keyturn.TurnOptions{Wait: keyturn.NoWait}, func(context.Context, *keyturn.Turn) error { return wrong }); !errors.Is(err, wrong) {
+		t.Fatalf("%v", err)
+	}
+	if outcome, err := client.WithTurn(ctx, queue, "k", keyturn.TurnOptions{Wait: keyturn.NoWait, MaxHold: 20 * time.Millisecond}, func(ctx context.Context, _ *keyturn.Turn) error {
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), keyturn.ErrMaxHold) {
+			t.Errorf("%v", context.Cause(ctx))
+		}
+		return nil
+	}); err != nil || outcome.Status != keyturn.Done {
+		t.Fatalf("%+v %v", outcome, err)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
+		ctx := within(t, 60*time.Second)
+		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
+		queue := queueOf(t)
+		const workers, keys, rounds = 32, 8, 20
+		var atOnce [keys]atomic.Int32
+		var done sync.WaitGroup
+		for worker := range workers {
+			done.Add(1)
+			go func() {
+				defer done.Done()
+				for round := range rounds {
+					key := (worker + round) % keys
+					outcome, err := client.WithTurn(ctx, queue, fmt.Sprintf("key-%d", key), keyturn.TurnOptions{Order: keyturn.Strict, Wait: keyturn.Forever}, func(context.Context, *keyturn.Turn) error {
+						if atOnce[key].Add(1) != 1 {
+							t.Error("two at once")
+						}
+						atOnce[key].Add(-1)
+						return nil
+					})
+					if err != nil || outcome.Status != keyturn.Done {
+						t.Errorf("%+v %v", outcome, err)
+						return
+					}
+				}
+			}()
+		}
+		done.Wait()
+	})
+}
+
+func TestWrongArguments(t *testing.T) {
+	t.Parallel()
+	client := dial(t, sharedSidecar(t).address)
+	ctx := within(t, 10*time.Second)
+	handler := func(context.Context, *keyturn.Work) error { return nil }
+	option := func(options ...keyturn.Option) error { _, err := keyturn.Dial("", options...); return err }
+	address := func(address string) error { _, err := keyturn.Dial(address); return err }
+	consume := func(opts keyturn.ConsumeOptions, queues ...string) error {
+		_, err := client.Consume(ctx, queues, handler, opts)
+		return err
+	}
+	produce := func(opts keyturn.ProducerOptions) error { _, err := client.Producer("q", opts); return err }
+	turn := func(opts keyturn.TurnOptions) error { _, err := client.Turn(ctx, "q", "k", opts); return err }
+	enQueue := func(call keyturn.EnQueueCall) error { _, err := client.EnQueue(ctx, call); return err }
+	submit := func(item keyturn.NewItem, opts ...keyturn.SubmitOptions) error {
+		_, err := client.Submit(ctx, "q", item, opts...)
+		return err
+	}
+	for field, err := range map[string]error{
+		"transport":          option(keyturn.WithTransport("pigeon")),
+		"session_ttl":        option(keyturn.WithSessionTTL(time.Millisecond)),
+		"margin":             option(keyturn.WithMargin(-2)),
+		"max_open_calls":     option(keyturn.WithMaxOpenCalls(0)),
+		"max_open_bytes":     option(keyturn.WithMaxOpenBytes(1)),
+		"consumer_id":        option(keyturn.WithConsumerID(strings.Repeat("x", 257))),
+		"session_id":         option(keyturn.WithSessionID("\xff")),
+		"address":            address("nowhere"),
+		"concurrency":        consume(keyturn.ConsumeOptions{Concurrency: -1}, "q"),
+		"max_items_per_turn": consume(keyturn.ConsumeOptions{MaxItemsPerTurn: 1_001}, "q"),
+		"settle_timeout":     consume(keyturn.ConsumeOptions{SettleTimeout: -1}, "q"),
+		"queues":             consume(keyturn.ConsumeOptions{}),
+		"queues[1]":          consume(keyturn.ConsumeOptions{}, "q", ""),
+		"count":              produce(keyturn.ProducerOptions{Count: 1_001}),
+		"interval":           produce(keyturn.ProducerOptions{Interval: time.Hour}),
+		"max_items":          produce(keyturn.ProducerOptions{MaxItems: -1}),
+		"max_bytes":          produce(keyturn.ProducerOptions{MaxBytes: 1}),
+		"when_full":          produce(keyturn.ProducerOptions{WhenFull: "explode"}),
+		"spool.directory":    produce(keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{}}),
+		"order":              turn(keyturn.TurnOptions{Order: "sideways"}),
+		"idempotency_key":    turn(keyturn.TurnOptions{Order: keyturn.Strict, IdempotencyKey: "x"}),
+		"max_hold":           turn(keyturn.TurnOptions{MaxHold: -1}),
+		"lease":              turn(keyturn.TurnOptions{Lease: time.Millisecond}),
+		"wait":               enQueue(keyturn.EnQueueCall{Queue: "q", Key: "k", Wait: -time.Second}),
+		"key":                enQueue(keyturn.EnQueueCall{Queue: "q", Key: "\xff"}),
+		"items[0].key":       submit(keyturn.NewItem{Key: "\xff"}),
+		"items[0]":           submit(keyturn.NewItem{Payload: make([]byte, 4<<20)}),
+		"durability":         submit(keyturn.NewItem{}, keyturn.SubmitOptions{Durability: "eternal"}),
+		"wait_for_room":      submit(keyturn.NewItem{}, keyturn.SubmitOptions{WaitForRoom: time.Hour}),
+	} {
+		var told *keyturn.Error
+		if !errors.As(err, &told) || told.Code != codes.InvalidArgument || len(told.Violations) != 1 || told.Violations[0].Field != field {
+			t.Errorf("%s: %v", field, err)
+			continue
+		}
+		if !strings.Contains(told.Violations[0].Description, "allowed") {
+			t.Errorf("%s: what is allowed is not said: %v", field, err)
+		}
+	}
+}
+
+func TestOpenCallsAreBounded(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
+		ctx := within(t, 20*time.Second)
+		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport), keyturn.WithMaxOpenCalls(2))
+		queue := queueOf(t)
+		held := must(client.Turn(ctx, queue, "k", keyturn.TurnOptions{}))(t)
+		waiting, cancel := context.WithCancel(ctx)
+		var ended sync.WaitGroup
+		for range 2 {
+			ended.Add(1)
+			go func() {
+				defer ended.Done()
+				_, _ = client.Acquire(waiting, keyturn.AcquireCall{Queues: []string{queue}, Key: "k", Wait: time.Minute})
+			}()
+		}
+		waitersOf(t, ctx, client, queue, 2)
+		_, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: "other"})
+		var told *keyturn.Error
+		if !errors.As(err, &told) || told.Code != codes.ResourceExhausted || !strings.Contains(err.Error(), "MaxOpenCalls") {
+			t.Fatalf("%v", err)
+		}
+		// What ends a turn finds room all the same.
+		if err := held.Done(ctx); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		ended.Wait()
+	})
+}
+
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	// Not parallel: it counts the goroutines of the process.
+	for _, transport := range []keyturn.Transport{keyturn.Session, keyturn.Unary} {
+		before := goroutines()
+		ctx := within(t, 20*time.Second)
+		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
+		queue := queueOf(t) + string(transport)
+		turn := must(client.Turn(ctx, queue, "k", keyturn.TurnOptions{Lease: time.Second}))(t)
+		must(client.Consume(ctx, []string{queue}, func(context.Context, *keyturn.Work) error { return nil }, keyturn.ConsumeOptions{Concurrency: 3}))(t)
+		producer := must(client.Producer(queue, keyturn.ProducerOptions{Interval: time.Minute}))(t)
+		pending := must(producer.Add(ctx, keyturn.NewItem{Key: "item"}))(t)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{queue}, Key: "k", Wait: time.Minute})
+			failed <- err
+		}()
+		waitersOf(t, ctx, client, queue, 1)
+		if err := client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-failed; !errors.Is(err, keyturn.ErrClosed) {
+			t.Fatalf("%v", err)
+		}
+		if result, err := pending.Wait(ctx); err != nil || result.Decision != keyturn.Accept {
+			t.Fatalf("an item that was added is gone: %v %v", result, err)
+		}
+		var lost *keyturn.TurnLostError
+		if !errors.As(turn.Lost(), &lost) || lost.Cause != keyturn.Closed {
+			t.Fatalf("%v", turn.Lost())
+		}
+		if _, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: "k"}); !errors.Is(err, keyturn.ErrClosed) {
+			t.Fatalf("%v", err)
+		}
+		if _, err := client.Consume(ctx, []string{queue}, func(context.Context, *keyturn.Work) error { return nil }, keyturn.ConsumeOptions{}); !errors.Is(err, keyturn.ErrClosed) {
+			t.Fatalf("%v", err)
+		}
+		if err := client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		nothingLeft(t, before)
+	}
+}
+
+// goroutines are those of this module and of gRPC.
+func goroutines() int {
+	stacks := make([]byte, 1<<22)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	count := 0
+	for _, one := range strings.Split(string(stacks), "\n\n") {
+		if strings.Contains(one, "clients/go.(*") || strings.Contains(one, "google.golang.org/grpc") {
+			count++
+		}
+	}
+	return count
+}
+
+// nothingLeft lets goroutines that were told to end come to it.
+func nothingLeft(t *testing.T, before int) {
+	t.Helper()
+	until := time.Now().Add(2 * time.Second)
+	for goroutines() > before {
+		if time.Now().After(until) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, before there were %d:\n%s", goroutines(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+		runtime.Gosched()
+	}
+}

@@ -1,0 +1,301 @@
+package keyturn
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/keyturn/keyturn/clients/go/internal/spool"
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
+)
+
+// spoolBytes is what one Submit from disk may take.
+const spoolBytes = 1 << 20
+
+// spoolRoute is the way of items over the disk, while the sidecar cannot be reached.
+type spoolRoute struct {
+	producer *Producer
+	spool    *spool.Spool
+	// Ends when the producer lets go of the spool.
+	open   context.Context
+	cancel context.CancelFunc
+	// The replay.
+	running sync.WaitGroup
+
+	mu sync.Mutex
+	// Items must not be sent past those on disk.
+	replaying bool
+	// The last Submit from disk came through.
+	reachable bool
+	// The producer takes nothing more: what comes is not held back any more until the disk is empty.
+	finishing bool
+	closed    bool
+	// Closed, and made anew, when something changed.
+	changed chan struct{}
+}
+
+func newSpoolRoute(p *Producer) (*spoolRoute, error) {
+	o := p.opts.Spool
+	disk, torn, err := spool.Open(spool.Settings{
+		Directory: o.Directory, Queue: p.queue, Interval: o.Interval, Count: o.Count, MaxBytes: o.MaxBytes,
+	})
+	if err != nil {
+		return nil, spoolError(err)
+	}
+	r := &spoolRoute{producer: p, spool: disk, changed: make(chan struct{})}
+	r.open, r.cancel = context.WithCancel(context.Background())
+	if torn != nil {
+		p.tellError(spoolError(torn), nil)
+	}
+	if disk.Items() > 0 {
+		r.begin()
+	}
+	return r, nil
+}
+
+func (r *spoolRoute) inUse() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.replaying
+}
+
+// begin: the sidecar cannot be reached. What comes goes to disk, until all of it was handed over.
+func (r *spoolRoute) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reachable = false
+	if r.replaying || r.closed {
+		return
+	}
+	r.replaying = true
+	r.running.Add(1)
+	go r.replay()
+}
+
+// take takes from the first items as many as there is room for; they are settled when they are safe. It waits until there
+// is something to do, and returns what is left, in order: for another call, or to be sent straight if the spool is not in
+// use any more.
+func (r *spoolRoute) take(left []*Pending) []*Pending {
+	r.mu.Lock()
+	changed := r.changed
+	// So near to the end nothing more is put behind: it would never come, with new items all the time.
+	isEnding := r.reachable && r.spool.NearlyEmpty() && !r.finishing
+	over := !r.replaying
+	r.mu.Unlock()
+	if over {
+		return left
+	}
+	if !isEnding && r.spool.Broken() == nil {
+		if after := r.append(left); len(after) < len(left) {
+			return after
+		}
+	}
+	timer := time.NewTimer(left[0].deadline.until())
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-r.producer.givenUp.Done():
+	}
+	return left
+}
+
+func (r *spoolRoute) append(left []*Pending) []*Pending {
+	room, ever := r.spool.Room()
+	var taken []*Pending
+	var records [][]byte
+	at := 0
+	for ; at < len(left); at++ {
+		one := left[at]
+		record, err := spoolRecord(&one.item)
+		if err == nil && int64(len(record)) > ever {
+			what := fmt.Sprintf("item %s takes %d bytes; the spool may take %d", one.ItemID, len(record), r.producer.opts.Spool.MaxBytes)
+			err = spoolError(&spool.Error{Problem: spool.TooLarge, File: r.producer.opts.Spool.Directory, What: what})
+		}
+		if err != nil {
+			r.producer.settle(one, SubmitResult{}, err)
+			continue
+		}
+		if int64(len(record)) > room {
+			break
+		}
+		room -= int64(len(record))
+		taken, records = append(taken, one), append(records, record)
+	}
+	if len(taken) > 0 {
+		// Not waited for: while it is synced, more is written.
+		r.spool.Append(records, func(err error) {
+			for _, one := range taken {
+				r.producer.settle(one, SubmitResult{ItemID: one.ItemID, Decision: Spooled}, spoolError(err))
+			}
+		})
+	}
+	return left[at:]
+}
+
+func spoolRecord(item *NewItem) ([]byte, error) {
+	var check checks
+	body, err := proto.Marshal(check.item("item", item))
+	return spool.Encode(body), firstOf(check.err(), err)
+}
+
+// finish: the producer takes nothing more. What is left goes to disk if it cannot be sent at once.
+func (r *spoolRoute) finish() {
+	r.mu.Lock()
+	r.finishing = true
+	r.tellChanged()
+	r.mu.Unlock()
+}
+
+// close: what is not handed over stays on disk.
+func (r *spoolRoute) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.tellChanged()
+	r.mu.Unlock()
+	r.cancel()
+	r.running.Wait()
+	r.spool.Close()
+}
+
+// tellChanged is called with the lock held.
+func (r *spoolRoute) tellChanged() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+func (r *spoolRoute) setReachable(reachable bool) {
+	r.mu.Lock()
+	r.reachable = reachable
+	r.tellChanged()
+	r.mu.Unlock()
+}
+
+// replay hands over what is on disk, oldest first, until nothing is left.
+func (r *spoolRoute) replay() {
+	defer r.running.Done()
+	for r.open.Err() == nil {
+		chunk, err := r.spool.Read(mostItems, spoolBytes)
+		if err == nil && chunk != nil {
+			err = r.handOver(chunk)
+		} else if err == nil && r.ended() {
+			return
+		}
+		if err != nil && r.open.Err() == nil {
+			// What is on disk cannot be read, or not be noted as done. Nothing may pass it, and nothing of it is skipped.
+			r.setReachable(false)
+			r.producer.tellError(spoolError(err), nil)
+			<-r.open.Done()
+		}
+	}
+}
+
+// ended is whether nothing is left on disk. When nothing was there yet when the sidecar went away, it is not asked at once
+// again.
+func (r *spoolRoute) ended() bool {
+	r.mu.Lock()
+	reachable := r.reachable
+	r.mu.Unlock()
+	if !reachable {
+		pauses := backOff{longest: longestBackOff}
+		pause(r.open, pauses.next(0))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.spool.Items() > 0 {
+		return false
+	}
+	r.replaying = false
+	r.tellChanged()
+	return true
+}
+
+// handOver tries until every item of the chunk is settled. The error is that of the disk, or of the end.
+func (r *spoolRoute) handOver(chunk *spool.Chunk) error {
+	left, err := spooledItems(chunk)
+	if err != nil {
+		return err
+	}
+	pauses := backOff{longest: longestBackOff}
+	most, told := len(left), ""
+	for len(left) > 0 {
+		if r.open.Err() != nil {
+			return context.Cause(r.open)
+		}
+		part := left[:min(most, len(left))]
+		call := &SubmitCall{Queue: r.producer.queue, Items: part, WaitForRoom: roomTime, Durability: r.producer.opts.Durability}
+		handed := r.producer.client.handOver(r.open, call, submitTime+roomTime)
+		switch {
+		case handed.results != nil:
+			left = left[len(part):]
+		case handed.errors != nil:
+			left = r.without(left, handed.errors)
+		case handed.tooMany:
+			most = (len(part) + 1) / 2
+		default:
+			told = r.waits(handed, told, &pauses)
+			continue
+		}
+		r.setReachable(true)
+		pauses.reset()
+	}
+	if err := r.spool.Advance(chunk); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.tellChanged()
+	r.mu.Unlock()
+	return nil
+}
+
+// waits before another try. A refusal is nothing about the items, so they are kept until somebody has put it right; it is
+// told once.
+func (r *spoolRoute) waits(handed handedOver, told string, pauses *backOff) string {
+	r.setReachable(handed.again != nil && !handed.isAway)
+	err := handed.again
+	if handed.refused != nil {
+		err = handed.refused
+		if err.Error() != told && r.open.Err() == nil {
+			r.producer.tellError(err, nil)
+		}
+	}
+	pause(r.open, pauses.next(retryAfterOf(err)))
+	return err.Error()
+}
+
+// without tells of the items that the sidecar refuses, and drops them.
+func (r *spoolRoute) without(items []NewItem, errs map[int]error) []NewItem {
+	kept := make([]NewItem, 0, len(items))
+	for at := range items {
+		if err := errs[at]; err != nil {
+			r.producer.tellError(err, &items[at])
+			continue
+		}
+		kept = append(kept, items[at])
+	}
+	return kept
+}
+
+func spooledItems(chunk *spool.Chunk) ([]NewItem, error) {
+	items := make([]NewItem, len(chunk.Bodies))
+	for at, body := range chunk.Bodies {
+		var from pb.NewItem
+		if err := proto.Unmarshal(body, &from); err != nil {
+			return nil, &spool.Error{Problem: spool.Damaged, File: "the spool", What: "a record is no item", Cause: err}
+		}
+		items[at] = NewItem{
+			Key: from.Key, Payload: from.Payload, Headers: from.Headers, ItemID: from.ItemId, IdempotencyKey: from.IdempotencyKey,
+			Delay: from.Delay.AsDuration(), AfterUnknown: RefuseUnknown,
+		}
+		if from.AfterUnknown == pb.AfterUnknown_AFTER_UNKNOWN_WAIT {
+			items[at].AfterUnknown = WaitUnknown
+		}
+		for _, ref := range from.After {
+			items[at].After = append(items[at].After, ItemRef{Queue: ref.Queue, ItemID: ref.ItemId})
+		}
+	}
+	return items, nil
+}

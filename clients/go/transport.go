@@ -1,0 +1,98 @@
+package keyturn
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
+)
+
+// transport is what the calls of a client go through: a session stream, the normal one, or unary calls.
+type transport interface {
+	// start sends a command; what stands against it is told by wait, which is to be called for every one.
+	start(ctx context.Context, c *command)
+	wait(ctx context.Context, c *command) error
+	// ordered is whether the sidecar gets commands in the order of their starts.
+	ordered() bool
+	// hold keeps a turn alive that was given at since at the latest, until it is released.
+	hold(info *TurnInfo, since moment) *heldTurn
+	release(held *heldTurn)
+	// close refuses the calls that are open, and returns when nothing is left.
+	close()
+}
+
+func ask(ctx context.Context, over transport, c *command, err error) error {
+	if err != nil {
+		return err
+	}
+	over.start(ctx, c)
+	return over.wait(ctx, c)
+}
+
+func renewOver(ctx context.Context, over transport, call *RenewCall, timeout time.Duration) (*RenewAnswer, error) {
+	c, err := newRenew(call)
+	c.timeout = timeout
+	if err := ask(ctx, over, c, err); err != nil {
+		return nil, err
+	}
+	response, err := answered[*pb.RenewResponse](c)
+	if err != nil {
+		return nil, err
+	}
+	return &RenewAnswer{Results: renewResults(response)}, nil
+}
+
+// answered is the answer of the command, if it is one to this call.
+func answered[M proto.Message](c *command) (M, error) {
+	message, ok := c.answer.(M)
+	if !ok {
+		return message, badAnswer(errMismatch.Error())
+	}
+	return message, nil
+}
+
+// confirm is for turns that live by their lease. They were given some time between the call and its answer, and only the
+// local clock is trusted: after a wait, or when a ticket was told its turn once more, a lease may be nearly over. So they
+// are renewed before the answer is handed on, and count as young as that renewal.
+func confirm(ctx context.Context, over transport, infos []*TurnInfo) {
+	var old []*TurnInfo
+	for _, info := range infos {
+		livesBySession := info.held != nil && info.held.tied
+		if !livesBySession && now().minus(info.since) > info.Lease/3 {
+			old = append(old, info)
+		}
+	}
+	for len(old) > 0 {
+		batch := old[:min(len(old), largestRenew)]
+		old = old[len(batch):]
+		confirmBatch(ctx, over, batch)
+	}
+}
+
+func confirmBatch(ctx context.Context, over transport, batch []*TurnInfo) {
+	call := &RenewCall{}
+	shortest, same := batch[0].Lease, true
+	for _, info := range batch {
+		call.Turns = append(call.Turns, info.TurnRef)
+		same = same && info.Lease == batch[0].Lease
+		shortest = min(shortest, info.Lease)
+	}
+	if same {
+		// Where one was asked for all have it, and it is said again: a sidecar that started anew would tie turns to the
+		// session that it adopts without one. Where each has its queue's nothing is tied.
+		call.Lease = shortest
+	}
+	sentAt := now()
+	// Without an answer the turns are as old as they may be: whoever holds one is told that it is lost.
+	answer, err := renewOver(ctx, over, call, max(time.Millisecond, shortest))
+	if err != nil {
+		return
+	}
+	for at, result := range answer.Results {
+		if at < len(batch) && result.Alive {
+			batch[at].since = sentAt
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package keyturn
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Turn is a turn that is kept alive until it is done or released. Its methods may be called by any goroutine.
+type Turn struct {
+	TurnInfo
+	client *Client
+	held   *heldTurn
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// Ends the turn's time with MaxHold; nil without.
+	timer *time.Timer
+
+	mu      sync.Mutex
+	result  []byte
+	settled bool
+}
+
+// newTurn begins to hold it.
+func (c *Client) newTurn(parent context.Context, info *TurnInfo, maxHold time.Duration) *Turn {
+	t := &Turn{TurnInfo: *info, client: c, held: c.over.hold(info, info.since)}
+	t.ctx, t.cancel = context.WithCancelCause(parent)
+	t.held.watch(func(loss *TurnLostError) { t.cancel(loss) })
+	if maxHold > 0 {
+		t.timer = time.AfterFunc(maxHold, func() { t.cancel(ErrMaxHold) })
+	}
+	return t
+}
+
+// Hold keeps a turn alive that a raw call gave, until [Turn.Done] or [Turn.Release], which end it. [Turn.LetGo] only ends
+// the keeping alive, for who ends the turn by other means. Its life is counted from the call that gave it: a ticket
+// that is told its turn once more by a later call makes it no younger.
+func (c *Client) Hold(ctx context.Context, info TurnInfo) *Turn {
+	return c.newTurn(ctx, &info, 0)
+}
+
+// Context ends when the turn is lost (its cause is a [TurnLostError]), or in time before that, with the context that it was
+// asked with, after MaxHold, and when the turn is over. Hand it on to what you call.
+func (t *Turn) Context() context.Context { return t.ctx }
+
+// Lost is a [TurnLostError] when the turn is lost, else nil.
+func (t *Turn) Lost() error {
+	if loss := t.held.lost(); loss != nil {
+		return loss
+	}
+	return nil
+}
+
+// SetResult says what is remembered with the idempotency key when the turn is done, up to 1 MiB.
+func (t *Turn) SetResult(result []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.result = result
+}
+
+// Done ends the turn: the work is done. A sidecar that is away is asked again for ten seconds, or until ctx ends. The error
+// is a [TurnLostError] when the turn is not ours any more: then the work does not count as done. After any other error it is
+// unknown whether it does; the turn is ours until [Turn.Release].
+func (t *Turn) Done(ctx context.Context) error {
+	t.mu.Lock()
+	result, over := t.result, t.settled
+	t.settled = true
+	t.mu.Unlock()
+	if over {
+		return nil
+	}
+	if loss := t.held.lost(); loss != nil {
+		t.LetGo()
+		return loss
+	}
+	call := &DeQueueCall{Queue: t.Queue, Key: t.Key, Token: t.Token, Result: result}
+	err := patiently(ctx, now().plus(callGrace), []failure{away, full}, func(left time.Duration) error {
+		return t.deQueue(ctx, call, left)
+	})
+	if err == nil || failureOf(err) == lost {
+		t.LetGo()
+		return err
+	}
+	// Its session would keep it: it is still to be released.
+	t.mu.Lock()
+	t.settled = false
+	t.mu.Unlock()
+	return err
+}
+
+// Release gives the turn back as abandoned, unless it is done, released or lost already: made for defer. It takes up to two
+// seconds when the sidecar is away; should it fail, the turn ends with its lease or its session.
+func (t *Turn) Release() {
+	t.mu.Lock()
+	over := t.settled
+	t.settled = true
+	t.mu.Unlock()
+	defer t.LetGo()
+	if over || t.held.lost() != nil {
+		return
+	}
+	call := &DeQueueCall{Queue: t.Queue, Key: t.Key, Token: t.Token, Abandoned: true}
+	_ = t.deQueue(context.WithoutCancel(t.ctx), call, givingUp)
+}
+
+// LetGo ends the keeping alive, and the context, without a call.
+func (t *Turn) LetGo() {
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.client.over.release(t.held)
+	t.cancel(ErrReleased)
+}
+
+func (t *Turn) deQueue(ctx context.Context, call *DeQueueCall, timeout time.Duration) error {
+	command, err := newDeQueue(call)
+	command.timeout = timeout
+	return ask(ctx, t.client.over, command, err)
+}

@@ -1,0 +1,297 @@
+package keyturn
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
+)
+
+const (
+	// unclaimedFor is how long a turn waits for a call with the ticket whose earlier call was given up: as the sidecar keeps
+	// a place, if not told otherwise.
+	unclaimedFor  = 10 * time.Second
+	mostUnclaimed = 10_000
+	// largestRenew is the most that one Renew may name.
+	largestRenew = 1_000
+)
+
+type unclaimedTurn struct {
+	ref   TurnRef
+	until moment
+}
+
+// turnKeeping is what a session does for the turns it was given: it knows which the application holds, tells when one is
+// lost, and gives back those of which nobody learnt. The session's lock guards it.
+type turnKeeping struct {
+	renewals *renewals
+	// askOwn sends a command of the session itself.
+	askOwn func(*command)
+	metric metricsOf
+
+	turns    map[turnID]*heldTurn
+	byTicket map[string]*heldTurn
+	// How many live as long as the session does.
+	tied      int
+	orphans   *orphans
+	unclaimed []unclaimedTurn
+	// Tied turns that a new stream did not tell of, until a Renew does.
+	uncertain map[*heldTurn]struct{}
+}
+
+func newTurnKeeping(renewals *renewals, metric metricsOf, askOwn func(*command)) *turnKeeping {
+	return &turnKeeping{
+		renewals: renewals, askOwn: askOwn, metric: metric,
+		turns: map[turnID]*heldTurn{}, byTicket: map[string]*heldTurn{}, uncertain: map[*heldTurn]struct{}{},
+	}
+}
+
+// given takes note of a turn that a command was answered with.
+func (k *turnKeeping) given(ref TurnRef, lease time.Duration, c *command) *heldTurn {
+	k.orphans.claimed(ref)
+	if known := k.turns[ref.id()]; known != nil {
+		k.certain(known)
+		return known
+	}
+	held := &heldTurn{ref: ref, lease: lease, tied: c.tied(), ticket: c.ticket(), safeUntil: never}
+	k.turns[ref.id()] = held
+	if held.tied {
+		k.tied++
+	}
+	if held.ticket != "" {
+		k.byTicket[held.ticket] = held
+	}
+	return held
+}
+
+// undelivered: nobody will learn that this turn was given, unless somebody asks once more with the ticket.
+func (k *turnKeeping) undelivered(ref TurnRef, c *command) {
+	if k.turns[ref.id()] != nil {
+		return
+	}
+	if c.leave || c.ticket() == "" || len(k.unclaimed) >= mostUnclaimed {
+		k.giveBack(ref)
+		return
+	}
+	k.unclaimed = append(k.unclaimed, unclaimedTurn{ref, now().plus(unclaimedFor)})
+}
+
+func (k *turnKeeping) settled(ref TurnRef, ticket string) {
+	held := k.turns[ref.id()]
+	if ref.Token == 0 && ticket != "" {
+		held = k.byTicket[ticket]
+		if held != nil && (held.ref.Queue != ref.Queue || held.ref.Key != ref.Key) {
+			held = nil
+		}
+	}
+	if held != nil {
+		k.renewals.drop(held)
+		k.remove(held)
+	}
+}
+
+// isEndedBy is whether the command settles a turn that lives as long as the session: should it not come through, nobody
+// else would end it.
+func (k *turnKeeping) isEndedBy(c *command) bool {
+	if !c.settles() {
+		return false
+	}
+	held := k.turns[c.ref.id()]
+	return held != nil && held.tied
+}
+
+func (k *turnKeeping) lostBy(ref TurnRef, cause LossCause) {
+	if held := k.turns[ref.id()]; held != nil {
+		k.lose(held, cause)
+	}
+}
+
+func (k *turnKeeping) lose(held *heldTurn, cause LossCause) {
+	k.renewals.drop(held)
+	k.remove(held)
+	if held.lose(cause) {
+		k.metric.turnLost(held.ref.Queue, cause)
+	}
+}
+
+func (k *turnKeeping) remove(held *heldTurn) {
+	delete(k.uncertain, held)
+	if k.turns[held.ref.id()] != held {
+		return
+	}
+	delete(k.turns, held.ref.id())
+	if held.tied {
+		k.tied--
+	}
+	if held.ticket != "" && k.byTicket[held.ticket] == held {
+		delete(k.byTicket, held.ticket)
+	}
+}
+
+func (k *turnKeeping) notice(notice *pb.Notice) {
+	turn := notice.GetTurn()
+	if notice.GetKind() != pb.NoticeKind_NOTICE_KIND_TURN_LOST || turn == nil {
+		return
+	}
+	ref := TurnRef{turn.Queue, turn.Key, turn.Token}
+	k.orphans.claimed(ref)
+	k.lostBy(ref, lossOf(notice.GetCause()))
+}
+
+// done: a call of the application is open no more.
+func (k *turnKeeping) done(c *command) {
+	if k.orphans == nil {
+		return
+	}
+	k.orphans.done(c)
+	if k.orphans.isEmpty() {
+		k.orphans = nil
+	}
+}
+
+// attached: a new stream has the session. Turns of which nobody here knows are given back; those that are known here and
+// not there are asked for, and until the answer are no safer than they were (stopAt).
+func (k *turnKeeping) attached(told []*pb.TurnRef, open []*command, stopAt moment) {
+	settling := map[turnID]bool{}
+	for _, c := range open {
+		if c.settles() {
+			settling[c.ref.id()] = true
+		}
+	}
+	here := map[*heldTurn]bool{}
+	var unknown []TurnRef
+	for _, turn := range told {
+		ref := TurnRef{turn.Queue, turn.Key, turn.Token}
+		if held := k.turns[ref.id()]; held != nil {
+			here[held] = true
+		} else if !settling[ref.id()] {
+			unknown = append(unknown, ref)
+		}
+	}
+	k.orphans = newOrphans(unknown, open, k.giveBack)
+	var missing []*heldTurn
+	for _, held := range k.turns {
+		if here[held] {
+			k.certain(held)
+		} else if held.tied {
+			missing = append(missing, held)
+		}
+	}
+	k.askFor(missing, stopAt)
+}
+
+// detached: the stream is gone, and with it what was to be told on it.
+func (k *turnKeeping) detached() {
+	k.orphans = nil
+	// A new stream tells of those that live.
+	k.unclaimed = nil
+	// Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
+	for _, held := range k.turns {
+		if !held.tied {
+			k.remove(held)
+		}
+	}
+}
+
+// nextAt is when tick is to be called.
+func (k *turnKeeping) nextAt(stopAt moment) moment {
+	next := never
+	if k.tied > 0 {
+		next = stopAt
+	}
+	for held := range k.uncertain {
+		next = min(next, held.safeUntil)
+	}
+	if len(k.unclaimed) > 0 {
+		next = min(next, k.unclaimed[0].until)
+	}
+	return next
+}
+
+// tick reports whether tied turns were given up, which the session may have still.
+func (k *turnKeeping) tick(at, stopAt moment) bool {
+	silent := k.tied > 0 && at >= stopAt
+	if silent {
+		for _, held := range k.turns {
+			if held.tied {
+				k.lose(held, Unreachable)
+			}
+		}
+	}
+	for held := range k.uncertain {
+		if at >= held.safeUntil {
+			k.lose(held, Unreachable)
+		}
+	}
+	for len(k.unclaimed) > 0 && at >= k.unclaimed[0].until {
+		ref := k.unclaimed[0].ref
+		k.unclaimed = k.unclaimed[1:]
+		if k.turns[ref.id()] == nil {
+			k.giveBack(ref)
+		}
+	}
+	return silent
+}
+
+func (k *turnKeeping) loseAll(cause LossCause) {
+	for _, held := range k.turns {
+		k.lose(held, cause)
+	}
+}
+
+func (k *turnKeeping) askFor(missing []*heldTurn, stopAt moment) {
+	for _, held := range missing {
+		held.safeUntil = min(held.safeUntil, stopAt)
+		k.uncertain[held] = struct{}{}
+	}
+	for len(missing) > 0 {
+		batch := missing[:min(largestRenew, len(missing))]
+		missing = missing[len(batch):]
+		request := &pb.RenewRequest{}
+		for _, held := range batch {
+			request.Turns = append(request.Turns, &pb.TurnRef{Queue: held.ref.Queue, Key: held.ref.Key, Token: held.ref.Token})
+		}
+		c := &command{own: func(answer proto.Message) { k.told(batch, answer) }, bytes: proto.Size(request) + fixedBytes}
+		c.wire.Call = &pb.Command_Renew{Renew: request}
+		k.askOwn(c)
+	}
+}
+
+func (k *turnKeeping) told(batch []*heldTurn, answer proto.Message) {
+	// No answer leaves them as uncertain as they are.
+	results, ok := answer.(*pb.RenewResponse)
+	if !ok {
+		return
+	}
+	for at, result := range results.GetResults() {
+		if at >= len(batch) {
+			return
+		}
+		held := batch[at]
+		switch {
+		case !result.Alive:
+			k.lose(held, lossOf(result.Cause))
+		case held.lost() != nil:
+			// Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
+			k.giveBack(held.ref)
+		default:
+			k.certain(held)
+		}
+	}
+}
+
+func (k *turnKeeping) certain(held *heldTurn) {
+	held.safeUntil = never
+	delete(k.uncertain, held)
+}
+
+// giveBack is as if the turn had not been given, whatever it carries. Should this be lost too, the next stream tells of
+// the turn again.
+func (k *turnKeeping) giveBack(ref TurnRef) {
+	c := &command{own: func(proto.Message) {}, bytes: fixedBytes + len(ref.Queue) + len(ref.Key)}
+	c.wire.Call = &pb.Command_Nack{Nack: &pb.NackRequest{
+		Queue: ref.Queue, Key: ref.Key, Token: ref.Token, Kind: pb.NackKind_NACK_KIND_RELEASE,
+	}}
+	k.askOwn(c)
+}

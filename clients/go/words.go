@@ -1,0 +1,213 @@
+package keyturn
+
+import (
+	"math"
+	"time"
+)
+
+// NoWait asks for an answer at once, where a wait of zero means that none was said.
+const NoWait time.Duration = math.MinInt64
+
+// AtOnce is a delay of nothing at all, where a delay of zero means that none was said.
+const AtOnce = NoWait
+
+// Forever is a wait without an end of its own, for [TurnOptions] and [ResultOptions]. The context ends it.
+const Forever time.Duration = math.MaxInt64
+
+// Decision is the answer to "may I process this key now?".
+type Decision string
+
+// The decisions.
+const (
+	// Accept means that it is your turn, or that an item is kept.
+	Accept Decision = "accept"
+	// Block means not yet.
+	Block Decision = "block"
+	// Decline means that the message is not needed: drop it.
+	Decline Decision = "decline"
+	// Spooled means that an item is on disk here, to be handed over: only a [Producer] with a spool says so.
+	Spooled Decision = "spooled"
+)
+
+// Reason says why a message was declined.
+type Reason string
+
+// The reasons.
+const (
+	// WaiterExists means that the line of the key has no room; SurvivorID stands in for the message.
+	WaiterExists Reason = "waiter_exists"
+	// Superseded means that a newer arrival took the place.
+	Superseded Reason = "superseded"
+	// AlreadyDone means that the idempotency key is done; its result is known.
+	AlreadyDone Reason = "already_done"
+	// TooSoon means that the last turn of the key started less than the queue's min_interval ago.
+	TooSoon Reason = "too_soon"
+)
+
+// NackKind says what shall become of the items of a turn that is given back.
+type NackKind string
+
+// The kinds.
+const (
+	// NackRetry tries again after the back-off; the attempt counts.
+	NackRetry NackKind = "retry"
+	// NackRelease gives back: no attempt is counted and there is no back-off.
+	NackRelease NackKind = "release"
+	// NackDeadLetter refuses for good: the items become dead letters.
+	NackDeadLetter NackKind = "dead_letter"
+)
+
+// ItemState is what is known of an item.
+type ItemState string
+
+// The states.
+const (
+	// ItemWaiting means that it waits in its line.
+	ItemWaiting ItemState = "waiting"
+	// ItemInFlight means that a worker has it.
+	ItemInFlight ItemState = "in_flight"
+	// ItemDone means that it was acked.
+	ItemDone ItemState = "done"
+	// ItemDead means that it is a dead letter.
+	ItemDead ItemState = "dead"
+	// ItemSuperseded means that a newer item took its place.
+	ItemSuperseded ItemState = "superseded"
+	// ItemDiscarded means that a person discarded it.
+	ItemDiscarded ItemState = "discarded"
+	// ItemUnknown means that no such item is known, or that it was forgotten.
+	ItemUnknown ItemState = "unknown"
+)
+
+// LossCause says why a turn is not ours any more.
+type LossCause string
+
+// The causes. The last three only a client knows.
+const (
+	// LeaseExpired means that the lease or max_hold ended.
+	LeaseExpired LossCause = "lease_expired"
+	// Evicted means that a person evicted the holder.
+	Evicted LossCause = "evicted"
+	// TakenOver means that a waiting caller took over.
+	TakenOver LossCause = "taken_over"
+	// Settled means that another settling call came first.
+	Settled LossCause = "settled"
+	// Unknown means that the sidecar knows nothing of the token.
+	Unknown LossCause = "unknown"
+	// Unreachable means that nothing was heard from the sidecar for so long that the turn may have ended.
+	Unreachable LossCause = "unreachable"
+	// Replaced means that another client has the session.
+	Replaced LossCause = "replaced"
+	// Closed means that this client was closed.
+	Closed LossCause = "closed"
+)
+
+// Durability says what has happened when an item of a durable queue is accepted, and so what a crash can lose.
+type Durability string
+
+// The durabilities. Empty is that of the queue.
+const (
+	// OnFlush means that it is on the disk of the sidecar.
+	OnFlush Durability = "on_flush"
+	// Interval means that it will be within the queue's flush_interval.
+	Interval Durability = "interval"
+	// Count means the same, and sooner once the queue's flush_count changes wait.
+	Count Durability = "count"
+	// Memory means that it is in memory only.
+	Memory Durability = "memory"
+)
+
+// AfterUnknown says what becomes of an item that shall wait for one of which nothing is known.
+type AfterUnknown string
+
+// What can become of it. Empty is RefuseUnknown.
+const (
+	// RefuseUnknown refuses the call, and nothing is kept.
+	RefuseUnknown AfterUnknown = "refuse"
+	// WaitUnknown keeps the item until the other one is submitted and done.
+	WaitUnknown AfterUnknown = "wait"
+)
+
+// TurnRef names a turn. Any process that knows it may settle it.
+type TurnRef struct {
+	// Queue of the key.
+	Queue string
+	// Key; empty for a keyless item.
+	Key string
+	// Token is larger than every earlier one of the queue: let what you write to refuse a smaller one than it has seen.
+	Token uint64
+}
+
+// TurnInfo tells of a turn that was given.
+type TurnInfo struct {
+	TurnRef
+	// Lease is how long the turn lives without being renewed.
+	Lease time.Duration
+	// LeaseExpiresAt is when it ends unless it is renewed, by the sidecar's clock. Zero: its session keeps it alive.
+	LeaseExpiresAt time.Time
+	// Attempt says which try of its first item this is, from 1; 0 for a turn without items.
+	Attempt int
+
+	// What the transport knows of it: its life is counted from the moment in which its call was sent.
+	held  *heldTurn
+	since moment
+}
+
+// ItemRef names an item of any queue.
+type ItemRef struct {
+	// Queue of the item.
+	Queue string
+	// ItemID of the item.
+	ItemID string
+}
+
+// NewItem is a message to be kept until a worker takes it.
+type NewItem struct {
+	// Key; empty: no order, no exclusion.
+	Key string
+	// Payload is the message, up to 1 MiB.
+	Payload []byte
+	// Headers, up to 64, 8 KiB together.
+	Headers map[string]string
+	// ItemID is the identity of this submission, up to 256 bytes: a resend is not a second message. Empty: one is made.
+	ItemID string
+	// IdempotencyKey is your business id, up to 256 bytes.
+	IdempotencyKey string
+	// Delay before which it does not start, up to 30 days. It holds the key.
+	Delay time.Duration
+	// After are items that must be done before this one starts, of any queues, up to 100.
+	After []ItemRef
+	// AfterUnknown says what becomes of it when nothing is known of one of these.
+	AfterUnknown AfterUnknown
+}
+
+// Item is a message as a worker gets it.
+type Item struct {
+	// ItemID of the item.
+	ItemID string
+	// Payload is the message.
+	Payload []byte
+	// Headers of the message.
+	Headers map[string]string
+	// IdempotencyKey is your business id.
+	IdempotencyKey string
+	// SubmittedAt is when it was submitted, by the sidecar's clock.
+	SubmittedAt time.Time
+	// Attempt says which try this is, from 1.
+	Attempt int
+}
+
+// SubmitResult is the decision on one item.
+type SubmitResult struct {
+	// ItemID of the item, yours or one that was made.
+	ItemID string
+	// Decision is Accept or Decline; of a producer also Spooled.
+	Decision Decision
+	// Reason of a Decline.
+	Reason Reason
+	// SurvivorID says with WaiterExists who stands in.
+	SurvivorID string
+	// SupersededID says with Accept whose place it took, if it took one.
+	SupersededID string
+	// RetryAfter says with TooSoon when it is worth submitting again.
+	RetryAfter time.Duration
+}

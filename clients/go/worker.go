@@ -1,0 +1,188 @@
+package keyturn
+
+import (
+	"context"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// worker is one turn of a consumer, from its delivery to its end.
+type worker struct {
+	consumer *Consumer
+	work     *Work
+	held     *heldTurn
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	timer    *time.Timer
+	// Told to stop: what the handler returns as an error from now on gives the items back without counting an attempt.
+	aborted atomic.Bool
+	// The turn was given back though the handler has not ended.
+	givenUp atomic.Bool
+}
+
+// newWorker begins to hold the turn.
+func newWorker(k *Consumer, delivery *Delivery) *worker {
+	w := &worker{consumer: k, work: &Work{TurnInfo: delivery.Turn, Items: delivery.Items}}
+	w.ctx, w.cancel = context.WithCancelCause(k.base)
+	w.held = k.client.over.hold(&delivery.Turn, delivery.Turn.since)
+	w.held.watch(func(loss *TurnLostError) { w.cancel(loss) })
+	if k.opts.MaxHold > 0 {
+		w.timer = time.AfterFunc(k.opts.MaxHold, func() { w.cancel(ErrMaxHold) })
+	}
+	return w
+}
+
+func (w *worker) run() {
+	k := w.consumer
+	defer k.forget(w)
+	defer w.letGo()
+	if w.held.lost() != nil {
+		// Lost before it began: nothing is started just to be stopped.
+		w.lost(nil)
+		return
+	}
+	err := w.handle()
+	switch {
+	case w.givenUp.Load():
+		k.leftSlot(false)
+	case w.held.lost() != nil:
+		w.lost(err)
+	case err == nil:
+		w.ack()
+	default:
+		w.nack(err)
+	}
+}
+
+func (w *worker) letGo() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.consumer.client.over.release(w.held)
+	w.cancel(ErrReleased)
+}
+
+func (w *worker) handle() (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			stopped := &panicked{value: value, stack: debug.Stack()}
+			w.consumer.client.set.logger.Error("keyturn: a handler panicked", "panic", value, "stack", string(stopped.stack))
+			err = stopped
+		}
+	}()
+	return w.consumer.handler(w.ctx, w.work)
+}
+
+func (w *worker) abort(reason error) {
+	w.aborted.Store(true)
+	w.cancel(reason)
+}
+
+func (w *worker) giveUp() {
+	w.givenUp.Store(true)
+	w.consumer.client.releaseTurn(w.work.TurnRef)
+	w.letGo()
+}
+
+func (w *worker) trouble(stage Stage, err error) {
+	w.consumer.trouble(Trouble{Stage: stage, Work: w.work, Err: err})
+}
+
+// lost: the items are somebody else's. Nothing is sent.
+func (w *worker) lost(err error) {
+	w.trouble(StageTurnLost, lossWith(w.held.lost(), err))
+	w.consumer.leftSlot(false)
+}
+
+func (w *worker) ack() {
+	call := &AckCall{TurnRef: w.work.TurnRef, Result: w.work.result, FollowUps: w.consumer.client.namedFollowUps(w.work.followUps)}
+	w.settle(func() (*command, error) { return newAck(call) })
+}
+
+func (w *worker) nack(err error) {
+	verdict := verdictOn(err, len(w.work.Items))
+	verdict.TurnRef = w.work.TurnRef
+	if w.aborted.Load() && verdict.Kind == NackRetry {
+		verdict.Kind, verdict.Delay = NackRelease, 0
+	} else {
+		w.trouble(StageHandler, err)
+	}
+	w.settle(func() (*command, error) { return newNack(&verdict) })
+}
+
+// settle leaves the slot when the call is sent, not when it is answered: the sidecar gets the next Acquire after it, so
+// that it never gives more turns than there are slots.
+func (w *worker) settle(make func() (*command, error)) {
+	err := w.settlePatiently(make)
+	if err == nil {
+		return
+	}
+	if failureOf(err) == lost {
+		w.trouble(StageTurnLost, err)
+		return
+	}
+	w.trouble(StageSettle, err)
+	if w.held.lost() != nil || failureOf(err) != refused {
+		return
+	}
+	// Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
+	instead := &NackCall{TurnRef: w.work.TurnRef, Kind: NackRetry, Error: shortened(err.Error())}
+	if reasonOf(err) == reasonAtMostOnce {
+		instead.Kind = NackRelease
+	}
+	w.consumer.enterSlot()
+	if err := w.settlePatiently(func() (*command, error) { return newNack(instead) }); err != nil {
+		w.trouble(StageSettle, err)
+	}
+}
+
+// settlePatiently goes on while the turn is ours, for as long as the options say. It begins in the slot, and ends outside.
+func (w *worker) settlePatiently(make func() (*command, error)) error {
+	k := w.consumer
+	over := k.client.over
+	// The end of the handler's context is no reason to stop, the loss of the turn is.
+	ctx, cancel := context.WithCancelCause(k.base)
+	defer cancel(nil)
+	w.held.watch(func(loss *TurnLostError) { cancel(loss) })
+	inSlot := true
+	leave := func(isSettling bool) {
+		if inSlot {
+			k.leftSlot(isSettling)
+		}
+		inSlot = false
+	}
+	isSettling := false
+	err := patiently(ctx, now().plus(k.opts.SettleTimeout), []failure{away, full}, func(left time.Duration) error {
+		c, err := make()
+		if err != nil {
+			return err
+		}
+		if isSettling {
+			k.backInSlot()
+			isSettling, inSlot = false, true
+		}
+		c.timeout = left
+		over.start(ctx, c)
+		if over.ordered() {
+			leave(true)
+			isSettling = true
+		}
+		return over.wait(ctx, c)
+	})
+	if isSettling {
+		k.settled()
+	}
+	leave(false)
+	if loss := w.held.lost(); err != nil && loss != nil {
+		return loss
+	}
+	return err
+}
+
+// enterSlot: the turn is there still, and takes a slot again.
+func (k *Consumer) enterSlot() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.running++
+}

@@ -1,0 +1,60 @@
+package io.keyturn.client;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Whoever works for an application in the background: known, so that closing the client ends all of them. */
+final class Application {
+    private static final Duration DEFAULT_STOP = Duration.ofSeconds(20);
+    /** How long handlers' threads that have ended their work are waited for. */
+    private static final long LAST_STEPS = 1_000 * Clock.MS;
+
+    private final Base base;
+    private final Set<Consumer> consumers = ConcurrentHashMap.newKeySet();
+    private final Set<Producer> producers = ConcurrentHashMap.newKeySet();
+    private final List<Consumer> stopped = new ArrayList<>();
+    private final List<Producer> closed = new ArrayList<>();
+
+    Application(Base base) {
+        this.base = base;
+    }
+
+    Consumer consume(List<String> queues, WorkHandler handler, ConsumerOptions options) {
+        Consumer consumer = new Consumer(base, queues, handler, Checks.needed("options", options));
+        consumers.add(consumer);
+        consumer.done().whenComplete((nothing, error) -> consumers.remove(consumer));
+        consumer.start();
+        return consumer;
+    }
+
+    Producer producer(String queue, ProducerOptions options) {
+        Producer producer = new Producer(base, queue, Checks.needed("options", options));
+        producers.add(producer);
+        producer.ended().whenComplete((nothing, error) -> producers.remove(producer));
+        producer.start();
+        return producer;
+    }
+
+    /** @param timeout that handlers and items that wait have; null: each its own */
+    void close(Duration timeout) {
+        List<CompletableFuture<?>> ending = new ArrayList<>();
+        for (Consumer consumer : consumers) {
+            stopped.add(consumer);
+            ending.add(consumer.stop(timeout == null ? DEFAULT_STOP : timeout));
+        }
+        for (Producer producer : producers) {
+            closed.add(producer);
+            ending.add(producer.closeLater(timeout));
+        }
+        for (CompletableFuture<?> end : ending) base.getUninterruptibly(end);
+    }
+
+    void awaitThreads() {
+        for (Consumer consumer : stopped) Threads.uninterruptibly(() -> consumer.awaitThreads(LAST_STEPS));
+        for (Producer producer : closed) Threads.uninterruptibly(() -> producer.awaitThread(LAST_STEPS / Clock.MS));
+    }
+}

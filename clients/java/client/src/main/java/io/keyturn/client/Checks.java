@@ -1,0 +1,39 @@
+package io.keyturn.client;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+/** Settings that are wrong are told at once, with their name, their value, and what is allowed. */
+final class Checks {
+    static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
+    static final Duration DAY = Duration.ofDays(1);
+
+    private Checks() {}
+
+    static Duration within(String name, Duration value, Duration least, Duration most) {
+        if (value != null && value.compareTo(least) >= 0 && value.compareTo(most) <= 0) return value;
+        String allowed = most.equals(FOREVER) ? least + " or more" : least + " to " + most;
+        throw Failures.wrong(name + " is " + value + "; allowed is a duration of " + allowed);
+    }
+
+    static long within(String name, long value, long least, long most) {
+        if (value >= least && value <= most) return value;
+        throw Failures.wrong(name + " is " + value + "; allowed is a whole number from " + least + " to " + most);
+    }
+
+    static String text(String name, String value) {
+        if (value != null && !value.isEmpty()) return value;
+        throw Failures.wrong(name + " is " + (value == null ? "null" : "empty") + "; needed is a text that is not empty");
+    }
+
+    static String id(String name, String value) {
+        int bytes = text(name, value).getBytes(StandardCharsets.UTF_8).length;
+        if (bytes <= 256) return value;
+        throw Failures.wrong(name + " has " + bytes + " bytes; allowed are 1 to 256");
+    }
+
+    static <T> T needed(String name, T value) {
+        if (value != null) return value;
+        throw Failures.wrong(name + " is null; it is needed");
+    }
+}

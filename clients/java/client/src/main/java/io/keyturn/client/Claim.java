@@ -1,0 +1,164 @@
+package io.keyturn.client;
+
+import com.google.protobuf.ByteString;
+import io.keyturn.client.Failures.Failure;
+import io.keyturn.client.TurnOptions.Order;
+import io.keyturn.v1.AcquireRequest;
+import io.keyturn.v1.DeQueueRequest;
+import io.keyturn.v1.EnQueueRequest;
+import io.keyturn.v1.EnQueueResponse;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Waits in the line of a key, in one place however many calls it takes, until there is a decision or the wait ends. Whoever does
+ * not get the turn leaves no place behind. Of the thread that waits.
+ */
+final class Claim {
+    /** The longest that one call may wait: what the contract allows. The ticket keeps the place between two calls. */
+    private static final long LONGEST_CALL = 300_000 * Clock.MS;
+    /** How long the giving up of a place may take before it is left to its ttl. */
+    private static final long GIVING_UP = 2_000 * Clock.MS;
+    /** A sidecar that answers at once though it was asked to wait is not asked in a busy loop. */
+    private static final long LEAST_BETWEEN = 50 * Clock.MS;
+
+    /** {@code turn}: null when {@code refused} says why there is none. */
+    record Claimed(io.keyturn.v1.Turn turn, long askedAt, TurnOutcome<?> refused) {}
+
+    private final Base base;
+    private final String queue;
+    private final String key;
+    private final TurnOptions options;
+    /** Empty: the call does not stay, so it has no place to keep. */
+    private final String ticket;
+    /** Negative: the queue's wait is not known; the sidecar ends it. */
+    private final long until;
+
+    private final BackOff backOff = new BackOff();
+    /** Without an end of its own a wait ends when the sidecar was away for so long. Negative: it is here. */
+    private long patientUntil = -1;
+    /** When the first call was sent that may have got the turn, if answers were lost since. Negative: none. */
+    private long askedAt = -1;
+
+    Claim(Base base, String queue, String key, TurnOptions options) {
+        this.base = base;
+        this.queue = queue;
+        this.key = key;
+        this.options = options;
+        Duration wait = options.waiting();
+        this.ticket = wait != null && wait.isZero() ? "" : base.newId.get();
+        this.until = wait == null ? -1 : Clock.after(Clock.now(), Clock.nanos(wait));
+    }
+
+    /** @throws KeyturnException when the sidecar refuses or is away for too long; CANCELLED when the thread is interrupted */
+    Claimed await() {
+        while (true) {
+            long asked = Clock.now();
+            if (askedAt < 0) askedAt = asked;
+            Claimed claimed = once();
+            if (Thread.currentThread().isInterrupted()) {
+                giveUp(claimed == null ? null : claimed.turn());
+                throw Failures.cancelled();
+            }
+            if (claimed == null) continue;
+            if (!(claimed.refused() instanceof TurnOutcome.Blocked<?>)) return claimed;
+            if (until < 0 || Clock.now() >= until) {
+                giveUp(null);
+                return claimed;
+            }
+            LockSupport.parkNanos(asked + LEAST_BETWEEN - Clock.now());
+        }
+    }
+
+    /** One call. Null: no answer, and another try is worth it. */
+    private Claimed once() {
+        try {
+            Claimed claimed = ask();
+            backOff.reset();
+            patientUntil = -1;
+            return claimed;
+        } catch (KeyturnException error) {
+            if (Thread.currentThread().isInterrupted()) return null;
+            if (patientUntil < 0) patientUntil = Clock.after(Clock.now(), Transport.GRACE);
+            long left = (until < 0 ? patientUntil : until) - Clock.now();
+            if (ticket.isEmpty() || Failures.failureOf(error) != Failure.AWAY || left <= 0) {
+                giveUp(null);
+                throw error;
+            }
+            LockSupport.parkNanos(Math.min(backOff.next(Failures.retryAfter(error)), left));
+            return null;
+        }
+    }
+
+    private Claimed ask() {
+        long part = until < 0 ? -1 : Math.max(0, Math.min(until - Clock.now(), LONGEST_CALL));
+        CallSettings settings = part < 0 ? CallSettings.DEFAULT : CallSettings.nanos(part + Transport.GRACE);
+        return options.order() == Order.STRICT ? acquire(part, settings.leaving()) : enQueue(part, settings.leaving());
+    }
+
+    private Claimed enQueue(long part, CallSettings settings) {
+        EnQueueRequest.Builder request = EnQueueRequest.newBuilder()
+                .setQueue(queue)
+                .setKey(key)
+                .setTicket(ticket)
+                .setConsumerId(options.consumerId())
+                .setIdempotencyKey(options.idempotencyKey());
+        if (part >= 0) request.setWait(Protos.nanos(part));
+        if (options.lease() != null) request.setLease(Protos.duration(options.lease()));
+        EnQueueResponse answer = base.get(base.transport.ask(Kinds.ENQUEUE, request.build(), settings));
+        return switch (answer.getDecision()) {
+            case DECISION_ACCEPT -> granted(answer.getTurn());
+            case DECISION_DECLINE -> refused(declined(answer));
+            default -> refused(new TurnOutcome.Blocked<>(OptionalInt.of(answer.getAhead()), retryAfter(answer)));
+        };
+    }
+
+    private Claimed acquire(long part, CallSettings settings) {
+        AcquireRequest.Builder request = AcquireRequest.newBuilder()
+                .addQueues(queue)
+                .setKey(key)
+                .setTicket(ticket)
+                .setConsumerId(options.consumerId())
+                .setWait(Protos.nanos(Math.max(0, part)));
+        if (options.lease() != null) request.setLease(Protos.duration(options.lease()));
+        var answer = base.get(base.transport.ask(Kinds.ACQUIRE, request.build(), settings));
+        if (answer.getDeliveriesCount() > 0) return granted(answer.getDeliveries(0).getTurn());
+        return refused(new TurnOutcome.Blocked<>(OptionalInt.empty(), Optional.empty()));
+    }
+
+    private Claimed granted(io.keyturn.v1.Turn turn) {
+        return new Claimed(turn, askedAt, null);
+    }
+
+    private Claimed refused(TurnOutcome<?> outcome) {
+        askedAt = -1;
+        return new Claimed(null, 0, outcome);
+    }
+
+    private static TurnOutcome<?> declined(EnQueueResponse answer) {
+        DeclineReason reason = DeclineReason.of(answer.getReason());
+        Optional<byte[]> result = reason == DeclineReason.ALREADY_DONE
+                ? Optional.of(answer.getResult()).filter(bytes -> !bytes.isEmpty()).map(ByteString::toByteArray)
+                : Optional.empty();
+        Optional<String> survivor = Optional.of(answer.getSurvivorId()).filter(id -> !id.isEmpty());
+        return new TurnOutcome.Declined<>(reason, survivor, retryAfter(answer), result);
+    }
+
+    private static Optional<Duration> retryAfter(EnQueueResponse answer) {
+        return answer.hasRetryAfter() ? Optional.of(Protos.duration(answer.getRetryAfter())) : Optional.empty();
+    }
+
+    /** Also gives back a turn that came at the last moment, which the ticket would be held for otherwise. */
+    private void giveUp(io.keyturn.v1.Turn turn) {
+        if (turn == null && ticket.isEmpty()) return;
+        DeQueueRequest.Builder request =
+                DeQueueRequest.newBuilder().setQueue(queue).setKey(key).setAbandoned(true);
+        if (turn == null) request.setTicket(ticket);
+        else request.setToken(turn.getToken());
+        // If it fails too, the place ends with its `ticket_ttl`; why we leave matters more.
+        CallFuture<?> gone = base.transport.ask(Kinds.DEQUEUE, request.build(), CallSettings.nanos(GIVING_UP));
+        base.getUninterruptibly(gone.handle((answer, error) -> null));
+    }
+}

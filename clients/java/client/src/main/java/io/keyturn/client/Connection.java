@@ -1,0 +1,151 @@
+package io.keyturn.client;
+
+import io.grpc.ManagedChannel;
+import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.shaded.io.grpc.netty.NegotiationType;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.epoll.Epoll;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollDomainSocketChannel;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollEventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollSocketChannel;
+import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioSocketChannel;
+import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
+import io.grpc.netty.shaded.io.netty.handler.ssl.SslContextBuilder;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
+
+/** The connection to a sidecar, and the threads of its client. Everything is this client's alone, so that closing it leaves nothing. */
+final class Connection {
+    /** A sidecar that vanished without a word is noticed after the two together. */
+    private static final int KEEPALIVE_TIME_SECONDS = 20;
+
+    private static final int KEEPALIVE_TIMEOUT_SECONDS = 10;
+    /** Answers stop growing at 3 MiB; what a session gathers in one message may be more than one of them. */
+    private static final int LARGEST_ANSWER = 64 * 1_048_576;
+    /** Failures come in swarms; the connection is made anew once for all of them. */
+    private static final long BETWEEN_RECONNECTS = 50 * Clock.MS;
+
+    private static final int PATIENCE_SECONDS = 5;
+    private static final long LAST_STEPS_MS = 1_000;
+    private static final String UNIX = "unix:";
+
+    private final Loop loop;
+    private final Callbacks callbacks;
+    private final ThreadPoolExecutor resolver = Threads.pool("keyturn-resolver");
+    private final List<Thread> threads = new CopyOnWriteArrayList<>();
+    private final EventLoopGroup group;
+    private final ManagedChannel channel;
+    private long failedAt = -BETWEEN_RECONNECTS;
+
+    Connection(String address, KeyturnOptions options) {
+        boolean isNative = Epoll.isAvailable();
+        // What is refused is refused before there is any thread.
+        NettyChannelBuilder builder = builderOf(address, isNative);
+        secure(builder, options.tls());
+        loop = new Loop(options.logger());
+        callbacks = new Callbacks(options.logger());
+        ThreadFactory factory = task -> {
+            Thread thread = Threads.daemon(task, "keyturn-network");
+            threads.add(thread);
+            return thread;
+        };
+        group = isNative ? new EpollEventLoopGroup(1, factory) : new NioEventLoopGroup(1, factory);
+        builder.eventLoopGroup(group)
+                .executor(loop)
+                .offloadExecutor(resolver)
+                .userAgent("keyturn-java/" + Version.VERSION)
+                .maxInboundMessageSize(LARGEST_ANSWER)
+                .keepAliveTime(KEEPALIVE_TIME_SECONDS, TimeUnit.SECONDS)
+                .keepAliveTimeout(KEEPALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
+                .disableRetry()
+                // The sidecar is a neighbour: neither a proxy of the environment nor a service config may come between.
+                .disableServiceConfigLookUp()
+                .proxyDetector(target -> null);
+        channel = builder.build();
+    }
+
+    private static NettyChannelBuilder builderOf(String address, boolean isNative) {
+        if (address.startsWith(UNIX)) {
+            if (!isNative) throw Failures.wrong("address is " + address + "; Unix sockets need epoll, which is not here");
+            String path = Checks.text("the path of address", address.substring(UNIX.length()));
+            return NettyChannelBuilder.forAddress(new DomainSocketAddress(path))
+                    .overrideAuthority("localhost")
+                    .channelType(EpollDomainSocketChannel.class);
+        }
+        int colon = address.lastIndexOf(':');
+        String host = colon < 0 ? "" : address.substring(0, colon);
+        String port = address.substring(colon + 1);
+        if (host.isEmpty() || !port.matches("\\d{1,5}") || Integer.parseInt(port) > 65_535) {
+            throw Failures.wrong("address is \"" + address + "\"; allowed are host:port and unix:/path");
+        }
+        return NettyChannelBuilder.forAddress(host, Integer.parseInt(port))
+                .channelType(isNative ? EpollSocketChannel.class : NioSocketChannel.class);
+    }
+
+    private static void secure(NettyChannelBuilder builder, TlsOptions tls) {
+        if (tls == null) {
+            builder.negotiationType(NegotiationType.PLAINTEXT);
+            return;
+        }
+        try {
+            SslContextBuilder context = GrpcSslContexts.forClient();
+            if (tls.ca() != null) context.trustManager(tls.ca().toFile());
+            if (tls.cert() != null) context.keyManager(tls.cert().toFile(), tls.key().toFile());
+            builder.sslContext(context.build());
+        } catch (SSLException | IllegalArgumentException unreadable) {
+            KeyturnException error = Failures.wrong("tls: " + Failures.messageOf(unreadable) + " (" + tls + ")");
+            error.initCause(unreadable);
+            throw error;
+        }
+        if (tls.serverName() != null) builder.overrideAuthority(tls.serverName());
+    }
+
+    Loop loop() {
+        return loop;
+    }
+
+    Callbacks callbacks() {
+        return callbacks;
+    }
+
+    ManagedChannel channel() {
+        return channel;
+    }
+
+    SessionStream openStream(SessionStream.Handlers handlers) {
+        return new SessionStream(channel, handlers);
+    }
+
+    /** In the loop: the next call connects at once. The channel's own pauses grow to minutes; ours are above it. */
+    void forgetFailure() {
+        long now = Clock.now();
+        if (now - failedAt < BETWEEN_RECONNECTS) return;
+        failedAt = now;
+        channel.enterIdle();
+    }
+
+    /** Waits until no thread and no socket is left, 5 s at most for each. */
+    void close() {
+        channel.shutdownNow();
+        Threads.uninterruptibly(() -> channel.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        resolver.shutdown();
+        loop.shutdown();
+        callbacks.shutdown();
+        long patience = TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+        Threads.uninterruptibly(() -> group.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        Threads.uninterruptibly(() -> loop.awaitEnd(patience));
+        Threads.uninterruptibly(() -> callbacks.awaitEnd(patience));
+        Threads.uninterruptibly(() -> resolver.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        for (Thread thread : threads) {
+            // A pool has ended a moment before its thread has.
+            if (thread != Thread.currentThread()) Threads.uninterruptibly(() -> thread.join(LAST_STEPS_MS));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+package io.keyturn.client;
+
+import java.time.Duration;
+
+/** How a consumer works, made by {@link #builder}. */
+public final class ConsumerOptions {
+    /** Where something went wrong. */
+    public enum Stage {
+        /** No turns could be taken; it is tried again. */
+        ACQUIRE,
+        /** The handler threw; the items are given back. */
+        HANDLER,
+        /** The turn was lost before it could be settled: the items are somebody else's. */
+        TURN_LOST,
+        /** The turn could not be settled: it ends with its lease or its session. */
+        SETTLE
+    }
+
+    /** Told of everything that went wrong and does not end the consumer. What it throws ends the consumer. */
+    @FunctionalInterface
+    public interface ErrorListener {
+        /**
+         * Something went wrong.
+         *
+         * @param error what
+         * @param stage where
+         * @param work of which work; null for {@code ACQUIRE}
+         */
+        void onError(Throwable error, Stage stage, Work work);
+    }
+
+    /** Everything as it is if nothing is said. */
+    public static final ConsumerOptions DEFAULT = builder().build();
+
+    private final int concurrency;
+    private final int maxItemsPerTurn;
+    private final Duration waiting;
+    private final Duration lease;
+    private final Duration maxHold;
+    private final Duration settleTimeout;
+    private final String consumerId;
+    private final boolean interrupts;
+    private final ErrorListener onError;
+
+    private ConsumerOptions(Builder builder) {
+        concurrency = builder.concurrency;
+        maxItemsPerTurn = builder.maxItemsPerTurn;
+        waiting = builder.waiting;
+        lease = builder.lease;
+        maxHold = builder.maxHold;
+        settleTimeout = builder.settleTimeout;
+        consumerId = builder.consumerId;
+        interrupts = builder.interrupts;
+        onError = builder.onError;
+    }
+
+    /**
+     * Begins with the defaults.
+     *
+     * @return a builder, for one thread
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    int concurrency() {
+        return concurrency;
+    }
+
+    int maxItemsPerTurn() {
+        return maxItemsPerTurn;
+    }
+
+    Duration waiting() {
+        return waiting;
+    }
+
+    /** Null: kept by the session, else the queue's. */
+    Duration lease() {
+        return lease;
+    }
+
+    /** Null: no limit. */
+    Duration maxHold() {
+        return maxHold;
+    }
+
+    Duration settleTimeout() {
+        return settleTimeout;
+    }
+
+    String consumerId() {
+        return consumerId;
+    }
+
+    boolean interrupts() {
+        return interrupts;
+    }
+
+    ErrorListener onError() {
+        return onError;
+    }
+
+    /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
+    public static final class Builder {
+        private int concurrency = 1;
+        private int maxItemsPerTurn = 1;
+        private Duration waiting = Duration.ofSeconds(30);
+        private Duration lease;
+        private Duration maxHold;
+        private Duration settleTimeout = Duration.ofSeconds(30);
+        private String consumerId = "";
+        private boolean interrupts = true;
+        private ErrorListener onError = (error, stage, work) -> {};
+
+        private Builder() {}
+
+        /**
+         * The most turns at once, each with a thread.
+         *
+         * @param most 1 to 10,000; unset: 1
+         * @return this
+         */
+        public Builder concurrency(int most) {
+            concurrency = (int) Checks.within("concurrency", most, 1, 10_000);
+            return this;
+        }
+
+        /**
+         * The most items of one key in one turn.
+         *
+         * @param most 1 to 1,000; unset: 1
+         * @return this
+         */
+        public Builder maxItemsPerTurn(int most) {
+            maxItemsPerTurn = (int) Checks.within("maxItemsPerTurn", most, 1, Item.MOST_ITEMS);
+            return this;
+        }
+
+        /**
+         * How long one Acquire waits for work.
+         *
+         * @param wait 100 ms to 5 min; unset: 30 s
+         * @return this
+         */
+        public Builder waitFor(Duration wait) {
+            waiting = Checks.within("wait", wait, Duration.ofMillis(100), Duration.ofMinutes(5));
+            return this;
+        }
+
+        /**
+         * How long turns live without being renewed.
+         *
+         * @param lease 100 ms to 24 h; unset: kept by the session, else the queue's
+         * @return this
+         */
+        public Builder lease(Duration lease) {
+            this.lease = Checks.within("lease", lease, Duration.ofMillis(100), Checks.DAY);
+            return this;
+        }
+
+        /**
+         * After how long a handler is told to stop.
+         *
+         * @param maxHold 1 ms or more; unset: no limit
+         * @return this
+         */
+        public Builder maxHold(Duration maxHold) {
+            this.maxHold = Checks.within("maxHold", maxHold, Duration.ofMillis(1), Checks.FOREVER);
+            return this;
+        }
+
+        /**
+         * How long Ack and Nack are tried again while the sidecar is away or full.
+         *
+         * @param timeout 1 ms to 24 h; unset: 30 s
+         * @return this
+         */
+        public Builder settleTimeout(Duration timeout) {
+            settleTimeout = Checks.within("settleTimeout", timeout, Duration.ofMillis(1), Checks.DAY);
+            return this;
+        }
+
+        /**
+         * Who asks, for people who look.
+         *
+         * @param id up to 256 bytes; unset: the client's
+         * @return this
+         */
+        public Builder consumerId(String id) {
+            consumerId = Checks.id("consumerId", id);
+            return this;
+        }
+
+        /**
+         * Whether a handler's thread is interrupted when its turn is lost.
+         *
+         * @param interrupts false: it is only told by {@link Work#onLost}, {@link Work#isLost} and {@link Work#ensureHeld}; unset: true
+         * @return this
+         */
+        public Builder interrupts(boolean interrupts) {
+            this.interrupts = interrupts;
+            return this;
+        }
+
+        /**
+         * Who is told what went wrong, besides the log.
+         *
+         * @param listener must not block
+         * @return this
+         */
+        public Builder onError(ErrorListener listener) {
+            onError = Checks.needed("onError", listener);
+            return this;
+        }
+
+        /**
+         * The options.
+         *
+         * @return they do not change any more
+         */
+        public ConsumerOptions build() {
+            return new ConsumerOptions(this);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package io.keyturn.client;
+
+import io.keyturn.v1.Turn;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A turn that the application was given on this session and has not settled. */
+final class Given {
+    final Turn turn;
+    /** It lives as long as its session does. */
+    final boolean tied;
+
+    final String ticket;
+    /** NEVER ends: as long as the session is known to live. Else until this moment: a new stream did not tell of it. */
+    long safeUntil = Clock.NEVER;
+    /** Who holds it, here; usually one. */
+    final List<Held> holders = new ArrayList<>(1);
+
+    Given(Turn turn, boolean tied, String ticket) {
+        this.turn = turn;
+        this.tied = tied;
+        this.ticket = ticket;
+    }
+
+    TurnName name() {
+        return new TurnName(turn.getQueue(), turn.getToken());
+    }
+}

@@ -1,0 +1,34 @@
+package io.keyturn.client;
+
+import io.keyturn.v1.NackKind;
+import java.time.Duration;
+
+/** Thrown by a handler: what shall become of the items. Anything else that is thrown is a retry with the queue's back-off. */
+public abstract sealed class GivenBackException extends RuntimeException
+        permits RetryLaterException, DeadLetterException, ReleaseException {
+    private static final long serialVersionUID = 1;
+
+    /** How many items from the first are finished nevertheless. */
+    private final int done;
+
+    GivenBackException(String message, Throwable cause, int done) {
+        super(message, cause);
+        this.done = (int) Checks.within("done", done, 0, Item.MOST_ITEMS);
+    }
+
+    /**
+     * How many items from the first are finished nevertheless.
+     *
+     * @return 0: none
+     */
+    public final int done() {
+        return done;
+    }
+
+    abstract NackKind kind();
+
+    /** Null: as the queue has it. */
+    Duration delay() {
+        return null;
+    }
+}

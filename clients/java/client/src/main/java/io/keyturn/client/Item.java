@@ -1,0 +1,179 @@
+package io.keyturn.client;
+
+import com.google.protobuf.ByteString;
+import io.keyturn.v1.AfterUnknown;
+import io.keyturn.v1.NewItem;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/** A message to be kept until a worker takes it. It does not change: each {@code with…} gives another one. */
+public final class Item {
+    /** A message may have 4 MiB; what is added up here is never less than what travels. */
+    static final int LARGEST_MESSAGE = 3_500_000;
+    /** The most items of one Submit. */
+    static final int MOST_ITEMS = 1_000;
+
+    private static final int OVERHEAD = 16;
+
+    private final NewItem item;
+
+    Item(NewItem item) {
+        this.item = item;
+    }
+
+    /**
+     * A message.
+     *
+     * @param key empty: no order, no exclusion
+     * @param payload up to 1 MiB
+     * @return the item
+     */
+    public static Item of(String key, byte[] payload) {
+        return new Item(NewItem.newBuilder()
+                .setKey(unicode("key", key))
+                .setPayload(ByteString.copyFrom(Checks.needed("payload", payload)))
+                .build());
+    }
+
+    /**
+     * A message that is a text.
+     *
+     * @param key empty: no order, no exclusion
+     * @param payload up to 1 MiB of UTF-8
+     * @return the item
+     */
+    public static Item of(String key, String payload) {
+        return of(key, Checks.needed("payload", payload).getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * With an id of your own: sent again with it, it is not a second message.
+     *
+     * @param itemId up to 256 bytes, unique in its queue; unset: the client makes one
+     * @return another item
+     */
+    public Item withItemId(String itemId) {
+        return new Item(item.toBuilder().setItemId(unicode("itemId", Checks.id("itemId", itemId))).build());
+    }
+
+    /**
+     * With your business id: once done, it is not done again while that is remembered.
+     *
+     * @param key up to 256 bytes
+     * @return another item
+     */
+    public Item withIdempotencyKey(String key) {
+        return new Item(item.toBuilder()
+                .setIdempotencyKey(unicode("idempotencyKey", Checks.id("idempotencyKey", key)))
+                .build());
+    }
+
+    /**
+     * With these headers instead of others.
+     *
+     * @param headers up to 64, 8 KiB together
+     * @return another item
+     */
+    public Item withHeaders(Map<String, String> headers) {
+        headers.forEach((name, value) -> {
+            unicode("headers", name);
+            unicode("headers", value);
+        });
+        return new Item(item.toBuilder().clearHeaders().putAllHeaders(headers).build());
+    }
+
+    /**
+     * Not before this has passed. It holds its key: later entries of the key wait too.
+     *
+     * @param delay up to 30 days
+     * @return another item
+     */
+    public Item withDelay(Duration delay) {
+        Checks.within("delay", delay, Duration.ZERO, Duration.ofDays(30));
+        return new Item(item.toBuilder().setDelay(Protos.duration(delay)).build());
+    }
+
+    /**
+     * Not before these are done. Until then it holds its key, as a delay does.
+     *
+     * @param items of any queues, up to 100, each once
+     * @return another item
+     */
+    public Item withAfter(List<ItemRef> items) {
+        NewItem.Builder builder = item.toBuilder().clearAfter();
+        for (ItemRef ref : items) {
+            builder.addAfter(io.keyturn.v1.ItemRef.newBuilder().setQueue(ref.queue()).setItemId(ref.itemId()));
+        }
+        return new Item(builder.build());
+    }
+
+    /**
+     * If nothing is known of one of those it waits until such an item is submitted and done, instead of being refused.
+     *
+     * @return another item
+     */
+    public Item waitingForUnknown() {
+        return new Item(item.toBuilder().setAfterUnknown(AfterUnknown.AFTER_UNKNOWN_WAIT).build());
+    }
+
+    /**
+     * The id of the item.
+     *
+     * @return empty: it has none yet
+     */
+    public String itemId() {
+        return item.getItemId();
+    }
+
+    /**
+     * The key of the item.
+     *
+     * @return empty: no order, no exclusion
+     */
+    public String key() {
+        return item.getKey();
+    }
+
+    /**
+     * The message.
+     *
+     * @return a copy
+     */
+    public byte[] payload() {
+        return item.getPayload().toByteArray();
+    }
+
+    NewItem message() {
+        return item;
+    }
+
+    /** Bytes that it takes in a message, at most. */
+    int size() {
+        return item.getSerializedSize() + OVERHEAD;
+    }
+
+    /** With an id, the same on every try. */
+    Item named(Base base) {
+        return item.getItemId().isEmpty() ? withItemId(base.newId.get()) : this;
+    }
+
+    /** @throws KeyturnException as the sidecar would: naming the item that no message can carry */
+    void checkSize(int index) {
+        if (size() <= LARGEST_MESSAGE) return;
+        FieldViolation violation = new FieldViolation(
+                "items[" + index + "]", "takes " + size() + " bytes, allowed are " + LARGEST_MESSAGE + " with everything");
+        throw new KeyturnException(
+                violation.field() + ": " + violation.description(),
+                io.grpc.Status.Code.INVALID_ARGUMENT,
+                "BAD_REQUEST",
+                ErrorDetails.ofViolations(List.of(violation)));
+    }
+
+    /** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
+    private static String unicode(String name, String text) {
+        if (StandardCharsets.UTF_8.newEncoder().canEncode(Checks.needed(name, text))) return text;
+        throw Failures.wrong(name + " is \"" + text + "\"; half of a surrogate pair is no text in Unicode");
+    }
+}

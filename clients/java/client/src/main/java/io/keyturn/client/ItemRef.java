@@ -1,0 +1,20 @@
+package io.keyturn.client;
+
+/**
+ * An item of any queue.
+ *
+ * @param queue its queue
+ * @param itemId its id
+ */
+public record ItemRef(String queue, String itemId) {
+    /**
+     * Refuses empty texts.
+     *
+     * @param queue its queue
+     * @param itemId its id
+     */
+    public ItemRef {
+        Checks.text("queue", queue);
+        Checks.id("itemId", itemId);
+    }
+}

@@ -1,0 +1,477 @@
+package io.keyturn.client;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.MethodDescriptor;
+import io.keyturn.client.Claim.Claimed;
+import io.keyturn.v1.AckRequest;
+import io.keyturn.v1.AckResponse;
+import io.keyturn.v1.AcquireRequest;
+import io.keyturn.v1.AcquireResponse;
+import io.keyturn.v1.AdminServiceGrpc;
+import io.keyturn.v1.AwaitRequest;
+import io.keyturn.v1.AwaitResponse;
+import io.keyturn.v1.DeQueueRequest;
+import io.keyturn.v1.DeQueueResponse;
+import io.keyturn.v1.EnQueueRequest;
+import io.keyturn.v1.EnQueueResponse;
+import io.keyturn.v1.NackRequest;
+import io.keyturn.v1.NackResponse;
+import io.keyturn.v1.RenewRequest;
+import io.keyturn.v1.RenewResponse;
+import io.keyturn.v1.SubmitRequest;
+import io.keyturn.v1.SubmitResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * The client of one sidecar. For any number of threads; make one for a process, and close it at the end.
+ *
+ * <p>Futures are completed by a thread of the client: what is hung on them must not block, or be hung on with {@code *Async}.
+ * Every future and every call that blocks ends, by its wait or time-out and 10 s. Failures are {@link KeyturnException}s.
+ */
+public final class Keyturn implements AutoCloseable {
+    private static final String DEFAULT_ADDRESS = "127.0.0.1:7420";
+    private static final Duration DEFAULT_RESULT_TIMEOUT = Duration.ofMinutes(5);
+    private static final long ADMIN_TIMEOUT_SECONDS = 10;
+
+    private final String address;
+    private final Connection connection;
+    private final Base base;
+    private final Application application;
+    private final AdminServiceGrpc.AdminServiceBlockingStub admin;
+
+    private Keyturn(String address, KeyturnOptions wanted) {
+        this.address = address;
+        Ids ids = new Ids();
+        KeyturnOptions options = wanted.identified(ids.get());
+        connection = new Connection(address, options);
+        Transport transport = options.transport() == KeyturnOptions.TransportKind.UNARY
+                ? new UnaryTransport(options, connection, ids)
+                : new SessionTransport(options, connection, ids);
+        base = new Base(transport, connection, ids, options);
+        application = new Application(base);
+        admin = AdminServiceGrpc.newBlockingStub(connection.channel()).withInterceptors(new AdminDeadline());
+    }
+
+    /**
+     * A client of the sidecar that the environment variable {@code KEYTURN_ADDRESS} names, else of {@code 127.0.0.1:7420}.
+     *
+     * @return the client; the connection is made by the first call
+     */
+    public static Keyturn connect() {
+        String named = System.getenv("KEYTURN_ADDRESS");
+        return connect(named == null || named.isEmpty() ? DEFAULT_ADDRESS : named);
+    }
+
+    /**
+     * A client of a sidecar.
+     *
+     * @param address {@code host:port} or {@code unix:/path}
+     * @return the client; the connection is made by the first call
+     */
+    public static Keyturn connect(String address) {
+        return connect(address, KeyturnOptions.DEFAULT);
+    }
+
+    /**
+     * A client of a sidecar, with options.
+     *
+     * @param address {@code host:port} or {@code unix:/path}
+     * @param options what is not as usual
+     * @return the client; the connection is made by the first call
+     * @throws KeyturnException INVALID_ARGUMENT for an address or a file of TLS that cannot be
+     */
+    public static Keyturn connect(String address, KeyturnOptions options) {
+        return new Keyturn(Checks.text("address", address), Checks.needed("options", options));
+    }
+
+    /**
+     * Where the sidecar is.
+     *
+     * @return as it was given
+     */
+    public String address() {
+        return address;
+    }
+
+    /**
+     * Asks for the turn of a key, for try-with-resources. {@link Turn#granted} says whether we have it.
+     *
+     * @param queue of the key
+     * @param key what is to be processed
+     * @return the turn, kept alive until it is closed; or why there is none
+     */
+    public Turn turn(String queue, String key) {
+        return turn(queue, key, TurnOptions.DEFAULT);
+    }
+
+    /**
+     * The same with options. An interrupt of the thread that waits leaves the line (CANCELLED), and stays set.
+     *
+     * @param queue of the key
+     * @param key what is to be processed
+     * @param options what is not as usual
+     * @return the turn, kept alive until it is closed; or why there is none
+     */
+    public Turn turn(String queue, String key, TurnOptions options) {
+        Claimed claimed = new Claim(base, Checks.text("queue", queue), Checks.text("key", key), options).await();
+        return new Turn(base, queue, key, claimed, options);
+    }
+
+    /**
+     * Asks for the turn of a key, runs the handler in this thread while the turn is kept alive, and gives it back.
+     *
+     * @param queue of the key
+     * @param key what is to be processed
+     * @param handler the work
+     * @param <T> what it returns
+     * @param <X> what it may throw
+     * @return what came of it
+     * @throws X what the handler threw, after the turn was given back
+     * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
+     */
+    public <T, X extends Exception> TurnOutcome<T> withTurn(String queue, String key, TurnHandler<T, X> handler)
+            throws X {
+        return withTurn(queue, key, TurnOptions.DEFAULT, handler);
+    }
+
+    /**
+     * The same with options.
+     *
+     * @param queue of the key
+     * @param key what is to be processed
+     * @param options what is not as usual
+     * @param handler the work
+     * @param <T> what it returns
+     * @param <X> what it may throw
+     * @return what came of it
+     * @throws X what the handler threw, after the turn was given back
+     * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
+     */
+    public <T, X extends Exception> TurnOutcome<T> withTurn(
+            String queue, String key, TurnOptions options, TurnHandler<T, X> handler) throws X {
+        Checks.needed("the handler", handler);
+        Turn turn = turn(queue, key, options);
+        if (!turn.granted()) {
+            @SuppressWarnings("unchecked") // Neither of the two has a value.
+            TurnOutcome<T> refused = (TurnOutcome<T>) turn.refused();
+            return refused;
+        }
+        T value;
+        try {
+            turn.ensureHeld();
+            value = handler.handle(turn);
+        } catch (Throwable error) {
+            turn.abandon();
+            if (turn.isLost()) throw turn.lost(error);
+            throw error;
+        }
+        turn.completeUnlessDone();
+        return new TurnOutcome.Done<>(value, turn.token());
+    }
+
+    /**
+     * The article's coordinator on a queue of this sidecar. On the session turns are kept alive; with a queue that has
+     * {@code waiting_per_key: 1} (the built-in) repeated work is dropped.
+     *
+     * @param queue whose keys they are
+     * @param key the key of a message
+     * @param <T> what a message is known by
+     * @return for any thread
+     */
+    public <T> QueueCoordinator<T> coordinator(String queue, Function<? super T, String> key) {
+        return new KeyCoordinator<>(this, queue, key);
+    }
+
+    /**
+     * Takes turns with items of a queue and hands each to the handler, one at a time, until it is stopped.
+     *
+     * @param queue its name
+     * @param handler does the work
+     * @return the consumer
+     */
+    public Consumer consume(String queue, WorkHandler handler) {
+        return consume(List.of(queue), handler, ConsumerOptions.DEFAULT);
+    }
+
+    /**
+     * The same with options.
+     *
+     * @param queue its name
+     * @param handler does the work
+     * @param options what is not as usual
+     * @return the consumer
+     */
+    public Consumer consume(String queue, WorkHandler handler, ConsumerOptions options) {
+        return consume(List.of(queue), handler, options);
+    }
+
+    /**
+     * The same of several queues.
+     *
+     * @param queues 1 to 100
+     * @param handler does the work
+     * @param options what is not as usual
+     * @return the consumer
+     */
+    public Consumer consume(List<String> queues, WorkHandler handler, ConsumerOptions options) {
+        return application.consume(queues, handler, options);
+    }
+
+    /**
+     * Hands one item over. It gets an id if it has none, the same on every try, so that a lost answer makes no second item.
+     *
+     * @param queue where it goes
+     * @param item the message
+     * @return what became of it
+     */
+    public CompletableFuture<SubmitResult> submit(String queue, Item item) {
+        return submit(queue, item, SubmitOptions.DEFAULT);
+    }
+
+    /**
+     * The same with options.
+     *
+     * @param queue where it goes
+     * @param item the message
+     * @param options what is not as usual
+     * @return what became of it
+     */
+    public CompletableFuture<SubmitResult> submit(String queue, Item item, SubmitOptions options) {
+        return Submitting.one(base, Checks.text("queue", queue), Checks.needed("item", item), options);
+    }
+
+    /**
+     * Hands items over in order, in as many messages as it takes.
+     *
+     * @param queue where they go
+     * @param items any number
+     * @return one result per item, in order; fails with a {@link SubmitManyException}, which says what was accepted and what was not
+     */
+    public CompletableFuture<List<SubmitResult>> submitMany(String queue, List<Item> items) {
+        return submitMany(queue, items, SubmitOptions.DEFAULT);
+    }
+
+    /**
+     * The same with options.
+     *
+     * @param queue where they go
+     * @param items any number
+     * @param options what is not as usual
+     * @return one result per item, in order; fails with a {@link SubmitManyException}, which says what was accepted and what was not
+     */
+    public CompletableFuture<List<SubmitResult>> submitMany(String queue, List<Item> items, SubmitOptions options) {
+        return Submitting.many(base, Checks.text("queue", queue), items, options);
+    }
+
+    /**
+     * What an item came to, wherever it is worked on, with 5 min until it must be known.
+     *
+     * @param queue its queue
+     * @param itemId its id
+     * @return the result of its end, empty when that had none; fails with an {@link ItemFailedException} when no result can come
+     */
+    public CompletableFuture<Optional<byte[]>> result(String queue, String itemId) {
+        return result(queue, itemId, DEFAULT_RESULT_TIMEOUT);
+    }
+
+    /**
+     * The same with a time-out.
+     *
+     * @param queue its queue
+     * @param itemId its id
+     * @param timeout then it fails with DEADLINE_EXCEEDED; {@link TurnOptions#FOREVER}
+     * @return the result of its end, empty when that had none; fails with an {@link ItemFailedException} when no result can come
+     */
+    public CompletableFuture<Optional<byte[]>> result(String queue, String itemId, Duration timeout) {
+        return Results.of(base, queue, itemId, timeout);
+    }
+
+    /**
+     * A buffer that collects items and hands them over in batches.
+     *
+     * @param queue where they go
+     * @return to be closed, which flushes it
+     */
+    public Producer producer(String queue) {
+        return producer(queue, ProducerOptions.DEFAULT);
+    }
+
+    /**
+     * The same with options.
+     *
+     * @param queue where they go
+     * @param options what is not as usual
+     * @return to be closed, which flushes it
+     */
+    public Producer producer(String queue, ProducerOptions options) {
+        return application.producer(queue, options);
+    }
+
+    /**
+     * Waits for a future of this client, and fails as itself: with a {@link KeyturnException} or another of these, not wrapped.
+     * An interrupt cancels it (CANCELLED), and stays set.
+     *
+     * @param future any
+     * @param <A> what it gives
+     * @return its value
+     */
+    public <A> A get(CompletableFuture<A> future) {
+        return base.get(future);
+    }
+
+    /**
+     * Asks for the turn of a key: the call itself. Its turn is kept alive by the session until it is settled.
+     *
+     * @param request with a ticket it may be sent again
+     * @return the decision
+     */
+    public CompletableFuture<EnQueueResponse> enQueue(EnQueueRequest request) {
+        return enQueue(request, CallSettings.DEFAULT);
+    }
+
+    /**
+     * The same with settings.
+     *
+     * @param request with a ticket it may be sent again
+     * @param settings how it is made
+     * @return the decision
+     */
+    public CompletableFuture<EnQueueResponse> enQueue(EnQueueRequest request, CallSettings settings) {
+        return base.transport.ask(Kinds.ENQUEUE, request, settings);
+    }
+
+    /**
+     * Ends a caller's turn, or gives up a place.
+     *
+     * @param request the turn by its token, or the place by its ticket
+     * @return what the end of the turn led to
+     */
+    public CompletableFuture<DeQueueResponse> deQueue(DeQueueRequest request) {
+        return deQueue(request, CallSettings.DEFAULT);
+    }
+
+    /**
+     * The same with settings.
+     *
+     * @param request the turn by its token, or the place by its ticket
+     * @param settings how it is made
+     * @return what the end of the turn led to
+     */
+    public CompletableFuture<DeQueueResponse> deQueue(DeQueueRequest request, CallSettings settings) {
+        return base.transport.ask(Kinds.DEQUEUE, request, settings);
+    }
+
+    /**
+     * Hands over items: the call itself, which does not try again.
+     *
+     * @param request 1 to 1,000 items
+     * @param settings how it is made
+     * @return one decision per item
+     */
+    public CompletableFuture<SubmitResponse> submit(SubmitRequest request, CallSettings settings) {
+        return base.transport.ask(Kinds.SUBMIT, request, settings);
+    }
+
+    /**
+     * Takes turns.
+     *
+     * @param request of which queues, or of which key
+     * @param settings how it is made
+     * @return what could be taken
+     */
+    public CompletableFuture<AcquireResponse> acquire(AcquireRequest request, CallSettings settings) {
+        return base.transport.ask(Kinds.ACQUIRE, request, settings);
+    }
+
+    /**
+     * Ends a turn as done. Any process that knows queue, key and token may.
+     *
+     * @param request the turn, its result, what follows
+     * @param settings how it is made
+     * @return what that led to
+     */
+    public CompletableFuture<AckResponse> ack(AckRequest request, CallSettings settings) {
+        return base.transport.ask(Kinds.ACK, request, settings);
+    }
+
+    /**
+     * Gives a turn back. Any process that knows queue, key and token may.
+     *
+     * @param request the turn, and what shall become of its items
+     * @param settings how it is made
+     * @return what became of them
+     */
+    public CompletableFuture<NackResponse> nack(NackRequest request, CallSettings settings) {
+        return base.transport.ask(Kinds.NACK, request, settings);
+    }
+
+    /**
+     * Lets the leases of turns start again.
+     *
+     * @param request 1 to 1,000 turns
+     * @param settings how it is made
+     * @return one result per turn
+     */
+    public CompletableFuture<RenewResponse> renew(RenewRequest request, CallSettings settings) {
+        return base.transport.ask(Kinds.RENEW, request, settings);
+    }
+
+    /**
+     * Asks what became of an item.
+     *
+     * @param request which, and how long to wait for its end
+     * @param settings how it is made
+     * @return its state
+     */
+    public CompletableFuture<AwaitResponse> await(AwaitRequest request, CallSettings settings) {
+        return base.transport.ask(Kinds.AWAIT, request, settings);
+    }
+
+    /**
+     * The calls for people. Each ends after 10 s unless the stub has another deadline; a watch does not. Its errors are those of
+     * gRPC: {@link KeyturnException#of} reads them.
+     *
+     * @return a stub on the connection of this client
+     */
+    public AdminServiceGrpc.AdminServiceBlockingStub admin() {
+        return admin;
+    }
+
+    /** {@link #close(Duration)} with 20 s for handlers, and what the items of producers have. */
+    @Override
+    public void close() {
+        close(null);
+    }
+
+    /**
+     * Stops consumers, closes producers; then calls that are open are refused (CANCELLED), and no thread and no socket is left.
+     * Closing twice is fine.
+     *
+     * @param timeout how long handlers and items that wait have; null: each its own
+     */
+    public void close(Duration timeout) {
+        application.close(timeout);
+        base.close();
+        base.transport.close().awaitQuietly(5_000 * Clock.MS);
+        connection.close();
+        application.awaitThreads();
+    }
+
+    /** A person's call ends, even if nobody says when. */
+    private static final class AdminDeadline implements ClientInterceptor {
+        @Override
+        public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            boolean isStream = method.getType() == MethodDescriptor.MethodType.SERVER_STREAMING;
+            if (isStream || options.getDeadline() != null) return next.newCall(method, options);
+            return next.newCall(method, options.withDeadlineAfter(ADMIN_TIMEOUT_SECONDS, TimeUnit.SECONDS));
+        }
+    }
+}

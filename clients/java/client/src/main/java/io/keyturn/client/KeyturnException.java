@@ -1,0 +1,99 @@
+package io.keyturn.client;
+
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+
+/** A call that was refused by the sidecar, or did not come through; also a setting that is wrong ({@code INVALID_ARGUMENT}). */
+public class KeyturnException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    /** The status of gRPC. */
+    private final Status.Code code;
+    /** The reason of the contract, or empty. */
+    private final String reason;
+    private final transient ErrorDetails details;
+
+    KeyturnException(String message, Status.Code code) {
+        this(message, code, "", ErrorDetails.NONE);
+    }
+
+    KeyturnException(String message, Status.Code code, String reason, ErrorDetails details) {
+        super(message);
+        this.code = code;
+        this.reason = reason;
+        this.details = details;
+    }
+
+    /**
+     * The status of gRPC.
+     *
+     * @return {@code ABORTED}, {@code UNAVAILABLE}, …
+     */
+    public final Status.Code code() {
+        return code;
+    }
+
+    /**
+     * The reason of the contract.
+     *
+     * @return {@code TURN_LOST}, {@code QUEUE_FULL}, …; empty when the error did not come from the sidecar itself
+     */
+    public final String reason() {
+        return reason;
+    }
+
+    /**
+     * What the sidecar tells with the error.
+     *
+     * @return empty ones when it tells nothing
+     */
+    public final ErrorDetails details() {
+        return details == null ? ErrorDetails.NONE : details;
+    }
+
+    /**
+     * Each wrong field.
+     *
+     * @return with what is allowed
+     */
+    public final List<FieldViolation> violations() {
+        return details().violations();
+    }
+
+    /**
+     * After which time the same call is worth another try.
+     *
+     * @return empty: the sidecar did not say
+     */
+    public final Optional<Duration> retryAfter() {
+        return details().retryAfter();
+    }
+
+    /**
+     * What went wrong with a call, whatever it is wrapped in: errors of {@link Keyturn#admin}, of futures that are joined, and
+     * others are told in the words of this client.
+     *
+     * @param error any
+     * @return itself when it is one of these; else with the status of gRPC, or {@code UNKNOWN}
+     */
+    public static KeyturnException of(Throwable error) {
+        Throwable bare = unwrapped(error);
+        if (bare instanceof KeyturnException known) return known;
+        KeyturnException made = Failures.ofTransport(bare);
+        if (made.getCause() == null && made != bare) made.initCause(bare);
+        return made;
+    }
+
+    /** Without what futures wrap an error in. */
+    static Throwable unwrapped(Throwable error) {
+        Throwable bare = error;
+        while ((bare instanceof CompletionException || bare instanceof ExecutionException) && bare.getCause() != null) {
+            bare = bare.getCause();
+        }
+        return bare;
+    }
+}

@@ -1,0 +1,246 @@
+package io.keyturn.client;
+
+import java.lang.System.Logger;
+import java.time.Duration;
+
+/** Settings of a client, made by {@link #builder}. What is not said has a default. */
+public final class KeyturnOptions {
+    /** How calls travel. */
+    public enum TransportKind {
+        /** Every call on one stream, which keeps turns alive and reconnects. */
+        SESSION,
+        /** Each call by itself. */
+        UNARY
+    }
+
+    /** Everything as it is if nothing is said. */
+    public static final KeyturnOptions DEFAULT = builder().build();
+
+    private final TransportKind transport;
+    private final String consumerId;
+    private final String sessionId;
+    private final Duration sessionTtl;
+    private final Duration margin;
+    private final int openCommands;
+    private final long openBytes;
+    private final TlsOptions tls;
+    private final Logger logger;
+    private final Metrics metrics;
+
+    /** With the ids of one client: a ticket of dispatch belongs to its consumer id, whatever becomes of the connection. */
+    KeyturnOptions identified(String clientId) {
+        Builder builder = new Builder();
+        builder.transport = transport;
+        builder.sessionId = sessionId == null ? clientId : sessionId;
+        builder.consumerId = consumerId.isEmpty() ? builder.sessionId : consumerId;
+        builder.sessionTtl = sessionTtl;
+        builder.margin = margin;
+        builder.openCommands = openCommands;
+        builder.openBytes = openBytes;
+        builder.tls = tls;
+        builder.logger = logger;
+        builder.metrics = metrics;
+        return builder.build();
+    }
+
+    private KeyturnOptions(Builder builder) {
+        transport = builder.transport;
+        consumerId = builder.consumerId;
+        sessionId = builder.sessionId;
+        sessionTtl = builder.sessionTtl;
+        margin = builder.margin;
+        openCommands = builder.openCommands;
+        openBytes = builder.openBytes;
+        tls = builder.tls;
+        logger = builder.logger;
+        metrics = builder.metrics;
+    }
+
+    /**
+     * Begins with the defaults.
+     *
+     * @return a builder, for one thread
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    TransportKind transport() {
+        return transport;
+    }
+
+    /** Empty: the id of the session. */
+    String consumerId() {
+        return consumerId;
+    }
+
+    /** Null: one that no other client has. */
+    String sessionId() {
+        return sessionId;
+    }
+
+    Duration sessionTtl() {
+        return sessionTtl;
+    }
+
+    /** Null: a tenth of a life, at most 2 s. */
+    Duration margin() {
+        return margin;
+    }
+
+    int openCommands() {
+        return openCommands;
+    }
+
+    long openBytes() {
+        return openBytes;
+    }
+
+    /** Null: none. */
+    TlsOptions tls() {
+        return tls;
+    }
+
+    Logger logger() {
+        return logger;
+    }
+
+    Metrics metrics() {
+        return metrics;
+    }
+
+    /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
+    public static final class Builder {
+        private TransportKind transport = TransportKind.SESSION;
+        private String consumerId = "";
+        private String sessionId;
+        private Duration sessionTtl = Duration.ofSeconds(10);
+        private Duration margin;
+        private int openCommands = 100_000;
+        private long openBytes = 256L * 1_048_576;
+        private TlsOptions tls;
+        private Logger logger = System.getLogger("io.keyturn.client");
+        private Metrics metrics = Metrics.NONE;
+
+        private Builder() {}
+
+        /**
+         * How calls travel.
+         *
+         * @param kind unset: {@code SESSION}
+         * @return this
+         */
+        public Builder transport(TransportKind kind) {
+            transport = Checks.needed("transport", kind);
+            return this;
+        }
+
+        /**
+         * Who asks, for people who look, in calls that do not say.
+         *
+         * @param id up to 256 bytes; unset: the id of the session, which outlives a connection as a peer's address does not
+         * @return this
+         */
+        public Builder consumerId(String id) {
+            consumerId = Checks.id("consumerId", id);
+            return this;
+        }
+
+        /**
+         * Who takes over the turns of a broken stream. Of two clients with one id the newer wins, and the older ends for good.
+         *
+         * @param id up to 256 bytes; unset: one that no other client has
+         * @return this
+         */
+        public Builder sessionId(String id) {
+            sessionId = Checks.id("sessionId", id);
+            return this;
+        }
+
+        /**
+         * How long turns outlive a broken stream. Within this a client that comes back has them still.
+         *
+         * @param ttl 100 ms to 24 h; unset: 10 s
+         * @return this
+         */
+        public Builder sessionTtl(Duration ttl) {
+            sessionTtl = Checks.within("sessionTtl", ttl, Duration.ofMillis(100), Checks.DAY);
+            return this;
+        }
+
+        /**
+         * How long before a turn may have ended its holder is told to stop. Never more than half of its life.
+         *
+         * @param margin up to 24 h; unset: a tenth of its life, at most 2 s
+         * @return this
+         */
+        public Builder margin(Duration margin) {
+            this.margin = Checks.within("margin", margin, Duration.ZERO, Checks.DAY);
+            return this;
+        }
+
+        /**
+         * How many calls may wait for their answers; one more is refused ({@code RESOURCE_EXHAUSTED}).
+         *
+         * @param most 1 to 100,000; unset: 100,000
+         * @return this
+         */
+        public Builder openCommands(int most) {
+            openCommands = (int) Checks.within("openCommands", most, 1, 100_000);
+            return this;
+        }
+
+        /**
+         * How many bytes they may take together on a session.
+         *
+         * @param most 4 MiB or more; unset: 256 MiB
+         * @return this
+         */
+        public Builder openBytes(long most) {
+            openBytes = Checks.within("openBytes", most, 4_194_304, Long.MAX_VALUE / 2);
+            return this;
+        }
+
+        /**
+         * Encrypts the connection.
+         *
+         * @param tls whom to trust, and who we are; unset: not encrypted
+         * @return this
+         */
+        public Builder tls(TlsOptions tls) {
+            this.tls = Checks.needed("tls", tls);
+            return this;
+        }
+
+        /**
+         * Where is told what the client goes on after.
+         *
+         * @param logger unset: that of the system named {@code io.keyturn.client}
+         * @return this
+         */
+        public Builder logger(Logger logger) {
+            this.logger = Checks.needed("logger", logger);
+            return this;
+        }
+
+        /**
+         * Who counts.
+         *
+         * @param metrics unset: nobody
+         * @return this
+         */
+        public Builder metrics(Metrics metrics) {
+            this.metrics = Checks.needed("metrics", metrics);
+            return this;
+        }
+
+        /**
+         * The options.
+         *
+         * @return they do not change any more
+         */
+        public KeyturnOptions build() {
+            return new KeyturnOptions(this);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+package io.keyturn.client;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledFuture;
+import java.util.function.LongSupplier;
+
+/**
+ * Collects items and hands them over in batches, in the order in which they were added, one batch after another, so that the
+ * order of each key holds whatever has to be tried again. Made by {@link Keyturn#producer}. For any thread.
+ */
+public final class Producer implements AutoCloseable {
+    private static final long LONGEST_PAUSE_MS = 60_000;
+
+    private final Base base;
+    private final ProducerOptions options;
+    private final Backlog backlog;
+    private final Set<CompletableFuture<ProducerResult>> unsettled = ConcurrentHashMap.newKeySet();
+    private final Thread thread;
+    private final Delivery delivery;
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    private int flushing;
+    private volatile boolean closed;
+    private ScheduledFuture<?> expiry;
+    private volatile ProducerClosedException givenUp;
+
+    Producer(Base base, String queue, ProducerOptions options) {
+        this.base = base;
+        this.options = options;
+        this.backlog = new Backlog(options);
+        this.delivery = new Delivery(base, Checks.text("queue", queue), options, this);
+        this.thread = Threads.daemon(this::run, "keyturn-producer");
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /**
+     * Adds an item; it gets an id if it has none.
+     *
+     * @param item the message
+     * @return what the sidecar decided, or that it is safe on disk; fails with {@link ProducerFullException},
+     *     {@link ProducerTimeoutException} (it may have been accepted), {@link ProducerClosedException}, {@link KeyturnException} (the
+     *     sidecar refused it) or {@link SpoolException}
+     */
+    public CompletableFuture<ProducerResult> add(Item item) {
+        Entry entry = new Entry(item.named(base), Clock.nanos(options.timeout()));
+        try {
+            entry.item.checkSize(0);
+            synchronized (this) {
+                if (closed) throw new ProducerClosedException("the producer is closed");
+                unsettled.add(entry.future);
+                backlog.add(entry);
+                armExpiry();
+                notifyAll();
+            }
+        } catch (RuntimeException refused) {
+            fail(entry, refused);
+        }
+        return entry.future;
+    }
+
+    /**
+     * Waits until an item that is added now need not wait for room: at the latest until what is before it has timed out.
+     *
+     * @throws InterruptedException when the thread is interrupted
+     * @throws ProducerClosedException when the producer is closed
+     */
+    public synchronized void ready() throws InterruptedException {
+        base.callbacks.refuseToBlock();
+        while (!closed && !backlog.hasRoom()) wait();
+        if (closed) throw new ProducerClosedException("the producer is closed");
+    }
+
+    /**
+     * How many items were added and are not settled.
+     *
+     * @return 0: none
+     */
+    public int pending() {
+        return unsettled.size();
+    }
+
+    /**
+     * How many items are on disk, to be handed over.
+     *
+     * @return 0: none
+     */
+    public long spooled() {
+        return delivery.spooled();
+    }
+
+    /**
+     * Sends what is collected.
+     *
+     * @return completes when everything that was added before is accepted, refused, or on disk: at the latest after its time-out
+     */
+    public CompletableFuture<Void> flush() {
+        CompletableFuture<?>[] all = unsettled.toArray(CompletableFuture<?>[]::new);
+        synchronized (this) {
+            flushing++;
+            notifyAll();
+        }
+        return CompletableFuture.allOf(all).handle((nothing, error) -> {
+            synchronized (this) {
+                flushing--;
+            }
+            return null;
+        });
+    }
+
+    /** {@link #close(Duration)} with the time that the items have. */
+    @Override
+    public void close() {
+        close(null);
+    }
+
+    /**
+     * Takes nothing more, flushes, and lets go of the spool; what is on disk is handed over after the next start.
+     *
+     * @param timeout after which what is not handed over is refused with {@link ProducerClosedException}; null: what the items have
+     */
+    public void close(Duration timeout) {
+        if (timeout != null) Checks.within("timeout", timeout, Duration.ZERO, Checks.DAY);
+        base.getUninterruptibly(closeLater(timeout));
+    }
+
+    CompletableFuture<Void> closeLater(Duration timeout) {
+        synchronized (this) {
+            closed = true;
+            notifyAll();
+        }
+        delivery.closing();
+        ScheduledFuture<?> late = timeout == null ? null : base.after(Clock.nanos(timeout), this::giveUp);
+        if (late != null) ended.whenComplete((nothing, error) -> late.cancel(false));
+        return ended;
+    }
+
+    CompletableFuture<Void> ended() {
+        return ended;
+    }
+
+    private void giveUp() {
+        givenUp = new ProducerClosedException("the producer was closed");
+        List<Entry> left;
+        synchronized (this) {
+            left = backlog.expire(Clock.NEVER);
+            notifyAll();
+        }
+        for (Entry entry : left) fail(entry, givenUp);
+        // Not by an interrupt: that would close the files of the spool.
+        delivery.giveUp();
+        wake();
+    }
+
+    /** Null: it goes on. */
+    ProducerClosedException givenUp() {
+        return givenUp;
+    }
+
+    private void run() {
+        try {
+            delivery.open();
+            List<Entry> batch = next();
+            while (batch != null) {
+                if (!batch.isEmpty()) delivery.deliver(batch);
+                delivery.work();
+                batch = next();
+            }
+        } finally {
+            delivery.close();
+            synchronized (this) {
+                if (expiry != null) expiry.cancel(false);
+            }
+            base.callbacks.execute(() -> ended.complete(null));
+        }
+    }
+
+    /** Waits for a batch that is due. Empty: there is other work; null: it is closed, and nothing is left. */
+    private synchronized List<Entry> next() {
+        while (true) {
+            Entry first = backlog.first();
+            if (first == null && closed && unsettled.isEmpty()) return null;
+            long due = first == null ? Clock.NEVER : Clock.after(first.since, Clock.nanos(options.interval()));
+            boolean isDue = backlog.length() >= options.count()
+                    || backlog.bytes() >= Item.LARGEST_MESSAGE
+                    || flushing > 0
+                    || closed
+                    || due <= Clock.now();
+            if (backlog.length() > 0 && isDue) return backlog.take(options.count(), Item.LARGEST_MESSAGE);
+            if (delivery.nextAt() <= Clock.now()) return List.of();
+            pauseUntil(() -> Math.min(due, delivery.nextAt()));
+        }
+    }
+
+    /** In its thread: until something changed, or this moment. */
+    synchronized void pauseUntil(LongSupplier at) {
+        // Looked at under the lock, under which it is told that something changed.
+        long nanos = at.getAsLong() - Clock.now();
+        try {
+            if (nanos > 0) wait(Math.min(LONGEST_PAUSE_MS, nanos / Clock.MS + 1));
+        } catch (InterruptedException nobodyInterruptsIt) {
+            throw new IllegalStateException(nobodyInterruptsIt);
+        }
+    }
+
+    /** Something changed that the thread may wait for. */
+    synchronized void wake() {
+        notifyAll();
+    }
+
+    private void tellError(Throwable error, Item item) {
+        try {
+            options.onError().onError(KeyturnException.unwrapped(error), item);
+        } catch (RuntimeException thrown) {
+            base.logger.log(System.Logger.Level.WARNING, "the error listener of a producer threw", thrown);
+        }
+    }
+
+    void tellTrouble(Throwable error, Item item) {
+        tellError(error, item);
+    }
+
+    void resolve(Entry entry, ProducerResult result) {
+        settled(List.of(entry));
+        unsettled.remove(entry.future);
+        entry.future.complete(result);
+    }
+
+    void reject(Collection<Entry> entries, Throwable error) {
+        settled(entries);
+        for (Entry entry : entries) fail(entry, error);
+    }
+
+    /** It counts no more before anybody is told. */
+    private void fail(Entry entry, Throwable error) {
+        unsettled.remove(entry.future);
+        tellError(error, entry.item);
+        entry.future.completeExceptionally(error);
+        if (closed) wake();
+    }
+
+    static ProducerResult decided(SubmitResult result) {
+        return new ProducerResult(result.itemId(), Optional.of(result));
+    }
+
+    private synchronized void settled(Collection<Entry> entries) {
+        backlog.settled(entries);
+        notifyAll();
+    }
+
+    /** Of those that are not on their way: whoever sends looks after the others. */
+    private void armExpiry() {
+        Entry first = backlog.first();
+        if (expiry != null || first == null) return;
+        expiry = base.after(Math.max(Clock.MS, first.deadline - Clock.now()), this::expire);
+    }
+
+    private void expire() {
+        List<Entry> expired;
+        synchronized (this) {
+            expiry = null;
+            expired = new ArrayList<>(backlog.expire(Clock.now()));
+            armExpiry();
+            notifyAll();
+        }
+        base.callbacks.execute(() -> {
+            for (Entry entry : expired) fail(entry, timedOut(entry, null));
+        });
+    }
+
+    ProducerTimeoutException timedOut(Entry entry, Throwable cause) {
+        return new ProducerTimeoutException(entry.item.itemId(), options.timeout(), cause);
+    }
+
+    /** Waits until its thread is gone, for so many ms. */
+    void awaitThread(long ms) throws InterruptedException {
+        thread.join(ms);
+    }
+}

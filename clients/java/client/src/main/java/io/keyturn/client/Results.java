@@ -1,0 +1,91 @@
+package io.keyturn.client;
+
+import com.google.protobuf.ByteString;
+import io.grpc.Status;
+import io.keyturn.client.Failures.Failure;
+import io.keyturn.v1.AwaitRequest;
+import io.keyturn.v1.AwaitResponse;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/** Waits for the end of an item, in as many calls as it takes. */
+final class Results {
+    private static final long LONGEST_CALL = 300_000 * Clock.MS;
+    /** The sidecar may answer early; it is not asked in a busy loop. */
+    private static final long LEAST_BETWEEN = 50 * Clock.MS;
+
+    private static final Set<Failure> BORNE = EnumSet.of(Failure.AWAY, Failure.FULL);
+
+    private final Base base;
+    private final String queue;
+    private final String itemId;
+    private final Duration timeout;
+    private final long until;
+    private final CallFuture<Optional<byte[]>> done;
+
+    private Results(Base base, String queue, String itemId, Duration timeout) {
+        this.base = base;
+        this.queue = queue;
+        this.itemId = itemId;
+        this.timeout = timeout;
+        this.until = Clock.after(Clock.now(), Clock.nanos(timeout));
+        this.done = base.pending();
+    }
+
+    static CompletableFuture<Optional<byte[]>> of(Base base, String queue, String itemId, Duration timeout) {
+        Checks.within("timeout", timeout, Duration.ZERO, Checks.FOREVER);
+        Results results = new Results(base, Checks.text("queue", queue), Checks.id("itemId", itemId), timeout);
+        results.ask();
+        return results.done;
+    }
+
+    private void ask() {
+        if (done.isDone()) return;
+        long asked = Clock.now();
+        // Beyond the end of the wait there is time for the answer.
+        long patient = Clock.after(until, Transport.GRACE);
+        CallFuture<AwaitResponse> answer = Patience.patiently(base, patient, BORNE, () -> Clock.now() >= until, left -> {
+            long part = Math.max(0, Math.min(until - Clock.now(), LONGEST_CALL));
+            AwaitRequest request = AwaitRequest.newBuilder()
+                    .setQueue(queue)
+                    .setItemId(itemId)
+                    .setWait(Protos.nanos(part))
+                    .build();
+            return base.transport.ask(Kinds.AWAIT, request, CallSettings.nanos(part + Transport.GRACE));
+        });
+        done.onCancel(() -> answer.cancel(true));
+        answer.whenComplete((told, error) -> {
+            if (error == null) heard(told, asked);
+            else done.completeExceptionally(KeyturnException.unwrapped(error));
+        });
+    }
+
+    private void heard(AwaitResponse answer, long asked) {
+        switch (answer.getState()) {
+            case ITEM_STATE_DONE -> done.complete(
+                    Optional.of(answer.getResult()).filter(bytes -> !bytes.isEmpty()).map(ByteString::toByteArray));
+            case ITEM_STATE_DEAD -> failed(answer, ItemFailedException.State.DEAD);
+            case ITEM_STATE_DISCARDED -> failed(answer, ItemFailedException.State.DISCARDED);
+            case ITEM_STATE_SUPERSEDED -> failed(answer, ItemFailedException.State.SUPERSEDED);
+            case ITEM_STATE_WAITING, ITEM_STATE_IN_FLIGHT -> again(asked);
+            default -> failed(answer, ItemFailedException.State.UNKNOWN);
+        }
+    }
+
+    private void again(long asked) {
+        if (Clock.now() < until) {
+            base.after(Math.max(0, asked + LEAST_BETWEEN - Clock.now()), this::ask);
+            return;
+        }
+        String what = "item " + itemId + " of queue " + queue + " has no result after " + timeout;
+        done.completeExceptionally(new KeyturnException(what, Status.Code.DEADLINE_EXCEEDED));
+    }
+
+    private void failed(AwaitResponse answer, ItemFailedException.State state) {
+        done.completeExceptionally(
+                new ItemFailedException(queue, itemId, state, answer.getError(), answer.getAttempt()));
+    }
+}

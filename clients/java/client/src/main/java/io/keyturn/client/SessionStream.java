@@ -1,0 +1,79 @@
+package io.keyturn.client;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.keyturn.v1.CoordinatorServiceGrpc;
+import io.keyturn.v1.SessionRequest;
+import io.keyturn.v1.SessionResponse;
+
+/** One stream of a session. Its handlers run in the executor of the channel, which is the loop. */
+final class SessionStream {
+    /** Messages that may be on their way here: while one is worked on the next ones come. */
+    private static final int AHEAD = 16;
+
+    interface Handlers {
+        void message(SessionResponse message);
+
+        /** It takes messages again. */
+        void ready();
+
+        /** {@code error}: why; {@code UNAVAILABLE} too when the other side ended it in peace. Nothing follows. */
+        void ended(KeyturnException error);
+    }
+
+    private final ClientCall<SessionRequest, SessionResponse> call;
+    private Handlers handlers;
+
+    SessionStream(Channel channel, Handlers handlers) {
+        this.handlers = handlers;
+        call = channel.newCall(CoordinatorServiceGrpc.getSessionMethod(), CallOptions.DEFAULT);
+        call.start(new Listener(), new Metadata());
+        call.request(AHEAD);
+    }
+
+    boolean isReady() {
+        return call.isReady();
+    }
+
+    void write(SessionRequest message) {
+        call.sendMessage(message);
+    }
+
+    /** Nothing more will be sent. The other side answers what it has and ends the stream. */
+    void end() {
+        call.halfClose();
+    }
+
+    /** Gone at once; the handlers hear nothing of it any more. */
+    void destroy() {
+        handlers = null;
+        call.cancel("the session gave it up", null);
+    }
+
+    private final class Listener extends ClientCall.Listener<SessionResponse> {
+        @Override
+        public void onMessage(SessionResponse message) {
+            call.request(1);
+            if (handlers != null) handlers.message(message);
+        }
+
+        @Override
+        public void onReady() {
+            if (handlers != null) handlers.ready();
+        }
+
+        @Override
+        public void onClose(Status status, Metadata trailers) {
+            Handlers told = handlers;
+            handlers = null;
+            if (told == null) return;
+            told.ended(
+                    status.isOk()
+                            ? new KeyturnException("the sidecar ended the stream", Status.Code.UNAVAILABLE)
+                            : Failures.ofStatus(status, trailers));
+        }
+    }
+}

@@ -1,0 +1,258 @@
+package io.keyturn.client;
+
+import io.keyturn.client.HandOver.Again;
+import io.keyturn.client.HandOver.Answered;
+import io.keyturn.client.HandOver.Outcome;
+import io.keyturn.client.HandOver.Refused;
+import io.keyturn.client.HandOver.SomeRefused;
+import io.keyturn.client.HandOver.TooMany;
+import io.keyturn.client.SpoolException.Problem;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The way of items over the disk, while the sidecar cannot be reached: what comes is appended, what is oldest is handed over, and
+ * nothing passes it. Of the producer's thread: {@link #work} does what is due, and never waits for the sidecar.
+ */
+final class SpoolRoute {
+    private static final int MOST_BYTES = 1_048_576;
+    /** How long one Submit from disk may take. */
+    private static final long CALL = 10_000 * Clock.MS;
+
+    private final Base base;
+    private final String queue;
+    private final ProducerOptions options;
+    private final SpoolOptions choice;
+    private final Producer producer;
+    private final BackOff backOff = new BackOff();
+    /** Written and not synced yet. */
+    private final List<Entry> unsynced = new ArrayList<>();
+
+    /** Why the directory cannot be used; null: it can. */
+    private SpoolException unusable;
+
+    private Spool spool;
+    private boolean inUse;
+    /** The last Submit from disk came through. */
+    private boolean isReachable;
+
+    private volatile boolean closing;
+    private long syncAt = Clock.NEVER;
+    /** When the next Submit from disk may be sent. */
+    private long tryAt;
+    /** What is being handed over, from disk; null: nothing. */
+    private Spool.Chunk chunk;
+
+    private List<Item> left = List.of();
+    private int most = Item.MOST_ITEMS;
+    private CompletableFuture<Outcome> asked;
+    private String told = "";
+    /** What is on disk cannot be read, or not be noted as done: nothing may pass it, and nothing of it is skipped. */
+    private boolean isStuck;
+
+    SpoolRoute(Base base, String queue, ProducerOptions options, Producer producer) {
+        this.base = base;
+        this.queue = queue;
+        this.options = options;
+        this.choice = options.spool();
+        this.producer = producer;
+    }
+
+    void open() {
+        try {
+            spool = new Spool(choice, queue);
+            if (spool.torn() != null) producer.tellTrouble(spool.torn(), null);
+            inUse = spool.items() > 0;
+        } catch (SpoolException error) {
+            unusable = error;
+            producer.tellTrouble(error, null);
+        }
+    }
+
+    /** Null: it can be used. */
+    SpoolException unusable() {
+        return unusable;
+    }
+
+    long items() {
+        Spool open = spool;
+        return open == null ? 0 : open.items();
+    }
+
+    /** Items must not be sent past those on disk. */
+    boolean isInUse() {
+        return inUse;
+    }
+
+    /** The sidecar cannot be reached: what comes goes to disk, until all of it was handed over. */
+    void begin() {
+        isReachable = false;
+        inUse = true;
+        tryAt = Clock.after(Clock.now(), backOff.next(0));
+    }
+
+    /** The producer takes nothing more: what is left goes to disk if it cannot be sent at once. */
+    void closing() {
+        closing = true;
+    }
+
+    /** When {@link #work} is to be called. */
+    long nextAt() {
+        long next = syncAt;
+        if (inUse && asked == null && !isStuck) next = Math.min(next, tryAt);
+        return asked != null && asked.isDone() ? 0 : next;
+    }
+
+    /** Takes from the first entries as many as there is room for. What is left, in order. */
+    List<Entry> take(List<Entry> entries) {
+        // So near to the end nothing more is put behind: it would never come, with new items all the time.
+        boolean isEnding = isReachable && spool.isNearlyEmpty() && !closing;
+        if (isEnding || spool.broken() != null) return entries;
+        List<byte[]> records = new ArrayList<>();
+        List<Entry> taken = new ArrayList<>();
+        long size = 0;
+        int at = 0;
+        for (; at < entries.size(); at++) {
+            Entry entry = entries.get(at);
+            byte[] record = Spool.encode(entry.item);
+            if (!spool.everFits(record.length)) {
+                producer.reject(List.of(entry), tooLarge(entry, record.length));
+                continue;
+            }
+            if (!spool.fits(size + record.length)) break;
+            size += record.length;
+            taken.add(entry);
+            records.add(record);
+        }
+        if (!taken.isEmpty()) append(taken, records);
+        return entries.subList(at, entries.size());
+    }
+
+    private void append(List<Entry> taken, List<byte[]> records) {
+        try {
+            spool.append(records);
+        } catch (SpoolException error) {
+            producer.reject(taken, error);
+            return;
+        }
+        unsynced.addAll(taken);
+        if (unsynced.size() >= choice.count()) sync();
+        else if (syncAt == Clock.NEVER) syncAt = Clock.after(Clock.now(), Clock.nanos(choice.interval()));
+    }
+
+    private SpoolException tooLarge(Entry entry, int size) {
+        String what = "item " + entry.item.itemId() + " takes " + size + " bytes, maxBytes is " + choice.maxBytes();
+        return new SpoolException(Problem.TOO_LARGE, choice.directory(), what, null);
+    }
+
+    private void sync() {
+        syncAt = Clock.NEVER;
+        if (unsynced.isEmpty()) return;
+        List<Entry> safe = List.copyOf(unsynced);
+        unsynced.clear();
+        try {
+            spool.sync();
+            for (Entry entry : safe) producer.resolve(entry, new ProducerResult(entry.item.itemId(), Optional.empty()));
+        } catch (SpoolException error) {
+            producer.reject(safe, error);
+        }
+    }
+
+    /** Does what is due, without waiting. */
+    void work() {
+        if (spool == null) return;
+        long now = Clock.now();
+        if (now >= syncAt) sync();
+        if (!inUse || isStuck) return;
+        try {
+            if (asked != null && asked.isDone()) heard(asked.join());
+            if (asked == null && now >= tryAt) handOver();
+        } catch (SpoolException error) {
+            isStuck = true;
+            isReachable = false;
+            producer.tellTrouble(error, null);
+        }
+    }
+
+    private void handOver() {
+        if (left.isEmpty() && !next()) return;
+        List<Item> part = left.subList(0, Math.min(most, left.size()));
+        asked = HandOver.of(base, queue, part, CALL, HandOver.WAIT_FOR_ROOM, options.durability());
+        asked.whenComplete((outcome, error) -> producer.wake());
+    }
+
+    /** The next items from disk. False: there are none, and the sidecar is asked directly again. */
+    private boolean next() {
+        if (chunk != null) {
+            spool.advance(chunk);
+            chunk = null;
+        }
+        // Those that are not synced yet are read too; who added them hears of the disk first.
+        if (spool.isNearlyEmpty() || spool.items() == 0) sync();
+        chunk = spool.read(Item.MOST_ITEMS, MOST_BYTES);
+        if (chunk == null) {
+            inUse = false;
+            return false;
+        }
+        left = chunk.items();
+        most = left.size();
+        return true;
+    }
+
+    private void heard(Outcome outcome) {
+        asked = null;
+        int sent = Math.min(most, left.size());
+        if (outcome instanceof Answered) {
+            left = left.subList(sent, left.size());
+        } else if (outcome instanceof SomeRefused some) {
+            left = without(some);
+        } else if (outcome instanceof TooMany) {
+            most = (sent + 1) / 2;
+        } else {
+            failed(outcome);
+            return;
+        }
+        isReachable = true;
+        backOff.reset();
+        told = "";
+        tryAt = 0;
+        if (left.isEmpty() && chunk != null) {
+            spool.advance(chunk);
+            chunk = null;
+        }
+    }
+
+    private void failed(Outcome outcome) {
+        Throwable error = outcome instanceof Again again ? again.error() : ((Refused) outcome).error();
+        isReachable = outcome instanceof Again again && !again.isAway();
+        // It is nothing about the items, so they are kept until somebody has put it right; it is told once.
+        String what = Failures.messageOf(error);
+        if (outcome instanceof Refused && !what.equals(told)) producer.tellTrouble(error, null);
+        told = what;
+        tryAt = Clock.after(Clock.now(), backOff.next(Failures.retryAfter(error)));
+    }
+
+    private List<Item> without(SomeRefused some) {
+        List<Item> kept = new ArrayList<>();
+        for (int at = 0; at < left.size(); at++) {
+            KeyturnException error = some.errors().get(at);
+            if (error == null) kept.add(left.get(at));
+            else producer.tellTrouble(error, left.get(at));
+        }
+        return kept;
+    }
+
+    /** What is not handed over stays on disk. */
+    void close() {
+        if (spool == null) return;
+        sync();
+        if (asked != null) asked.cancel(true);
+        try {
+            spool.close();
+        } catch (SpoolException error) {
+            producer.tellTrouble(error, null);
+        }
+    }
+}

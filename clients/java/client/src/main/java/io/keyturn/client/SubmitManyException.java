@@ -1,0 +1,37 @@
+package io.keyturn.client;
+
+import java.util.List;
+
+/** Some messages of a {@link Keyturn#submitMany} were accepted before one failed, which is the cause. */
+public final class SubmitManyException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    private final transient List<SubmitResult> results;
+    private final transient List<Item> rest;
+
+    SubmitManyException(Throwable cause, List<SubmitResult> results, List<Item> rest) {
+        super(
+                results.size() + " items were handed over, " + rest.size() + " were not: " + Failures.messageOf(cause),
+                cause);
+        this.results = results;
+        this.rest = rest;
+    }
+
+    /**
+     * Of the first items, in order: these are settled.
+     *
+     * @return one for each
+     */
+    public List<SubmitResult> results() {
+        return results;
+    }
+
+    /**
+     * The items after them, with their ids. A first part may have been accepted: to send them again is safe.
+     *
+     * @return in order
+     */
+    public List<Item> rest() {
+        return rest;
+    }
+}

@@ -1,0 +1,134 @@
+package io.keyturn.client;
+
+import io.grpc.Status;
+import io.keyturn.client.Failures.Failure;
+import io.keyturn.v1.SubmitRequest;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/** Hands items over, again until the sidecar has answered. */
+final class Submitting {
+    /** A Submit that failed so may be sent again. */
+    private static final Set<Failure> BORNE = EnumSet.of(Failure.AWAY);
+
+    private Submitting() {}
+
+    static CompletableFuture<SubmitResult> one(Base base, String queue, Item item, SubmitOptions options) {
+        Item named = item.named(base);
+        named.checkSize(0);
+        CallFuture<List<SubmitResult>> sent = send(base, queue, List.of(named), options);
+        CallFuture<SubmitResult> one = new CallFuture<>();
+        one.onCancel(() -> sent.cancel(true));
+        sent.whenComplete((results, error) -> {
+            if (error == null) one.complete(results.get(0));
+            else one.completeExceptionally(KeyturnException.unwrapped(error));
+        });
+        return one;
+    }
+
+    static CompletableFuture<List<SubmitResult>> many(Base base, String queue, List<Item> items, SubmitOptions options) {
+        List<Item> named = items.stream().map(item -> item.named(base)).toList();
+        CallFuture<List<SubmitResult>> done = base.pending();
+        new Many(base, queue, named, options, messagesOf(named), done).next();
+        return done;
+    }
+
+    /** One message after another: none is sent before the one before it was accepted. */
+    private static final class Many {
+        private final Base base;
+        private final String queue;
+        private final List<Item> items;
+        private final SubmitOptions options;
+        private final List<List<Item>> messages;
+        private final CallFuture<List<SubmitResult>> done;
+        private final List<SubmitResult> results = new ArrayList<>();
+        private int at;
+
+        Many(
+                Base base,
+                String queue,
+                List<Item> items,
+                SubmitOptions options,
+                List<List<Item>> messages,
+                CallFuture<List<SubmitResult>> done) {
+            this.base = base;
+            this.queue = queue;
+            this.items = items;
+            this.options = options;
+            this.messages = messages;
+            this.done = done;
+        }
+
+        void next() {
+            if (at == messages.size()) {
+                done.complete(List.copyOf(results));
+                return;
+            }
+            if (done.isDone()) return;
+            CallFuture<List<SubmitResult>> sent = send(base, queue, messages.get(at++), options);
+            done.onCancel(() -> sent.cancel(true));
+            sent.whenComplete((told, error) -> {
+                if (error == null) {
+                    results.addAll(told);
+                    next();
+                    return;
+                }
+                List<Item> rest = items.subList(results.size(), items.size());
+                done.completeExceptionally(
+                        new SubmitManyException(KeyturnException.unwrapped(error), List.copyOf(results), rest));
+            });
+        }
+    }
+
+    /** Cuts at 1,000 items and below the size of a message. All items are looked at before the first is sent. */
+    private static List<List<Item>> messagesOf(List<Item> items) {
+        List<List<Item>> messages = new ArrayList<>();
+        List<Item> open = null;
+        int bytes = 0;
+        for (int at = 0; at < items.size(); at++) {
+            Item item = items.get(at);
+            item.checkSize(at);
+            if (open == null || open.size() == Item.MOST_ITEMS || bytes + item.size() > Item.LARGEST_MESSAGE) {
+                open = new ArrayList<>();
+                messages.add(open);
+                bytes = 0;
+            }
+            open.add(item);
+            bytes += item.size();
+        }
+        return messages;
+    }
+
+    static SubmitRequest requestOf(String queue, List<Item> items, long waitForRoom, Durability durability) {
+        SubmitRequest.Builder request = SubmitRequest.newBuilder()
+                .setQueue(queue)
+                .setWaitForRoom(Protos.nanos(waitForRoom))
+                .setDurability(Durability.wire(durability));
+        for (Item item : items) request.addItems(item.message());
+        return request.build();
+    }
+
+    private static CallFuture<List<SubmitResult>> send(
+            Base base, String queue, List<Item> items, SubmitOptions options) {
+        SubmitRequest request = requestOf(queue, items, options.waitNanos(), options.durability());
+        CallFuture<io.keyturn.v1.SubmitResponse> asked = Patience.patiently(
+                base, options.until(), BORNE, () -> false, left ->
+                        base.transport.ask(Kinds.SUBMIT, request, CallSettings.nanos(left)));
+        CallFuture<List<SubmitResult>> sent = new CallFuture<>();
+        sent.onCancel(() -> asked.cancel(true));
+        asked.whenComplete((answer, error) -> {
+            if (error != null) sent.completeExceptionally(KeyturnException.unwrapped(error));
+            else if (answer.getResultsCount() != items.size()) sent.completeExceptionally(badAnswer(answer, items.size()));
+            else sent.complete(answer.getResultsList().stream().map(SubmitResult::of).toList());
+        });
+        return sent;
+    }
+
+    static KeyturnException badAnswer(io.keyturn.v1.SubmitResponse answer, int items) {
+        String what = "the answer has " + answer.getResultsCount() + " results for " + items + " items";
+        return new KeyturnException(what, Status.Code.INTERNAL, "BAD_ANSWER", ErrorDetails.NONE);
+    }
+}

@@ -1,0 +1,199 @@
+package io.keyturn.client;
+
+import io.keyturn.client.ConsumerOptions.Stage;
+import io.keyturn.client.Failures.Failure;
+import io.keyturn.v1.AckRequest;
+import io.keyturn.v1.Delivery;
+import io.keyturn.v1.NackKind;
+import io.keyturn.v1.NackRequest;
+import io.keyturn.v1.Turn;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledFuture;
+
+/** One turn of a consumer: from its delivery until it is settled. */
+final class Worker {
+    /** What a Nack may say, bytes of UTF-8. */
+    private static final int LONGEST_ERROR = 8_192;
+    /** How long the giving back of a turn at a stop may take. */
+    private static final long RELEASING = 2_000 * Clock.MS;
+
+    /** What the consumer learns. */
+    interface Boss {
+        /** The handler is over, and what it came to was sent, or waits to be tried again. */
+        void free(Worker worker);
+
+        /** It is settled, or cannot be. */
+        void over(Worker worker);
+
+        void trouble(Throwable error, Stage stage, Work work);
+    }
+
+    private final Base base;
+    private final ConsumerOptions options;
+    private final WorkHandler handler;
+    private final Boss boss;
+    private final Held held;
+    private final Work work;
+    private Interrupter interrupter;
+    private boolean isStopped;
+    private boolean isGivenUp;
+
+    Worker(Base base, ConsumerOptions options, WorkHandler handler, Boss boss, Delivery delivery, long askedAt) {
+        this.base = base;
+        this.options = options;
+        this.handler = handler;
+        this.boss = boss;
+        this.held = base.transport.hold(delivery.getTurn(), askedAt);
+        this.work = new Work(base, delivery, held);
+        base.metrics.turnGranted(work.queue());
+    }
+
+    /** In a thread of the consumer, once. */
+    void run() {
+        Interrupter mine = new Interrupter();
+        synchronized (this) {
+            interrupter = mine;
+            if (isStopped) mine.interrupt();
+        }
+        ScheduledFuture<?> maxHold = null;
+        Throwable thrown = null;
+        try {
+            held.onLoss(loss -> {
+                if (options.interrupts()) mine.interrupt();
+            });
+            work.onLost(loss -> base.metrics.turnLost(work.queue(), loss));
+            if (options.maxHold() != null) maxHold = base.after(Clock.nanos(options.maxHold()), mine::interrupt);
+            // Lost before it began (a long wait, a slow process): nothing is started just to be stopped.
+            if (!held.isLost()) handler.handle(work);
+        } catch (Throwable error) {
+            // Whatever it is: the thread is the consumer's, and the items must go back.
+            thrown = error;
+        } finally {
+            mine.end();
+            if (maxHold != null) maxHold.cancel(false);
+        }
+        finish(thrown);
+    }
+
+    /** Tells the handler to stop. What it throws from now on gives the items back without counting an attempt. */
+    synchronized void stop() {
+        isStopped = true;
+        if (interrupter != null) interrupter.interrupt();
+    }
+
+    /** Gives the turn back though the handler has not ended: it was told, and time is over. */
+    CompletableFuture<Void> giveUp() {
+        synchronized (this) {
+            isGivenUp = true;
+        }
+        return release(base, work.turn()).thenRun(held::release);
+    }
+
+    private void finish(Throwable thrown) {
+        boolean stopped;
+        synchronized (this) {
+            if (isGivenUp) return;
+            stopped = isStopped;
+        }
+        if (held.isLost()) {
+            TurnLostException lost = held.lostException();
+            if (thrown != null) lost.addSuppressed(thrown);
+            lost(lost);
+            return;
+        }
+        work.end();
+        CompletableFuture<?> settled = thrown == null ? ack() : nack(thrown, stopped);
+        if (base.isOrdered) boss.free(this);
+        settled.whenComplete((answer, error) -> {
+            if (error == null) over();
+            else notSettled(KeyturnException.unwrapped(error));
+        });
+    }
+
+    private CompletableFuture<?> ack() {
+        AckRequest request = work.ack();
+        return settle(Kinds.ACK, request);
+    }
+
+    private CompletableFuture<?> nack(Throwable thrown, boolean stopped) {
+        NackRequest.Builder request = refOf(work.turn()).setKind(NackKind.NACK_KIND_RETRY);
+        request.setError(shortened(Failures.messageOf(thrown)));
+        if (thrown instanceof GivenBackException wish) {
+            request.setKind(wish.kind()).setDone(Math.min(wish.done(), work.items().size()));
+            if (wish.delay() != null) request.setDelay(Protos.duration(wish.delay()));
+        }
+        if (stopped && request.getKind() == NackKind.NACK_KIND_RETRY) {
+            request.setKind(NackKind.NACK_KIND_RELEASE).clearDelay();
+        } else {
+            boss.trouble(thrown, Stage.HANDLER, work);
+        }
+        return settle(Kinds.NACK, request.build());
+    }
+
+    /** Goes on while the turn is ours, for as long as the options say. */
+    private <Q extends com.google.protobuf.MessageLite, A extends com.google.protobuf.MessageLite> CallFuture<A> settle(
+            Kind<Q, A> kind, Q request) {
+        long until = Clock.after(Clock.now(), Clock.nanos(options.settleTimeout()));
+        return Patience.patiently(base, until, io.keyturn.client.Turn.BORNE, held::isLost, left ->
+                base.transport.ask(kind, request, CallSettings.nanos(left)));
+    }
+
+    private void notSettled(Throwable error) {
+        Failure failure = Failures.failureOf(error);
+        if (failure == Failure.LOST) {
+            lost(error);
+            return;
+        }
+        boss.trouble(error, Stage.SETTLE, work);
+        if (held.isLost() || failure != Failure.REFUSED) {
+            over();
+            return;
+        }
+        // Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
+        boolean once = error instanceof KeyturnException known && known.reason().equals("AT_MOST_ONCE");
+        NackRequest instead = refOf(work.turn())
+                .setKind(once ? NackKind.NACK_KIND_RELEASE : NackKind.NACK_KIND_RETRY)
+                .setError(shortened(Failures.messageOf(error)))
+                .build();
+        settle(Kinds.NACK, instead).whenComplete((answer, again) -> {
+            if (again != null) boss.trouble(KeyturnException.unwrapped(again), Stage.SETTLE, work);
+            over();
+        });
+    }
+
+    private void lost(Throwable error) {
+        boss.trouble(error, Stage.TURN_LOST, work);
+        over();
+    }
+
+    private void over() {
+        held.release();
+        boss.over(this);
+    }
+
+    private static NackRequest.Builder refOf(Turn turn) {
+        return NackRequest.newBuilder()
+                .setQueue(turn.getQueue())
+                .setKey(turn.getKey())
+                .setToken(turn.getToken());
+    }
+
+    /** Gives a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session. */
+    static CompletableFuture<Void> release(Base base, Turn turn) {
+        NackRequest request = refOf(turn)
+                .setKind(NackKind.NACK_KIND_RELEASE)
+                .setError("the consumer stopped")
+                .build();
+        return base.transport.ask(Kinds.NACK, request, CallSettings.nanos(RELEASING)).handle((answer, error) -> null);
+    }
+
+    static String shortened(String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        if (bytes.length <= LONGEST_ERROR) return text;
+        int end = LONGEST_ERROR;
+        // Not in the middle of a character.
+        while ((bytes[end] & 0xC0) == 0x80) end--;
+        return new String(bytes, 0, end, StandardCharsets.UTF_8);
+    }
+}

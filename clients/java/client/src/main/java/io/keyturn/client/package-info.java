@@ -1,0 +1,8 @@
+/**
+ * The client of Keyturn, a sidecar that gives every key its turn: one worker per key at a time, in order, without doing the
+ * same work twice.
+ *
+ * <p>{@link io.keyturn.client.Keyturn} is where to begin. Everything that it gives is safe for use by many threads, unless its
+ * own page says otherwise. The messages of the raw calls are those of the proto, in {@code io.keyturn.v1}.
+ */
+package io.keyturn.client;

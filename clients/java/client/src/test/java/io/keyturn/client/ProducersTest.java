@@ -1,0 +1,182 @@
+package io.keyturn.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.keyturn.client.ProducerOptions.WhenFull;
+import io.keyturn.client.SpoolException.Problem;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ProducersTest {
+    private static final int MANY = 500;
+
+    /** What came, in order. */
+    private static List<String> consumed(Keyturn keyturn, String queue, int count) {
+        List<String> seen = new CopyOnWriteArrayList<>();
+        keyturn.consume(queue, work -> seen.add(work.item().text()));
+        Wait.until(() -> seen.size() >= count);
+        return seen;
+    }
+
+    private static List<String> numbers(int from, int to) {
+        return IntStream.range(from, to).mapToObj(Integer::toString).toList();
+    }
+
+    private static Throwable causeOf(CompletableFuture<?> future) {
+        return assertThrows(ExecutionException.class, () -> future.get(Wait.SECONDS, TimeUnit.SECONDS))
+                .getCause();
+    }
+
+    @Test
+    void itemsAreHandedOverInOrderAndAFlushWaitsForThem() throws Exception {
+        try (Sidecar sidecar = Sidecar.start();
+                Keyturn keyturn = Keyturn.connect(sidecar.address());
+                Producer producer = keyturn.producer("q")) {
+            List<CompletableFuture<ProducerResult>> added = new ArrayList<>();
+            for (int n = 0; n < MANY; n++) {
+                producer.ready();
+                added.add(producer.add(Item.of("k", Integer.toString(n))));
+            }
+            producer.flush().get(Wait.SECONDS, TimeUnit.SECONDS);
+            assertEquals(0, producer.pending());
+            for (CompletableFuture<ProducerResult> one : added) assertFalse(one.get().spooled());
+            assertEquals(numbers(0, MANY), consumed(keyturn, "q", MANY));
+        }
+    }
+
+    @Test
+    void anItemThatIsRefusedIsRefusedAlone() throws Exception {
+        try (Sidecar sidecar = Sidecar.start();
+                Keyturn keyturn = Keyturn.connect(sidecar.address());
+                Producer producer = keyturn.producer(
+                        "q",
+                        ProducerOptions.builder().interval(Duration.ofMillis(200)).build())) {
+            CompletableFuture<ProducerResult> first = producer.add(Item.of("k", "0"));
+            CompletableFuture<ProducerResult> wrong = producer.add(Item.of("k".repeat(2_000), "x"));
+            CompletableFuture<ProducerResult> last = producer.add(Item.of("k", "1"));
+            assertTrue(assertInstanceOf(KeyturnException.class, causeOf(wrong))
+                    .violations().get(0).field().startsWith("items[1]"));
+            assertTrue(first.get().result().orElseThrow().accepted());
+            assertTrue(last.get().result().orElseThrow().accepted());
+        }
+    }
+
+    @Test
+    void whatHasNoRoomIsRefusedAndWhatIsLateTimesOut() {
+        try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1")) {
+            ProducerOptions options = ProducerOptions.builder()
+                    .maxItems(2)
+                    .whenFull(WhenFull.ERROR)
+                    .timeout(Duration.ofMillis(300))
+                    .build();
+            Producer producer = keyturn.producer("q", options);
+            CompletableFuture<ProducerResult> first = producer.add(Item.of("k", "0"));
+            producer.add(Item.of("k", "1"));
+            assertInstanceOf(ProducerFullException.class, causeOf(producer.add(Item.of("k", "2"))));
+            assertInstanceOf(ProducerTimeoutException.class, causeOf(first));
+            producer.close();
+            assertInstanceOf(ProducerClosedException.class, causeOf(producer.add(Item.of("k", "3"))));
+        }
+    }
+
+    @Test
+    void aCloseWithATimeoutRefusesWhatIsLeft() {
+        try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1")) {
+            Producer producer = keyturn.producer("q");
+            CompletableFuture<ProducerResult> added = producer.add(Item.of("k", "0"));
+            producer.close(Duration.ofMillis(100));
+            assertInstanceOf(ProducerClosedException.class, causeOf(added));
+        }
+    }
+
+    @Test
+    void aSpoolKeepsItemsWhileTheSidecarIsAwayAndHandsThemOverInOrder(@TempDir Path directory) throws Exception {
+        List<Throwable> troubles = new CopyOnWriteArrayList<>();
+        ProducerOptions options = spooling(directory, troubles);
+        Sidecar sidecar = Sidecar.start();
+        try (Keyturn keyturn = Keyturn.connect(sidecar.address())) {
+            keyturn.turn("q", "warm").close();
+            sidecar.kill();
+            try (Producer producer = keyturn.producer("q", options)) {
+                for (int n = 0; n < 50; n++) {
+                    assertTrue(producer.add(Item.of("k", Integer.toString(n))).get(Wait.SECONDS, TimeUnit.SECONDS).spooled());
+                }
+                assertEquals(50, producer.spooled());
+            }
+            // Of another process, as it were: what is on disk is handed over before anything new.
+            sidecar.run();
+            try (Producer producer = keyturn.producer("q", options)) {
+                for (int n = 50; n < 60; n++) producer.add(Item.of("k", Integer.toString(n)));
+                assertEquals(numbers(0, 60), consumed(keyturn, "q", 60));
+                Wait.until(() -> producer.spooled() == 0);
+            }
+            assertEquals(List.of(), troubles);
+        } finally {
+            sidecar.close();
+        }
+    }
+
+    @Test
+    void aTornTailIsCutAwayAndToldAndDamageIsRefused(@TempDir Path directory) throws Exception {
+        List<Throwable> troubles = new CopyOnWriteArrayList<>();
+        ProducerOptions options = spooling(directory, troubles);
+        try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1")) {
+            // Without a producer, which would begin to read, and so another segment.
+            Spool spool = new Spool(options.spool(), "q");
+            spool.append(List.of(0, 1, 2).stream().map(n -> Spool.encode(Item.of("k", "text " + n))).toList());
+            SpoolException inUse = assertInstanceOf(
+                    SpoolException.class, causeOf(keyturn.producer("q", options).add(Item.of("k", "x"))));
+            assertEquals(Problem.IN_USE, inUse.problem());
+            spool.close();
+            troubles.clear();
+            Path segment = onlySegment(directory);
+            try (RandomAccessFile file = new RandomAccessFile(segment.toFile(), "rw")) {
+                file.setLength(file.length() - 3);
+            }
+            try (Producer producer = keyturn.producer("q", options)) {
+                Wait.until(() -> !troubles.isEmpty());
+                assertEquals(Problem.TORN, ((SpoolException) troubles.get(0)).problem());
+                assertEquals(2, producer.spooled());
+            }
+            SpoolException other = assertInstanceOf(
+                    SpoolException.class, causeOf(keyturn.producer("other", options).add(Item.of("k", "x"))));
+            assertEquals(Problem.OTHER_QUEUE, other.problem());
+            byte[] bytes = Files.readAllBytes(segment);
+            // In the first item: whole records follow, so it is no torn tail.
+            bytes[SpoolSegment.title("q").length + SpoolRecord.HEADER + 2] ^= 1;
+            Files.write(segment, bytes);
+            SpoolException damaged = assertInstanceOf(
+                    SpoolException.class, causeOf(keyturn.producer("q", options).add(Item.of("k", "x"))));
+            assertEquals(Problem.DAMAGED, damaged.problem());
+        }
+    }
+
+    private static Path onlySegment(Path directory) throws Exception {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(file -> file.toString().endsWith(".spool")).findFirst().orElseThrow();
+        }
+    }
+
+    private static ProducerOptions spooling(Path directory, List<Throwable> troubles) {
+        return ProducerOptions.builder()
+                .spool(SpoolOptions.in(directory).withSync(Duration.ofMillis(1), 1).withPatience(Duration.ofMillis(200)))
+                .onError((error, item) -> troubles.add(error))
+                .build();
+    }
+}

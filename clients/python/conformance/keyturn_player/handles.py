@@ -1,0 +1,176 @@
+"""What runs on and is known by a handle: work under turns, consumers, producers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import keyturn
+from keyturn.aio import Client, Consumer, Producer, ScopedTurn, Work
+from keyturn_player.words import (
+    Json,
+    from_bytes,
+    from_error,
+    ms,
+    put,
+    seconds,
+    to_item,
+)
+from keyturn_player.work import Handler, Held, Tell, items_of
+
+
+class Handles:
+    def __init__(self, client: Callable[[Json], Client], tell: Tell) -> None:
+        self._client = client
+        self._tell = tell
+        self._held: dict[str, Held] = {}
+        self._consumers: dict[str, Consumer] = {}
+        self._watchers: dict[str, asyncio.Task[None]] = {}
+        self._producers: dict[str, Producer] = {}
+        self.ops: dict[str, Callable[[Json], Awaitable[Json]]] = {
+            "with_turn": self._with_turn,
+            "turn": self._turn,
+            "consume": self._consume,
+            "stop": self._stop,
+            "finish": self._finish,
+            "producer": self._producer,
+            "add": self._add,
+            "flush": self._flush,
+            "close_producer": self._close_producer,
+        }
+
+    def _handler(self, request: Json) -> Handler:
+        held = self._held.setdefault(request["handle"], Held())
+        return Handler(request["handle"], request["work"], held, self._tell)
+
+    async def _with_turn(self, request: Json) -> Json:
+        handler = self._handler(request)
+        outcome = await self._client(request).with_turn(
+            request["queue"],
+            request["key"],
+            lambda turn: handler.run(turn, [], 0),
+            **_turn_options(request),
+        )
+        return put(
+            status=outcome.status,
+            value=outcome.value,
+            reason=outcome.reason,
+            ahead=outcome.ahead,
+            survivor_id=outcome.survivor_id,
+            retry_after_ms=ms(outcome.retry_after),
+            result=from_bytes(outcome.result),
+        )
+
+    async def _turn(self, request: Json) -> Json:
+        handler = self._handler(request)
+        try:
+            scope: ScopedTurn = self._client(request).turn(request["queue"], request["key"], **_turn_options(request))
+            async with scope as turn:
+                value = await handler.run(turn, [], 0)
+        except keyturn.Declined as declined:
+            return put(
+                status="declined",
+                reason=declined.reason,
+                survivor_id=declined.survivor_id,
+                retry_after_ms=ms(declined.retry_after),
+                result=from_bytes(declined.result),
+            )
+        except keyturn.Blocked as blocked:
+            return put(status="blocked", ahead=blocked.ahead, retry_after_ms=ms(blocked.retry_after))
+        return put(status="done", value=value)
+
+    async def _consume(self, request: Json) -> Json:
+        handle = request["handle"]
+        handler = self._handler(request)
+
+        async def handle_work(work: Work) -> Any:
+            return await handler.run(work, items_of(work), work.attempt)
+
+        def trouble(trouble: keyturn.Trouble[Work]) -> None:
+            told = from_error(trouble.error)
+            self._tell({"event": "trouble", "handle": handle, "stage": trouble.stage, "error": told})
+
+        consumer = self._client(request).consume(
+            request["queues"],
+            handle_work,
+            concurrency=request.get("concurrency", 1),
+            max_items_per_turn=request.get("max_items_per_turn", 1),
+            lease=seconds(request.get("lease_ms")),
+            on_error=trouble,
+        )
+        self._consumers[handle] = consumer
+        self._watchers[handle] = asyncio.ensure_future(self._watch(handle, consumer))
+        return {}
+
+    async def _watch(self, handle: str, consumer: Consumer) -> None:
+        try:
+            await consumer.wait()
+        except Exception as error:  # Whatever ended it, the driver is told.
+            self._tell({"event": "failed", "handle": handle, "error": from_error(error)})
+
+    async def _stop(self, request: Json) -> Json:
+        timeout = request.get("timeout_ms", 20_000) / 1_000
+        if request["handle"] in self._held:
+            self._held[request["handle"]].outlives_stop = True
+        await self._consumers[request["handle"]].stop(timeout)
+        return {}
+
+    async def _finish(self, request: Json) -> Json:
+        if not self._held[request["handle"]].finish(request.get("token"), request["with"]):
+            raise ValueError(f"nothing of {request['handle']} is held")
+        return {}
+
+    async def _producer(self, request: Json) -> Json:
+        handle = request["handle"]
+        spool = request.get("spool")
+
+        def trouble(error: Exception, item: keyturn.NewItem | None) -> None:
+            told = from_error(error)
+            item_id = None if item is None else item.item_id
+            self._tell(put(event="trouble", handle=handle, stage="producer", error=told, item_id=item_id))
+
+        options = put(
+            count=request.get("count"),
+            interval=seconds(request.get("interval_ms")),
+            max_items=request.get("max_items"),
+            max_bytes=request.get("max_bytes"),
+            when_full=request.get("when_full"),
+            timeout=seconds(request.get("timeout_ms")),
+            durability=request.get("durability"),
+            spool=None if spool is None else _spool(spool),
+            on_error=None if spool is None else trouble,
+        )
+        self._producers[handle] = self._client(request).producer(request["queue"], **options)
+        return {}
+
+    async def _add(self, request: Json) -> Json:
+        result = await self._producers[request["handle"]].add(to_item(request["item"]))
+        return put(decision=result.decision, item_id=result.item_id, reason=result.reason)
+
+    async def _flush(self, request: Json) -> Json:
+        await self._producers[request["handle"]].flush()
+        return {}
+
+    async def _close_producer(self, request: Json) -> Json:
+        await self._producers[request["handle"]].close()
+        return {}
+
+
+def _turn_options(request: Json) -> Json:
+    return put(
+        wait=seconds(request.get("wait_ms")),
+        order=request.get("order"),
+        lease=seconds(request.get("lease_ms")),
+        max_hold=seconds(request.get("max_hold_ms")),
+        idempotency_key=request.get("idempotency_key"),
+    )
+
+
+def _spool(spool: Json) -> keyturn.Spool:
+    options = put(
+        interval=seconds(spool.get("interval_ms")),
+        count=spool.get("count"),
+        max_bytes=spool.get("max_bytes"),
+    )
+    return keyturn.Spool(spool["directory"], **options)

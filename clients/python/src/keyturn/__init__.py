@@ -1,0 +1,115 @@
+"""The client of Keyturn, the sidecar that gives every key its turn.
+
+`connect` makes a client for threads, `keyturn.aio.connect` one for asyncio. Log: `logging.getLogger("keyturn")`.
+"""
+
+from __future__ import annotations
+
+from keyturn import aio
+from keyturn._metrics import Metrics
+from keyturn._options import Tls
+from keyturn._sync.client import Client, HeldTurn, connect
+from keyturn._sync.consumer import Consumer, Work
+from keyturn._sync.producer import Producer
+from keyturn._sync.scope import ScopedTurn
+from keyturn._version import VERSION
+from keyturn._work.consume_options import Stage, Trouble
+from keyturn._work.producer_options import ProducerResult, Spool
+from keyturn._work.turn_options import TurnOutcome
+from keyturn._work.verdict import DeadLetter, Handled, Outcome, Release, RetryLater
+from keyturn.errors import (
+    Blocked,
+    ConsumerStoppedError,
+    Declined,
+    ErrorDetails,
+    FieldViolation,
+    HoldTimeoutError,
+    ItemFailedError,
+    KeyturnError,
+    NotGranted,
+    ProducerClosedError,
+    ProducerFullError,
+    ProducerTimeoutError,
+    SpoolError,
+    SubmitManyError,
+    TurnLoss,
+    TurnLostError,
+    WrongArgumentError,
+)
+from keyturn.words import (
+    AckAnswer,
+    AcquireCall,
+    AwaitAnswer,
+    Delivery,
+    DequeueAnswer,
+    Durability,
+    EnqueueAnswer,
+    FollowUp,
+    Item,
+    ItemRef,
+    NackAnswer,
+    NewItem,
+    RenewResult,
+    SubmitResult,
+    Turn,
+    TurnRef,
+)
+
+__version__ = VERSION
+
+__all__ = [
+    "AckAnswer",
+    "AcquireCall",
+    "AwaitAnswer",
+    "Blocked",
+    "Client",
+    "Consumer",
+    "ConsumerStoppedError",
+    "DeadLetter",
+    "Declined",
+    "Delivery",
+    "DequeueAnswer",
+    "Durability",
+    "EnqueueAnswer",
+    "ErrorDetails",
+    "FieldViolation",
+    "FollowUp",
+    "Handled",
+    "HeldTurn",
+    "HoldTimeoutError",
+    "Item",
+    "ItemFailedError",
+    "ItemRef",
+    "KeyturnError",
+    "Metrics",
+    "NackAnswer",
+    "NewItem",
+    "NotGranted",
+    "Outcome",
+    "Producer",
+    "ProducerClosedError",
+    "ProducerFullError",
+    "ProducerResult",
+    "ProducerTimeoutError",
+    "Release",
+    "RenewResult",
+    "RetryLater",
+    "ScopedTurn",
+    "Spool",
+    "SpoolError",
+    "Stage",
+    "SubmitManyError",
+    "SubmitResult",
+    "Tls",
+    "Trouble",
+    "Turn",
+    "TurnLoss",
+    "TurnLostError",
+    "TurnOutcome",
+    "TurnRef",
+    "Work",
+    "WrongArgumentError",
+    "__version__",
+    "aio",
+    "connect",
+]

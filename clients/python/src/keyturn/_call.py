@@ -1,0 +1,55 @@
+"""A call of the application as a future that can be called off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from keyturn.errors import KeyturnError, WrongArgumentError
+
+A = TypeVar("A")
+
+
+class Call(asyncio.Future[A]):
+    """What a raw call returns: await it for the answer.
+
+    To cancel it, or the task that awaits it, ends the call: a caller that waits without a ticket leaves its line, one
+    with a ticket keeps its place for the queue's `ticket_ttl`. A turn that comes all the same is given back.
+    """
+
+    on_cancel: Callable[[bool], None] | None = None
+    leaves = False
+    """To cancel it is to leave: nobody will ask with its ticket again."""
+
+    def cancel(self, msg: Any = None) -> bool:
+        """End the call; the place of its ticket is kept."""
+        return self._call_off(self.leaves, msg)
+
+    def leave(self) -> bool:
+        """End the call, and give up the place of its ticket too."""
+        return self._call_off(True, None)
+
+    def _call_off(self, leave: bool, msg: Any) -> bool:
+        if not super().cancel(msg):
+            return False
+        if self.on_cancel is not None:
+            self.on_cancel(leave)
+        return True
+
+    def resolve(self, answer: A) -> None:
+        """Unless nobody waits any more."""
+        if not self.done():
+            self.set_result(answer)
+
+    def reject(self, error: BaseException) -> None:
+        """Unless nobody waits any more."""
+        if not self.done():
+            self.set_exception(error)
+
+
+def unwritable(error: Exception) -> KeyturnError:
+    """A token that is no number, a key that is no text: what the sidecar could not even be told."""
+    if isinstance(error, KeyturnError):
+        return error
+    return WrongArgumentError(f"the call cannot be written: {error}")

@@ -1,0 +1,77 @@
+"""The connection to a sidecar."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Final
+
+import grpc
+
+from keyturn._options import Tls
+from keyturn._version import VERSION
+from keyturn.errors import KeyturnError, WrongArgumentError
+
+# The sidecar is a neighbour: neither a proxy from the environment nor a service config from DNS may come between.
+_OPTIONS: Final[list[tuple[str, int | str]]] = [
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.service_config_disable_resolution", 1),
+    ("grpc.enable_retries", 0),
+    # Closing one client must not end the connection of another to the same address, nor should the two share one.
+    ("grpc.use_local_subchannel_pool", 1),
+    # The session has a back-off of its own above it, so that this one is short.
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 1_000),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    # A sidecar that vanished without a word is noticed after the two together.
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    # Answers stop growing at 3 MiB; what a session gathers in one message may be more than one of them.
+    ("grpc.max_receive_message_length", 64 * 1_048_576),
+    ("grpc.primary_user_agent", f"keyturn-python/{VERSION}"),
+]
+
+
+class Connection:
+    """The one place that has the channel: what gRPC runs in the background ends with the last reference to it."""
+
+    def __init__(self, address: str, tls: Tls | None) -> None:
+        self._channel: grpc.aio.Channel | None = _open(address, tls)
+
+    @property
+    def channel(self) -> grpc.aio.Channel:
+        """Raises KeyturnError when the client is closed."""
+        if self._channel is None:
+            raise KeyturnError("the client was closed", "CANCELLED")
+        return self._channel
+
+    async def close(self) -> None:
+        if self._channel is not None:
+            await self._channel.close()
+            self._channel = None
+            # gRPC's socket and thread end with the last of its objects, and errors of broken calls are in reference cycles.
+            gc.collect()
+
+
+def _open(address: str, tls: Tls | None) -> grpc.aio.Channel:
+    """No connection is made before the first call."""
+    if tls is None:
+        return grpc.aio.insecure_channel(address, options=_OPTIONS)
+    credentials = grpc.ssl_channel_credentials(
+        root_certificates=_read("tls.ca", tls.ca),
+        private_key=_read("tls.key", tls.key),
+        certificate_chain=_read("tls.cert", tls.cert),
+    )
+    options = list(_OPTIONS)
+    if tls.server_name is not None:
+        options.append(("grpc.ssl_target_name_override", tls.server_name))
+    return grpc.aio.secure_channel(address, credentials, options=options)
+
+
+def _read(name: str, path: str | Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise WrongArgumentError(f"{name} is {str(path)!r}, which cannot be read: {error}", name) from error

@@ -1,0 +1,102 @@
+"""One client on its event loop: what `keyturn.aio.Client` and `keyturn.Client` both stand on."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any, TypeVar
+
+from keyturn._admin import Admin
+from keyturn._channel import Connection
+from keyturn._options import Options
+from keyturn._session.open_commands import OpenLimits
+from keyturn._session.transport import SessionTransport
+from keyturn._transport import Transport
+from keyturn._unary import Unary, UnaryTransport
+from keyturn._work.base import Base
+from keyturn._work.consume_options import DEFAULT_STOP, ConsumeSettings
+from keyturn._work.consumer import Consumption
+from keyturn._work.producer import Production
+from keyturn._work.producer_options import ProducerSettings
+from keyturn._work.worker import Invoke
+
+W = TypeVar("W")
+
+
+class Core:
+    """Does no I/O when it is made: the connection is made by the first call."""
+
+    def __init__(self, address: str, options: Options) -> None:
+        self._connection = Connection(address, options.tls)
+        self._unary = Unary(self._connection, None)
+        self.admin = Admin(self._unary)
+        self.base = Base(self._transport(options))
+        self._consumers: set[Consumption[Any]] = set()
+        self._producers: set[Production] = set()
+        self._background: set[asyncio.Task[None]] = set()
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def transport(self) -> Transport:
+        return self.base.transport
+
+    def _transport(self, options: Options) -> Transport:
+        if options.transport == "unary":
+            return UnaryTransport(
+                self._connection,
+                consumer_id=options.consumer_id,
+                margin=options.margin,
+                metrics=options.metrics,
+            )
+        return SessionTransport(
+            self._connection,
+            session_id=options.session_id or str(uuid.uuid4()),
+            consumer_id=options.consumer_id,
+            ttl=options.session_ttl,
+            margin=options.margin,
+            limits=OpenLimits(options.open_commands, options.open_bytes),
+            metrics=options.metrics,
+        )
+
+    def consume(self, settings: ConsumeSettings[W], invoke: Invoke[W]) -> Consumption[W]:
+        consumption = Consumption(self.base, settings, invoke)
+        self._consumers.add(consumption)
+        self._watch(self._forget(consumption))
+        return consumption
+
+    def produce(self, settings: ProducerSettings) -> Production:
+        production = Production(self.base, settings)
+        self._producers.add(production)
+        return production
+
+    async def close(self, timeout: float | None) -> None:
+        """Stop consumers, close producers, then refuse what is still open. Twice is fine."""
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._close(timeout))
+        await asyncio.shield(self._closing)
+
+    async def _close(self, timeout: float | None) -> None:
+        consumers = list(self._consumers)
+        for consumer in consumers:
+            consumer.stop(DEFAULT_STOP if timeout is None else timeout)
+        await asyncio.gather(
+            *(consumer.finish() for consumer in consumers),
+            *(producer.close(timeout) for producer in self._producers),
+        )
+        await self.transport.close()
+        await self._unary.close()
+        await self._connection.close()
+        if self._background:
+            await asyncio.wait(list(self._background))
+
+    async def _forget(self, consumption: Consumption[Any]) -> None:
+        await consumption.ended.wait()
+        self._consumers.discard(consumption)
+
+    def forget_producer(self, production: Production) -> None:
+        self._producers.discard(production)
+
+    def _watch(self, work: Any) -> None:
+        task = self.base.loop.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)

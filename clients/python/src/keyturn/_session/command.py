@@ -1,0 +1,201 @@
+"""A call on its way: what is sent, who waits for it, and what its answer means for the turns of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+from google.protobuf.message import Message
+
+from keyturn._call import Call
+from keyturn._gen import coordinator_pb2 as pb
+from keyturn._wire.answers import unknown_word
+from keyturn._wire.status import command_error
+from keyturn.errors import KeyturnError
+from keyturn.words import Turn
+
+A = TypeVar("A")
+
+_FIELDS: Final = pb.Command.DESCRIPTOR.fields_by_name
+# A tag on the wire: the number of the field, and that a length follows.
+_TAGS: Final = {name: bytes([field.number << 3 | 2]) for name, field in _FIELDS.items()}
+_COMMANDS: Final = bytes([pb.SessionRequest.DESCRIPTOR.fields_by_name["commands"].number << 3 | 2])
+_ID: Final = bytes([_FIELDS["id"].number << 3])
+
+
+def varint(number: int) -> bytes:
+    if number < 0x80:
+        return bytes((number,))
+    if number < 0x4000:
+        return bytes((number & 0x7F | 0x80, number >> 7))
+    parts = bytearray()
+    while number > 0x7F:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)
+
+
+class Claim(NamedTuple):
+    """A ticket that may still lead to turns: of one key, or (empty) of any key of these queues."""
+
+    queues: tuple[str, ...]
+    key: str
+
+
+class Settles(NamedTuple):
+    """A turn by what finds it."""
+
+    queue: str
+    token: int
+
+
+class Books(Protocol):
+    """What a session does with what an answer tells of turns."""
+
+    def given(self, turn: Turn, tied: bool, ticket: str) -> None:
+        """The turn was given. `tied`: asked for without a lease of its own."""
+
+    def undelivered(self, turn: Turn, ticket: str) -> None:
+        """Nobody will learn that it was given. `ticket`: with this the same turn may still be asked for."""
+
+    def settled(self, queue: str, key: str, token: int | None, ticket: str) -> None:
+        """The turn has ended by a call of ours."""
+
+    def lost(self, queue: str, token: int, error: KeyturnError) -> None:
+        """The sidecar said that the turn is not ours."""
+
+
+class Command:
+    """Its bytes are made once: what is sent again after a break is what was sent."""
+
+    __slots__ = ("body", "frame", "id", "sent_at")
+
+    def __init__(self, name: str, message: Message) -> None:
+        written = message.SerializeToString()
+        self.body = _TAGS[name] + varint(len(written)) + written
+        self.frame = b""
+        self.id = 0
+        self.sent_at = -inf
+        """When it was handed to the stream that there is, by the clock."""
+
+    def name(self, command_id: int) -> None:
+        self.id = command_id
+        number = varint(command_id)
+        self.frame = b"".join((_COMMANDS, varint(1 + len(number) + len(self.body)), _ID, number, self.body))
+
+    @property
+    def is_sent(self) -> bool:
+        return self.sent_at != -inf
+
+    def answered(self, reply: pb.Reply, books: Books) -> None:
+        raise NotImplementedError
+
+
+class OwnCommand(Command):
+    """What the session asks for itself. Of a stream that breaks it is dropped: the next one begins anew."""
+
+    __slots__ = ("_on_answer",)
+
+    def __init__(self, name: str, message: Message, on_answer: Callable[[pb.Reply], None] | None = None) -> None:
+        super().__init__(name, message)
+        self._on_answer = on_answer
+
+    def answered(self, reply: pb.Reply, books: Books) -> None:
+        if self._on_answer is not None:
+            self._on_answer(reply)
+
+
+class WorkerCommand(Command):
+    """A call of the application."""
+
+    __slots__ = ("abandoned", "asked_at", "deadline", "leave", "was_sent")
+
+    keeps_or_ends = False
+    """It ends or keeps what the application has. Room for it is found when there is none for new work."""
+    method = ""
+
+    def __init__(self, name: str, message: Message) -> None:
+        super().__init__(name, message)
+        self.deadline = inf
+        self.asked_at = 0.0
+        self.abandoned = False
+        """Its caller waits for it no more; the sidecar may still answer."""
+        self.leave = False
+        """When it is abandoned the place of its ticket is given up too."""
+        self.was_sent = False
+        """It was on a stream that is gone: whether the sidecar knows it nobody can tell."""
+
+    @property
+    def wait(self) -> float:
+        """How long it may wait before it is answered, seconds."""
+        return 0.0
+
+    def claim(self) -> Claim | None:
+        """Which places it may still claim with its ticket; None: it has no ticket."""
+        return None
+
+    def settles(self) -> Settles | None:
+        """The turn that it settles, by its token."""
+        return None
+
+    def abandon(self, error: KeyturnError | None) -> None:
+        """Its caller waits no more; None: it called the call off itself."""
+        raise NotImplementedError
+
+    def unsent(self) -> None:
+        """The stream is gone, and it is to be sent again."""
+        if self.is_sent:
+            self.was_sent = True
+        self.sent_at = -inf
+
+
+class CallCommand(WorkerCommand, Generic[A]):
+    """With the future of its answer."""
+
+    __slots__ = ("code", "future")
+
+    def __init__(self, name: str, message: Message, future: Call[A]) -> None:
+        super().__init__(name, message)
+        self.future = future
+        self.code = "OK"
+
+    def read(self, reply: pb.Reply) -> A:
+        """Raises when the answer says what this client has no word for."""
+        raise NotImplementedError
+
+    def book(self, answer: A, books: Books) -> None:
+        """What the answer means for the turns of the session."""
+
+    def hand_on(self, answer: A) -> None:
+        self.future.resolve(answer)
+
+    def answered(self, reply: pb.Reply, books: Books) -> None:
+        try:
+            outcome = reply.WhichOneof("outcome")
+            if outcome == "error":
+                self._refused(command_error(reply.error), books)
+            elif outcome != self.method:
+                raise unknown_word("outcome", outcome)
+            else:
+                answer = self.read(reply)
+                self.book(answer, books)
+                self.hand_on(answer)
+        except KeyturnError as error:
+            self._fail(error)
+
+    def abandon(self, error: KeyturnError | None) -> None:
+        self.abandoned = True
+        if error is not None:
+            self._fail(error)
+
+    def _refused(self, error: KeyturnError, books: Books) -> None:
+        settles = self.settles()
+        if settles is not None and error.reason == "TURN_LOST":
+            books.lost(settles.queue, settles.token, error)
+        self._fail(error)
+
+    def _fail(self, error: KeyturnError) -> None:
+        self.code = error.code
+        self.future.reject(error)

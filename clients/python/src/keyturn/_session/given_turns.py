@@ -1,0 +1,77 @@
+"""What the application holds, by queue and token. As many as the sidecar has live turns of this session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Final
+
+from keyturn._turns.held import Held
+from keyturn.errors import TurnLoss
+from keyturn.words import Turn
+
+# Of so many that were lost before anybody held them the cause is remembered, the newest.
+_MOST_LOST: Final = 10_000
+
+
+class GivenTurn(Held):
+    """A turn that the application was given on this session and has not settled."""
+
+    __slots__ = ("safe_until", "ticket", "tied")
+
+    def __init__(self, turn: Turn, tied: bool, ticket: str, on_release: Callable[[Held], None]) -> None:
+        super().__init__(turn, on_release)
+        self.tied = tied
+        """It lives as long as its session does."""
+        self.ticket = ticket
+        self.safe_until = inf
+        """As long as the session is known to live; else until this moment: a new stream did not tell of it."""
+
+
+class GivenTurns:
+    """A turn can be found by its ticket too: of equal tickets, which only other keys can have, the newest."""
+
+    def __init__(self) -> None:
+        self._by_token: dict[tuple[str, int], GivenTurn] = {}
+        self._by_ticket: dict[str, GivenTurn] = {}
+        self._lost: dict[tuple[str, int], TurnLoss] = {}
+        self.tied = 0
+        """How many are tied."""
+
+    def add(self, given: GivenTurn) -> None:
+        self._by_token[(given.turn.queue, given.turn.token)] = given
+        if given.tied:
+            self.tied += 1
+        if given.ticket:
+            self._by_ticket[given.ticket] = given
+
+    def find(self, queue: str, token: int) -> GivenTurn | None:
+        return self._by_token.get((queue, token))
+
+    def find_by_ticket(self, queue: str, key: str, ticket: str) -> GivenTurn | None:
+        given = self._by_ticket.get(ticket)
+        if given is None or given.turn.queue != queue or given.turn.key != key:
+            return None
+        return given
+
+    def take_loss(self, turn: Turn) -> TurnLoss | None:
+        """Why it was lost before anybody held it; told once."""
+        return self._lost.pop((turn.queue, turn.token), None)
+
+    def remove(self, given: GivenTurn) -> None:
+        if self._by_token.pop((given.turn.queue, given.turn.token), None) is None:
+            return
+        if given.tied:
+            self.tied -= 1
+        if given.ticket and self._by_ticket.get(given.ticket) is given:
+            del self._by_ticket[given.ticket]
+
+    def lose(self, given: GivenTurn, cause: TurnLoss) -> None:
+        self.remove(given)
+        while len(self._lost) >= _MOST_LOST:
+            del self._lost[next(iter(self._lost))]
+        self._lost[(given.turn.queue, given.turn.token)] = cause
+        given.lose(cause)
+
+    def all(self) -> list[GivenTurn]:
+        return list(self._by_token.values())

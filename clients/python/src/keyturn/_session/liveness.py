@@ -1,0 +1,54 @@
+"""Until when the sidecar is known to keep the session.
+
+What was sent at some moment and is answered was taken after that moment, on a stream that stood then; the session
+outlives the stream by `ttl`. So it lives at least until the send time of the last answered command, plus `ttl`. Nothing
+else is known: a stream that looks whole may have been broken on the other side for long.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Final
+
+from keyturn._turns.margin import margin_of
+
+# Parts of `ttl`: after how long without proof one is asked for, and after how long the stream is taken for dead.
+_PROVE_AFTER: Final = 1 / 3
+_DEAD_AFTER: Final = 2 / 3
+# A connection takes its time: one that is slower than a very short `ttl` is not dead for it. Seconds.
+_LEAST_DEAD: Final = 1.0
+
+
+class Liveness:
+    """All moments are of one monotonic clock, in seconds."""
+
+    def __init__(self, ttl: float, margin: float | None) -> None:
+        self.ttl = ttl
+        """The sidecar has the last word."""
+        self._margin = margin
+        self._proved_at = -inf
+        self._busy_since = inf
+
+    def proved(self, sent_at: float) -> None:
+        self._proved_at = max(self._proved_at, sent_at)
+
+    def busy(self, now: float) -> None:
+        """There is something to lose from now on; before, silence meant nothing."""
+        self._busy_since = min(self._busy_since, now)
+
+    def idle(self) -> None:
+        self._busy_since = inf
+
+    @property
+    def stop_at(self) -> float:
+        """When the holders of turns are told to stop."""
+        return self._proved_at + self.ttl - margin_of(self.ttl, self._margin)
+
+    @property
+    def prove_at(self) -> float:
+        return max(self._proved_at, self._busy_since) + self.ttl * _PROVE_AFTER
+
+    def dead_at(self, since: float) -> float:
+        """`since`: when the stream began; an older silence is not its fault."""
+        heard = max(self._proved_at, self._busy_since)
+        return max(heard, since) + max(self.ttl * _DEAD_AFTER, _LEAST_DEAD)

@@ -1,0 +1,81 @@
+"""Turns of the session that nobody here holds: their answers were lost with a stream.
+
+Each is given back, but not while an open call with a ticket may still be answered with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from keyturn._session.command import WorkerCommand
+from keyturn.words import TurnRef
+
+# A queue and a key; no key: whoever asks for any key of the queue.
+_Group = tuple[str, str | None]
+
+
+class Orphans:
+    """`give_back` is called for every turn that nobody claimed, once, for some before this returns."""
+
+    def __init__(
+        self,
+        turns: Iterable[TurnRef],
+        commands: Iterable[WorkerCommand],
+        give_back: Callable[[TurnRef], None],
+    ) -> None:
+        self._give_back = give_back
+        self._claimants: dict[_Group, int] = {}
+        self._groups_of: dict[WorkerCommand, list[_Group]] = {}
+        self._waiting: dict[_Group, set[TurnRef]] = {}
+        self._blockers: dict[TurnRef, int] = {}
+        for command in commands:
+            self._add_claimant(command)
+        for turn in turns:
+            self._add(turn)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._blockers
+
+    def claimed(self, turn: TurnRef) -> None:
+        """Somebody learnt of it after all."""
+        if self._blockers.pop(turn, None) is None:
+            return
+        for group in _groups(turn):
+            self._waiting.get(group, set()).discard(turn)
+
+    def done(self, command: WorkerCommand) -> None:
+        """It is answered, or given up before it was sent: it claims nothing any more."""
+        for group in self._groups_of.pop(command, ()):
+            self._claimants[group] -= 1
+            if self._claimants[group] > 0:
+                continue
+            del self._claimants[group]
+            for turn in self._waiting.pop(group, ()):
+                self._blockers[turn] -= 1
+                if self._blockers[turn] == 0:
+                    del self._blockers[turn]
+                    self._give_back(turn)
+
+    def _add_claimant(self, command: WorkerCommand) -> None:
+        claim = command.claim()
+        if claim is None:
+            return
+        groups: list[_Group] = [(queue, claim.key or None) for queue in dict.fromkeys(claim.queues)]
+        self._groups_of[command] = groups
+        for group in groups:
+            self._claimants[group] = self._claimants.get(group, 0) + 1
+
+    def _add(self, turn: TurnRef) -> None:
+        groups = [group for group in _groups(turn) if group in self._claimants]
+        if not groups:
+            self._give_back(turn)
+            return
+        self._blockers[turn] = len(groups)
+        for group in groups:
+            self._waiting.setdefault(group, set()).add(turn)
+
+
+def _groups(turn: TurnRef) -> tuple[_Group, ...]:
+    """Those who ask for any key of the queue, and those who ask for this one."""
+    return ((turn.queue, None), (turn.queue, turn.key)) if turn.key else ((turn.queue, None),)

@@ -1,0 +1,390 @@
+"""One worker's session with a sidecar, over as many streams as it takes, one at a time.
+
+Calls are open from the moment they are asked until they are answered, whatever becomes of the streams: a new one says
+hello with the same session id, settles which turns there are, and then every open call is sent again, in order. All
+of them may be: tickets, item ids and tokens make the same call twice one call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from math import inf
+from typing import Any, Final, Literal
+
+from keyturn._backoff import BackOff
+from keyturn._channel import Connection
+from keyturn._gen import coordinator_pb2 as pb
+from keyturn._metrics import Metrics
+from keyturn._session.command import CallCommand, OwnCommand, WorkerCommand
+from keyturn._session.liveness import Liveness
+from keyturn._session.open_commands import OpenCommands, OpenLimits
+from keyturn._session.outbox import Outbox
+from keyturn._session.stream import Stream
+from keyturn._session.turn_keeping import TurnKeeping
+from keyturn._turns.held import Held
+from keyturn._turns.renewals import Renewals
+from keyturn._wire import answers, requests
+from keyturn._wire.status import command_error
+from keyturn.errors import KeyturnError, WrongArgumentError
+from keyturn.words import Turn
+
+log = logging.getLogger("keyturn")
+
+# A message of more bytes ends the stream, with everything on it.
+_LARGEST_CALL: Final = 4 * 1_048_576 - 64
+# Beyond the wait of a call, for the way there and back, seconds.
+GRACE: Final = 10.0
+# How long the sidecar may take to end the stream of a client that was closed, seconds.
+_FAREWELL: Final = 1.0
+# Between two looks at all open calls, seconds: with deadlines all over the place, one may be this late.
+_COARSE: Final = 0.05
+_LONGEST_BACK_OFF: Final = 2.0
+# Who is refused for one of these would be refused for ever.
+_FOR_GOOD: Final = frozenset(
+    {"UNIMPLEMENTED", "UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT", "FAILED_PRECONDITION"}
+)
+
+_State = Literal["idle", "pausing", "greeting", "ready", "stopped"]
+"""`idle`: no stream, and nobody needs one; `greeting`: hello is not answered yet; `stopped`: for good."""
+
+
+class Session:
+    """Belongs to one event loop. All of it is synchronous but the stream."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        session_id: str,
+        consumer_id: str,
+        ttl: float,
+        margin: float | None,
+        limits: OpenLimits,
+        metrics: Metrics | None,
+        renewals: Renewals,
+    ) -> None:
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._metrics = metrics
+        self._hello = pb.Hello(consumer_id=consumer_id, session_id=session_id, ttl=requests.duration(ttl))
+        self._open = OpenCommands(limits)
+        self._outbox = Outbox(self._open)
+        self._back_off = BackOff(_LONGEST_BACK_OFF)
+        self._liveness = Liveness(ttl, margin)
+        self.turns = TurnKeeping(self._loop, renewals, self._ask_own, metrics)
+        self._state: _State = "idle"
+        self._stream: Stream | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._since = 0.0
+        self._piped = False
+        self._until = 0.0
+        self._stop_error = KeyturnError("the client was closed", "CANCELLED")
+        self._stop_loss: Literal["closed", "replaced"] = "closed"
+        self._proving = False
+        self._was_broken = False
+        self._last_failure: KeyturnError | None = None
+        self._farewell: asyncio.Event | None = None
+        self._first_deadline = inf
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = inf
+
+    def ask(self, command: CallCommand[Any], timeout: float | None) -> None:
+        """The answer, or why there is none, comes in the future of the command."""
+        refusal = self._refusal(command)
+        if refusal is not None:
+            command.abandon(refusal)
+            return
+        now = self._loop.time()
+        command.asked_at = now
+        command.deadline = now + (command.wait + GRACE if timeout is None else timeout)
+        command.future.on_cancel = lambda leave: self._called_off(command, leave)
+        self._open.add(command)
+        self._liveness.busy(now)
+        if self._state == "ready" or (self._state == "greeting" and self._piped):
+            self._outbox.push(command)
+            if self._stream is not None:
+                self._stream.wake()
+        elif self._state == "idle":
+            self._connect(now)
+        if command.deadline < self._first_deadline:
+            self._first_deadline = command.deadline
+            self._arm()
+        elif self._open.workers == 1:
+            # From now on silence means something.
+            self._arm()
+
+    def hold(self, turn: Turn, asked_at: float) -> Held:
+        held = self.turns.hold(turn, asked_at)
+        if self._state == "stopped":
+            self.turns.lose_all(self._stop_loss)
+        return held
+
+    async def close(self) -> None:
+        """Returns when nothing is left of it."""
+        stream = self._stream
+        in_peace = stream is not None and self._open.workers == 0 and self._state == "ready"
+        if self._state != "stopped":
+            if stream is not None and in_peace:
+                self._farewell = asyncio.Event()
+                stream.end()
+            self._stop(self._stop_error, "closed")
+        if stream is not None and self._farewell is not None:
+            try:
+                await asyncio.wait_for(self._farewell.wait(), _FAREWELL)
+            except asyncio.TimeoutError:
+                log.debug("the sidecar did not end the stream in time")
+        if self._stream is not None:
+            self._stream.destroy()
+        self._stream = None
+        await self._end_tasks()
+
+    async def _end_tasks(self) -> None:
+        if self._tasks:
+            _, late = await asyncio.wait(list(self._tasks), timeout=_FAREWELL)
+            for task in late:
+                task.cancel()
+
+    @property
+    def _wanted(self) -> bool:
+        """There is something that a stream is needed for."""
+        return self._open.workers > 0 or self.turns.tied > 0
+
+    def _refusal(self, command: WorkerCommand) -> KeyturnError | None:
+        if self._state == "stopped":
+            return self._stop_error
+        size = len(command.body)
+        if size > _LARGEST_CALL:
+            return WrongArgumentError(f"the call takes {size} bytes; at most {_LARGEST_CALL} are allowed")
+        return self._open.refusal(command)
+
+    def _ask_own(self, command: OwnCommand) -> None:
+        self._open.add(command)
+        self._outbox.push_urgent(command)
+        if self._stream is not None:
+            self._stream.wake()
+
+    def _connect(self, now: float) -> None:
+        workers = self._open.of_workers()
+        self._piped = self.turns.tied == 0 and not any(command.was_sent for command in workers)
+        self._state = "greeting"
+        self._since = now
+        stop_at = self._liveness.stop_at
+        self._outbox.clear()
+        self._ask_own(OwnCommand("hello", self._hello, lambda reply: self._greeted(reply, stop_at)))
+        if self._piped:
+            for command in workers:
+                self._outbox.push(command)
+        self._stream = Stream(self._connection.channel, self._loop, self._fetch, self._take, self._ended)
+        for task in self._stream.tasks:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        self._arm()
+
+    def _fetch(self) -> bytes | None:
+        return self._outbox.message(self._loop.time())
+
+    def _greeted(self, reply: pb.Reply, stop_at: float) -> None:
+        outcome = reply.WhichOneof("outcome")
+        if outcome != "hello":
+            no_hello = KeyturnError("the sidecar does not answer hello", "UNIMPLEMENTED")
+            self._broke(command_error(reply.error) if outcome == "error" else no_hello)
+            return
+        if reply.hello.HasField("ttl"):
+            self._liveness.ttl = answers.seconds(reply.hello.ttl)
+        workers = self._open.of_workers()
+        self._state = "ready"
+        self._last_failure = None
+        if self._was_broken:
+            self._was_broken = False
+            log.info("connected again; %d calls are open, %d turns held", len(workers), self.turns.tied)
+            if self._metrics is not None:
+                self._metrics.reconnected()
+        # What it gives back goes before what is sent again, which may be about the same keys.
+        self.turns.attached(reply.hello.turns, workers, stop_at)
+        if not self._piped:
+            for command in workers:
+                self._outbox.push(command)
+        if self._stream is not None:
+            self._stream.wake()
+        self._arm()
+
+    def _take(self, stream: Stream, message: pb.SessionResponse) -> None:
+        if stream is not self._stream or self._state == "stopped":
+            return
+        for reply in message.replies:
+            command = self._open.take(reply.id)
+            if command is None:
+                continue
+            self._liveness.proved(command.sent_at)
+            command.answered(reply, self.turns)
+            if isinstance(command, WorkerCommand):
+                self._done(command)
+        # After the replies: the turn that a notice is about may have been given by one of them.
+        for notice in message.notices:
+            self.turns.notice(notice)
+        if not self._wanted:
+            self._liveness.idle()
+        else:
+            self._arm()
+
+    def _ended(self, stream: Stream, error: KeyturnError | None) -> None:
+        if self._farewell is not None:
+            self._farewell.set()
+        if stream is self._stream:
+            self._broke(error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE"))
+
+    def _broke(self, error: KeyturnError) -> None:
+        """The stream is of no use any more, for this reason."""
+        if self._stream is None or self._state == "stopped":
+            return
+        self._stream.destroy()
+        self._stream = None
+        now = self._loop.time()
+        if self._state == "ready" and now - self._since >= _LONGEST_BACK_OFF:
+            self._back_off.reset()
+        self._forget_stream()
+        if error.reason == "SESSION_REPLACED":
+            log.warning("another client has the session: this one ends")
+            self._stop(error, "replaced")
+            return
+        if self._last_failure is None:
+            log.warning("the connection broke: %s", error)
+        self._was_broken = True
+        self._last_failure = error
+        self._state = "idle"
+        if error.code in _FOR_GOOD:
+            self._fail(error)
+        if self._wanted:
+            self._state = "pausing"
+            self._until = now + self._back_off.next()
+        else:
+            self._liveness.idle()
+        self._arm()
+
+    def _forget_stream(self) -> None:
+        """What belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept without them."""
+        self._proving = False
+        self._outbox.clear()
+        self.turns.detached()
+        for command in self._open.all():
+            if isinstance(command, WorkerCommand) and (not command.abandoned or self.turns.is_ended_by(command)):
+                command.unsent()
+            else:
+                self._open.remove(command)
+
+    def _fail(self, error: KeyturnError) -> None:
+        """Nothing that is asked now would come through. What is asked later may."""
+        self.turns.lose_all("unreachable")
+        self._refuse_all(error)
+
+    def _stop(self, error: KeyturnError, loss: Literal["closed", "replaced"]) -> None:
+        self._state = "stopped"
+        self._stop_error = error
+        self._stop_loss = loss
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self.turns.lose_all(loss)
+        self._refuse_all(error)
+        self._outbox.clear()
+
+    def _refuse_all(self, error: KeyturnError) -> None:
+        for command in self._open.all():
+            self._open.remove(command)
+            if isinstance(command, WorkerCommand):
+                if not command.abandoned:
+                    command.abandon(error)
+                self._done(command)
+
+    def _done(self, command: WorkerCommand) -> None:
+        """A call is open no more, or nobody waits for it."""
+        self.turns.done(command)
+        if self._metrics is not None and isinstance(command, CallCommand) and not command.abandoned:
+            self._metrics.call_done(command.method, command.code, self._loop.time() - command.asked_at)
+
+    def _called_off(self, command: CallCommand[Any], leave: bool) -> None:
+        command.leave = leave
+        command.code = "CANCELLED"
+        self._abandon(command, None)
+
+    def _abandon(self, command: CallCommand[Any], error: KeyturnError | None) -> None:
+        if not self._open.has(command) or command.abandoned:
+            return
+        command.abandon(error)
+        if self._metrics is not None:
+            self._metrics.call_done(command.method, command.code, self._loop.time() - command.asked_at)
+        if command.is_sent:
+            # It stays open until the sidecar has answered it, in one way or the other: it may bring a turn.
+            self._ask_own(OwnCommand("cancel", pb.Cancel(id=command.id, leave=command.leave)))
+            return
+        if self.turns.is_ended_by(command):
+            return
+        self._open.remove(command)
+        self._done(command)
+
+    def _wake(self) -> None:
+        self._alarm_at = inf
+        now = self._loop.time()
+        self._expire(now)
+        has_given_up = self.turns.tick(now, self._liveness.stop_at)
+        # Should the stream be alive after all, the session would keep what was given up here: the next hello tells.
+        if has_given_up and self._state == "ready":
+            self._broke(_silent())
+        elif self._state == "pausing" and now >= self._until:
+            # What the pause was for may be over too.
+            self._state = "idle"
+            if self._wanted:
+                self._connect(now)
+        elif self._stream is not None and self._wanted:
+            self._prove(now)
+        self._arm()
+
+    def _expire(self, now: float) -> None:
+        if now < self._first_deadline:
+            return
+        following = inf
+        for command in self._open.of_workers():
+            if command.abandoned or not isinstance(command, CallCommand):
+                continue
+            if command.deadline <= now:
+                self._abandon(command, self._too_late())
+            elif command.deadline < following:
+                following = command.deadline
+        self._first_deadline = inf if following == inf else max(following, now + _COARSE)
+
+    def _prove(self, now: float) -> None:
+        if now >= self._liveness.dead_at(self._since):
+            self._broke(_silent())
+        elif self._state == "ready" and not self._proving and now >= self._liveness.prove_at:
+            self._proving = True
+            self._ask_own(OwnCommand("cancel", pb.Cancel(id=0), lambda _: self._proved()))
+
+    def _proved(self) -> None:
+        self._proving = False
+        self._arm()
+
+    def _too_late(self) -> KeyturnError:
+        why = "" if self._last_failure is None else f": {self._last_failure}"
+        return KeyturnError(f"no answer before the call's time-out{why}", "DEADLINE_EXCEEDED")
+
+    def _arm(self) -> None:
+        """One timer for everything that is due some time."""
+        if self._state == "stopped":
+            return
+        moment = min(self._first_deadline, self.turns.next_at(self._liveness.stop_at))
+        if self._state == "pausing":
+            moment = min(moment, self._until)
+        elif self._stream is not None and self._wanted:
+            moment = min(moment, self._liveness.dead_at(self._since))
+            if self._state == "ready" and not self._proving:
+                moment = min(moment, self._liveness.prove_at)
+        if moment >= self._alarm_at:
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_at = moment
+        self._alarm = self._loop.call_at(moment, self._wake)
+
+
+def _silent() -> KeyturnError:
+    return KeyturnError("the sidecar does not answer", "UNAVAILABLE")

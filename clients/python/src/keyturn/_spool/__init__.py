@@ -1,0 +1,1 @@
+"""Items on disk, first in, first out."""

@@ -1,0 +1,157 @@
+"""A consumer whose handlers run in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Final
+
+from keyturn._options import number_within
+from keyturn._sync.handler_threads import HandlerThreads
+from keyturn._sync.loop_thread import LoopThread
+from keyturn._sync.stopping import Stoppable
+from keyturn._work.consume_options import DEFAULT_STOP
+from keyturn._work.consumer import Consumption
+from keyturn._work.holding import Holding
+from keyturn._work.verdict import Handled
+from keyturn.words import Delivery, Item
+
+log = logging.getLogger("keyturn")
+
+# How long threads that have nothing to do may take to end, seconds.
+_JOINING: Final = 1.0
+
+
+class Work(Stoppable):
+    """A turn with its items, as a handler gets it."""
+
+    def __init__(self, delivery: Delivery, holding: Holding) -> None:
+        super().__init__()
+        self._delivery = delivery
+        self._holding = holding
+
+    @property
+    def queue(self) -> str:
+        return self._delivery.turn.queue
+
+    @property
+    def key(self) -> str:
+        """Empty for a keyless item."""
+        return self._delivery.turn.key
+
+    @property
+    def token(self) -> int:
+        """Grows with every turn of the queue: let what you write to refuse a smaller one than it has seen."""
+        return self._delivery.turn.token
+
+    @property
+    def attempt(self) -> int:
+        """Which try of the first item this is, from 1."""
+        return self._delivery.turn.attempt
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """Consecutive items of the key, in order; at least one."""
+        return self._delivery.items
+
+    @property
+    def item(self) -> Item:
+        """The first of them; with `max_items_per_turn=1` the only one."""
+        return self._delivery.items[0]
+
+
+class Threads:
+    """Runs each handler in a thread; to stop it is to tell it so."""
+
+    def __init__(self, handler: Callable[[Work], Handled], threads: HandlerThreads) -> None:
+        self._handler = handler
+        self._threads = threads
+
+    def work(self, delivery: Delivery, holding: Holding) -> Work:
+        return Work(delivery, holding)
+
+    async def run(self, work: Work, holding: Holding) -> Handled:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Handled] = loop.create_future()
+        holding.listen(work._stop)
+        self._threads.run(lambda: self._handle(work, loop, done))
+        return await done
+
+    def _handle(self, work: Work, loop: asyncio.AbstractEventLoop, done: asyncio.Future[Handled]) -> None:
+        settle: Callable[[Any], None]
+        outcome: Any
+        try:
+            settle, outcome = done.set_result, self._handler(work)
+        except BaseException as error:  # It is the consumer's to judge, whatever it is.
+            settle, outcome = done.set_exception, _without_stop_iteration(error)
+        try:
+            loop.call_soon_threadsafe(lambda: None if done.done() else settle(outcome))
+        except RuntimeError:
+            log.warning("a handler of %s ended after its client was closed", work.queue)
+
+
+def _without_stop_iteration(error: BaseException) -> BaseException:
+    """A future takes any exception but this one."""
+    return RuntimeError(f"the handler raised {error!r}") if isinstance(error, StopIteration) else error
+
+
+class Consumer:
+    """Workers of a queue's items, made by `Client.consume`.
+
+    It ends by `stop`, or with an error when it cannot go on: the sidecar refuses its Acquire (a bad name, no permission), or
+    `on_error` raises. As a context manager it is stopped at the end of the block.
+    """
+
+    def __init__(self, thread: LoopThread, core: Consumption[Work], threads: HandlerThreads) -> None:
+        self._thread = thread
+        self._core = core
+        self._threads = threads
+
+    @property
+    def held(self) -> int:
+        """How many turns are held now."""
+        return self._core.held
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it has ended, and raise why it could not go on. False: it has not ended within `timeout` seconds."""
+
+        async def ended() -> bool:
+            try:
+                await asyncio.wait_for(self._core.finish(), timeout)
+            except asyncio.TimeoutError:
+                return False
+            return True
+
+        if not self._thread.call(ended):
+            return False
+        self._join()
+        if self._core.failure is not None:
+            raise self._core.failure
+        return True
+
+    def stop(self, timeout: float = DEFAULT_STOP) -> None:
+        """Take no more turns, let handlers finish, release what was delivered and not started.
+
+        After `timeout` seconds handlers are told to stop (`work.stopping`); it returns at the latest five seconds after that.
+        A handler that goes on all the same is left alone: its turn is released, and its thread ends with it.
+        """
+        number_within("timeout", timeout, 0, 86_400)
+
+        async def stopped() -> None:
+            self._core.stop(timeout)
+            await self._core.finish()
+
+        self._thread.call(stopped)
+        self._join()
+
+    def _join(self) -> None:
+        for thread in self._threads.join(_JOINING):
+            log.warning("%s still runs a handler that was told to stop", thread.name)
+
+    def __enter__(self) -> Consumer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()

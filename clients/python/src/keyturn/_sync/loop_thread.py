@@ -1,0 +1,124 @@
+"""An event loop in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from keyturn.errors import KeyturnError
+
+A = TypeVar("A")
+
+
+class LoopThread:
+    """Runs what other threads ask for, in the order in which they asked.
+
+    The thread is a daemon so that a program which forgets to close its client can end; `stop` joins it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._asked: deque[Callable[[], None]] = deque()
+        self._lock = threading.Lock()
+        self._is_woken = False
+        self._is_stopped = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def is_current(self) -> bool:
+        return threading.current_thread() is self._thread
+
+    def begin(self, make: Callable[[], Awaitable[A]]) -> concurrent.futures.Future[A]:
+        """Run `make` and await what it returns, on the loop. To cancel the future ends it there."""
+        future: concurrent.futures.Future[A] = concurrent.futures.Future()
+        self.soon(partial(self._start, make, future))
+        return future
+
+    def call(self, make: Callable[[], Awaitable[A]]) -> A:
+        """The same, and wait for it. A wait that is interrupted (Ctrl+C) ends it."""
+        if self.is_current:
+            raise RuntimeError("a callback of the client must not wait for the client: use another thread")
+        future = self.begin(make)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def soon(self, task: Callable[[], None]) -> None:
+        """Wakes the loop once for all that is asked until it looks."""
+        with self._lock:
+            if self._is_stopped:
+                raise KeyturnError("the client was closed", "CANCELLED")
+            self._asked.append(task)
+            if self._is_woken:
+                return
+            self._is_woken = True
+        self.loop.call_soon_threadsafe(self._work)
+
+    def stop(self) -> None:
+        """Nothing is left when it returns. Twice is fine."""
+        with self._lock:
+            is_first = not self._is_stopped
+            self._is_stopped = True
+        if is_first:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_forever()
+            self._work()
+            self._end_tasks()
+        finally:
+            self.loop.close()
+
+    def _end_tasks(self) -> None:
+        left = asyncio.all_tasks(self.loop)
+        for task in left:
+            task.cancel()
+        if left:
+            self.loop.run_until_complete(asyncio.wait(left, timeout=1))
+
+    def _work(self) -> None:
+        with self._lock:
+            self._is_woken = False
+            asked, self._asked = self._asked, deque()
+        for task in asked:
+            task()
+
+    def _start(self, make: Callable[[], Awaitable[A]], future: concurrent.futures.Future[A]) -> None:
+        if future.cancelled():
+            return
+        try:
+            running = asyncio.ensure_future(make())
+        except BaseException as error:  # It is told to the one who asked.
+            future.set_exception(error)
+            return
+        running.add_done_callback(partial(_hand_on, future))
+        future.add_done_callback(partial(self._called_off, running))
+
+    def _called_off(self, running: asyncio.Future[Any], future: concurrent.futures.Future[Any]) -> None:
+        if future.cancelled() and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(running.cancel)
+
+
+def _hand_on(future: concurrent.futures.Future[A], running: asyncio.Future[A]) -> None:
+    if running.cancelled():
+        future.cancel()
+        return
+    error = running.exception()
+    try:
+        if error is None:
+            future.set_result(running.result())
+        else:
+            future.set_exception(error)
+    except concurrent.futures.InvalidStateError:
+        return  # Whoever asked has called it off meanwhile.

@@ -1,0 +1,117 @@
+"""A buffer in front of a queue, for threads."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+from keyturn._ids import Ids
+from keyturn._sync.loop_thread import LoopThread
+from keyturn._work.item_check import checked_size, with_id
+from keyturn._work.producer import Production
+from keyturn._work.producer_options import ProducerResult, ProducerSettings
+from keyturn.errors import ProducerClosedError, ProducerFullError
+from keyturn.words import NewItem
+
+
+class Gate:
+    """Lets through what there is room for: the bound holds before anything crosses to the other thread."""
+
+    def __init__(self, max_items: int, max_bytes: int) -> None:
+        self._max_items = max_items
+        self._max_bytes = max_bytes
+        self._items = 0
+        self._bytes = 0
+        self._changed = threading.Condition()
+
+    def enter(self, size: int, timeout: float) -> bool:
+        """False: there was no room for so many seconds. One that is larger than the bound goes alone."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._has_room(size), timeout):
+                return False
+            self._items += 1
+            self._bytes += size
+            return True
+
+    def leave(self, size: int) -> None:
+        with self._changed:
+            self._items -= 1
+            self._bytes -= size
+            self._changed.notify_all()
+
+    def _has_room(self, size: int) -> bool:
+        fits = self._items < self._max_items and self._bytes + size <= self._max_bytes
+        return self._items == 0 or fits
+
+
+class Producer:
+    """Made by `Client.producer`; may be used from all threads. As a context manager it is closed at the end."""
+
+    def __init__(
+        self,
+        thread: LoopThread,
+        core: Production,
+        settings: ProducerSettings,
+        forget: Callable[[Production], None],
+    ) -> None:
+        self._thread = thread
+        self._core = core
+        self._settings = settings
+        self._forget = forget
+        self._gate = Gate(settings.max_items, settings.max_bytes)
+        self._ids = Ids()
+        self._is_closed = False
+
+    @property
+    def pending(self) -> int:
+        """Items that are neither accepted, nor refused, nor on disk."""
+        return self._core.pending
+
+    def add(self, item: NewItem) -> concurrent.futures.Future[ProducerResult]:
+        """Take an item; the future tells what became of it.
+
+        With `when_full="wait"` it waits for room, up to `timeout` of the producer. Raises ProducerFullError, ProducerClosedError,
+        and KeyturnError for an item that cannot be sent. The future may have a KeyturnError (refused), ProducerTimeoutError,
+        ProducerClosedError, or SpoolError. Items of one thread keep their order.
+        """
+        named = with_id(item, self._ids)
+        size = checked_size(named, 0)
+        if self._is_closed:
+            raise ProducerClosedError("the producer is closed")
+        if self._thread.is_current:
+            raise RuntimeError("a callback of the client must not wait for the client: use another thread")
+        waits = self._settings.when_full == "wait"
+        if not self._gate.enter(size, self._settings.timeout if waits else 0):
+            limits = f"{self._settings.max_items} of together {self._settings.max_bytes} bytes"
+            raise ProducerFullError(f"no room for one more item; allowed are {limits}")
+        try:
+            future = self._thread.begin(lambda: self._core.add(named))
+        except BaseException:
+            self._gate.leave(size)
+            raise
+        future.add_done_callback(lambda _: self._gate.leave(size))
+        return future
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until everything that was added before is accepted, refused, or on disk. False: not within `timeout` seconds."""
+        future = self._thread.begin(self._core.flush)
+        try:
+            future.result(timeout)
+        except concurrent.futures.TimeoutError:
+            future.cancel()
+            return False
+        return True
+
+    def close(self, timeout: float | None = None) -> None:
+        """Take nothing more, and flush. What is not handed over after `timeout` is refused with ProducerClosedError."""
+        self._is_closed = True
+        self._thread.call(lambda: self._core.close(timeout))
+        self._forget(self._core)
+
+    def __enter__(self) -> Producer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,83 @@
+"""A turn as a scope of a thread: `with client.turn(...) as turn`."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from keyturn._sync.loop_thread import LoopThread
+from keyturn._sync.stopping import Stoppable
+from keyturn._work.base import Base
+from keyturn._work.claim import Claim
+from keyturn._work.holding import Holding, told_loss
+from keyturn._work.turn_options import TurnOptions
+
+
+class ScopedTurn(Stoppable):
+    """The turn of a key, held while the block runs.
+
+    Entering waits for the turn and raises `Declined` or `Blocked` when there is none. Nobody can interrupt a thread: when the
+    turn is lost, or held for `max_hold`, `stopping` is set, in time, and `check()` raises. A block that ends after its turn was
+    lost raises `TurnLostError`. A block that raises gives the turn back as not done.
+    """
+
+    def __init__(self, thread: LoopThread, base: Base, options: TurnOptions) -> None:
+        super().__init__()
+        self._thread = thread
+        self._base = base
+        self._options = options
+        self._is_entered = False
+        self.result = b""
+        """What is remembered with the idempotency key, up to 1 MiB; set it in the block."""
+
+    @property
+    def queue(self) -> str:
+        return self._options.plan.queue
+
+    @property
+    def key(self) -> str:
+        return self._options.plan.key
+
+    @property
+    def token(self) -> int:
+        """Grows with every turn of the queue: let what you write to refuse a smaller one than it has seen."""
+        return self._held.turn.token
+
+    @property
+    def _held(self) -> Holding:
+        if self._holding is None:
+            raise RuntimeError("the turn is not entered")
+        return self._holding
+
+    def __enter__(self) -> ScopedTurn:
+        if self._is_entered:
+            raise RuntimeError("a turn is entered once; ask for another one")
+        self._is_entered = True
+        self._thread.call(self._enter)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._thread.call(lambda: self._exit(error))
+
+    async def _enter(self) -> None:
+        granted = await Claim(self._base, self._options.plan).wait()
+        self._holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
+        self._holding.listen(self._stop)
+
+    async def _exit(self, error: BaseException | None) -> None:
+        holding = self._held
+        holding.end()
+        try:
+            if holding.loss is not None:
+                if error is not holding.loss and (error is None or isinstance(error, Exception)):
+                    raise told_loss(holding.loss, error) from error
+            elif error is None:
+                await holding.done(self.result)
+            else:
+                await holding.abandoned()
+        finally:
+            holding.release()

@@ -1,0 +1,1 @@
+"""Turns that are held: kept alive, and told of when they are lost."""

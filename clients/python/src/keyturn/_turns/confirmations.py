@@ -1,0 +1,62 @@
+"""How old a turn is that lives by its lease.
+
+It was given some time between the call and its answer, and only the local clock is trusted: after a wait, or when a
+ticket was told its turn once more, its lease may be nearly over. So before the answer of such a call is handed on the
+turn is renewed, and counts as young as that renewal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from keyturn._turns.renewals import Renew
+from keyturn.words import RenewResult, Turn, TurnRef
+
+# Part of a lease within which an answer is as good as fresh. It is when a turn is renewed anyhow.
+_FRESH: Final = 1 / 3
+# Of so many the moment is remembered: it is asked for right after the answer.
+_MOST: Final = 10_000
+
+
+class Confirmations:
+    """Remembers when turns were confirmed, the newest ones."""
+
+    def __init__(self, renew: Renew, loop: asyncio.AbstractEventLoop) -> None:
+        self._renew = renew
+        self._loop = loop
+        self._confirmed_at: dict[tuple[str, int], float] = {}
+
+    def of(self, turns: Sequence[Turn], asked_at: float, hand_on: Callable[[], None]) -> None:
+        """Hand the answer on once its turns are known to live, or known to be lost."""
+        age = self._loop.time() - asked_at
+        old = [turn for turn in turns if age > turn.lease * _FRESH]
+        if not old:
+            hand_on()
+            return
+        sent_at = self._loop.time()
+        shortest = min(turn.lease for turn in old)
+        # Where one was asked for all have it, and it is said again: a sidecar that started anew would tie turns to the
+        # session that it adopts without one. Where each has its queue's nothing is tied.
+        lease = shortest if all(turn.lease == shortest for turn in old) else None
+        refs = [TurnRef(turn.queue, turn.key, turn.token) for turn in old]
+
+        def confirmed(call: asyncio.Future[list[RenewResult]]) -> None:
+            # Without an answer the turns are as old as they may be: whoever holds one is told that it is lost.
+            if not call.cancelled() and call.exception() is None:
+                for turn, result in zip(old, call.result(), strict=False):
+                    if result.alive:
+                        self._remember(turn, sent_at)
+            hand_on()
+
+        self._renew(refs, lease, timeout=max(0.001, shortest)).add_done_callback(confirmed)
+
+    def since(self, turn: Turn, asked_at: float) -> float:
+        """The later of the two moments from which its life may be counted."""
+        return max(asked_at, self._confirmed_at.pop((turn.queue, turn.token), asked_at))
+
+    def _remember(self, turn: Turn, at: float) -> None:
+        while len(self._confirmed_at) >= _MOST:
+            del self._confirmed_at[next(iter(self._confirmed_at))]
+        self._confirmed_at[(turn.queue, turn.token)] = at

@@ -1,0 +1,339 @@
+"""The calls of a worker as unary calls, each by itself. For comparison, and for a single call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from math import inf
+from typing import Any, Final, TypeVar
+
+import grpc
+from google.protobuf.message import Message
+
+from keyturn._call import Call, unwritable
+from keyturn._channel import Connection
+from keyturn._gen import coordinator_pb2 as pb
+from keyturn._ids import Ids
+from keyturn._metrics import Metrics
+from keyturn._session.worker_commands import LONGEST_WAIT
+from keyturn._turns.confirmations import Confirmations
+from keyturn._turns.held import Held
+from keyturn._turns.renewals import Renewals
+from keyturn._wire import answers, requests
+from keyturn._wire.status import rpc_error
+from keyturn.errors import KeyturnError, TurnLoss
+from keyturn.words import (
+    AckAnswer,
+    AcquireCall,
+    AwaitAnswer,
+    Delivery,
+    DequeueAnswer,
+    Durability,
+    EnqueueAnswer,
+    FollowUp,
+    NackAnswer,
+    NackKind,
+    NewItem,
+    RenewResult,
+    SubmitResult,
+    Turn,
+    TurnRef,
+)
+
+A = TypeVar("A")
+M = TypeVar("M", bound=Message)
+
+GRACE: Final = 10.0
+# A longer deadline is no deadline, seconds.
+_LONGEST: Final = 86_400.0 * 365
+# How long the giving up of a place may take before it is left to `ticket_ttl`, seconds.
+_GIVING_UP: Final = 2.0
+
+
+class Unary:
+    """Unary calls as futures, each with its deadline; known, so that closing ends all of them."""
+
+    def __init__(self, connection: Connection, metrics: Metrics | None) -> None:
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._metrics = metrics
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    def ask(
+        self,
+        path: str,
+        make: Callable[[], Message],
+        answer: type[M],
+        read: Callable[[M], A],
+        timeout: float,
+        after: Callable[[A, float, Callable[[], None]], None] | None = None,
+    ) -> Call[A]:
+        """`after`: what has to be done before the answer is handed on."""
+        future: Call[A] = Call(loop=self._loop)
+        if self._is_closed:
+            future.reject(KeyturnError("the client was closed", "CANCELLED"))
+            return future
+        try:
+            message = make().SerializeToString()
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            future.reject(unwritable(error))
+            return future
+        task = self._start(self._run(path, message, answer, read, timeout, after, future))
+        future.on_cancel = lambda _: self._cancel(task)
+        return future
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    @staticmethod
+    def _cancel(task: asyncio.Task[None]) -> None:
+        task.cancel()
+
+    async def _run(
+        self,
+        path: str,
+        message: bytes,
+        answer: type[M],
+        read: Callable[[M], A],
+        timeout: float,
+        after: Callable[[A, float, Callable[[], None]], None] | None,
+        future: Call[A],
+    ) -> None:
+        asked_at = self._loop.time()
+        code = "OK"
+        try:
+            method: Any = self._connection.channel.unary_unary(f"/keyturn.v1.{path}")
+            limit = None if timeout == inf else min(timeout, _LONGEST)
+            result = read(answer.FromString(await method(message, timeout=limit)))
+            if after is None:
+                future.resolve(result)
+            else:
+                after(result, asked_at, lambda: future.resolve(result))
+        except grpc.aio.AioRpcError as error:
+            refused = rpc_error(error)
+            code = refused.code
+            future.reject(refused)
+        except KeyturnError as error:
+            code = error.code
+            future.reject(error)
+        except asyncio.CancelledError:
+            code = "CANCELLED"
+            future.reject(KeyturnError("the client was closed", "CANCELLED"))
+        finally:
+            if self._metrics is not None:
+                name = path.rpartition("/")[2].lower()
+                self._metrics.call_done(name, code, self._loop.time() - asked_at)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
+
+
+class UnaryTransport:
+    """See `keyturn._transport.Transport`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        consumer_id: str,
+        margin: float | None,
+        metrics: Metrics | None,
+    ) -> None:
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
+        self._unary = Unary(connection, metrics)
+        self._ids = Ids()
+        self._consumer_id = consumer_id
+        self._metrics = metrics
+        self._renewals = Renewals(self.renew, self.loop, margin, self._lose)
+        self._confirmations = Confirmations(self.renew, self.loop)
+
+    def enqueue(
+        self,
+        queue: str,
+        key: str,
+        ticket: str,
+        wait: float | None,
+        lease: float | None,
+        idempotency_key: str,
+        consumer_id: str,
+        timeout: float | None,
+    ) -> Call[EnqueueAnswer]:
+        def make() -> Message:
+            who = consumer_id or self._consumer_id
+            return requests.enqueue(queue, key, ticket, wait, lease, idempotency_key, who)
+
+        def after(answer: EnqueueAnswer, asked_at: float, hand_on: Callable[[], None]) -> None:
+            self._given(() if answer.turn is None else (answer.turn,), asked_at, hand_on)
+
+        call = self._ask(
+            "EnQueue",
+            make,
+            pb.EnQueueResponse,
+            lambda message: answers.enqueue(message, queue, key, ticket),
+            LONGEST_WAIT if wait is None else wait,
+            timeout,
+            after,
+        )
+        self._leaves(call, queue, key, ticket)
+        return call
+
+    def dequeue(
+        self,
+        queue: str,
+        key: str,
+        token: int | None,
+        ticket: str | None,
+        abandoned: bool,
+        result: bytes,
+        timeout: float | None,
+    ) -> Call[DequeueAnswer]:
+        return self._ask(
+            "DeQueue",
+            lambda: requests.dequeue(queue, key, token, ticket, abandoned, result),
+            pb.DeQueueResponse,
+            answers.dequeue,
+            0,
+            timeout,
+        )
+
+    def submit(
+        self,
+        queue: str,
+        items: Sequence[NewItem],
+        wait_for_room: float | None,
+        durability: Durability | None,
+        timeout: float | None,
+    ) -> Call[list[SubmitResult]]:
+        return self._ask(
+            "Submit",
+            lambda: requests.submit(queue, items, wait_for_room, durability),
+            pb.SubmitResponse,
+            answers.submit,
+            wait_for_room or 0,
+            timeout,
+        )
+
+    def acquire(self, asked: AcquireCall, timeout: float | None) -> Call[list[Delivery]]:
+        def after(answer: list[Delivery], asked_at: float, hand_on: Callable[[], None]) -> None:
+            self._given([delivery.turn for delivery in answer], asked_at, hand_on)
+
+        call = self._ask(
+            "Acquire",
+            lambda: requests.acquire(asked, self._consumer_id),
+            pb.AcquireResponse,
+            answers.acquire,
+            asked.wait or 0,
+            timeout,
+            after,
+        )
+        if asked.key:
+            self._leaves(call, asked.queues[0] if asked.queues else "", asked.key, asked.ticket)
+        return call
+
+    def ack(
+        self,
+        turn: TurnRef,
+        result: bytes,
+        follow_ups: Sequence[FollowUp],
+        following: AcquireCall | None,
+        timeout: float | None,
+    ) -> Call[AckAnswer]:
+        def after(answer: AckAnswer, asked_at: float, hand_on: Callable[[], None]) -> None:
+            self._given([delivery.turn for delivery in answer.next or ()], asked_at, hand_on)
+
+        return self._ask(
+            "Ack",
+            lambda: requests.ack(turn, result, follow_ups, following, self._consumer_id),
+            pb.AckResponse,
+            answers.ack,
+            0 if following is None else following.wait or 0,
+            timeout,
+            after,
+        )
+
+    def nack(
+        self,
+        turn: TurnRef,
+        kind: NackKind,
+        delay: float | None,
+        error: str,
+        done: int,
+        timeout: float | None,
+    ) -> Call[NackAnswer]:
+        return self._ask(
+            "Nack",
+            lambda: requests.nack(turn, kind, delay, error, done),
+            pb.NackResponse,
+            answers.nack,
+            0,
+            timeout,
+        )
+
+    def renew(self, turns: Sequence[TurnRef], lease: float | None, *, timeout: float | None) -> Call[list[RenewResult]]:
+        return self._ask("Renew", lambda: requests.renew(turns, lease), pb.RenewResponse, answers.renew, 0, timeout)
+
+    def await_item(self, queue: str, item_id: str, wait: float | None, timeout: float | None) -> Call[AwaitAnswer]:
+        return self._ask(
+            "Await",
+            lambda: requests.await_item(queue, item_id, wait),
+            pb.AwaitResponse,
+            answers.await_item,
+            wait or 0,
+            timeout,
+        )
+
+    def hold(self, turn: Turn, asked_at: float) -> Held:
+        held = Held(turn, self._renewals.drop)
+        self._renewals.keep(held, self._confirmations.since(turn, asked_at))
+        return held
+
+    async def close(self) -> None:
+        self._renewals.close("closed")
+        await self._unary.close()
+
+    def _ask(
+        self,
+        method: str,
+        make: Callable[[], Message],
+        answer: type[M],
+        read: Callable[[M], A],
+        wait: float,
+        timeout: float | None,
+        after: Callable[[A, float, Callable[[], None]], None] | None = None,
+    ) -> Call[A]:
+        limit = wait + GRACE if timeout is None else timeout
+        return self._unary.ask(f"CoordinatorService/{method}", make, answer, read, limit, after)
+
+    def _given(self, turns: Sequence[Turn], asked_at: float, hand_on: Callable[[], None]) -> None:
+        if self._metrics is not None:
+            for turn in turns:
+                self._metrics.turn_granted(turn.queue)
+        self._confirmations.of(turns, asked_at, hand_on)
+
+    def _lose(self, held: Held, cause: TurnLoss) -> None:
+        if self._metrics is not None and not held.lost:
+            self._metrics.turn_lost(held.turn.queue, cause)
+        held.lose(cause)
+
+    def _leaves(self, call: Call[A], queue: str, key: str, ticket: str) -> None:
+        """A cancelled call leaves its ticket where it is; that takes a call of its own."""
+        end = call.on_cancel
+
+        def cancelled(leave: bool) -> None:
+            if end is not None:
+                end(leave)
+            if leave and ticket:
+                # Should this fail too, the place ends with its `ticket_ttl`.
+                given_up = self.dequeue(queue, key, None, ticket, True, b"", _GIVING_UP)
+                given_up.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+        if end is not None:
+            call.on_cancel = cancelled

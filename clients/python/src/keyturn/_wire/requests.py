@@ -1,0 +1,150 @@
+"""Calls as the wire has them. What is left out is unset there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite, isnan
+from typing import Final
+
+from google.protobuf.duration_pb2 import Duration
+
+from keyturn._gen import coordinator_pb2 as pb
+from keyturn.words import AcquireCall, Durability, FollowUp, NackKind, NewItem, TurnRef
+
+_NANOS: Final = 1_000_000_000
+# The largest that google.protobuf.Duration allows, about 10,000 years.
+_LONGEST: Final = 315_576_000_000.0
+
+NACK_KINDS: Final[Mapping[NackKind, pb.NackKind]] = {
+    "retry": pb.NACK_KIND_RETRY,
+    "release": pb.NACK_KIND_RELEASE,
+    "dead_letter": pb.NACK_KIND_DEAD_LETTER,
+}
+DURABILITIES: Final[Mapping[Durability, pb.Durability]] = {
+    "on_flush": pb.DURABILITY_ON_FLUSH,
+    "interval": pb.DURABILITY_INTERVAL,
+    "count": pb.DURABILITY_COUNT,
+    "memory": pb.DURABILITY_MEMORY,
+}
+_AFTER_UNKNOWN: Final = {
+    None: pb.AFTER_UNKNOWN_UNSPECIFIED,
+    "refuse": pb.AFTER_UNKNOWN_REFUSE,
+    "wait": pb.AFTER_UNKNOWN_WAIT,
+}
+
+
+def duration(seconds: float | None) -> Duration | None:
+    """Below zero becomes zero: a duration with mixed signs would be malformed."""
+    if seconds is None:
+        return None
+    if not isinstance(seconds, (int, float)) or isnan(seconds):
+        raise ValueError(f"{seconds!r} is no number of seconds")
+    within = min(max(seconds, 0.0), _LONGEST) if isfinite(seconds) or seconds > 0 else 0.0
+    whole, nanos = divmod(round(within * _NANOS), _NANOS)
+    return Duration(seconds=whole, nanos=nanos)
+
+
+def enqueue(
+    queue: str,
+    key: str,
+    ticket: str,
+    wait: float | None,
+    lease: float | None,
+    idempotency_key: str,
+    consumer_id: str,
+) -> pb.EnQueueRequest:
+    return pb.EnQueueRequest(
+        queue=queue,
+        key=key,
+        consumer_id=consumer_id,
+        ticket=ticket,
+        wait=duration(wait),
+        lease=duration(lease),
+        idempotency_key=idempotency_key,
+    )
+
+
+def dequeue(
+    queue: str, key: str, token: int | None, ticket: str | None, abandoned: bool, result: bytes
+) -> pb.DeQueueRequest:
+    if token is not None:
+        return pb.DeQueueRequest(queue=queue, key=key, token=token, abandoned=abandoned, result=result)
+    if ticket is not None:
+        return pb.DeQueueRequest(queue=queue, key=key, ticket=ticket, abandoned=abandoned, result=result)
+    return pb.DeQueueRequest(queue=queue, key=key, abandoned=abandoned, result=result)
+
+
+def submit(
+    queue: str, items: Iterable[NewItem], wait_for_room: float | None, durability: Durability | None
+) -> pb.SubmitRequest:
+    how = pb.DURABILITY_UNSPECIFIED if durability is None else DURABILITIES[durability]
+    return pb.SubmitRequest(
+        queue=queue,
+        items=[new_item(item) for item in items],
+        wait_for_room=duration(wait_for_room),
+        durability=how,
+    )
+
+
+def acquire(call: AcquireCall, consumer_id: str = "") -> pb.AcquireRequest:
+    return pb.AcquireRequest(
+        queues=call.queues,
+        key=call.key,
+        consumer_id=call.consumer_id or consumer_id,
+        ticket=call.ticket,
+        max_turns=call.max_turns or 0,
+        max_items_per_turn=call.max_items_per_turn or 0,
+        wait=duration(call.wait),
+        lease=duration(call.lease),
+    )
+
+
+def ack(
+    turn: TurnRef,
+    result: bytes,
+    follow_ups: Sequence[FollowUp],
+    following: AcquireCall | None,
+    consumer_id: str = "",
+) -> pb.AckRequest:
+    return pb.AckRequest(
+        queue=turn.queue,
+        key=turn.key,
+        token=turn.token,
+        result=result,
+        follow_ups=[pb.FollowUp(queue=queue, item=new_item(item)) for queue, item in follow_ups],
+        next=None if following is None else acquire(following, consumer_id),
+    )
+
+
+def nack(turn: TurnRef, kind: NackKind, delay: float | None, error: str, done: int) -> pb.NackRequest:
+    return pb.NackRequest(
+        queue=turn.queue,
+        key=turn.key,
+        token=turn.token,
+        kind=NACK_KINDS[kind],
+        delay=duration(delay),
+        error=error,
+        done=done,
+    )
+
+
+def renew(turns: Iterable[TurnRef], lease: float | None) -> pb.RenewRequest:
+    refs = [pb.TurnRef(queue=turn.queue, key=turn.key, token=turn.token) for turn in turns]
+    return pb.RenewRequest(turns=refs, lease=duration(lease))
+
+
+def await_item(queue: str, item_id: str, wait: float | None) -> pb.AwaitRequest:
+    return pb.AwaitRequest(queue=queue, item_id=item_id, wait=duration(wait))
+
+
+def new_item(item: NewItem) -> pb.NewItem:
+    return pb.NewItem(
+        key=item.key,
+        payload=item.payload,
+        headers=item.headers,
+        item_id=item.item_id,
+        idempotency_key=item.idempotency_key,
+        delay=duration(item.delay),
+        after=[pb.ItemRef(queue=queue, item_id=item_id) for queue, item_id in item.after],
+        after_unknown=_AFTER_UNKNOWN[item.after_unknown],
+    )

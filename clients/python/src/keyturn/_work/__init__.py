@@ -1,0 +1,1 @@
+"""What is built on the calls: scoped turns, consumers, submitting, producers."""

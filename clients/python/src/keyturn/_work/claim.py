@@ -1,0 +1,155 @@
+"""Waits in the line of a key, in one place however many calls it takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from math import ceil, inf
+from typing import Final, NamedTuple
+
+from keyturn._backoff import BackOff
+from keyturn._work.base import GRACE, Base, failure_of, retry_after_of
+from keyturn.errors import Blocked, Declined, KeyturnError
+from keyturn.words import AcquireCall, EnqueueAnswer, Order, Turn
+
+# The longest that one call may wait, seconds: what the contract allows. The ticket keeps the place between two calls.
+LONGEST_CALL: Final = 300.0
+# How long the giving up of a place may take before it is left to `ticket_ttl`, seconds.
+_GIVING_UP: Final = 2.0
+# A sidecar that answers at once though it was asked to wait is not asked in a busy loop, seconds.
+LEAST_BETWEEN: Final = 0.05
+
+
+class Plan(NamedTuple):
+    """What is claimed, and how."""
+
+    queue: str
+    key: str
+    order: Order
+    wait: float | None
+    """None: the queue's."""
+    lease: float | None
+    idempotency_key: str
+    consumer_id: str
+
+
+class Granted(NamedTuple):
+    """A turn, and when the first call was sent that may have got it."""
+
+    turn: Turn
+    asked_at: float
+
+
+class Claim:
+    """Whoever does not get the turn leaves no place behind."""
+
+    def __init__(self, base: Base, plan: Plan) -> None:
+        self._base = base
+        self._plan = plan
+        # Without a wait the call does not stay, so it has no place to keep.
+        self._ticket = "" if plan.wait == 0 else base.ids.new()
+        self._until = None if plan.wait is None else base.now() + plan.wait
+        # Without an end of its own a wait ends when the sidecar was away for so long.
+        self._patient_until: float | None = None
+        self._back_off = BackOff()
+        self._asked_at: float | None = None
+
+    async def wait(self) -> Granted:
+        """Raises Declined, Blocked, and KeyturnError when the sidecar refuses or is away for too long."""
+        while True:
+            asked = self._base.now()
+            if self._asked_at is None:
+                self._asked_at = asked
+            answer = await self._once()
+            if answer is None:
+                continue
+            if answer.turn is not None:
+                return Granted(answer.turn, self._asked_at)
+            self._asked_at = None
+            if answer.decision == "decline":
+                reason = answer.reason or "waiter_exists"
+                raise Declined(reason, answer.survivor_id, answer.retry_after, answer.result)
+            if self._until is None or self._base.now() >= self._until:
+                await self._give_up()
+                raise Blocked(answer.ahead, answer.retry_after)
+            await asyncio.sleep(max(0.0, asked + LEAST_BETWEEN - self._base.now()))
+
+    async def _once(self) -> EnqueueAnswer | None:
+        """One call. None: no answer, and another try is worth it."""
+        try:
+            answer = await self._ask()
+        except KeyturnError as error:
+            now = self._base.now()
+            if self._patient_until is None:
+                self._patient_until = now + GRACE
+            left = (self._patient_until if self._until is None else self._until) - now
+            if not self._ticket or failure_of(error) != "away" or left <= 0:
+                await self._give_up()
+                raise
+            await self._sleep(min(self._back_off.next(retry_after_of(error)), left))
+            return None
+        self._back_off.reset()
+        self._patient_until = None
+        return answer
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            # The place may be there although its answer was lost.
+            self._base.loop.create_task(self._give_up())
+            raise
+
+    def _ask(self) -> Awaitable[EnqueueAnswer]:
+        plan = self._plan
+        wait = self._part()
+        timeout = None if wait is None else wait + GRACE
+        transport = self._base.transport
+        if plan.order == "coalesce":
+            call = transport.enqueue(
+                plan.queue,
+                plan.key,
+                self._ticket,
+                wait,
+                plan.lease,
+                plan.idempotency_key,
+                plan.consumer_id,
+                timeout,
+            )
+            call.leaves = True
+            return call
+        asked = AcquireCall(
+            (plan.queue,),
+            plan.key,
+            self._ticket,
+            wait=wait,
+            lease=plan.lease,
+            consumer_id=plan.consumer_id,
+        )
+        return self._acquire(asked, timeout)
+
+    async def _acquire(self, asked: AcquireCall, timeout: float | None) -> EnqueueAnswer:
+        call = self._base.transport.acquire(asked, timeout)
+        call.leaves = True
+        deliveries = await call
+        if not deliveries:
+            # Nobody counts who stands before.
+            return EnqueueAnswer("block")
+        return EnqueueAnswer("accept", deliveries[0].turn, self._ticket)
+
+    def _part(self) -> float | None:
+        """What this call shall wait, whole milliseconds."""
+        if self._until is None:
+            return None
+        left = max(0.0, min(self._until - self._base.now(), LONGEST_CALL))
+        return ceil(left * 1_000) / 1_000 if left < inf else LONGEST_CALL
+
+    async def _give_up(self) -> None:
+        if not self._ticket:
+            return
+        plan = self._plan
+        try:
+            await self._base.transport.dequeue(plan.queue, plan.key, None, self._ticket, True, b"", _GIVING_UP)
+        except KeyturnError:
+            # The place ends with its `ticket_ttl`; why we leave matters more.
+            return

@@ -1,0 +1,96 @@
+"""Settings of a producer, checked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from keyturn._options import DAY, MIB, callable_needed, count_within, number_within, text_needed, word_within
+from keyturn._work.submit import DURABILITIES
+from keyturn.errors import WrongArgumentError
+from keyturn.words import Decision, Durability, NewItem, Reason
+
+OnProducerError = Callable[[Exception, NewItem | None], object]
+"""Told of every item that was not handed over; no item: it concerns the spool as a whole, and nothing is lost by it."""
+
+
+class ProducerResult(NamedTuple):
+    """What became of an item: decided by the sidecar, or safe on disk until it can be handed over."""
+
+    item_id: str
+    decision: Decision | Literal["spooled"]
+    reason: Reason | None = None
+    survivor_id: str | None = None
+    superseded_id: str | None = None
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True)
+class Spool:
+    """Where a producer keeps items while the sidecar cannot be reached."""
+
+    directory: str | Path
+    """Of this producer alone; made if it is not there. What it has from an earlier run is handed over first."""
+    interval: float = 0.05
+    """What was written is synced to disk after this, seconds, 0.001 to 60."""
+    count: int = 1_000
+    """Or after this many items, 1 to 100,000."""
+    max_bytes: int = 256 * MIB
+    """The most that it may take on disk, 64 KiB to 1 TiB. Then `when_full` of the producer applies."""
+    patience: float = 1.0
+    """How long a Submit may go unanswered before the sidecar is taken to be away, seconds, 0.001 to 60."""
+
+    def __post_init__(self) -> None:
+        text_needed("spool.directory", str(self.directory))
+        number_within("spool.interval", self.interval, 0.001, 60)
+        count_within("spool.count", self.count, 1, 100_000)
+        count_within("spool.max_bytes", self.max_bytes, 65_536, 1_048_576 * MIB)
+        number_within("spool.patience", self.patience, 0.001, 60)
+
+
+@dataclass(frozen=True)
+class ProducerSettings:
+    """With every default filled in."""
+
+    queue: str
+    count: int
+    interval: float
+    max_items: int
+    max_bytes: int
+    when_full: Literal["wait", "error"]
+    durability: Durability | None
+    timeout: float
+    on_error: OnProducerError | None
+    spool: Spool | None
+
+
+LONGEST_CLOSE: Final = DAY
+
+
+def producer_settings(
+    queue: str,
+    *,
+    count: int,
+    interval: float,
+    max_items: int,
+    max_bytes: int,
+    when_full: Literal["wait", "error"],
+    durability: Durability | None,
+    timeout: float,
+    on_error: OnProducerError | None,
+    spool: Spool | None,
+) -> ProducerSettings:
+    """Raises WrongArgumentError naming what is wrong."""
+    text_needed("queue", queue)
+    count_within("count", count, 1, 1_000)
+    number_within("interval", interval, 0, 60)
+    count_within("max_items", max_items, 1, 1_000_000)
+    count_within("max_bytes", max_bytes, 1_024, 1_024 * MIB)
+    number_within("timeout", timeout, 0.001, DAY)
+    word_within("when_full", when_full, ("wait", "error"))
+    word_within("durability", durability, DURABILITIES)
+    if on_error is not None:
+        callable_needed("on_error", on_error)
+    elif spool is not None:
+        raise WrongArgumentError("on_error is None; with a spool it is needed: items on disk have no future", "on_error")
+    return ProducerSettings(queue, count, interval, max_items, max_bytes, when_full, durability, timeout, on_error, spool)

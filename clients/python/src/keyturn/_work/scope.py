@@ -1,0 +1,128 @@
+"""A turn as a scope of asyncio: `async with client.turn(...) as turn`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from types import TracebackType
+from typing import Final
+
+from keyturn._work.base import Base
+from keyturn._work.claim import Claim
+from keyturn._work.holding import Holding, told_loss
+from keyturn._work.turn_options import TurnOptions
+
+# How long the giving back may take when the task is cancelled, seconds.
+_WHEN_CANCELLED: Final = 2.0
+
+
+class ScopedTurn:
+    """The turn of a key, held while the block runs.
+
+    Entering waits for the turn and raises `Declined` or `Blocked` when there is none. When the turn is lost the task is
+    cancelled inside the block, in time, and `TurnLostError` is raised from it; after `max_hold` in the same way
+    `HoldTimeoutError`. A block that raises gives the turn back as not done.
+    """
+
+    def __init__(self, base: Base, options: TurnOptions) -> None:
+        self._base = base
+        self._options = options
+        self._holding: Holding | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._is_inside = False
+        self._interrupts = 0
+        self.result = b""
+        """What is remembered with the idempotency key, up to 1 MiB; set it in the block."""
+
+    @property
+    def queue(self) -> str:
+        return self._options.plan.queue
+
+    @property
+    def key(self) -> str:
+        return self._options.plan.key
+
+    @property
+    def token(self) -> int:
+        """Grows with every turn of the queue: let what you write to refuse a smaller one than it has seen."""
+        return self._held.turn.token
+
+    @property
+    def lost(self) -> bool:
+        """The turn is, or must be taken for, somebody else's."""
+        return self._held.loss is not None
+
+    def check(self) -> None:
+        """Raise TurnLostError or HoldTimeoutError if the work must stop."""
+        if self._held.reason is not None:
+            raise self._held.reason
+
+    @property
+    def _held(self) -> Holding:
+        if self._holding is None:
+            raise RuntimeError("the turn is not entered")
+        return self._holding
+
+    async def __aenter__(self) -> ScopedTurn:
+        if self._task is not None:
+            raise RuntimeError("a turn is entered once; ask for another one")
+        self._task = asyncio.current_task()
+        granted = await Claim(self._base, self._options.plan).wait()
+        self._holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
+        self._is_inside = True
+        self._holding.listen(self._interrupt)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_inside = False
+        holding = self._held
+        is_ours = await self._take_back_interrupt(error)
+        holding.end()
+        try:
+            if is_ours or error is None or isinstance(error, Exception):
+                await self._settle(holding, is_ours, error)
+            elif holding.loss is None:
+                await holding.abandoned(_WHEN_CANCELLED)
+        finally:
+            holding.release()
+
+    async def _settle(self, holding: Holding, is_ours: bool, error: BaseException | None) -> None:
+        if holding.loss is not None and error is holding.loss:
+            return
+        if holding.loss is not None:
+            raise told_loss(holding.loss, error) from error
+        if error is None:
+            await holding.done(self.result)
+            return
+        await holding.abandoned()
+        if is_ours and holding.reason is not None:
+            raise holding.reason from error
+
+    def _interrupt(self, _: BaseException) -> None:
+        if self._is_inside and self._task is not None:
+            self._interrupts += 1
+            self._task.cancel()
+
+    async def _take_back_interrupt(self, error: BaseException | None) -> bool:
+        """Whether the block ended by our cancellation, and by nobody else's."""
+        if self._interrupts == 0 or self._task is None:
+            return False
+        # From 3.11 on a task counts how often it was cancelled.
+        others = 0
+        if sys.version_info >= (3, 11):
+            for _ in range(self._interrupts):
+                others = self._task.uncancel()
+        if isinstance(error, asyncio.CancelledError):
+            return others == 0
+        try:
+            # The block ended before the cancellation came: it must not hit what follows.
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            if others > 0:
+                raise
+        return False

@@ -1,0 +1,271 @@
+"""Scoped turns and raw calls of the asyncio client."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+import pytest
+
+import keyturn
+from keyturn.aio import Client, ScopedTurn
+from tests.sidecar import Sidecar
+
+
+async def test_a_turn_is_held_while_the_block_runs_and_given_back_after_it(aclient: Client, key: str) -> None:
+    async with aclient.turn("orders", key) as turn:
+        held = await aclient.admin.explain_key("orders", key)
+        assert held.holder.token == turn.token
+    assert not (await aclient.admin.explain_key("orders", key)).HasField("holder")
+
+
+async def test_a_block_that_raises_gives_the_turn_back_as_not_done(aclient: Client, key: str) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with aclient.turn("once", key, idempotency_key="id"):
+            raise ZeroDivisionError
+    async with aclient.turn("once", key, idempotency_key="id") as turn:
+        turn.result = b"made"
+    with pytest.raises(keyturn.Declined) as declined:
+        async with aclient.turn("once", key, idempotency_key="id"):
+            pytest.fail("it is done already")
+    assert (declined.value.reason, declined.value.result) == ("already_done", b"made")
+
+
+async def test_blocked_and_declined_are_told(aclient: Client, key: str) -> None:
+    async with aclient.turn("coalesced", key):
+        with pytest.raises(keyturn.Blocked) as blocked:
+            async with aclient.turn("coalesced", key, wait=0):
+                pytest.fail("somebody holds it")
+        assert blocked.value.ahead == 1
+        waiting = aclient.enqueue("coalesced", key, wait=5, ticket="first")
+        outcome = await aclient.with_turn("coalesced", key, work, wait=5)
+        assert (outcome.status, outcome.reason, outcome.survivor_id) == ("declined", "waiter_exists", "first")
+        assert waiting.leave()
+
+
+async def work(turn: ScopedTurn) -> str:
+    return f"worked under {turn.key}"
+
+
+async def test_with_turn_returns_what_the_handler_returned(aclient: Client, key: str) -> None:
+    outcome = await aclient.with_turn("orders", key, work)
+    assert (outcome.status, outcome.value) == ("done", f"worked under {key}")
+
+
+async def test_a_lost_turn_cancels_the_block_and_raises_why(aclient: Client, key: str) -> None:
+    with pytest.raises(keyturn.TurnLostError) as lost:
+        async with aclient.turn("orders", key) as turn:
+            await aclient.admin.evict_holder("orders", key)
+            await asyncio.sleep(30)
+    assert lost.value.cause == "evicted"
+    assert turn.lost
+    # What follows is not hit by the cancellation of the block.
+    await asyncio.sleep(0)
+
+
+async def test_a_block_that_ignores_the_loss_is_not_called_done(aclient: Client, key: str) -> None:
+    with pytest.raises(keyturn.TurnLostError):
+        async with aclient.turn("orders", key):
+            await aclient.admin.evict_holder("orders", key)
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.sleep(30)
+
+
+async def test_a_cancelled_task_stays_cancelled_and_gives_its_turn_back(aclient: Client, key: str) -> None:
+    entered = asyncio.Event()
+
+    async def holds() -> None:
+        async with aclient.turn("orders", key):
+            entered.set()
+            await asyncio.sleep(30)
+
+    task = asyncio.ensure_future(holds())
+    await entered.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with aclient.turn("orders", key, wait=0):
+        pass
+
+
+async def test_max_hold_ends_the_block(aclient: Client, key: str) -> None:
+    with pytest.raises(keyturn.HoldTimeoutError):
+        async with aclient.turn("orders", key, max_hold=0.05):
+            await asyncio.sleep(30)
+    async with aclient.turn("orders", key, wait=0):
+        pass
+
+
+async def test_who_is_cancelled_while_waiting_leaves_the_line(aclient: Client, key: str) -> None:
+    async with aclient.turn("orders", key):
+
+        async def waits() -> None:
+            async with aclient.turn("orders", key, wait=30):
+                pytest.fail("it is held")
+
+        task = asyncio.ensure_future(waits())
+        while (await aclient.admin.explain_key("orders", key)).waiting == 0:
+            pass
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        while (await aclient.admin.explain_key("orders", key)).waiting > 0:
+            pass
+
+
+async def test_strict_order_declines_nobody(aclient: Client, key: str) -> None:
+    order: list[int] = []
+
+    async def one(number: int) -> None:
+        async with aclient.turn("coalesced", key, order="strict", wait=30):
+            order.append(number)
+
+    await asyncio.gather(*(one(number) for number in range(20)))
+    assert order == list(range(20))
+
+
+@pytest.mark.parametrize("transport", ["session", "unary"])
+async def test_a_lease_is_renewed_while_the_block_runs(
+    address: str, key: str, transport: Literal["session", "unary"]
+) -> None:
+    async with keyturn.aio.connect(address, transport=transport) as client, client.turn("short", key, lease=1.5) as turn:
+        while (await client.admin.explain_key("short", key)).holder.renewals < 3:
+            turn.check()
+            await asyncio.sleep(0.05)
+
+
+async def test_a_session_keeps_a_turn_alive_beyond_the_lease_of_its_queue(aclient: Client, key: str) -> None:
+    loop = asyncio.get_running_loop()
+    async with aclient.turn("short", key) as turn:
+        begun = loop.time()
+        while loop.time() - begun < 1.0:
+            assert (await aclient.admin.explain_key("short", key)).holder.token == turn.token
+            await asyncio.sleep(0.05)
+
+
+async def test_wrong_arguments_are_named(aclient: Client) -> None:
+    with pytest.raises(keyturn.WrongArgumentError, match="wait is -1"):
+        aclient.turn("orders", "k", wait=-1)
+    with pytest.raises(keyturn.WrongArgumentError, match="idempotency_key"):
+        aclient.turn("orders", "k", order="strict", idempotency_key="x")
+    with pytest.raises(keyturn.WrongArgumentError, match="cannot be written"):
+        await aclient.enqueue("orders", 5)  # type: ignore[arg-type]
+    with pytest.raises(keyturn.WrongArgumentError, match="cannot be written"):
+        await aclient.enqueue("orders", "\ud800")
+    with pytest.raises(keyturn.KeyturnError) as refused:
+        await aclient.enqueue("no such name!", "k")
+    assert [one.field for one in refused.value.violations] == ["queue"]
+    for wrong in ("nowhere", "host:99999", "unix:", ""):
+        with pytest.raises(keyturn.WrongArgumentError, match="address"):
+            keyturn.aio.connect(wrong)
+    with pytest.raises(keyturn.WrongArgumentError, match="session_ttl is 0"):
+        keyturn.aio.connect("localhost:1", session_ttl=0)
+    with pytest.raises(keyturn.WrongArgumentError, match=r"tls\.ca"):
+        keyturn.aio.connect("localhost:1", tls=keyturn.Tls(ca="/no/such/file"))
+
+
+async def test_a_call_ends_with_its_time_out_where_nothing_listens() -> None:
+    async with keyturn.aio.connect("127.0.0.1:1") as client:
+        with pytest.raises(keyturn.KeyturnError) as late:
+            await client.enqueue("orders", "k", timeout=0.2)
+        assert late.value.code == "DEADLINE_EXCEEDED"
+
+
+async def test_open_calls_are_bounded(address: str, key: str) -> None:
+    async with keyturn.aio.connect(address, open_commands=2) as client, client.turn("orders", key):
+        waiting = [client.enqueue("orders", f"{key}", wait=20, ticket=str(n)) for n in range(3)]
+        with pytest.raises(keyturn.KeyturnError, match="open_commands"):
+            await waiting[2]
+        for call in waiting[:2]:
+            call.leave()
+
+
+async def test_a_session_that_is_replaced_ends_for_good(address: str, key: str) -> None:
+    older = keyturn.aio.connect(address, session_id=key)
+    with pytest.raises(keyturn.TurnLostError) as lost:
+        async with older.turn("orders", key), keyturn.aio.connect(address, session_id=key) as newer:
+            await newer.enqueue("orders", f"{key}-2")
+            await asyncio.sleep(30)
+    assert lost.value.cause == "replaced"
+    with pytest.raises(keyturn.KeyturnError) as ended:
+        await older.enqueue("orders", key)
+    assert ended.value.reason == "SESSION_REPLACED"
+    await older.close()
+
+
+async def test_open_calls_are_sent_again_to_a_sidecar_that_begins_anew(own_sidecar: list[Sidecar]) -> None:
+    async with keyturn.aio.connect(own_sidecar[0].address, session_ttl=30) as client:
+        first = await client.enqueue("orders", "ada")
+        assert first.turn is not None
+        own_sidecar[0].kill()
+        waiting = client.enqueue("orders", "bob", wait=10, ticket="t", timeout=20)
+        submitted = client.submit_batch("mails", [keyturn.NewItem(b"1")], timeout=20)
+        own_sidecar.append(Sidecar(own_sidecar[0].address))
+        answer = await waiting
+        assert answer.decision == "accept"
+        assert (await submitted)[0].decision == "accept"
+
+
+async def test_a_turn_is_lost_in_time_when_the_sidecar_is_gone(own_sidecar: list[Sidecar]) -> None:
+    loop = asyncio.get_running_loop()
+    async with keyturn.aio.connect(own_sidecar[0].address, session_ttl=1.0, margin=0.3) as client:
+        with pytest.raises(keyturn.TurnLostError) as lost:
+            async with client.turn("orders", "ada"):
+                own_sidecar[0].kill()
+                killed = loop.time()
+                await asyncio.sleep(30)
+        assert lost.value.cause == "unreachable"
+        # Its life was proved before the kill: ttl minus margin after that it is over at the latest.
+        assert loop.time() - killed < 1.0
+
+
+async def test_nothing_is_left_after_close(address: str, key: str) -> None:
+    client = keyturn.aio.connect(address)
+    client.consume(f"c-{key}", handle, concurrency=3)
+    producer = client.producer(f"p-{key}")
+    added = producer.add(keyturn.NewItem(b"1"))
+    await client.close()
+    assert (await added).decision == "accept"
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    with pytest.raises(keyturn.KeyturnError, match="closed"):
+        await client.enqueue("orders", key)
+    await client.close()
+
+
+async def handle(_: keyturn.aio.Work) -> None:
+    return None
+
+
+async def test_metrics_are_told(address: str, key: str) -> None:
+    told: list[tuple[object, ...]] = []
+
+    class Counts:
+        def call_done(self, method: str, code: str, seconds: float) -> None:
+            assert seconds >= 0
+            told.append((method, code))
+
+        def turn_granted(self, queue: str) -> None:
+            told.append(("granted", queue))
+
+        def turn_lost(self, queue: str, cause: keyturn.TurnLoss) -> None:
+            told.append(("lost", queue, cause))
+
+        def reconnected(self) -> None:
+            told.append(("reconnected",))
+
+    async with keyturn.aio.connect(address, metrics=Counts()) as client:
+        with pytest.raises(keyturn.TurnLostError):
+            async with client.turn("orders", key):
+                await client.admin.evict_holder("orders", key)
+                await asyncio.sleep(30)
+    assert told[:2] == [("granted", "orders"), ("enqueue", "OK")]
+    assert ("lost", "orders", "evicted") in told
+
+
+async def test_calls_asked_together_travel_together(aclient: Client, queue: str) -> None:
+    answers = await asyncio.gather(*(aclient.enqueue(queue, str(n)) for n in range(5_000)))
+    tokens = [answer.turn.token for answer in answers if answer.turn is not None]
+    assert len(tokens) == 5_000
+    assert sorted(tokens) == tokens
+    ends = await asyncio.gather(*(aclient.dequeue(queue, str(n), token=tokens[n]) for n in range(5_000)))
+    assert all(end.waiting == 0 for end in ends)

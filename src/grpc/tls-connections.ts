@@ -1,0 +1,37 @@
+/** The connections of a server with TLS, also those that are not yet through their handshake: grpc-js does not know them. */
+import type { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import type { Server } from '@grpc/grpc-js';
+import type { Log } from './handler.js';
+import { RefusedHandshakes } from './refused-handshakes.js';
+
+export class TlsConnections {
+  /** As many as the listener has. */
+  readonly #open = new Set<Socket>();
+
+  /** @param server one that listens */
+  constructor(server: Server, log: Log) {
+    const refused = new RefusedHandshakes(log);
+    for (const listener of listenersOf(server)) {
+      listener.on('tlsClientError', (error: Error, socket: Pick<Socket, 'remoteAddress'>) =>
+        refused.tell(error, socket.remoteAddress),
+      );
+      listener.on('connection', (socket: Socket) => {
+        this.#open.add(socket);
+        socket.once('close', () => this.#open.delete(socket));
+      });
+    }
+  }
+
+  /** After the server has ended its own: what comes through its handshake only now would be served for ever. */
+  endAll(): void {
+    for (const socket of this.#open) socket.destroy();
+  }
+}
+
+/** grpc-js does not hand them out. */
+function listenersOf(server: Server): readonly EventEmitter[] {
+  const listeners: unknown = Reflect.get(server, 'http2Servers');
+  if (!(listeners instanceof Map)) throw new Error('this version of @grpc/grpc-js keeps its listeners elsewhere');
+  return [...listeners.keys()];
+}

@@ -1,0 +1,113 @@
+/**
+ * `npm run test:clients`: everything that needs more than Node. For each language its toolchain and its own checks,
+ * then the suite that all clients pass, then all of them at once.
+ *
+ *     npm run test:clients -- python go
+ *
+ * A language whose toolchain is missing fails; the others run.
+ */
+import { join, relative } from 'node:path';
+import { ROOT } from '../project/repository.js';
+import { changed, generatedFiles } from './generated.js';
+import { type Outcome, runStep, type Step } from './step.js';
+import { isLanguage, LANGUAGES, type Language, missingTools } from './toolchains.js';
+
+const LOGS = join(ROOT, '.cache', 'clients');
+
+/** Several times what a slow machine takes, first downloads included. */
+const LONGEST = { generate: 300, check: 900, conformance: 900, mixed: 300 };
+
+const outcomes: Outcome[] = [];
+
+function say(text: string): void {
+  process.stdout.write(text);
+}
+
+function section(title: string): void {
+  say(`\n== ${title} (${Math.round(performance.now() / 1_000)}s) ==\n`);
+}
+
+function failure(name: string, why: string): void {
+  say(`${name} failed: ${why}\n`);
+  outcomes.push({ name, why, seconds: 0, passed: 0, failed: 1 });
+}
+
+async function step(name: string, longestSeconds: number, ...command: Step['command']): Promise<Outcome> {
+  const log = join(LOGS, `${name.replace(/\W+/g, '-')}.log`);
+  const outcome = await runStep({ name, command, log, longestSeconds }, say);
+  outcomes.push(outcome);
+  return outcome;
+}
+
+/** @returns those whose toolchain is there */
+async function findToolchains(languages: readonly Language[]): Promise<readonly Language[]> {
+  section('Toolchains');
+  const ready: Language[] = [];
+  for (const language of languages) {
+    const missing = await missingTools(language);
+    if (missing.length === 0) {
+      ready.push(language);
+      say(`${language}: found\n`);
+    } else for (const what of missing) failure(`${language}: toolchain`, what);
+  }
+  return ready;
+}
+
+/** What is checked in must be what is generated. */
+async function checkGenerated(): Promise<void> {
+  section('Generated code that is checked in: made anew, nothing changes');
+  const before = generatedFiles();
+  if (before.size === 0) return failure('generated code', 'no tracked file says that it was generated');
+  const { why } = await step('generated code', LONGEST.generate, 'npm', 'run', 'generate');
+  const different = changed(before, generatedFiles());
+  if (why === undefined && different.length > 0)
+    failure(
+      'generated code',
+      `npm run generate makes other files than those that are checked in: ${different.join(', ')}`,
+    );
+}
+
+async function run(languages: readonly Language[]): Promise<void> {
+  const ready = await findToolchains(languages);
+  if (ready.includes('go')) await checkGenerated();
+  const prepared: Language[] = [];
+  for (const language of ready) {
+    section(`${language}: its own checks`);
+    const { why } = await step(`${language}: check`, LONGEST.check, join(ROOT, 'clients', language, 'check'));
+    // A client whose tests fail may still be played; one that cannot be built makes every scenario fail, and says why.
+    if (why === undefined || !why.includes('ENOENT')) prepared.push(language);
+  }
+  if (prepared.length === 0) return;
+  section('Conformance: one suite for all clients');
+  const report = ['--language', prepared.join(','), '--markdown', join(LOGS, 'conformance.md')];
+  await step('conformance', LONGEST.conformance, process.execPath, CONFORMANCE, ...report);
+  say(`the table of all scenarios: ${relative(process.cwd(), join(LOGS, 'conformance.md'))}\n`);
+  section('Mixed: all clients at once on the same queues, some of them killed');
+  await step('mixed', LONGEST.mixed, process.execPath, join(ROOT, 'dist/test/mixed/main.js'), ...prepared);
+}
+
+const CONFORMANCE = join(ROOT, 'dist/clients/conformance/main.js');
+
+function sum(): number {
+  section('Summary');
+  const width = Math.max(...outcomes.map(({ name }) => name.length));
+  for (const { name, passed, failed, seconds, why } of outcomes)
+    say(
+      `${why === undefined ? 'ok    ' : 'FAILED'} ${name.padEnd(width)}  ${passed} passed, ${failed} failed, ${seconds} s${why === undefined ? '' : `: ${why}`}\n`,
+    );
+  const [passed, failed] = (['passed', 'failed'] as const).map((what) =>
+    outcomes.reduce((total, outcome) => total + outcome[what], 0),
+  );
+  say(`\n${passed} passed, ${failed} failed\n`);
+  return failed === 0 ? 0 : 1;
+}
+
+const words = process.argv.slice(2);
+const unknown = words.find((word) => !isLanguage(word));
+if (unknown === undefined) {
+  await run(words.length === 0 ? LANGUAGES : words.filter(isLanguage));
+  process.exitCode = sum();
+} else {
+  process.stderr.write(`no language '${unknown}'; there are ${LANGUAGES.join(', ')}\n`);
+  process.exitCode = 2;
+}
