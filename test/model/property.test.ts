@@ -11,6 +11,7 @@ import { describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
+import { runsOf } from '../support/runs.js';
 import { type Mix, type Scenario, SIMPLEST_POLICY, scenarios } from './commands.js';
 import { Invariants } from './invariants.js';
 import { type MakeCoordinator, modelSide, Pair, realSide } from './pair.js';
@@ -136,11 +137,11 @@ function printed({ policies, startupHold, commands }: Scenario): string {
 
 /** Seconds of all runs together are bounded by the numbers above, not by a clock: the same runs on every machine. */
 async function holds(name: string, about: About, property: (scenario: Scenario) => Promise<void>): Promise<void> {
-  const { KEYTURN_SEED, KEYTURN_PATH: path, KEYTURN_RUNS } = env;
+  const { KEYTURN_SEED, KEYTURN_PATH: path } = env;
   const seed = Number(KEYTURN_SEED ?? 20_260_101);
   const details = await fc.check(fc.asyncProperty(scenarios(about.mix, about.most), property), {
     seed,
-    numRuns: Number(KEYTURN_RUNS ?? about.runs),
+    numRuns: runsOf(about.runs),
     endOnFailure: true,
     ...(path === undefined ? {} : { path }),
   });

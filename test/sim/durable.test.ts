@@ -6,10 +6,11 @@
 import assert from 'node:assert/strict';
 import { env } from 'node:process';
 import { describe, it } from 'node:test';
+import { runsOf } from '../support/runs.js';
 import { type DurableOutcome, DurableSimulation } from './durable-simulation.js';
 
-const { KEYTURN_SEED, KEYTURN_RUNS } = env;
-const RUNS = Number(KEYTURN_RUNS ?? 16);
+const { KEYTURN_SEED } = env;
+const RUNS = runsOf(16);
 const SEEDS =
   KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 5_000 + run) : [Number(KEYTURN_SEED)];
 

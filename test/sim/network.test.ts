@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict';
 import { env } from 'node:process';
 import { describe, it } from 'node:test';
+import { runsOf } from '../support/runs.js';
 import { NetworkSimulation, type Outcome } from './network-simulation.js';
 
-const { KEYTURN_SEED, KEYTURN_RUNS } = env;
-const RUNS = Number(KEYTURN_RUNS ?? 120);
+const { KEYTURN_SEED } = env;
+const RUNS = runsOf(120);
 const SEEDS = KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 1 + run) : [Number(KEYTURN_SEED)];
 
 async function simulate(seed: number, restarts: boolean): Promise<Outcome> {

@@ -29,6 +29,7 @@ import { Pair, realSide } from '../../model/pair.js';
 import { assertSame } from '../../model/same.js';
 import type { Side } from '../../model/sending.js';
 import { smaller } from '../../model/smaller.js';
+import { runsOf } from '../../support/runs.js';
 import { Restarting, Steady } from './lives.js';
 
 type Step = Command | 'flush' | 'restart';
@@ -293,11 +294,11 @@ const ABOUT: Readonly<Record<string, About>> = {
 };
 
 async function holds(name: string, { mix, most, runs, tame }: About): Promise<void> {
-  const { KEYTURN_SEED, KEYTURN_PATH: path, KEYTURN_RUNS } = env;
+  const { KEYTURN_SEED, KEYTURN_PATH: path } = env;
   const run = (story: Story) => live(story, tame === allAtOnce);
   const details = await fc.check(fc.asyncProperty(stories(mix, most, tame), run), {
     seed: Number(KEYTURN_SEED ?? 20_260_102),
-    numRuns: Number(KEYTURN_RUNS ?? runs),
+    numRuns: runsOf(runs),
     endOnFailure: true,
     ...(path === undefined ? {} : { path }),
   });
