@@ -55,18 +55,18 @@ func (c *Client) Consume(ctx context.Context, queues []string, handler Handler, 
 	names := slices.Clone(queues)
 	slices.Sort(names)
 	k := &Consumer{
-		client: c, queues: slices.Compact(names), opts: opts, handler: handler, base: context.WithoutCancel(ctx),
+		client: c, queues: slices.Compact(names), opts: opts, handler: handler,
 		freed: make(chan struct{}, 1), done: make(chan struct{}), workers: map[*worker]struct{}{}, deadline: never,
 	}
+	k.base = context.WithValue(context.WithoutCancel(ctx), handledBy{k}, true)
 	k.taking, k.stopping = context.WithCancelCause(k.base)
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.closed {
-		c.mu.Unlock()
 		return nil, closedError()
 	}
-	c.consumers[k] = struct{}{}
-	c.mu.Unlock()
 	k.unfollow = context.AfterFunc(ctx, func() { k.begin(defaultStop) })
+	c.consumers[k] = struct{}{}
 	go k.loop()
 	return k, nil
 }
@@ -91,19 +91,30 @@ func (k *Consumer) Wait() error {
 
 // Stop takes no more turns, lets handlers finish, and gives back what was delivered and not started. When ctx ends, or
 // after 20 s if it has no deadline, handlers are told to stop ([ErrStopped]) and their turns are released. It returns when
-// nothing runs, at the latest three seconds after that, with what [Consumer.Wait] returns.
+// nothing runs, at the latest three seconds after that, with what [Consumer.Wait] returns. A handler that calls it with its
+// own context is not waited for, by itself: it returns nil at once.
 func (k *Consumer) Stop(ctx context.Context) error {
+	if ctx.Value(handledBy{k}) != nil {
+		k.begin(timeToStop(ctx))
+		return nil
+	}
 	k.stopFor(ctx)
 	return k.Wait()
 }
 
+// handledBy is a value of the contexts of a consumer's handlers.
+type handledBy struct{ consumer *Consumer }
+
+func timeToStop(ctx context.Context) time.Duration {
+	if deadline, bounded := ctx.Deadline(); bounded {
+		return max(0, time.Until(deadline))
+	}
+	return defaultStop
+}
+
 // stopFor waits for the end.
 func (k *Consumer) stopFor(ctx context.Context) {
-	timeout := defaultStop
-	if deadline, bounded := ctx.Deadline(); bounded {
-		timeout = max(0, time.Until(deadline))
-	}
-	k.begin(timeout)
+	k.begin(timeToStop(ctx))
 	select {
 	case <-k.done:
 	case <-ctx.Done():

@@ -38,6 +38,8 @@ type turnKeeping struct {
 	unclaimed []unclaimedTurn
 	// Tied turns that a new stream did not tell of, until a Renew does.
 	uncertain map[*heldTurn]struct{}
+	// Nobody asks for anything any more.
+	isClosing bool
 }
 
 func newTurnKeeping(renewals *renewals, metric metricsOf, askOwn func(*command)) *turnKeeping {
@@ -70,7 +72,7 @@ func (k *turnKeeping) undelivered(ref TurnRef, c *command) {
 	if k.turns[ref.id()] != nil {
 		return
 	}
-	if c.leave || c.ticket() == "" || len(k.unclaimed) >= mostUnclaimed {
+	if k.isClosing || c.leave || c.ticket() == "" || len(k.unclaimed) >= mostUnclaimed {
 		k.giveBack(ref)
 		return
 	}
@@ -232,6 +234,18 @@ func (k *turnKeeping) tick(at, stopAt moment) bool {
 		}
 	}
 	return silent
+}
+
+// closing: whoever holds a turn is told that it is lost, and those that nobody came for are given back.
+func (k *turnKeeping) closing() {
+	k.isClosing = true
+	for _, one := range k.unclaimed {
+		if k.turns[one.ref.id()] == nil {
+			k.giveBack(one.ref)
+		}
+	}
+	k.unclaimed = nil
+	k.loseAll(Closed)
 }
 
 func (k *turnKeeping) loseAll(cause LossCause) {
