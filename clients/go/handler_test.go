@@ -188,7 +188,8 @@ func TestShutdownShortensACloseThatWaits(t *testing.T) {
 	go func() { closed <- client.Close() }()
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	if err := client.Shutdown(short); !errors.Is(err, context.DeadlineExceeded) {
+	// Handlers are told at the very end of the time: either may be first.
+	if err := client.Shutdown(short); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 	select {

@@ -124,8 +124,8 @@ func TestFilesAreSmall(t *testing.T) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		if lines := strings.Count(string(must(os.ReadFile(path))(t)), "\n"); lines > 400 {
-			t.Errorf("%s has %d lines; allowed are 400", path, lines)
+		if lines := strings.Count(string(must(os.ReadFile(path))(t)), "\n"); lines > 300 {
+			t.Errorf("%s has %d lines; allowed are 300", path, lines)
 		}
 	}
 }

@@ -43,12 +43,12 @@ func (w *worker) run() {
 		return
 	}
 	// In a deferred function: a handler that ends its goroutine shall not keep turn and slot.
-	err, verdict := errGoexit, NackCall{Kind: NackRetry, Error: errGoexit.Error()}
-	defer func() { w.conclude(err, verdict) }()
-	err, verdict = w.handle()
+	verdict, err := verdictOn(errGoexit, len(w.work.Items)), errGoexit
+	defer func() { w.conclude(verdict, err) }()
+	verdict, err = w.handle()
 }
 
-func (w *worker) conclude(err error, verdict NackCall) {
+func (w *worker) conclude(verdict NackCall, err error) {
 	switch {
 	case w.givenUp.Load():
 		w.consumer.leftSlot(false)
@@ -57,7 +57,7 @@ func (w *worker) conclude(err error, verdict NackCall) {
 	case err == nil:
 		w.ack()
 	default:
-		w.nack(err, verdict)
+		w.nack(verdict, err)
 	}
 }
 
@@ -71,18 +71,18 @@ func (w *worker) letGo() {
 
 // handle also reads what the error means: an error that panics when it is asked (a nil pointer that is returned as an error
 // does) is a handler that panicked.
-func (w *worker) handle() (err error, verdict NackCall) {
+func (w *worker) handle() (verdict NackCall, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			stopped := &PanicError{Value: value, Stack: debug.Stack()}
 			w.consumer.client.set.panicLogger().Error("keyturn: a handler panicked", "panic", value, "stack", string(stopped.Stack))
-			err, verdict = stopped, verdictOn(stopped, len(w.work.Items))
+			verdict, err = verdictOn(stopped, len(w.work.Items)), stopped
 		}
 	}()
 	if err = w.consumer.handler(w.ctx, w.work); err != nil {
 		verdict = verdictOn(err, len(w.work.Items))
 	}
-	return err, verdict
+	return verdict, err
 }
 
 func (w *worker) abort(reason error) {
@@ -112,7 +112,7 @@ func (w *worker) ack() {
 	w.settle(func() (*command, error) { return newAck(call) })
 }
 
-func (w *worker) nack(err error, verdict NackCall) {
+func (w *worker) nack(verdict NackCall, err error) {
 	verdict.TurnRef = w.work.TurnRef
 	if w.aborted.Load() && verdict.Kind == NackRetry {
 		verdict.Kind, verdict.Delay = NackRelease, 0
@@ -189,11 +189,4 @@ func (w *worker) settlePatiently(make func() (*command, error)) error {
 		return loss
 	}
 	return err
-}
-
-// enterSlot: the turn is there still, and takes a slot again.
-func (k *Consumer) enterSlot() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.running++
 }
