@@ -38,7 +38,10 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	readme := string(must(os.ReadFile("README.md"))(t))
-	examples := unindented(string(must(os.ReadFile("example_test.go"))(t)))
+	examples := ""
+	for _, path := range must(filepath.Glob("example*_test.go"))(t) {
+		examples += unindented(string(must(os.ReadFile(path))(t)))
+	}
 	blocks := goBlock.FindAllStringSubmatch(readme, -1)
 	if len(blocks) < 12 {
 		t.Fatalf("%d blocks of code", len(blocks))
