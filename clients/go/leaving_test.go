@@ -51,7 +51,7 @@ func TestTurnThatComesWhenItsContextEndsIsGivenBack(t *testing.T) {
 				_, _ = client.WithTurn(ctx, queue, key, keyturn.TurnOptions{Order: keyturn.Strict, Wait: keyturn.NoWait}, nothing)
 			},
 			"raw": func(ctx context.Context, key string) {
-				if answer, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: key}); err == nil && answer.Turn != nil {
+				if answer, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: key, Wait: keyturn.NoWait}); err == nil && answer.Turn != nil {
 					client.Hold(context.Background(), *answer.Turn).Release()
 				}
 			},

@@ -9,10 +9,18 @@ import (
 	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
-// lastMoment is how long a call without a ticket that is called off is left to itself before it is cancelled: what the sidecar
+// lastMoment is how long a call without a ticket that waits and is called off is left to itself before it is cancelled: what the sidecar
 // has answered by then is known, and a turn that it brings can be given back. Of a call that is cancelled nobody learns what
 // it brought, unless its ticket is asked.
 const lastMoment = 100 * time.Millisecond
+
+func (c *command) lastMoment() time.Duration {
+	if c.wait == 0 {
+		// It is answered at once, and stands in no line.
+		return givingUp
+	}
+	return lastMoment
+}
 
 // mayBringTurns is whether its answer may give turns, of which somebody has to learn.
 func (c *command) mayBringTurns() bool {
@@ -77,7 +85,7 @@ func withoutItsCancel(ctx context.Context, timeout time.Duration) (context.Conte
 func (u *unary) callOff(c *command, leaving bool, cancel func(), brought func() []*pb.Turn) {
 	queue, key := c.asked()
 	if c.ticket() == "" {
-		late := time.AfterFunc(lastMoment, cancel)
+		late := time.AfterFunc(c.lastMoment(), cancel)
 		defer late.Stop()
 		u.giveBack(brought())
 		return
