@@ -122,7 +122,7 @@ func TestStopUnderLoadLeavesNoTurnBehind(t *testing.T) {
 			all[n].Key = fmt.Sprint(n)
 		}
 		must(other.SubmitMany(ctx, queue, all))(t)
-		for round := range 12 {
+		for round := range 24 {
 			client := must(keyturn.Dial(sharedSidecar(t).address, keyturn.WithTransport(transport)))(t)
 			var handled atomic.Int32
 			enough := make(chan struct{})
@@ -132,7 +132,12 @@ func TestStopUnderLoadLeavesNoTurnBehind(t *testing.T) {
 				}
 				return nil
 			}, keyturn.ConsumeOptions{Concurrency: 4}))(t)
-			<-enough
+			if round%2 == 0 {
+				<-enough
+			} else {
+				// In the middle of its first call, which may be on its way, or answered already.
+				<-time.After(time.Duration(round) * 400 * time.Microsecond)
+			}
 			if err := consumer.Stop(ctx); err != nil {
 				t.Fatal(err)
 			}
@@ -197,6 +202,33 @@ func TestTurnKnowsWhatItCameTo(t *testing.T) {
 	if !errors.Is(err, keyturn.ErrReleased) {
 		t.Fatalf("work that was given back counts as done: %v", err)
 	}
+}
+
+func TestTurnOfAnotherProcessIsHeld(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
+		ctx := within(t, 20*time.Second)
+		starter, metrics := dial(t, sharedSidecar(t).address), newCounting()
+		gateway := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport), keyturn.WithMetrics(metrics))
+		queue := queueOf(t)
+		// Shorter than this process is old.
+		const lease = 300 * time.Millisecond
+		answer := must(starter.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: "k", Lease: lease}))(t)
+		told := keyturn.TurnInfo{TurnRef: answer.Turn.TurnRef, Lease: lease}
+		turn := gateway.Hold(ctx, told)
+		metrics.until(t, ctx, func() bool { return metrics.calls["Renew OK"] >= 5 })
+		if err := turn.Lost(); err != nil {
+			t.Fatal(err)
+		}
+		if err := turn.Done(ctx); err != nil {
+			t.Fatal(err)
+		}
+		over := gateway.Hold(ctx, told)
+		<-over.Context().Done()
+		var lost *keyturn.TurnLostError
+		if !errors.As(context.Cause(over.Context()), &lost) || lost.Cause == keyturn.Unreachable {
+			t.Fatalf("%v", context.Cause(over.Context()))
+		}
+	})
 }
 
 func TestManyClientsLeaveNothingBehind(t *testing.T) {

@@ -39,7 +39,8 @@ func (c *Client) newTurn(parent context.Context, info *TurnInfo, maxHold time.Du
 
 // Hold keeps a turn alive that a raw call gave, until [Turn.Done] or [Turn.Release], which end it. [Turn.LetGo] only ends
 // the keeping alive, for who ends the turn by other means. Its life is counted from the call that gave it: a ticket
-// that is told its turn once more by a later call makes it no younger.
+// that is told its turn once more by a later call makes it no younger. A turn that another process was given, of which the
+// TurnRef and the Lease are needed, is renewed at once, and lost if that says so.
 func (c *Client) Hold(ctx context.Context, info TurnInfo) *Turn {
 	return c.newTurn(ctx, &info, 0)
 }
