@@ -43,7 +43,7 @@ func (c *checks) duration(field string, value time.Duration) *durationpb.Duratio
 }
 
 func (c *checks) count(field string, value int) uint32 {
-	if value < 0 || value > math.MaxUint32 {
+	if value < 0 || uint64(value) > math.MaxUint32 {
 		c.add(field, fmt.Sprintf("%d is not allowed; allowed is 0 to %d", value, uint32(math.MaxUint32)))
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
@@ -21,6 +22,7 @@ const (
 	// defaultAddress is where a sidecar listens that was told nothing else.
 	defaultAddress = "127.0.0.1:7420"
 	addressEnv     = "KEYTURN_ADDRESS"
+	addressAllowed = "host:port or unix:/path"
 	// largestAnswer: answers stop growing at 3 MiB; what a session gathers in one message may be more than one of them.
 	largestAnswer = 64 << 20
 	// windowBytes is more than a message, so that the sidecar need not wait in the middle of one.
@@ -67,7 +69,7 @@ func Dial(address string, options ...Option) (*Client, error) {
 	}
 	conn, err := grpc.NewClient(target, dialOptions(set)...)
 	if err != nil {
-		return nil, wrongSetting("address", address, "host:port or unix:/path: "+err.Error())
+		return nil, wrongSetting("address", address, addressAllowed+": "+err.Error())
 	}
 	c := &Client{
 		address: address, set: set, conn: conn, ids: idMaker{origin: newOrigin()},
@@ -84,13 +86,19 @@ func Dial(address string, options ...Option) (*Client, error) {
 // targetOf is the address as grpc names it. A host is looked up by the dialer, at every attempt.
 func targetOf(address string) (string, error) {
 	if path, isUnix := strings.CutPrefix(address, "unix:"); isUnix {
-		if path == "" {
-			return "", wrongSetting("address", address, "host:port or unix:/path")
+		hasHost := strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///")
+		if path == "" || hasHost {
+			return "", wrongSetting("address", address, addressAllowed)
 		}
 		return address, nil
 	}
-	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
-		return "", wrongSetting("address", address, "host:port or unix:/path")
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || strings.ContainsFunc(host, unicode.IsSpace) {
+		return "", wrongSetting("address", address, addressAllowed)
+	}
+	// A name of a service is looked up here, on this machine.
+	if number, err := net.LookupPort("tcp", port); err != nil || number == 0 {
+		return "", wrongSetting("address", address, addressAllowed)
 	}
 	return "passthrough:///" + address, nil
 }
@@ -130,23 +138,26 @@ func (c *Client) Address() string { return c.address }
 // with gRPC's own errors; [ErrorFrom] reads those.
 func (c *Client) Admin() pb.AdminServiceClient { return pb.NewAdminServiceClient(c.conn) }
 
-// Close stops consumers (20 s for handlers) and producers (which flush), then refuses the calls that are open
-// ([ErrClosed]). Nothing is left of the client when it returns: no goroutine, no socket. Closing twice is fine.
+// Close stops consumers (20 s for handlers) and producers (which flush, at the latest after the Timeout of their items),
+// then refuses the calls that are open ([ErrClosed]). Nothing is left of the client when it returns: no goroutine, no socket.
+// Closing twice is fine: each returns when all is done. A handler must not call it, which would wait for that handler; let it
+// end the context of [Client.Consume] instead.
 func (c *Client) Close() error {
 	c.close(context.Background())
 	return nil
 }
 
 // Shutdown is [Client.Close] with a time: when the context ends, handlers are told to stop and what producers have not
-// handed over is refused.
+// handed over is refused. Called while the client is being closed it shortens the time that there is.
 func (c *Client) Shutdown(ctx context.Context) error {
 	c.close(ctx)
 	return context.Cause(ctx)
 }
 
 func (c *Client) close(ctx context.Context) {
+	// Also of who comes second: the shortest time counts.
+	c.closeWorkers(ctx)
 	c.closing.Do(func() {
-		c.closeWorkers(ctx)
 		c.over.close()
 		// It only says that it was closed before.
 		_ = c.conn.Close()

@@ -3,6 +3,7 @@ package keyturn
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type Work struct {
 	// Items are consecutive ones of the key, in order; at least one.
 	Items []Item
 
+	mu        sync.Mutex
 	result    []byte
 	followUps []FollowUp
 }
@@ -21,16 +23,29 @@ type Work struct {
 func (w *Work) Item() *Item { return &w.Items[0] }
 
 // SetResult says what the items' result is when the handler returns nil, up to 1 MiB.
-func (w *Work) SetResult(result []byte) { w.result = result }
+func (w *Work) SetResult(result []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.result = result
+}
 
 // FollowUp submits an item in the same step as the end of this turn, when the handler returns nil: both or neither. Up to
 // 1,000; it gets an id if it has none.
 func (w *Work) FollowUp(queue string, item NewItem) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.followUps = append(w.followUps, FollowUp{Queue: queue, Item: item})
 }
 
+// said is what the handler said with SetResult and FollowUp.
+func (w *Work) said() (result []byte, followUps []FollowUp) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.result, w.followUps
+}
+
 // Handler processes a turn's items. Nil: they are done. [RetryLater], [DeadLetter], [Release]: what these say, also when
-// they are wrapped. Any other error, and a panic: they are tried again, the attempt counts.
+// they are wrapped. Any other error, a panic ([PanicError]), and runtime.Goexit: they are tried again, the attempt counts.
 //
 // The context ends when the turn is lost (its cause is a [TurnLostError]), after MaxHold ([ErrMaxHold]), and when a stop
 // runs out of time ([ErrStopped]). Stop then: hand it on to what you call.

@@ -173,6 +173,53 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+func TestCertificateOfAClientMayBeReplaced(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	server := ca.pair("server", &x509.Certificate{DNSNames: []string{"keyturn.test"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	clients := x509.NewCertPool()
+	clients.AddCert(ca.cert)
+	shown := make(chan *big.Int, 1)
+	address := secured(t, sharedSidecar(t).address, &tls.Config{
+		Certificates: []tls.Certificate{server}, ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert,
+		VerifyConnection: func(state tls.ConnectionState) error {
+			shown <- state.PeerCertificates[0].SerialNumber
+			return nil
+		},
+	})
+	issue := func() *big.Int {
+		template := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+		ca.pair("worker", template)
+		return template.SerialNumber
+	}
+	first := issue()
+	told := make(chan error, 1)
+	config := must(keyturn.LoadTLS(keyturn.TLSFiles{
+		CA: ca.path("ca.pem"), ServerName: "keyturn.test", Cert: ca.path("worker.pem"), Key: ca.path("worker.key"),
+		OnError: func(err error) { told <- err },
+	}))(t)
+	connect := func() *big.Int {
+		client := dial(t, address, keyturn.WithTLS(config))
+		must(client.Submit(within(t, 10*time.Second), queueOf(t), keyturn.NewItem{}))(t)
+		return <-shown
+	}
+	if serial := connect(); serial.Cmp(first) != 0 {
+		t.Fatalf("%v instead of %v", serial, first)
+	}
+	second := issue()
+	if serial := connect(); serial.Cmp(second) != 0 {
+		t.Fatalf("%v instead of %v, the new one", serial, second)
+	}
+	// Half of a replacement: a key that is of another certificate.
+	if err := os.Rename(ca.path("server.key"), ca.path("worker.key")); err != nil {
+		t.Fatal(err)
+	}
+	if serial := connect(); serial.Cmp(second) != 0 {
+		t.Fatalf("%v instead of %v, the last good one", serial, second)
+	}
+	isRefused(t, "tls.cert", <-told)
+}
+
 func TestWrongTLSFiles(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty.pem")

@@ -5,7 +5,11 @@ import (
 	"sort"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 )
+
+// largestMessage: one of more bytes is not taken.
+const largestMessage = 4<<20 - 64
 
 // openLimits bound the calls that are not answered yet. They are kept until then, because they may have to be sent again.
 type openLimits struct {
@@ -32,6 +36,12 @@ func newOpenCommands(limits openLimits) *openCommands {
 
 // refusal is what stands against one more call of the application.
 func (o *openCommands) refusal(c *command) error {
+	if c.bytes > largestMessage {
+		// The estimate is generous. On a session what is truly too large would end the stream for everybody.
+		if bytes := proto.Size(&c.wire); bytes > largestMessage {
+			return &Error{Code: codes.InvalidArgument, Message: fmt.Sprintf("the call takes %d bytes; at most %d", bytes, largestMessage)}
+		}
+	}
 	most := o.limits.commands
 	if c.keepsOrEnds {
 		// Calls that end or keep turns find an eighth more room: without them nothing would ever be answered.
@@ -87,6 +97,8 @@ func (o *openCommands) remove(c *command) {
 		o.bytes -= c.bytes
 	}
 }
+
+func (o *openCommands) isEmpty() bool { return len(o.free) == len(o.places)-1 }
 
 // inOrder are all of them, in the order in which they were asked.
 func (o *openCommands) inOrder() []*command {

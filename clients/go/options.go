@@ -21,8 +21,8 @@ const (
 	Unary Transport = "unary"
 )
 
-// unset is a margin that nobody has said.
-const unset time.Duration = -1
+// unset is a margin that nobody has said, and that nobody would.
+const unset = NoWait
 
 const (
 	shortestLife = 100 * time.Millisecond
@@ -40,8 +40,20 @@ type settings struct {
 	maxOpenCalls int
 	maxOpenBytes int
 	tls          *tls.Config
-	logger       *slog.Logger
-	metrics      Metrics
+	// WithTLS was said without a config. Plain text is not what was asked for then.
+	noTLS bool
+	// Nil: nobody is told.
+	told    *slog.Logger
+	logger  *slog.Logger
+	metrics Metrics
+}
+
+// panicLogger is told of handlers that panic: somebody always is.
+func (s *settings) panicLogger() *slog.Logger {
+	if s.told == nil {
+		return slog.Default()
+	}
+	return s.told
 }
 
 // Option is a setting of [Dial].
@@ -72,11 +84,15 @@ func WithMaxOpenCalls(calls int) Option { return func(s *settings) { s.maxOpenCa
 // WithMaxOpenBytes says how many bytes they may take together, 4 MiB or more. Default: 256 MiB.
 func WithMaxOpenBytes(bytes int) Option { return func(s *settings) { s.maxOpenBytes = bytes } }
 
-// WithTLS encrypts the connection. See [LoadTLS] for certificates in files. Default: plain text.
-func WithTLS(config *tls.Config) Option { return func(s *settings) { s.tls = config.Clone() } }
+// WithTLS encrypts the connection. See [LoadTLS] for certificates in files. Default: plain text; a config that is nil is
+// refused.
+func WithTLS(config *tls.Config) Option {
+	return func(s *settings) { s.tls, s.noTLS = config.Clone(), config == nil }
+}
 
-// WithLogger is told of breaks, returns and what is wrong in the background. Default: nobody.
-func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }
+// WithLogger is told of breaks, returns and what is wrong in the background. Default: nobody, but for handlers that panic
+// ([PanicError]).
+func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.told = logger } }
 
 // WithMetrics is told what the client does.
 func WithMetrics(metrics Metrics) Option { return func(s *settings) { s.metrics = metrics } }
@@ -86,9 +102,13 @@ func settingsOf(options []Option) (*settings, error) {
 		transport: Session, consumerID: thisProcess(), sessionID: newOrigin(), sessionTTL: 10 * time.Second, margin: unset,
 		maxOpenCalls: mostOpen, maxOpenBytes: 256 << 20,
 	}
-	for _, option := range options {
+	for at, option := range options {
+		if option == nil {
+			return nil, wrongSetting(fmt.Sprintf("options[%d]", at), "nil", "an option")
+		}
 		option(s)
 	}
+	s.logger = s.told
 	if s.logger == nil {
 		s.logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
@@ -111,6 +131,9 @@ func (s *settings) check() error {
 	}
 	if s.transport != Session && s.transport != Unary {
 		return wrongSetting("transport", string(s.transport), `"session" or "unary"`)
+	}
+	if s.noTLS {
+		return wrongSetting("tls", "nil", "a *tls.Config; leave the option out for plain text")
 	}
 	if s.margin != unset {
 		if err := durationWithin("margin", s.margin, 0, longestLife); err != nil {

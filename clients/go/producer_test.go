@@ -61,6 +61,21 @@ func TestProducerKeepsOrderAndRefusesItemsAlone(t *testing.T) {
 	})
 }
 
+func TestWhatIsKnownOfAnItemIsTold(t *testing.T) {
+	t.Parallel()
+	client := dial(t, sharedSidecar(t).address)
+	producer := must(client.Producer(queueOf(t), keyturn.ProducerOptions{}))(t)
+	pending := must(producer.Add(within(t, 10*time.Second), keyturn.NewItem{}))(t)
+	<-pending.Done()
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 50 {
+		if result, err := pending.Wait(over); err != nil || result.Decision != keyturn.Accept {
+			t.Fatalf("%v %v", result, err)
+		}
+	}
+}
+
 func TestProducerIsBounded(t *testing.T) {
 	t.Parallel()
 	ctx := within(t, 20*time.Second)

@@ -63,6 +63,11 @@ func (r *renewals) keep(held *heldTurn, since moment) {
 	}
 	life := &leaseLife{lease: held.lease, margin: marginOf(held.lease, r.margin)}
 	life.confirmed(since)
+	if since == 0 {
+		// No call of this client gave it, so that nobody here knows how old it is: the first renewal tells, at once.
+		life.confirmed(now())
+		life.renewAt = now()
+	}
 	over := r.closed || life.loseAt <= now()
 	if !over {
 		r.lives[held] = life

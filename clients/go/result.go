@@ -46,7 +46,7 @@ func (c *Client) Result(ctx context.Context, queue, itemID string, opts ...Resul
 			return nil, &ItemFailedError{ItemRef: ref, State: answer.State, LastError: answer.Error, Attempt: answer.Attempt}
 		}
 		if now() >= until {
-			message := fmt.Sprintf("item %s of queue %s is still %s after %v", itemID, queue, answer.State, timeout)
+			message := fmt.Sprintf("item %s of queue %s is still %s after %v", itemID, queue, answer.State, max(0, timeout))
 			return nil, &Error{Code: codes.DeadlineExceeded, Message: message}
 		}
 		// The sidecar may answer early; it is not asked in a busy loop.

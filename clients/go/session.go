@@ -2,25 +2,17 @@ package keyturn
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
-const (
-	// largestMessage: one of more bytes ends the stream, with everything on it.
-	largestMessage = 4<<20 - 64
-	// coarse is the least time between two looks at all open calls: with deadlines all over the place, one may be this late.
-	coarse = 50 * time.Millisecond
-)
+// coarse is the least time between two looks at all open calls: with deadlines all over the place, one may be this late.
+const coarse = 50 * time.Millisecond
 
 type linkState int
 
@@ -66,6 +58,9 @@ type session struct {
 	lastFailure   error
 	stopErr       error
 	stopLoss      LossCause
+	// Nil until the session is closed; closed itself when nothing is open any more.
+	closing chan struct{}
+	drained bool
 }
 
 func newSession(set *settings, conn *grpc.ClientConn) *session {
@@ -98,7 +93,8 @@ func (s *session) start(ctx context.Context, c *command) {
 	if c.timeout > 0 {
 		c.deadline = at.plus(c.timeout)
 	} else if _, bounded := ctx.Deadline(); !bounded {
-		c.deadline = at.plus(c.wait + callGrace)
+		// In two steps: a wait without an end, which the sidecar refuses, has no ten seconds more.
+		c.deadline = at.plus(c.wait).plus(callGrace)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,14 +132,11 @@ func (s *session) refusal(ctx context.Context, c *command) error {
 	if s.state == stopped {
 		return s.stopErr
 	}
+	if s.closing != nil {
+		return closedError()
+	}
 	if ctx.Err() != nil {
 		return contextError(ctx)
-	}
-	if c.bytes > largestMessage {
-		// The estimate is generous. What is truly too large would end the stream for everybody.
-		if bytes := proto.Size(&c.wire); bytes > largestMessage {
-			return &Error{Code: codes.InvalidArgument, Message: fmt.Sprintf("the call takes %d bytes; at most %d", bytes, largestMessage)}
-		}
 	}
 	return s.open.refusal(c)
 }
@@ -160,6 +153,8 @@ func (s *session) hold(info *TurnInfo, since moment) *heldTurn {
 	}
 	if s.state == stopped {
 		s.turns.lose(held, s.stopLoss)
+	} else if s.closing != nil {
+		s.turns.lose(held, Closed)
 	}
 	s.mu.Unlock()
 	// Not tied, or it has an end that may be that of a lease: then it is renewed as well, which harms no turn.
@@ -170,28 +165,6 @@ func (s *session) hold(info *TurnInfo, since moment) *heldTurn {
 }
 
 func (s *session) release(held *heldTurn) { s.renew.drop(held) }
-
-// close returns when nothing is left of it.
-func (s *session) close() {
-	s.mu.Lock()
-	if s.state != stopped {
-		inPeace := s.link != nil && s.open.workers == 0
-		if inPeace {
-			s.link.farewell = s.out.batch(nil, now())
-		}
-		link := s.link
-		s.stop(closedError(), Closed)
-		if inPeace {
-			link.finish()
-		} else if link != nil {
-			link.cancel()
-		}
-	}
-	s.mu.Unlock()
-	s.renew.close(Closed)
-	s.running.Wait()
-	s.renew.wait()
-}
 
 func (s *session) sendable() bool {
 	return s.state == ready || (s.state == greeting && s.link.piped)
@@ -205,149 +178,5 @@ func (s *session) askOwn(c *command) {
 	s.out.pushUrgent(c)
 	if s.link != nil {
 		s.link.signal()
-	}
-}
-
-func (s *session) connect(at moment) {
-	workers := s.open.workersInOrder()
-	piped := s.turns.tied == 0
-	for _, c := range workers {
-		piped = piped && !c.wasSent
-	}
-	link := newLink(at, piped, s.live.stopAt())
-	s.link, s.state = link, greeting
-	s.out.clear()
-	hello := &command{own: func(answer proto.Message) { s.welcome(link, answer) }, bytes: fixedBytes + len(s.set.consumerID) + len(s.set.sessionID)}
-	hello.wire.Call = &pb.Command_Hello{Hello: &pb.Hello{
-		ConsumerId: s.set.consumerID, SessionId: s.set.sessionID, Ttl: durationpb.New(s.set.sessionTTL),
-	}}
-	s.askOwn(hello)
-	if piped {
-		for _, c := range workers {
-			s.out.push(c)
-		}
-	}
-	s.running.Add(1)
-	go s.run(link)
-}
-
-// welcome reads the answer to hello.
-func (s *session) welcome(link *link, answer proto.Message) {
-	hello, ok := answer.(*pb.HelloResponse)
-	if !ok {
-		s.broke(link, helloError(answer))
-		return
-	}
-	if ttl := hello.GetTtl(); ttl != nil {
-		s.live.ttl = ttl.AsDuration()
-	}
-	if s.greeted {
-		s.log.Info("keyturn: the session is back", "session_id", hello.GetSessionId(), "turns", hello.GetTurnCount())
-		s.metric.reconnected()
-	}
-	workers := s.open.workersInOrder()
-	s.state, s.greeted, s.lastFailure = ready, true, nil
-	// What it gives back goes before what is sent again, which may be about the same keys.
-	s.turns.attached(hello.GetTurns(), workers, link.stopAt)
-	if !link.piped {
-		for _, c := range workers {
-			s.out.push(c)
-		}
-	}
-	link.signal()
-}
-
-// broke: the stream is of no use any more, for this reason. The lock is held.
-func (s *session) broke(link *link, err error) {
-	if s.link != link {
-		return
-	}
-	link.cancel()
-	at := now()
-	if s.state == ready && at.minus(link.since) >= longestReconnect {
-		s.backOff.reset()
-	}
-	s.forgetStream()
-	if reasonOf(err) == reasonSessionReplaced {
-		s.log.Warn("keyturn: another client has the session", "session_id", s.set.sessionID)
-		s.stop(err, Replaced)
-		return
-	}
-	s.log.Warn("keyturn: the session's stream broke", "error", err)
-	s.lastFailure, s.state = err, idle
-	if isForGood(err) {
-		s.fail(err)
-	}
-	if s.wanted() {
-		s.state, s.pauseUntil = pausing, at.plus(s.backOff.next(0))
-	} else {
-		s.live.idle()
-	}
-	s.arm()
-}
-
-// forgetStream drops what belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept for
-// ever without them.
-func (s *session) forgetStream() {
-	s.link, s.proving = nil, false
-	s.out.clear()
-	s.turns.detached()
-	for _, c := range s.open.inOrder() {
-		if c.own != nil || (c.abandoned && !s.turns.isEndedBy(c)) {
-			s.open.remove(c)
-			continue
-		}
-		c.wasSent, c.sent = c.wasSent || c.sent, false
-	}
-}
-
-// fail: nothing that is asked now would come through. What is asked later may.
-func (s *session) fail(err error) {
-	s.turns.loseAll(Unreachable)
-	s.refuseAll(err)
-}
-
-func (s *session) stop(err error, loss LossCause) {
-	s.state, s.stopErr, s.stopLoss = stopped, err, loss
-	s.link = nil
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	s.turns.loseAll(loss)
-	s.refuseAll(err)
-	s.out.clear()
-}
-
-func (s *session) refuseAll(err error) {
-	for _, c := range s.open.inOrder() {
-		s.open.remove(c)
-		if c.own != nil {
-			continue
-		}
-		s.turns.done(c)
-		if !c.abandoned {
-			c.abandoned = true
-			c.finish(err)
-		}
-	}
-}
-
-// abandon: nobody waits for the command any more.
-func (s *session) abandon(c *command, err error, leave bool) {
-	if !s.open.has(c) || c.abandoned {
-		return
-	}
-	c.abandoned, c.leave = true, leave
-	c.finish(err)
-	if c.sent {
-		// It stays open until the sidecar has answered it, one way or the other: its id is taken, and it may bring a turn.
-		cancel := &command{own: func(proto.Message) {}, bytes: fixedBytes}
-		cancel.wire.Call = &pb.Command_Cancel{Cancel: &pb.Cancel{Id: c.wire.Id, Leave: leave}}
-		s.askOwn(cancel)
-		return
-	}
-	if !s.turns.isEndedBy(c) {
-		s.open.remove(c)
-		s.turns.done(c)
 	}
 }

@@ -268,66 +268,6 @@ func TestConcurrentUse(t *testing.T) {
 	})
 }
 
-func TestWrongArguments(t *testing.T) {
-	t.Parallel()
-	client := dial(t, sharedSidecar(t).address)
-	ctx := within(t, 10*time.Second)
-	handler := func(context.Context, *keyturn.Work) error { return nil }
-	option := func(options ...keyturn.Option) error { _, err := keyturn.Dial("", options...); return err }
-	address := func(address string) error { _, err := keyturn.Dial(address); return err }
-	consume := func(opts keyturn.ConsumeOptions, queues ...string) error {
-		_, err := client.Consume(ctx, queues, handler, opts)
-		return err
-	}
-	produce := func(opts keyturn.ProducerOptions) error { _, err := client.Producer("q", opts); return err }
-	turn := func(opts keyturn.TurnOptions) error { _, err := client.Turn(ctx, "q", "k", opts); return err }
-	enQueue := func(call keyturn.EnQueueCall) error { _, err := client.EnQueue(ctx, call); return err }
-	submit := func(item keyturn.NewItem, opts ...keyturn.SubmitOptions) error {
-		_, err := client.Submit(ctx, "q", item, opts...)
-		return err
-	}
-	for field, err := range map[string]error{
-		"transport":          option(keyturn.WithTransport("pigeon")),
-		"session_ttl":        option(keyturn.WithSessionTTL(time.Millisecond)),
-		"margin":             option(keyturn.WithMargin(-2)),
-		"max_open_calls":     option(keyturn.WithMaxOpenCalls(0)),
-		"max_open_bytes":     option(keyturn.WithMaxOpenBytes(1)),
-		"consumer_id":        option(keyturn.WithConsumerID(strings.Repeat("x", 257))),
-		"session_id":         option(keyturn.WithSessionID("\xff")),
-		"address":            address("nowhere"),
-		"concurrency":        consume(keyturn.ConsumeOptions{Concurrency: -1}, "q"),
-		"max_items_per_turn": consume(keyturn.ConsumeOptions{MaxItemsPerTurn: 1_001}, "q"),
-		"settle_timeout":     consume(keyturn.ConsumeOptions{SettleTimeout: -1}, "q"),
-		"queues":             consume(keyturn.ConsumeOptions{}),
-		"queues[1]":          consume(keyturn.ConsumeOptions{}, "q", ""),
-		"count":              produce(keyturn.ProducerOptions{Count: 1_001}),
-		"interval":           produce(keyturn.ProducerOptions{Interval: time.Hour}),
-		"max_items":          produce(keyturn.ProducerOptions{MaxItems: -1}),
-		"max_bytes":          produce(keyturn.ProducerOptions{MaxBytes: 1}),
-		"when_full":          produce(keyturn.ProducerOptions{WhenFull: "explode"}),
-		"spool.directory":    produce(keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{}}),
-		"order":              turn(keyturn.TurnOptions{Order: "sideways"}),
-		"idempotency_key":    turn(keyturn.TurnOptions{Order: keyturn.Strict, IdempotencyKey: "x"}),
-		"max_hold":           turn(keyturn.TurnOptions{MaxHold: -1}),
-		"lease":              turn(keyturn.TurnOptions{Lease: time.Millisecond}),
-		"wait":               enQueue(keyturn.EnQueueCall{Queue: "q", Key: "k", Wait: -time.Second}),
-		"key":                enQueue(keyturn.EnQueueCall{Queue: "q", Key: "\xff"}),
-		"items[0].key":       submit(keyturn.NewItem{Key: "\xff"}),
-		"items[0]":           submit(keyturn.NewItem{Payload: make([]byte, 4<<20)}),
-		"durability":         submit(keyturn.NewItem{}, keyturn.SubmitOptions{Durability: "eternal"}),
-		"wait_for_room":      submit(keyturn.NewItem{}, keyturn.SubmitOptions{WaitForRoom: time.Hour}),
-	} {
-		var told *keyturn.Error
-		if !errors.As(err, &told) || told.Code != codes.InvalidArgument || len(told.Violations) != 1 || told.Violations[0].Field != field {
-			t.Errorf("%s: %v", field, err)
-			continue
-		}
-		if !strings.Contains(told.Violations[0].Description, "allowed") {
-			t.Errorf("%s: what is allowed is not said: %v", field, err)
-		}
-	}
-}
-
 func TestOpenCallsAreBounded(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
 		ctx := within(t, 20*time.Second)

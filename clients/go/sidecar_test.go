@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,8 +146,26 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// queueOf is a queue of this test alone.
+// runs numbers the tests that have asked for a queue: the shared sidecar remembers those of a test that runs once more.
+var runs struct {
+	sync.Mutex
+	of map[testing.TB]int
+}
+
+// queueOf is a queue of this run of this test alone.
 func queueOf(t testing.TB) string {
+	runs.Lock()
+	defer runs.Unlock()
+	if runs.of == nil {
+		runs.of = map[testing.TB]int{}
+	}
+	if runs.of[t] == 0 {
+		runs.of[t] = len(runs.of) + 1
+	}
+	return fmt.Sprintf("%s-%d", nameOf(t), runs.of[t])
+}
+
+func nameOf(t testing.TB) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == '_' || r == '-' || (r >= '0' && r <= '9') || (r >= 'A' && r <= 'Z') || (r >= 'a' && r <= 'z') {
 			return r

@@ -20,7 +20,17 @@ func ErrorFrom(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return statusError(status.Convert(err).Proto(), TurnRef{})
+	told := statusError(status.Convert(err).Proto(), TurnRef{})
+	if errors.As(told, &known) && known.Reason == "" {
+		// It comes from this side: the generated client has no other word for the end of its context.
+		switch known.Code {
+		case codes.Canceled:
+			known.cause = context.Canceled
+		case codes.DeadlineExceeded:
+			known.cause = context.DeadlineExceeded
+		}
+	}
+	return told
 }
 
 // statusError reads the status of a unary call, of a stream, or of one command.

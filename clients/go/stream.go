@@ -188,6 +188,9 @@ func (s *session) take(message *pb.SessionResponse, finished []*command) []*comm
 	if !s.wanted() {
 		s.live.idle()
 	}
+	if s.closing != nil && s.open.isEmpty() {
+		s.endDrain()
+	}
 	return finished
 }
 

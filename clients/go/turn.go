@@ -16,14 +16,19 @@ type Turn struct {
 	// Ends the turn's time with MaxHold; nil without.
 	timer *time.Timer
 
-	mu      sync.Mutex
-	result  []byte
-	settled bool
+	mu     sync.Mutex
+	result []byte
+
+	// Full while somebody ends it: whoever else does learns afterwards what it came to.
+	ending chan struct{}
+	// Of whoever ends it.
+	over    bool
+	outcome error
 }
 
 // newTurn begins to hold it.
 func (c *Client) newTurn(parent context.Context, info *TurnInfo, maxHold time.Duration) *Turn {
-	t := &Turn{TurnInfo: *info, client: c, held: c.over.hold(info, info.since)}
+	t := &Turn{TurnInfo: *info, client: c, held: c.over.hold(info, info.since), ending: make(chan struct{}, 1)}
 	t.ctx, t.cancel = context.WithCancelCause(parent)
 	t.held.watch(func(loss *TurnLostError) { t.cancel(loss) })
 	if maxHold > 0 {
@@ -34,7 +39,8 @@ func (c *Client) newTurn(parent context.Context, info *TurnInfo, maxHold time.Du
 
 // Hold keeps a turn alive that a raw call gave, until [Turn.Done] or [Turn.Release], which end it. [Turn.LetGo] only ends
 // the keeping alive, for who ends the turn by other means. Its life is counted from the call that gave it: a ticket
-// that is told its turn once more by a later call makes it no younger.
+// that is told its turn once more by a later call makes it no younger. A turn that another process was given, of which the
+// TurnRef and the Lease are needed, is renewed at once, and lost if that says so.
 func (c *Client) Hold(ctx context.Context, info TurnInfo) *Turn {
 	return c.newTurn(ctx, &info, 0)
 }
@@ -59,48 +65,57 @@ func (t *Turn) SetResult(result []byte) {
 }
 
 // Done ends the turn: the work is done. A sidecar that is away is asked again for ten seconds, or until ctx ends. The error
-// is a [TurnLostError] when the turn is not ours any more: then the work does not count as done. After any other error it is
-// unknown whether it does; the turn is ours until [Turn.Release].
+// is a [TurnLostError] when the turn is not ours any more, and [ErrReleased] when it was released: then the work does not
+// count as done. After any other error it is unknown whether it does; the turn is ours until [Turn.Release]. Once it is over,
+// Done returns what it came to.
 func (t *Turn) Done(ctx context.Context) error {
-	t.mu.Lock()
-	result, over := t.result, t.settled
-	t.settled = true
-	t.mu.Unlock()
-	if over {
-		return nil
+	select {
+	case t.ending <- struct{}{}:
+		defer func() { <-t.ending }()
+	case <-ctx.Done():
+		return contextError(ctx)
+	}
+	if t.over {
+		return t.outcome
 	}
 	if loss := t.held.lost(); loss != nil {
-		t.LetGo()
-		return loss
+		return t.end(loss)
 	}
-	call := &DeQueueCall{Queue: t.Queue, Key: t.Key, Token: t.Token, Result: result}
+	t.mu.Lock()
+	call := &DeQueueCall{Queue: t.Queue, Key: t.Key, Token: t.Token, Result: t.result}
+	t.mu.Unlock()
 	err := patiently(ctx, now().plus(callGrace), []failure{away, full}, func(left time.Duration) error {
 		return t.deQueue(ctx, call, left)
 	})
 	if err == nil || failureOf(err) == lost {
-		t.LetGo()
-		return err
+		return t.end(err)
 	}
 	// Its session would keep it: it is still to be released.
-	t.mu.Lock()
-	t.settled = false
-	t.mu.Unlock()
 	return err
 }
 
 // Release gives the turn back as abandoned, unless it is done, released or lost already: made for defer. It takes up to two
 // seconds when the sidecar is away; should it fail, the turn ends with its lease or its session.
 func (t *Turn) Release() {
-	t.mu.Lock()
-	over := t.settled
-	t.settled = true
-	t.mu.Unlock()
-	defer t.LetGo()
-	if over || t.held.lost() != nil {
+	t.ending <- struct{}{}
+	defer func() { <-t.ending }()
+	if t.over {
+		return
+	}
+	if loss := t.held.lost(); loss != nil {
+		_ = t.end(loss)
 		return
 	}
 	call := &DeQueueCall{Queue: t.Queue, Key: t.Key, Token: t.Token, Abandoned: true}
 	_ = t.deQueue(context.WithoutCancel(t.ctx), call, givingUp)
+	_ = t.end(ErrReleased)
+}
+
+// end notes what it came to.
+func (t *Turn) end(outcome error) error {
+	t.over, t.outcome = true, outcome
+	t.LetGo()
+	return outcome
 }
 
 // LetGo ends the keeping alive, and the context, without a call.

@@ -38,6 +38,8 @@ type turnKeeping struct {
 	unclaimed []unclaimedTurn
 	// Tied turns that a new stream did not tell of, until a Renew does.
 	uncertain map[*heldTurn]struct{}
+	// Nobody asks for anything any more.
+	isClosing bool
 }
 
 func newTurnKeeping(renewals *renewals, metric metricsOf, askOwn func(*command)) *turnKeeping {
@@ -70,7 +72,7 @@ func (k *turnKeeping) undelivered(ref TurnRef, c *command) {
 	if k.turns[ref.id()] != nil {
 		return
 	}
-	if c.leave || c.ticket() == "" || len(k.unclaimed) >= mostUnclaimed {
+	if k.isClosing || c.leave || c.ticket() == "" || len(k.unclaimed) >= mostUnclaimed {
 		k.giveBack(ref)
 		return
 	}
@@ -150,50 +152,6 @@ func (k *turnKeeping) done(c *command) {
 	}
 }
 
-// attached: a new stream has the session. Turns of which nobody here knows are given back; those that are known here and
-// not there are asked for, and until the answer are no safer than they were (stopAt).
-func (k *turnKeeping) attached(told []*pb.TurnRef, open []*command, stopAt moment) {
-	settling := map[turnID]bool{}
-	for _, c := range open {
-		if c.settles() {
-			settling[c.ref.id()] = true
-		}
-	}
-	here := map[*heldTurn]bool{}
-	var unknown []TurnRef
-	for _, turn := range told {
-		ref := TurnRef{turn.Queue, turn.Key, turn.Token}
-		if held := k.turns[ref.id()]; held != nil {
-			here[held] = true
-		} else if !settling[ref.id()] {
-			unknown = append(unknown, ref)
-		}
-	}
-	k.orphans = newOrphans(unknown, open, k.giveBack)
-	var missing []*heldTurn
-	for _, held := range k.turns {
-		if here[held] {
-			k.certain(held)
-		} else if held.tied {
-			missing = append(missing, held)
-		}
-	}
-	k.askFor(missing, stopAt)
-}
-
-// detached: the stream is gone, and with it what was to be told on it.
-func (k *turnKeeping) detached() {
-	k.orphans = nil
-	// A new stream tells of those that live.
-	k.unclaimed = nil
-	// Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
-	for _, held := range k.turns {
-		if !held.tied {
-			k.remove(held)
-		}
-	}
-}
-
 // nextAt is when tick is to be called.
 func (k *turnKeeping) nextAt(stopAt moment) moment {
 	next := never
@@ -234,56 +192,22 @@ func (k *turnKeeping) tick(at, stopAt moment) bool {
 	return silent
 }
 
+// closing: whoever holds a turn is told that it is lost, and those that nobody came for are given back.
+func (k *turnKeeping) closing() {
+	k.isClosing = true
+	for _, one := range k.unclaimed {
+		if k.turns[one.ref.id()] == nil {
+			k.giveBack(one.ref)
+		}
+	}
+	k.unclaimed = nil
+	k.loseAll(Closed)
+}
+
 func (k *turnKeeping) loseAll(cause LossCause) {
 	for _, held := range k.turns {
 		k.lose(held, cause)
 	}
-}
-
-func (k *turnKeeping) askFor(missing []*heldTurn, stopAt moment) {
-	for _, held := range missing {
-		held.safeUntil = min(held.safeUntil, stopAt)
-		k.uncertain[held] = struct{}{}
-	}
-	for len(missing) > 0 {
-		batch := missing[:min(largestRenew, len(missing))]
-		missing = missing[len(batch):]
-		request := &pb.RenewRequest{}
-		for _, held := range batch {
-			request.Turns = append(request.Turns, &pb.TurnRef{Queue: held.ref.Queue, Key: held.ref.Key, Token: held.ref.Token})
-		}
-		c := &command{own: func(answer proto.Message) { k.told(batch, answer) }, bytes: proto.Size(request) + fixedBytes}
-		c.wire.Call = &pb.Command_Renew{Renew: request}
-		k.askOwn(c)
-	}
-}
-
-func (k *turnKeeping) told(batch []*heldTurn, answer proto.Message) {
-	// No answer leaves them as uncertain as they are.
-	results, ok := answer.(*pb.RenewResponse)
-	if !ok {
-		return
-	}
-	for at, result := range results.GetResults() {
-		if at >= len(batch) {
-			return
-		}
-		held := batch[at]
-		switch {
-		case !result.Alive:
-			k.lose(held, lossOf(result.Cause))
-		case held.lost() != nil:
-			// Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
-			k.giveBack(held.ref)
-		default:
-			k.certain(held)
-		}
-	}
-}
-
-func (k *turnKeeping) certain(held *heldTurn) {
-	held.safeUntil = never
-	delete(k.uncertain, held)
 }
 
 // giveBack is as if the turn had not been given, whatever it carries. Should this be lost too, the next stream tells of

@@ -57,9 +57,17 @@ func (u *unary) ask(ctx context.Context, c *command) error {
 		return err
 	}
 	defer u.leave(c)
+	if ctx.Err() != nil {
+		return contextError(ctx)
+	}
 	timeout := c.timeout
 	if _, bounded := ctx.Deadline(); timeout == 0 && !bounded {
-		timeout = c.wait + callGrace
+		// A wait that is longer is refused.
+		timeout = min(c.wait, longestWait) + callGrace
+	}
+	c.sayWho(u.set.consumerID)
+	if c.mayBringTurns() {
+		return u.askForTurns(ctx, c, timeout)
 	}
 	call, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -69,14 +77,16 @@ func (u *unary) ask(ctx context.Context, c *command) error {
 		call, done = context.WithTimeout(call, timeout)
 		defer done()
 	}
-	c.sayWho(u.set.consumerID)
 	response := c.response()
-	if err := u.conn.Invoke(call, "/"+pb.CoordinatorService_ServiceDesc.ServiceName+"/"+c.name, c.request, response); err != nil {
+	if err := u.invoke(call, c, response); err != nil {
 		return u.failed(ctx, c, err)
 	}
 	c.answer = response
-	u.granted(c)
 	return nil
+}
+
+func (u *unary) invoke(ctx context.Context, c *command, response proto.Message) error {
+	return u.conn.Invoke(ctx, "/"+pb.CoordinatorService_ServiceDesc.ServiceName+"/"+c.name, c.request, response)
 }
 
 func (u *unary) enter(c *command) error {
@@ -110,43 +120,7 @@ func (u *unary) failed(ctx context.Context, c *command, err error) error {
 	if ctx.Err() == nil {
 		return statusError(status.Convert(err).Proto(), c.ref)
 	}
-	if c.leaving(ctx) && c.ticket() != "" {
-		u.giveUpPlace(c)
-	}
 	return contextError(ctx)
-}
-
-// giveUpPlace: a cancelled call leaves its ticket where it is; that takes a call of its own. Should it fail too, the place
-// ends with its ticket_ttl.
-func (u *unary) giveUpPlace(c *command) {
-	queue, key := c.asked()
-	if key == "" {
-		return
-	}
-	leaving, err := newDeQueue(&DeQueueCall{Queue: queue, Key: key, Ticket: c.ticket(), Abandoned: true})
-	leaving.timeout = givingUp
-	u.running.Add(1)
-	go func() {
-		defer u.running.Done()
-		_ = ask(context.Background(), u, leaving, err)
-	}()
-}
-
-func (u *unary) granted(c *command) {
-	switch answer := c.answer.(type) {
-	case *pb.EnQueueResponse:
-		if answer.GetTurn() != nil {
-			u.metric.turnGranted(c.ref.Queue)
-		}
-	case *pb.AcquireResponse:
-		for _, one := range answer.GetDeliveries() {
-			u.metric.turnGranted(one.GetTurn().GetQueue())
-		}
-	case *pb.AckResponse:
-		for _, one := range answer.GetNext().GetDeliveries() {
-			u.metric.turnGranted(one.GetTurn().GetQueue())
-		}
-	}
 }
 
 func (u *unary) hold(info *TurnInfo, since moment) *heldTurn {

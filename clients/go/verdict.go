@@ -9,7 +9,8 @@ import (
 )
 
 // GiveBack is an error that a [Handler] returns to say what shall become of the items. Make it with [RetryLater],
-// [DeadLetter] or [Release]. Any other error is a retry with the queue's back-off.
+// [DeadLetter] or [Release]; it may be a variable that many handlers return. Any other error is a retry with the queue's
+// back-off.
 type GiveBack struct {
 	// Kind says what shall become of them.
 	Kind NackKind
@@ -24,16 +25,18 @@ type GiveBack struct {
 // Error is the message.
 func (g *GiveBack) Error() string { return g.Message }
 
-// WithDone says how many items from the first are finished nevertheless.
+// WithDone is one like it that says how many items from the first are finished nevertheless.
 func (g *GiveBack) WithDone(items int) *GiveBack {
-	g.Done = items
-	return g
+	made := *g
+	made.Done = items
+	return &made
 }
 
-// WithMessage says what went wrong.
+// WithMessage is one like it that says what went wrong.
 func (g *GiveBack) WithMessage(message string) *GiveBack {
-	g.Message = message
-	return g
+	made := *g
+	made.Message = message
+	return &made
 }
 
 // RetryLater tries the items again after the delay, up to 30 days; the attempt counts. Zero: after the queue's back-off.
@@ -76,10 +79,23 @@ func shortened(text string) string {
 	return text[:end]
 }
 
-// panicked is a handler that did.
-type panicked struct {
-	value any
-	stack []byte
+// PanicError is a handler that panicked, as [ConsumeOptions.OnTrouble] is told of it: the items are tried again. The client's
+// logger is told of it too, with the stack; without one it is [slog.Default], so that no panic is silent.
+type PanicError struct {
+	// Value that it panicked with.
+	Value any
+	// Stack where it did.
+	Stack []byte
 }
 
-func (p *panicked) Error() string { return fmt.Sprintf("the handler panicked: %v", p.value) }
+// Error tells the value.
+func (p *PanicError) Error() string { return fmt.Sprintf("the handler panicked: %v", p.Value) }
+
+// Unwrap returns the value if it is an error.
+func (p *PanicError) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// errGoexit is a handler that ended its goroutine, as t.FailNow of a test does, instead of returning.
+var errGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")

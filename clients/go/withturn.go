@@ -179,6 +179,10 @@ func (c *Client) claimTurn(ctx context.Context, queue, key string, opts TurnOpti
 	if err := opts.check(); err != nil {
 		return nil, Outcome{}, err
 	}
+	if key == "" {
+		// Strict order asks with an Acquire, and without a key that would take somebody's item.
+		return nil, Outcome{}, wrongSetting("key", key, "1 to 1024 bytes of UTF-8")
+	}
 	info, outcome, err := c.newClaim(queue, key, opts).wait(ctx)
 	if err != nil || info == nil {
 		return nil, outcome, err

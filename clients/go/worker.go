@@ -42,16 +42,22 @@ func (w *worker) run() {
 		w.lost(nil)
 		return
 	}
-	err := w.handle()
+	// In a deferred function: a handler that ends its goroutine shall not keep turn and slot.
+	verdict, err := verdictOn(errGoexit, len(w.work.Items)), errGoexit
+	defer func() { w.conclude(verdict, err) }()
+	verdict, err = w.handle()
+}
+
+func (w *worker) conclude(verdict NackCall, err error) {
 	switch {
 	case w.givenUp.Load():
-		k.leftSlot(false)
+		w.consumer.leftSlot(false)
 	case w.held.lost() != nil:
 		w.lost(err)
 	case err == nil:
 		w.ack()
 	default:
-		w.nack(err)
+		w.nack(verdict, err)
 	}
 }
 
@@ -63,15 +69,20 @@ func (w *worker) letGo() {
 	w.cancel(ErrReleased)
 }
 
-func (w *worker) handle() (err error) {
+// handle also reads what the error means: an error that panics when it is asked (a nil pointer that is returned as an error
+// does) is a handler that panicked.
+func (w *worker) handle() (verdict NackCall, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			stopped := &panicked{value: value, stack: debug.Stack()}
-			w.consumer.client.set.logger.Error("keyturn: a handler panicked", "panic", value, "stack", string(stopped.stack))
-			err = stopped
+			stopped := &PanicError{Value: value, Stack: debug.Stack()}
+			w.consumer.client.set.panicLogger().Error("keyturn: a handler panicked", "panic", value, "stack", string(stopped.Stack))
+			verdict, err = verdictOn(stopped, len(w.work.Items)), stopped
 		}
 	}()
-	return w.consumer.handler(w.ctx, w.work)
+	if err = w.consumer.handler(w.ctx, w.work); err != nil {
+		verdict = verdictOn(err, len(w.work.Items))
+	}
+	return verdict, err
 }
 
 func (w *worker) abort(reason error) {
@@ -96,12 +107,12 @@ func (w *worker) lost(err error) {
 }
 
 func (w *worker) ack() {
-	call := &AckCall{TurnRef: w.work.TurnRef, Result: w.work.result, FollowUps: w.consumer.client.namedFollowUps(w.work.followUps)}
+	result, followUps := w.work.said()
+	call := &AckCall{TurnRef: w.work.TurnRef, Result: result, FollowUps: w.consumer.client.namedFollowUps(followUps)}
 	w.settle(func() (*command, error) { return newAck(call) })
 }
 
-func (w *worker) nack(err error) {
-	verdict := verdictOn(err, len(w.work.Items))
+func (w *worker) nack(verdict NackCall, err error) {
 	verdict.TurnRef = w.work.TurnRef
 	if w.aborted.Load() && verdict.Kind == NackRetry {
 		verdict.Kind, verdict.Delay = NackRelease, 0
@@ -178,11 +189,4 @@ func (w *worker) settlePatiently(make func() (*command, error)) error {
 		return loss
 	}
 	return err
-}
-
-// enterSlot: the turn is there still, and takes a slot again.
-func (k *Consumer) enterSlot() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.running++
 }

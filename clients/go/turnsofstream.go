@@ -1,0 +1,99 @@
+package keyturn
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
+)
+
+// What a new stream says of the turns of its session, and what a broken one leaves open.
+
+// attached: a new stream has the session. Turns of which nobody here knows are given back; those that are known here and
+// not there are asked for, and until the answer are no safer than they were (stopAt).
+func (k *turnKeeping) attached(told []*pb.TurnRef, open []*command, stopAt moment) {
+	settling := map[turnID]bool{}
+	for _, c := range open {
+		if c.settles() {
+			settling[c.ref.id()] = true
+		}
+	}
+	here := map[*heldTurn]bool{}
+	var unknown []TurnRef
+	for _, turn := range told {
+		ref := TurnRef{turn.Queue, turn.Key, turn.Token}
+		if held := k.turns[ref.id()]; held != nil {
+			here[held] = true
+		} else if !settling[ref.id()] {
+			unknown = append(unknown, ref)
+		}
+	}
+	k.orphans = newOrphans(unknown, open, k.giveBack)
+	var missing []*heldTurn
+	for _, held := range k.turns {
+		if here[held] {
+			k.certain(held)
+		} else if held.tied {
+			missing = append(missing, held)
+		}
+	}
+	k.askFor(missing, stopAt)
+}
+
+// detached: the stream is gone, and with it what was to be told on it.
+func (k *turnKeeping) detached() {
+	k.orphans = nil
+	// A new stream tells of those that live.
+	k.unclaimed = nil
+	// Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
+	for _, held := range k.turns {
+		if !held.tied {
+			k.remove(held)
+		}
+	}
+}
+
+func (k *turnKeeping) askFor(missing []*heldTurn, stopAt moment) {
+	for _, held := range missing {
+		held.safeUntil = min(held.safeUntil, stopAt)
+		k.uncertain[held] = struct{}{}
+	}
+	for len(missing) > 0 {
+		batch := missing[:min(largestRenew, len(missing))]
+		missing = missing[len(batch):]
+		request := &pb.RenewRequest{}
+		for _, held := range batch {
+			request.Turns = append(request.Turns, &pb.TurnRef{Queue: held.ref.Queue, Key: held.ref.Key, Token: held.ref.Token})
+		}
+		c := &command{own: func(answer proto.Message) { k.told(batch, answer) }, bytes: proto.Size(request) + fixedBytes}
+		c.wire.Call = &pb.Command_Renew{Renew: request}
+		k.askOwn(c)
+	}
+}
+
+func (k *turnKeeping) told(batch []*heldTurn, answer proto.Message) {
+	// No answer leaves them as uncertain as they are.
+	results, ok := answer.(*pb.RenewResponse)
+	if !ok {
+		return
+	}
+	for at, result := range results.GetResults() {
+		if at >= len(batch) {
+			return
+		}
+		held := batch[at]
+		switch {
+		case !result.Alive:
+			k.lose(held, lossOf(result.Cause))
+		case held.lost() != nil:
+			// Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
+			k.giveBack(held.ref)
+		default:
+			k.certain(held)
+		}
+	}
+}
+
+func (k *turnKeeping) certain(held *heldTurn) {
+	held.safeUntil = never
+	delete(k.uncertain, held)
+}
