@@ -15,14 +15,14 @@ export interface Clock {
 /** setTimeout overflows to "at once" above this. */
 const LONGEST_TIMEOUT = 2_147_483_647;
 
-/** Of one reading. */
+/** How often one reading is told. */
 const USES = 16;
 const SETTLED = Promise.resolve();
 
 /**
  * A clock that is read once for what happens in one go: calls that came in one message happen at one moment, and reading
  * the clock costs a tenth of a turn. It is read anew when the event loop has had its say, and after {@link USES} uses:
- * who keeps the loop from that is not ahead of the time by more than a few calls.
+ * for whoever never lets the loop have its say, time lags behind by a few calls at most.
  */
 export class ReadOnce {
   #last = 0;
