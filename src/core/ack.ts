@@ -4,7 +4,7 @@ import { AfterPlan, isConcerned } from './after-plan.js';
 import { BatchWaits } from './dependants.js';
 import { markKeyDone } from './idempotency.js';
 import { finishAll, weightOfItem } from './items.js';
-import type { Turn } from './lane.js';
+import { Turn } from './lane.js';
 import type { Caller } from './line.js';
 import { findQueue, openQueue } from './lookup.js';
 import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from './model.js';
@@ -14,7 +14,7 @@ import { DRAINING } from './refusals.js';
 import { resolve } from './resolve.js';
 import { countRejected, lacks, type Need, RoomPlan } from './room.js';
 import type { Stream } from './session.js';
-import { findSettling, stale } from './settle.js';
+import { findSettling, isSettled, stale } from './settle.js';
 import type { SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
 import { submitItem } from './submit.js';
@@ -63,19 +63,19 @@ function settle(
 ): readonly SubmitResult[] | Refusal {
   const { queue, key, token } = request;
   const found = findSettling(state, 'ack', queue, key, token, now);
-  if (found.is === 'refused') return found.refusal;
+  if (!(found instanceof Turn || isSettled(found))) return found;
   if (request.next !== undefined && !state.draining) {
     const next = openQueues(state, request.next, now);
     if (!Array.isArray(next)) return next;
   }
-  if (found.is === 'repeat') {
+  if (!(found instanceof Turn)) {
     // What became of the first one may not be on disk yet in their queues, though it waits for nothing in this one.
     for (const followUp of request.followUps) findQueue(state, followUp.queue);
-    return repeated(found.settled) ?? stale(state, 'ack', queue, key, 'settled');
+    return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
   }
-  const refusal = checkFollowUps(state, found.turn, request, now);
-  if (refusal === undefined) return apply(state, found.turn, request, now, by);
-  countRejected(found.turn.lane.queue, refusal);
+  const refusal = checkFollowUps(state, found, request, now);
+  if (refusal === undefined) return apply(state, found, request, now, by);
+  countRejected(found.lane.queue, refusal);
   return refusal;
 }
 

@@ -68,8 +68,9 @@ export class LaneCounts {
   readonly #counts = new Int32Array(LANE_STATES.length);
 
   move(from: StateRow, to: StateRow): void {
-    this.add(from, -1);
-    this.add(to, 1);
+    const counts = this.#counts;
+    counts[from.index] = (counts[from.index] ?? 0) - 1;
+    counts[to.index] = (counts[to.index] ?? 0) + 1;
   }
 
   add(row: StateRow, by: 1 | -1): void {

@@ -5,7 +5,7 @@ import { findLane, findQueue, isRefusal } from './lookup.js';
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from './model.js';
 import { resolve } from './resolve.js';
 import type { Stream } from './session.js';
-import { findSettling, stale } from './settle.js';
+import { findSettling, isSettled, stale } from './settle.js';
 import { endingByTicket, type SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
 import { endTurn } from './turns.js';
@@ -35,9 +35,9 @@ function byToken(
 ): DeQueueAnswer | Refusal {
   const { queue, key } = request;
   const found = findSettling(state, 'dequeue', queue, key, token, now);
-  if (found.is === 'refused') return found.refusal;
-  if (found.is === 'live') return endCallersTurn(state, found.turn, request, now, by);
-  const again = repeated(found.settled, request.abandoned);
+  if (found instanceof Turn) return endCallersTurn(state, found, request, now, by);
+  if (!isSettled(found)) return found;
+  const again = repeated(found, request.abandoned);
   return again ?? stale(state, 'dequeue', queue, key, 'settled');
 }
 

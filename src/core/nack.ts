@@ -1,12 +1,12 @@
 import { failAll, finishAll, putBack } from './items.js';
-import type { Cargo, Turn } from './lane.js';
+import { type Cargo, Turn } from './lane.js';
 import type { Item } from './line.js';
 import type { NackAnswer, NackKind, NackRequest, Refusal, Reply } from './model.js';
 import { park } from './park.js';
 import { badRequest } from './refusals.js';
 import { resolve } from './resolve.js';
 import type { Stream } from './session.js';
-import { findSettling, stale } from './settle.js';
+import { findSettling, isSettled, stale } from './settle.js';
 import type { SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
 import { endTurn } from './turns.js';
@@ -23,10 +23,9 @@ export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAn
 function settle(state: CoreState, request: NackRequest, now: number, by: Stream | undefined): NackAnswer | Refusal {
   const { queue, key, token, kind } = request;
   const found = findSettling(state, 'nack', queue, key, token, now);
-  if (found.is === 'refused') return found.refusal;
-  if (found.is === 'live') return check(found.turn, request) ?? apply(state, found.turn, request, now, by);
-  const { settled } = found;
-  if (settled.call === 'nack' && settled.kind === kind) return settled.answer;
+  if (found instanceof Turn) return check(found, request) ?? apply(state, found, request, now, by);
+  if (!isSettled(found)) return found;
+  if (found.call === 'nack' && found.kind === kind) return found.answer;
   return stale(state, 'nack', queue, key, 'settled');
 }
 

@@ -1,5 +1,4 @@
 /** What the settling calls have in common: finding the turn, the remembered answer, or the reason for neither. */
-
 import { adoptable, adoptForSettling } from './adopt.js';
 import type { StaleCall } from './counters.js';
 import { type Turn, turnOf } from './lane.js';
@@ -9,12 +8,11 @@ import { turnLost } from './refusals.js';
 import { endingOf, type SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
 
-export type Settling =
-  /** The turn is live. */
-  | { readonly is: 'live'; readonly turn: Turn }
-  /** A settling call ended it; the same call again gets the same answer. */
-  | { readonly is: 'repeat'; readonly settled: SettledBy }
-  | { readonly is: 'refused'; readonly refusal: Refusal };
+/**
+ * The turn, if it is live; how a settling call ended it: the same call again gets the same answer; or a refusal. As they
+ * are, in no object of their own: every turn that ends comes by here.
+ */
+export type Settling = Turn | SettledBy | Refusal;
 
 export function findSettling(
   state: CoreState,
@@ -25,22 +23,19 @@ export function findSettling(
   now: number,
 ): Settling {
   const queue = findQueue(state, queueName);
-  if (isRefusal(queue)) return { is: 'refused', refusal: queue };
+  if (isRefusal(queue)) return queue;
   const lane = queue === undefined ? undefined : findHeldLane(state, queue, key, token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
-  if (lane !== undefined && turn?.token === token && lane.row.moves.settle_done === 'end_turn')
-    return { is: 'live', turn };
+  if (turn?.token === token && turn.lane.row.moves.settle_done === 'end_turn') return turn;
   const ending = lane === undefined ? undefined : endingOf(lane, token);
-  if (lane !== undefined && ending?.ended === 'settled') return { is: 'repeat', settled: ending };
-  if (ending === undefined && adoptable(state, queueName, key, token, lane, now)) {
-    const adopted = adoptForSettling(state, queueName, key, token, now);
-    return isTurn(adopted) ? { is: 'live', turn: adopted } : { is: 'refused', refusal: adopted };
-  }
-  return { is: 'refused', refusal: stale(state, call, queueName, key, ending?.ended ?? 'unknown') };
+  if (ending?.ended === 'settled') return ending;
+  if (ending === undefined && adoptable(state, queueName, key, token, lane, now))
+    return adoptForSettling(state, queueName, key, token, now);
+  return stale(state, call, queueName, key, ending?.ended ?? 'unknown');
 }
 
-function isTurn(value: Turn | Refusal): value is Turn {
-  return 'lane' in value;
+export function isSettled(found: SettledBy | Refusal): found is SettledBy {
+  return 'ended' in found;
 }
 
 /** Counts a token that is not live and says so. */

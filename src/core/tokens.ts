@@ -14,7 +14,8 @@ const RESERVED = 2 ** 24;
  */
 export class Tokens {
   readonly first: number;
-  #last: number;
+  /** Not first undefined: every later number would be an object of its own then. */
+  #last = 0;
   /** From this token on there is something to be looked at. */
   #alarm = Number.MAX_SAFE_INTEGER + 1;
   #onReserve: (() => void) | undefined;

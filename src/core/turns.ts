@@ -104,7 +104,6 @@ export function latestEndOf(policy: Policy, now: number): number | undefined {
 /** Makes a turn the live one of its lane. How long it lives is the caller's to say. */
 export function install(state: CoreState, lane: Lane, turn: Turn): void {
   const queue = lane.queue;
-  state.idle.delete(lane);
   if (isLinked(lane)) unlink(lane);
   lane.phase = turn;
   queue.changes?.turn(lane, turn.token);

@@ -81,14 +81,19 @@ export class Loop {
 
   /** To be called after every step: carries out what it wants done, and sees to it that the next moment is not missed. */
   settle(): void {
-    this.store?.settle();
-    while (!this.#carrying && (this.core.hasEffects || this.store?.hasReady === true)) {
-      this.#carryOut();
-      // What could not be delivered was a step, too.
-      this.store?.settle();
-    }
+    if (this.store !== undefined) this.#settleWith(this.store);
+    else if (!this.#carrying) this.#carryOut(undefined);
     if (this.#wakeAt() < this.#armedAt) this.#arm();
     this.onSettled?.();
+  }
+
+  #settleWith(store: Store): void {
+    store.settle();
+    while (!this.#carrying && (this.core.hasEffects || store.hasReady)) {
+      this.#carryOut(store);
+      // What could not be delivered was a step, too.
+      store.settle();
+    }
   }
 
   /** Time passes no more. */
@@ -99,31 +104,43 @@ export class Loop {
   }
 
   /** One who is answered may ask again at once: that step's effects follow these, in the same loop. */
-  #carryOut(): void {
+  #carryOut(store: Store | undefined): void {
     this.#carrying = true;
     try {
-      for (let next = this.#next(); next !== undefined; next = this.#next()) this.#carry(next);
+      if (store === undefined) this.#carryAll();
+      else this.#carryAllWith(store);
     } finally {
       this.#carrying = false;
     }
   }
 
-  /** What waits for nothing goes before what has waited. */
-  #next(): Held | undefined {
-    return this.core.takeEffect() ?? this.store?.takeReady();
+  /** Nothing is durable: nothing waits, and all that is told is at hand. */
+  #carryAll(): void {
+    for (let next = this.core.takeEffect(); next !== undefined; next = this.core.takeEffect()) this.#carry(next);
   }
 
-  #carry(held: Held): void {
-    if (held.kind === 'told') return held.tell(undefined);
-    const { store } = this;
-    if (store?.isGone(held) === true) return this.#undeliverable(turnsOf(held));
-    const effect = store === undefined ? held : store.fill(held);
+  /** What waits for nothing goes before what has waited. */
+  #carryAllWith(store: Store): void {
+    const next = () => this.core.takeEffect() ?? store.takeReady();
+    for (let held = next(); held !== undefined; held = next()) this.#carryWith(store, held);
+  }
+
+  #carryWith(store: Store, held: Held): void {
+    if (held.kind === 'told') held.tell(undefined);
+    else if (store.isGone(held)) this.#undeliverable(turnsOf(held));
+    else this.#carry(store.fill(held));
+  }
+
+  #carry(effect: Effect): void {
     switch (effect.kind) {
       case 'enqueue': {
         const { to, answer } = effect;
         if (!to.answer(answer) && answer.decision === 'accept') this.core.undeliverable([answer.turn], this.now());
         return;
       }
+      case 'dequeue':
+        effect.to.answer(effect.answer);
+        return;
       case 'acquire':
         if (!effect.to.answer(effect.answer)) this.#undeliverable(turnsOf(effect));
         return;
@@ -136,11 +153,8 @@ export class Loop {
   }
 
   /** What gives no turn: nothing has to be done if it does not arrive. */
-  #tell(effect: Exclude<Effect, { readonly kind: 'enqueue' | 'acquire' | 'ack' }>): void {
+  #tell(effect: Exclude<Effect, { readonly kind: 'enqueue' | 'dequeue' | 'acquire' | 'ack' }>): void {
     switch (effect.kind) {
-      case 'dequeue':
-        effect.to.answer(effect.answer);
-        return;
       case 'submit':
         effect.to.answer(effect.answer);
         return;

@@ -143,6 +143,18 @@ describe('the timing wheel', () => {
     assert.deepEqual(pair.fired, [first, second, first]);
   });
 
+  it('what belongs into the slot of the timer before fires when it is due, however far the wheel has come', () => {
+    const pair = new Pair(0);
+    for (pair.now = 0; pair.now < 20_000; pair.now += 7) {
+      pair.advance(ALL);
+      pair.schedule(new Timer(), 5_000);
+      pair.schedule(new Timer(), 5_001);
+    }
+    pair.now = 30_000;
+    while (pair.advance(ALL));
+    assert.equal(pair.waiting, 0);
+  });
+
   it('nothing is lost when the process slept through eras', () => {
     const pair = new Pair(7);
     for (const after of [0, 1, 100, 5_000, ERA, ERA * 2 + 1, 40 * DAY]) pair.schedule(new Timer(), after);
