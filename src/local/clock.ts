@@ -15,48 +15,8 @@ export interface Clock {
 /** setTimeout overflows to "at once" above this. */
 const LONGEST_TIMEOUT = 2_147_483_647;
 
-/** How often one reading is told. */
-const USES = 16;
-const SETTLED = Promise.resolve();
-
-/**
- * A clock that is read once for what happens in one go: calls that came in one message happen at one moment, and reading
- * the clock costs a tenth of a turn. It is read anew when the event loop has had its say, and after {@link USES} uses:
- * for whoever never lets the loop have its say, time lags behind by a few calls at most.
- */
-export class ReadOnce {
-  #last = 0;
-  #left = 0;
-  #isToEnd = false;
-
-  constructor(private readonly read: () => number) {}
-
-  now(): number {
-    if (this.#left === 0) return this.#readAnew();
-    this.#left -= 1;
-    return this.#last;
-  }
-
-  #readAnew(): number {
-    this.#last = this.read();
-    this.#left = USES - 1;
-    if (!this.#isToEnd) {
-      this.#isToEnd = true;
-      void SETTLED.then(this.#end);
-    }
-    return this.#last;
-  }
-
-  readonly #end = () => {
-    this.#isToEnd = false;
-    this.#left = 0;
-  };
-}
-
-const monotonic = new ReadOnce(() => performance.now());
-
 export const systemClock: Clock = {
-  now: () => monotonic.now(),
+  now: () => performance.now(),
   wall: () => Date.now(),
   after(ms, task) {
     let left = Math.ceil(ms);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ReadOnce, systemClock } from '../../src/local/clock.js';
+import { systemClock } from '../../src/local/clock.js';
 
 const DAY = 86_400_000;
 /** What setTimeout takes; one more and it means "at once". */
@@ -36,48 +36,6 @@ describe("the system's clock", () => {
     await new Promise<void>((resolve) => void systemClock.after(5, resolve));
     // Node counts in whole ms from the start of the turn of its loop.
     assert.ok(systemClock.now() - start >= 3);
-  });
-});
-
-describe('a clock that is read once', () => {
-  let time = 0;
-  const clock = new ReadOnce(() => time);
-  const nextGo = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-  beforeEach(async () => {
-    time = 0;
-    await nextGo();
-  });
-
-  it('tells one time for what happens in one go', () => {
-    assert.equal(clock.now(), 0);
-    time = 1;
-    assert.equal(clock.now(), 0);
-  });
-
-  it('is read anew when the event loop has had its say', async () => {
-    clock.now();
-    time = 1;
-    await nextGo();
-    assert.equal(clock.now(), 1);
-    time = 2;
-    await nextGo();
-    assert.equal(clock.now(), 2);
-  });
-
-  it('is read anew for what a promise let go on', async () => {
-    clock.now();
-    time = 1;
-    await Promise.resolve();
-    assert.equal(clock.now(), 1);
-  });
-
-  it('is behind by a few calls at most where nobody lets the event loop have its say', () => {
-    const seen = Array.from({ length: 100 }, () => {
-      time += 1;
-      return clock.now();
-    });
-    for (const [index, now] of seen.entries()) assert.ok(index + 1 - now < 16, `call ${index + 1} was told ${now}`);
   });
 });
 
