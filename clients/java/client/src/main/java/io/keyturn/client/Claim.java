@@ -46,7 +46,7 @@ final class Claim {
         this.base = base;
         this.queue = queue;
         this.key = key;
-        this.options = options;
+        this.options = Checks.needed("options", options);
         Duration wait = options.waiting();
         this.ticket = wait != null && wait.isZero() ? "" : base.newId.get();
         this.until = wait == null ? -1 : Clock.after(Clock.now(), Clock.nanos(wait));

@@ -75,6 +75,11 @@ final class Failures {
         return new KeyturnException("the call was cancelled", Status.Code.CANCELLED);
     }
 
+    /** The same error for one more call: each has its own, with the stack of the one who waits for it, and what it suppressed. */
+    static KeyturnException again(KeyturnException error) {
+        return new KeyturnException(error.getMessage(), error.code(), error.reason(), error.details());
+    }
+
     /** The error of one command of a session. */
     static KeyturnException ofCommand(google.rpc.StatusOuterClass.Status error) {
         return made(error.getCode(), error.getMessage(), error.getDetailsList());

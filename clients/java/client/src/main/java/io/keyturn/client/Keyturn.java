@@ -46,6 +46,8 @@ public final class Keyturn implements AutoCloseable {
     private final Base base;
     private final Application application;
     private final AdminServiceGrpc.AdminServiceBlockingStub admin;
+    private final Object closing = new Object();
+    private boolean isClosed;
 
     private Keyturn(String address, KeyturnOptions wanted) {
         this.address = address;
@@ -121,7 +123,8 @@ public final class Keyturn implements AutoCloseable {
      * @return the turn, kept alive until it is closed; or why there is none
      */
     public Turn turn(String queue, String key, TurnOptions options) {
-        Claimed claimed = new Claim(base, Checks.text("queue", queue), Checks.text("key", key), options).await();
+        Checks.text("queue", queue);
+        Claimed claimed = new Claim(base, queue, Checks.unicode("key", Checks.text("key", key)), options).await();
         return new Turn(base, queue, key, claimed, options);
     }
 
@@ -198,7 +201,7 @@ public final class Keyturn implements AutoCloseable {
      * @return the consumer
      */
     public Consumer consume(String queue, WorkHandler handler) {
-        return consume(List.of(queue), handler, ConsumerOptions.DEFAULT);
+        return consume(queue, handler, ConsumerOptions.DEFAULT);
     }
 
     /**
@@ -210,7 +213,7 @@ public final class Keyturn implements AutoCloseable {
      * @return the consumer
      */
     public Consumer consume(String queue, WorkHandler handler, ConsumerOptions options) {
-        return consume(List.of(queue), handler, options);
+        return consume(List.of(Checks.text("a queue", queue)), handler, options);
     }
 
     /**
@@ -324,7 +327,7 @@ public final class Keyturn implements AutoCloseable {
      * @return its value
      */
     public <A> A get(CompletableFuture<A> future) {
-        return base.get(future);
+        return base.get(Checks.needed("future", future));
     }
 
     /**
@@ -453,16 +456,24 @@ public final class Keyturn implements AutoCloseable {
 
     /**
      * Stops consumers, closes producers; then calls that are open are refused (CANCELLED), and no thread and no socket is left.
-     * Closing twice is fine.
+     * Closing twice is fine, also at once: each returns when it is closed.
      *
-     * @param timeout how long handlers and items that wait have; null: each its own
+     * @param timeout how long handlers and items that wait have, up to 24 h; null: each its own
+     * @throws KeyturnException FAILED_PRECONDITION in a handler or in the thread that completes futures, which would wait for
+     *     themselves; nothing was closed then
      */
     public void close(Duration timeout) {
-        application.close(timeout);
-        base.close();
-        base.transport.close().awaitQuietly(5_000 * Clock.MS);
-        connection.close();
-        application.awaitThreads();
+        if (timeout != null) Checks.within("timeout", timeout, Duration.ZERO, Checks.DAY);
+        Worker.refuseToWaitFor(base, null);
+        synchronized (closing) {
+            if (isClosed) return;
+            isClosed = true;
+            application.close(timeout);
+            base.close();
+            base.transport.close().awaitQuietly(5_000 * Clock.MS);
+            connection.close();
+            application.awaitThreads();
+        }
     }
 
     /** A person's call ends, even if nobody says when. */

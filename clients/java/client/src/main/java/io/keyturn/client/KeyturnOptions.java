@@ -39,7 +39,7 @@ public final class KeyturnOptions {
         builder.openBytes = openBytes;
         builder.tls = tls;
         builder.logger = logger;
-        builder.metrics = metrics;
+        builder.metrics = GuardedMetrics.of(metrics, logger);
         return builder.build();
     }
 

@@ -83,7 +83,7 @@ final class Kinds {
         }
 
         @Override
-        List<Turn> leased(EnQueueRequest request, EnQueueResponse answer) {
+        List<Turn> turns(EnQueueResponse answer) {
             return answer.hasTurn() ? List.of(answer.getTurn()) : List.of();
         }
     }
@@ -182,7 +182,7 @@ final class Kinds {
         }
 
         @Override
-        List<Turn> leased(AcquireRequest request, AcquireResponse answer) {
+        List<Turn> turns(AcquireResponse answer) {
             return turnsOf(answer);
         }
     }
@@ -235,7 +235,7 @@ final class Kinds {
         }
 
         @Override
-        List<Turn> leased(AckRequest request, AckResponse answer) {
+        List<Turn> turns(AckResponse answer) {
             return turnsOf(answer.getNext());
         }
     }

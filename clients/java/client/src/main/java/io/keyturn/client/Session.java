@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import com.google.protobuf.MessageLite;
 import io.grpc.Status;
 import io.keyturn.v1.Cancel;
 import io.keyturn.v1.Hello;
@@ -107,9 +108,9 @@ final class Session {
 
     /** From any thread. */
     void ask(WorkerCommand<?, ?> command) {
-        KeyturnException refusal = stopped != null ? stopped : open.admit(command);
+        KeyturnException refusal = stopped != null ? Failures.again(stopped) : open.admit(command);
         if (refusal != null) {
-            command.future.completeExceptionally(refusal);
+            command.future.fail(refusal);
             return;
         }
         incoming.add(command);
@@ -124,6 +125,14 @@ final class Session {
             drain();
             if (open.has(command)) abandon(command, Failures.cancelled());
             callbacks.flush();
+            flush();
+        });
+    }
+
+    /** From any thread: the answer came, but nobody waited for it any more when it was to be told. */
+    <Q extends MessageLite, A extends MessageLite> void untoldLater(WorkerCommand<Q, A> command, A answer) {
+        loop.tell(() -> {
+            turns.untold(command, answer);
             flush();
         });
     }
@@ -164,7 +173,7 @@ final class Session {
             });
         } catch (RejectedExecutionException closed) {
             for (WorkerCommand<?, ?> left = incoming.poll(); left != null; left = incoming.poll()) {
-                left.future.completeExceptionally(Failures.closed());
+                left.future.fail(Failures.closed());
             }
         }
     }
@@ -177,13 +186,13 @@ final class Session {
     private void take(WorkerCommand<?, ?> command) {
         if (link == Link.STOPPED) {
             open.forget(command);
-            command.abandon(stopped);
+            command.abandon(Failures.again(stopped));
             return;
         }
         open.add(command);
         liveness.busy(command.askedAt);
         if (isSendable()) outbox.push(command);
-        if (command.future.isCancelled()) abandon(command, Failures.cancelled());
+        if (command.future.isDone()) abandon(command, Failures.cancelled());
         firstDeadline = Math.min(firstDeadline, command.deadline);
         alarmBy(firstDeadline);
     }
@@ -340,7 +349,7 @@ final class Session {
         for (WorkerCommand<?, ?> command : open.workersInOrder()) {
             open.remove(command);
             turns.done(command);
-            command.abandon(error);
+            command.abandon(Failures.again(error));
         }
     }
 
@@ -354,7 +363,7 @@ final class Session {
             open.remove(command);
             if (command instanceof WorkerCommand<?, ?> worker) {
                 turns.done(worker);
-                worker.abandon(error);
+                worker.abandon(Failures.again(error));
             }
         }
         outbox.clear();
