@@ -141,13 +141,14 @@ final class Connection {
     void close() {
         channel.shutdownNow();
         Threads.uninterruptibly(() -> channel.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
-        group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         resolver.shutdown();
         loop.shutdown();
         callbacks.shutdown();
         long patience = TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-        Threads.uninterruptibly(() -> group.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        // What was heard last is worked on while there is a network: it may ask for more.
         Threads.uninterruptibly(() -> loop.awaitEnd(patience));
+        group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        Threads.uninterruptibly(() -> group.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
         Threads.uninterruptibly(() -> callbacks.awaitEnd(patience));
         Threads.uninterruptibly(() -> resolver.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
         for (Thread thread : threads) {
