@@ -9,6 +9,8 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -44,13 +46,17 @@ class ExitTest {
     }
 
     private static Process run(Class<?> main, Sidecar sidecar) throws IOException {
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-        return new ProcessBuilder(java, "-cp", System.getProperty("java.class.path"), main.getName(), sidecar.address())
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        return run(System.getProperty("java.class.path"), main.getName(), sidecar.address());
     }
 
-    private static String line(Process process) throws IOException {
+    static Process run(String path, String... main) throws IOException {
+        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        command.addAll(List.of("-cp", path));
+        command.addAll(List.of(main));
+        return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    }
+
+    static String line(Process process) throws IOException {
         return new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)).readLine();
     }
 
