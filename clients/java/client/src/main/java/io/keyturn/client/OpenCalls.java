@@ -113,7 +113,7 @@ final class OpenCalls {
         firstDeadline = next == Clock.NEVER ? next : Math.max(next, now + COARSE);
     }
 
-    /** What belonged to the stream alone is forgotten, and calls that nobody waits for, unless a turn would be kept for ever without them. */
+    /** Forgets what belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept for ever without them. */
     void streamIsGone() {
         outbox.clear();
         turns.detached();

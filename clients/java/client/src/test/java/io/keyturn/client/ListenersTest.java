@@ -13,10 +13,12 @@ import io.keyturn.v1.LaneState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.ResourceBundle;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -54,8 +56,33 @@ class ListenersTest {
         }
     }
 
-    private static Keyturn throwing() {
-        KeyturnOptions options = KeyturnOptions.builder().metrics(new Throwing()).build();
+    /** Counts what it is told, and shows none of it. */
+    private static final class Counting implements System.Logger {
+        final AtomicInteger told = new AtomicInteger();
+
+        @Override
+        public String getName() {
+            return "counting";
+        }
+
+        @Override
+        public boolean isLoggable(Level level) {
+            return true;
+        }
+
+        @Override
+        public void log(Level level, ResourceBundle bundle, String message, Throwable thrown) {
+            if (thrown instanceof AssertionError) told.incrementAndGet();
+        }
+
+        @Override
+        public void log(Level level, ResourceBundle bundle, String format, Object... parameters) {}
+    }
+
+    private final Counting logger = new Counting();
+
+    private Keyturn throwing() {
+        KeyturnOptions options = KeyturnOptions.builder().metrics(new Throwing()).logger(logger).build();
         return Keyturn.connect(sidecar.address(), options);
     }
 
@@ -64,6 +91,7 @@ class ListenersTest {
         try (Keyturn keyturn = throwing()) {
             assertInstanceOf(TurnOutcome.Done.class, keyturn.withTurn("metrics", "turn", turn -> "done"));
             assertEquals(LaneState.LANE_STATE_INIT, Wait.explain(keyturn, "metrics", "turn").getState());
+            assertTrue(logger.told.get() >= 2, "what they throw is logged");
         }
     }
 
