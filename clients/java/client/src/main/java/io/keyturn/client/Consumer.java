@@ -281,7 +281,7 @@ public final class Consumer implements AutoCloseable {
     }
 
     private void trouble(Throwable error, Stage stage, Work work) {
-        base.logger.log(Level.DEBUG, () -> "consumer of " + queues + ", " + stage + ": " + error, error);
+        base.logger.log(Level.DEBUG, () -> "consumer of " + queues + ", " + stage + ": " + Failures.messageOf(error), error);
         try {
             options.onError().onError(error, stage, work);
         } catch (Throwable thrown) {

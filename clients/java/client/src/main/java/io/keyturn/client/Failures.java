@@ -60,7 +60,13 @@ final class Failures {
     }
 
     static String messageOf(Throwable error) {
-        return error.getMessage() == null ? error.toString() : error.getMessage();
+        try {
+            String message = error.getMessage();
+            return message == null ? error.toString() : message;
+        } catch (RuntimeException | Error unspeakable) {
+            // An application's exception may be anything. That it cannot say what it is must not hide that it was thrown.
+            return error.getClass().getName();
+        }
     }
 
     static KeyturnException wrong(String what) {

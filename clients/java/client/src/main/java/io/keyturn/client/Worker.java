@@ -86,13 +86,7 @@ final class Worker {
         } finally {
             CURRENT.remove();
         }
-        try {
-            finish(thrown);
-        } catch (Throwable unspeakable) {
-            // What was thrown cannot even be told. The turn ends with its lease or its session; the consumer goes on.
-            base.logger.log(System.Logger.Level.ERROR, "what a handler came to cannot be told", unspeakable);
-            over();
-        }
+        finish(thrown);
     }
 
     /** What the handler threw; null: nothing. */
