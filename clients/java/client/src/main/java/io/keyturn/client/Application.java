@@ -18,6 +18,8 @@ final class Application {
     private final Set<Producer> producers = ConcurrentHashMap.newKeySet();
     private final List<Consumer> stopped = new ArrayList<>();
     private final List<Producer> closed = new ArrayList<>();
+    /** Nobody begins any more. */
+    private boolean isClosed;
 
     Application(Base base) {
         this.base = base;
@@ -25,7 +27,7 @@ final class Application {
 
     Consumer consume(List<String> queues, WorkHandler handler, ConsumerOptions options) {
         Consumer consumer = new Consumer(base, queues, handler, Checks.needed("options", options));
-        consumers.add(consumer);
+        begin(() -> consumers.add(consumer));
         consumer.done().whenComplete((nothing, error) -> consumers.remove(consumer));
         consumer.start();
         return consumer;
@@ -33,14 +35,22 @@ final class Application {
 
     Producer producer(String queue, ProducerOptions options) {
         Producer producer = new Producer(base, queue, Checks.needed("options", options));
-        producers.add(producer);
+        begin(() -> producers.add(producer));
         producer.ended().whenComplete((nothing, error) -> producers.remove(producer));
         producer.start();
         return producer;
     }
 
+    private synchronized void begin(Runnable registers) {
+        if (isClosed) throw Failures.closed();
+        registers.run();
+    }
+
     /** @param timeout that handlers and items that wait have; null: each its own */
     void close(Duration timeout) {
+        synchronized (this) {
+            isClosed = true;
+        }
         List<CompletableFuture<?>> ending = new ArrayList<>();
         for (Consumer consumer : consumers) {
             stopped.add(consumer);

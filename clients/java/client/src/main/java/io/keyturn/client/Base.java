@@ -39,7 +39,7 @@ final class Base {
         CallFuture<A> future = new CallFuture<>();
         pending.add(future);
         future.whenComplete((answer, error) -> pending.remove(future));
-        if (closed) future.completeExceptionally(Failures.closed());
+        if (closed) future.fail(Failures.closed());
         return future;
     }
 
@@ -54,7 +54,7 @@ final class Base {
 
     void close() {
         closed = true;
-        for (CallFuture<?> future : pending) future.completeExceptionally(Failures.closed());
+        for (CallFuture<?> future : pending) future.fail(Failures.closed());
     }
 
     /**
@@ -69,6 +69,8 @@ final class Base {
         } catch (InterruptedException interrupt) {
             future.cancel(true);
             Thread.currentThread().interrupt();
+            // It was there in the same moment: thrown away it might be a turn that nobody ends.
+            if (future.isDone() && !future.isCompletedExceptionally()) return future.join();
             KeyturnException error = Failures.cancelled();
             error.initCause(interrupt);
             throw error;
@@ -102,10 +104,10 @@ final class Base {
 
     /** With the stack of the one who waits, not of the thread that heard it. */
     private static RuntimeException rethrown(Throwable error) {
-        if (error instanceof RuntimeException known) {
-            known.fillInStackTrace();
-            return known;
-        }
-        return KeyturnException.of(error);
+        if (error instanceof Error thrown) throw thrown;
+        if (!(error instanceof RuntimeException known)) return KeyturnException.of(error);
+        // What a stage of the application threw says where it was thrown.
+        if (known.getClass().getPackage() == Base.class.getPackage()) known.fillInStackTrace();
+        return known;
     }
 }

@@ -3,21 +3,62 @@ package io.keyturn.client;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
-/** The answer of a call. Cancelling it ends the call, not only the waiting. */
+/**
+ * The answer of a call. The client ends it by {@link #tell} and {@link #fail}. Whoever else ends it, by {@code cancel},
+ * {@code orTimeout} or {@code complete}, ends the call, not only the waiting.
+ */
 final class CallFuture<A> extends CompletableFuture<A> {
     private volatile Runnable onCancel = () -> {};
+    private volatile Consumer<A> onUntold = answer -> {};
+    private volatile boolean isGivenUp;
 
+    /** What ends the call when nobody waits for it any more; it may run twice. */
     void onCancel(Runnable task) {
         onCancel = task;
-        if (isCancelled()) task.run();
+        if (isGivenUp) task.run();
+    }
+
+    /** What becomes of an answer that came when nobody waited for it any more. */
+    void onUntold(Consumer<A> task) {
+        onUntold = task;
+    }
+
+    void tell(A answer) {
+        if (!super.complete(answer)) untold(answer);
+    }
+
+    void fail(Throwable error) {
+        super.completeExceptionally(error);
+    }
+
+    /** The answer was told to somebody here who could not hand it on. */
+    void untold(A answer) {
+        onUntold.accept(answer);
     }
 
     @Override
     public boolean cancel(boolean mayInterruptIfRunning) {
-        boolean cancelled = super.cancel(mayInterruptIfRunning);
-        if (cancelled) onCancel.run();
-        return cancelled;
+        return givenUp(super.cancel(mayInterruptIfRunning));
+    }
+
+    @Override
+    public boolean complete(A value) {
+        return givenUp(super.complete(value));
+    }
+
+    @Override
+    public boolean completeExceptionally(Throwable error) {
+        return givenUp(super.completeExceptionally(error));
+    }
+
+    private boolean givenUp(boolean isEnded) {
+        if (isEnded) {
+            isGivenUp = true;
+            onCancel.run();
+        }
+        return isEnded;
     }
 
     /** Waits for its end, whatever that is, for so many ns. */
@@ -29,7 +70,7 @@ final class CallFuture<A> extends CompletableFuture<A> {
 
     static <A> CallFuture<A> failed(Throwable error) {
         CallFuture<A> future = new CallFuture<>();
-        future.completeExceptionally(error);
+        future.fail(error);
         return future;
     }
 }

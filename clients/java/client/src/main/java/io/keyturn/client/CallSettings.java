@@ -1,7 +1,6 @@
 package io.keyturn.client;
 
 import java.time.Duration;
-import java.util.Objects;
 
 /**
  * How one raw call is made. Cancelling the future that the call gave ends it: a caller that waits without a ticket leaves its
@@ -33,7 +32,7 @@ public record CallSettings(Duration timeout, boolean leave) {
      * @return the settings
      */
     public static CallSettings timeout(Duration timeout) {
-        return new CallSettings(Objects.requireNonNull(timeout, "timeout"), false);
+        return new CallSettings(Checks.needed("timeout", timeout), false);
     }
 
     /**

@@ -96,7 +96,8 @@ final class Callbacks {
     private void run(Runnable task) {
         try {
             task.run();
-        } catch (RuntimeException thrown) {
+        } catch (Throwable thrown) {
+            // Whatever it is: others of the same message wait for their answers.
             logger.log(Level.WARNING, "what was called back threw", thrown);
         }
     }

@@ -32,6 +32,12 @@ final class Checks {
         throw Failures.wrong(name + " has " + bytes + " bytes; allowed are 1 to 256");
     }
 
+    /** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
+    static String unicode(String name, String value) {
+        if (StandardCharsets.UTF_8.newEncoder().canEncode(needed(name, value))) return value;
+        throw Failures.wrong(name + " is \"" + value + "\"; half of a surrogate pair is no text in Unicode");
+    }
+
     static <T> T needed(String name, T value) {
         if (value != null) return value;
         throw Failures.wrong(name + " is null; it is needed");

@@ -46,7 +46,7 @@ final class Claim {
         this.base = base;
         this.queue = queue;
         this.key = key;
-        this.options = options;
+        this.options = Checks.needed("options", options);
         Duration wait = options.waiting();
         this.ticket = wait != null && wait.isZero() ? "" : base.newId.get();
         this.until = wait == null ? -1 : Clock.after(Clock.now(), Clock.nanos(wait));
@@ -107,7 +107,7 @@ final class Claim {
                 .setIdempotencyKey(options.idempotencyKey());
         if (part >= 0) request.setWait(Protos.nanos(part));
         if (options.lease() != null) request.setLease(Protos.duration(options.lease()));
-        EnQueueResponse answer = base.get(base.transport.ask(Kinds.ENQUEUE, request.build(), settings));
+        EnQueueResponse answer = answerOf(base.transport.ask(Kinds.ENQUEUE, request.build(), settings));
         return switch (answer.getDecision()) {
             case DECISION_ACCEPT -> granted(answer.getTurn());
             case DECISION_DECLINE -> refused(declined(answer));
@@ -123,9 +123,17 @@ final class Claim {
                 .setConsumerId(options.consumerId())
                 .setWait(Protos.nanos(Math.max(0, part)));
         if (options.lease() != null) request.setLease(Protos.duration(options.lease()));
-        var answer = base.get(base.transport.ask(Kinds.ACQUIRE, request.build(), settings));
+        var answer = answerOf(base.transport.ask(Kinds.ACQUIRE, request.build(), settings));
         if (answer.getDeliveriesCount() > 0) return granted(answer.getDeliveries(0).getTurn());
         return refused(new TurnOutcome.Blocked<>(OptionalInt.empty(), Optional.empty()));
+    }
+
+    /**
+     * An interrupt ends the call. Without a session a turn that was given in the same moment is lost with its answer, and without a
+     * ticket nobody could give it back: such a call does not stay, so its answer is waited for.
+     */
+    private <A> A answerOf(CallFuture<A> asked) {
+        return ticket.isEmpty() && !base.isOrdered ? base.getUninterruptibly(asked) : base.get(asked);
     }
 
     private Claimed granted(io.keyturn.v1.Turn turn) {

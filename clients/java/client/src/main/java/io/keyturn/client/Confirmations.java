@@ -38,18 +38,19 @@ final class Confirmations {
         long askedAt = Clock.now();
         CallFuture<A> confirmed = new CallFuture<>();
         confirmed.onCancel(() -> asked.cancel(false));
+        confirmed.onUntold(asked::untold);
         asked.whenComplete((answer, error) -> {
             if (error != null) {
-                confirmed.completeExceptionally(error);
+                confirmed.fail(error);
                 return;
             }
             long age = Clock.now() - askedAt;
             // A third of the lease is when a turn is renewed anyhow.
-            List<Turn> old = kind.leased(request, answer).stream()
+            List<Turn> old = kind.turns(answer).stream()
                     .filter(turn -> age > Clock.nanos(turn.getLease()) / 3)
                     .toList();
-            if (old.isEmpty()) confirmed.complete(answer);
-            else confirm(old).whenComplete((ignored, failed) -> confirmed.complete(answer));
+            if (old.isEmpty()) confirmed.tell(answer);
+            else confirm(old).whenComplete((ignored, failed) -> confirmed.tell(answer));
         });
         return confirmed;
     }
@@ -77,7 +78,7 @@ final class Confirmations {
         CallFuture<RenewResponse> done = new CallFuture<>();
         asked.whenComplete((answer, error) -> {
             if (error == null) note(turns, answer, sentAt);
-            done.complete(answer);
+            done.tell(answer);
         });
         return done;
     }

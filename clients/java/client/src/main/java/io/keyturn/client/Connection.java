@@ -81,11 +81,18 @@ final class Connection {
         int colon = address.lastIndexOf(':');
         String host = colon < 0 ? "" : address.substring(0, colon);
         String port = address.substring(colon + 1);
-        if (host.isEmpty() || !port.matches("\\d{1,5}") || Integer.parseInt(port) > 65_535) {
-            throw Failures.wrong("address is \"" + address + "\"; allowed are host:port and unix:/path");
+        boolean isPort = port.matches("\\d{1,5}") && Integer.parseInt(port) >= 1 && Integer.parseInt(port) <= 65_535;
+        if (host.isEmpty() || !isPort) throw wrongAddress(address);
+        try {
+            return NettyChannelBuilder.forAddress(host, Integer.parseInt(port))
+                    .channelType(isNative ? EpollSocketChannel.class : NioSocketChannel.class);
+        } catch (IllegalArgumentException noHost) {
+            throw wrongAddress(address);
         }
-        return NettyChannelBuilder.forAddress(host, Integer.parseInt(port))
-                .channelType(isNative ? EpollSocketChannel.class : NioSocketChannel.class);
+    }
+
+    private static KeyturnException wrongAddress(String address) {
+        return Failures.wrong("address is \"" + address + "\"; allowed are host:port and unix:/path");
     }
 
     private static void secure(NettyChannelBuilder builder, TlsOptions tls) {
@@ -98,12 +105,12 @@ final class Connection {
             if (tls.ca() != null) context.trustManager(tls.ca().toFile());
             if (tls.cert() != null) context.keyManager(tls.cert().toFile(), tls.key().toFile());
             builder.sslContext(context.build());
+            if (tls.serverName() != null) builder.overrideAuthority(tls.serverName());
         } catch (SSLException | IllegalArgumentException unreadable) {
             KeyturnException error = Failures.wrong("tls: " + Failures.messageOf(unreadable) + " (" + tls + ")");
             error.initCause(unreadable);
             throw error;
         }
-        if (tls.serverName() != null) builder.overrideAuthority(tls.serverName());
     }
 
     Loop loop() {
@@ -134,13 +141,14 @@ final class Connection {
     void close() {
         channel.shutdownNow();
         Threads.uninterruptibly(() -> channel.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
-        group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         resolver.shutdown();
         loop.shutdown();
         callbacks.shutdown();
         long patience = TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-        Threads.uninterruptibly(() -> group.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        // What was heard last is worked on while there is a network: it may ask for more.
         Threads.uninterruptibly(() -> loop.awaitEnd(patience));
+        group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        Threads.uninterruptibly(() -> group.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
         Threads.uninterruptibly(() -> callbacks.awaitEnd(patience));
         Threads.uninterruptibly(() -> resolver.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
         for (Thread thread : threads) {

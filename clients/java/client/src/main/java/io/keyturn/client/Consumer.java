@@ -7,13 +7,13 @@ import io.keyturn.v1.AcquireResponse;
 import io.keyturn.v1.Delivery;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Workers of queues' items, made by {@link Keyturn#consume}. There are never more handlers at once than {@code concurrency}; the
@@ -32,8 +32,10 @@ public final class Consumer implements AutoCloseable {
     private final List<String> queues;
     private final WorkHandler handler;
     private final ConsumerOptions options;
-    private final ThreadPoolExecutor pool = Threads.pool("keyturn-worker");
+    private final HandlerThreads threads;
     private final BackOff backOff = new BackOff();
+    /** Of handlers that could not be started. */
+    private final BackOff starting = new BackOff();
     private final CompletableFuture<Void> done = new CompletableFuture<>();
     private final Worker.Boss boss = new Listener();
 
@@ -58,9 +60,10 @@ public final class Consumer implements AutoCloseable {
         this.base = base;
         this.handler = Checks.needed("the handler", handler);
         this.options = options;
-        this.queues = List.copyOf(new java.util.LinkedHashSet<>(queues));
+        this.threads = new HandlerThreads(options.executor());
+        for (String queue : Checks.needed("queues", queues)) Checks.text("a queue", queue);
+        this.queues = List.copyOf(new LinkedHashSet<>(queues));
         Checks.within("the number of queues", this.queues.size(), 1, 100);
-        for (String queue : this.queues) Checks.text("a queue", queue);
     }
 
     void start() {
@@ -86,9 +89,14 @@ public final class Consumer implements AutoCloseable {
         return running.size();
     }
 
-    /** Stops with 20 s for handlers that run, and waits for it. */
+    /**
+     * Stops with 20 s for handlers that run, and waits for it.
+     *
+     * @throws KeyturnException FAILED_PRECONDITION in one of its handlers, which would wait for itself: use {@link #stop}
+     */
     @Override
     public void close() {
+        Worker.refuseToWaitFor(base, boss);
         base.getUninterruptibly(stop(DEFAULT_STOP));
     }
 
@@ -192,25 +200,48 @@ public final class Consumer implements AutoCloseable {
     }
 
     private void take(List<Delivery> deliveries, long askedAt) {
+        List<Worker> begun = new ArrayList<>();
+        synchronized (this) {
+            for (Delivery delivery : deliveries) {
+                if (stopping || delivery.getItemsCount() == 0) released(Worker.release(base, delivery.getTurn()));
+                else begun.add(new Worker(base, options, handler, boss, delivery, askedAt));
+            }
+            running.addAll(begun);
+            unsettled.addAll(begun);
+        }
+        // Not under the lock: the executor may be the application's.
+        boolean isRejected = false;
+        for (Worker worker : begun) isRejected |= !start(worker);
+        if (isRejected) {
+            pauseUntil(starting.next(0), () -> take(List.of(), askedAt));
+            return;
+        }
+        if (!begun.isEmpty()) starting.reset();
         synchronized (this) {
             asked = 0;
-            for (Delivery delivery : deliveries) {
-                if (stopping || delivery.getItemsCount() == 0) release(delivery);
-                else begin(new Worker(base, options, handler, boss, delivery, askedAt));
-            }
         }
         fill();
     }
 
-    private void begin(Worker worker) {
-        running.add(worker);
-        unsettled.add(worker);
-        pool.execute(worker::run);
+    private boolean start(Worker worker) {
+        try {
+            threads.execute(worker::run);
+            return true;
+        } catch (Throwable rejected) {
+            // Nothing has begun, so no attempt counts.
+            synchronized (this) {
+                running.remove(worker);
+                unsettled.remove(worker);
+                released(worker.giveUp());
+            }
+            trouble(rejected, Stage.HANDLER, worker.work());
+            return false;
+        }
     }
 
-    private void release(Delivery delivery) {
+    private void released(CompletableFuture<Void> release) {
         releasing++;
-        Worker.release(base, delivery.getTurn()).whenComplete((nothing, error) -> {
+        release.whenComplete((nothing, error) -> {
             synchronized (this) {
                 releasing--;
                 endIfIdle();
@@ -237,16 +268,23 @@ public final class Consumer implements AutoCloseable {
         }
 
         @Override
+        public boolean isStopping() {
+            synchronized (Consumer.this) {
+                return stopping;
+            }
+        }
+
+        @Override
         public void trouble(Throwable error, Stage stage, Work work) {
             Consumer.this.trouble(error, stage, work);
         }
     }
 
     private void trouble(Throwable error, Stage stage, Work work) {
-        base.logger.log(Level.DEBUG, () -> "consumer of " + queues + ", " + stage + ": " + error, error);
+        base.logger.log(Level.DEBUG, () -> "consumer of " + queues + ", " + stage + ": " + Failures.messageOf(error), error);
         try {
             options.onError().onError(error, stage, work);
-        } catch (RuntimeException thrown) {
+        } catch (Throwable thrown) {
             fail(thrown);
         }
     }
@@ -307,7 +345,7 @@ public final class Consumer implements AutoCloseable {
     private void end() {
         if (done.isDone()) return;
         if (deadlineTimer != null) deadlineTimer.cancel(false);
-        pool.shutdown();
+        threads.shutdown();
         // Not under the lock: who is told may ask.
         base.callbacks.execute(() -> {
             if (fatal == null) done.complete(null);
@@ -317,6 +355,6 @@ public final class Consumer implements AutoCloseable {
 
     /** Waits until its threads are gone, for so many ns. */
     boolean awaitThreads(long nanos) throws InterruptedException {
-        return pool.awaitTermination(nanos, TimeUnit.NANOSECONDS);
+        return threads.awaitEnd(nanos);
     }
 }

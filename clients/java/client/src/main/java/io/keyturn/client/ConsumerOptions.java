@@ -1,6 +1,7 @@
 package io.keyturn.client;
 
 import java.time.Duration;
+import java.util.concurrent.Executor;
 
 /** How a consumer works, made by {@link #builder}. */
 public final class ConsumerOptions {
@@ -8,7 +9,7 @@ public final class ConsumerOptions {
     public enum Stage {
         /** No turns could be taken; it is tried again. */
         ACQUIRE,
-        /** The handler threw; the items are given back. */
+        /** The handler threw, or its executor refused it, which counts no attempt; the items are given back. */
         HANDLER,
         /** The turn was lost before it could be settled: the items are somebody else's. */
         TURN_LOST,
@@ -41,6 +42,7 @@ public final class ConsumerOptions {
     private final String consumerId;
     private final boolean interrupts;
     private final ErrorListener onError;
+    private final Executor executor;
 
     private ConsumerOptions(Builder builder) {
         concurrency = builder.concurrency;
@@ -52,6 +54,7 @@ public final class ConsumerOptions {
         consumerId = builder.consumerId;
         interrupts = builder.interrupts;
         onError = builder.onError;
+        executor = builder.executor;
     }
 
     /**
@@ -101,6 +104,11 @@ public final class ConsumerOptions {
         return onError;
     }
 
+    /** Null: threads of the consumer. */
+    Executor executor() {
+        return executor;
+    }
+
     /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
     public static final class Builder {
         private int concurrency = 1;
@@ -112,11 +120,12 @@ public final class ConsumerOptions {
         private String consumerId = "";
         private boolean interrupts = true;
         private ErrorListener onError = (error, stage, work) -> {};
+        private Executor executor;
 
         private Builder() {}
 
         /**
-         * The most turns at once, each with a thread.
+         * The most turns at once, each with a thread: with thousands of them, virtual ones ({@link #executor}).
          *
          * @param most 1 to 10,000; unset: 1
          * @return this
@@ -211,6 +220,18 @@ public final class ConsumerOptions {
          */
         public Builder onError(ErrorListener listener) {
             onError = Checks.needed("onError", listener);
+            return this;
+        }
+
+        /**
+         * Where handlers run. It is the application's, and is not shut down with the consumer. What it refuses is given back, told to
+         * the error listener, and tried again after a pause; so is what it would run in the thread that asks it.
+         *
+         * @param executor {@code Executors.newVirtualThreadPerTaskExecutor()}, or any with threads; unset: a thread for each, by need
+         * @return this
+         */
+        public Builder executor(Executor executor) {
+            this.executor = Checks.needed("executor", executor);
             return this;
         }
 

@@ -133,9 +133,7 @@ final class Delivery {
     /** What is left to be sent. */
     private List<Entry> settle(List<Entry> part, List<Entry> rest, Outcome handed) {
         if (handed instanceof Answered answered) {
-            for (int at = 0; at < part.size(); at++) {
-                producer.resolve(part.get(at), Producer.decided(answered.results().get(at)));
-            }
+            producer.resolve(part, answered.results().stream().map(Producer::decided).toList());
             return rest;
         }
         if (handed instanceof SomeRefused some) {

@@ -60,7 +60,13 @@ final class Failures {
     }
 
     static String messageOf(Throwable error) {
-        return error.getMessage() == null ? error.toString() : error.getMessage();
+        try {
+            String message = error.getMessage();
+            return message == null ? error.toString() : message;
+        } catch (RuntimeException | Error unspeakable) {
+            // An application's exception may be anything. That it cannot say what it is must not hide that it was thrown.
+            return error.getClass().getName();
+        }
     }
 
     static KeyturnException wrong(String what) {
@@ -73,6 +79,11 @@ final class Failures {
 
     static KeyturnException cancelled() {
         return new KeyturnException("the call was cancelled", Status.Code.CANCELLED);
+    }
+
+    /** The same error for one more call: each has its own, with the stack of the one who waits for it, and what it suppressed. */
+    static KeyturnException again(KeyturnException error) {
+        return new KeyturnException(error.getMessage(), error.code(), error.reason(), error.details());
     }
 
     /** The error of one command of a session. */

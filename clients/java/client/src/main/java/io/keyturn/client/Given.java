@@ -11,6 +11,8 @@ final class Given {
     final boolean tied;
 
     final String ticket;
+    /** How many answers gave it: calls with its ticket are answered with it again. */
+    int told = 1;
     /** NEVER ends: as long as the session is known to live. Else until this moment: a new stream did not tell of it. */
     long safeUntil = Clock.NEVER;
     /** Who holds it, here; usually one. */

@@ -32,7 +32,7 @@ public final class Item {
      */
     public static Item of(String key, byte[] payload) {
         return new Item(NewItem.newBuilder()
-                .setKey(unicode("key", key))
+                .setKey(Checks.unicode("key", key))
                 .setPayload(ByteString.copyFrom(Checks.needed("payload", payload)))
                 .build());
     }
@@ -55,7 +55,7 @@ public final class Item {
      * @return another item
      */
     public Item withItemId(String itemId) {
-        return new Item(item.toBuilder().setItemId(unicode("itemId", Checks.id("itemId", itemId))).build());
+        return new Item(item.toBuilder().setItemId(Checks.unicode("itemId", Checks.id("itemId", itemId))).build());
     }
 
     /**
@@ -66,7 +66,7 @@ public final class Item {
      */
     public Item withIdempotencyKey(String key) {
         return new Item(item.toBuilder()
-                .setIdempotencyKey(unicode("idempotencyKey", Checks.id("idempotencyKey", key)))
+                .setIdempotencyKey(Checks.unicode("idempotencyKey", Checks.id("idempotencyKey", key)))
                 .build());
     }
 
@@ -77,9 +77,9 @@ public final class Item {
      * @return another item
      */
     public Item withHeaders(Map<String, String> headers) {
-        headers.forEach((name, value) -> {
-            unicode("headers", name);
-            unicode("headers", value);
+        Checks.needed("headers", headers).forEach((name, value) -> {
+            Checks.unicode("headers", name);
+            Checks.unicode("headers", value);
         });
         return new Item(item.toBuilder().clearHeaders().putAllHeaders(headers).build());
     }
@@ -103,7 +103,7 @@ public final class Item {
      */
     public Item withAfter(List<ItemRef> items) {
         NewItem.Builder builder = item.toBuilder().clearAfter();
-        for (ItemRef ref : items) {
+        for (ItemRef ref : Checks.needed("items", items)) {
             builder.addAfter(io.keyturn.v1.ItemRef.newBuilder().setQueue(ref.queue()).setItemId(ref.itemId()));
         }
         return new Item(builder.build());
@@ -169,11 +169,5 @@ public final class Item {
                 io.grpc.Status.Code.INVALID_ARGUMENT,
                 "BAD_REQUEST",
                 ErrorDetails.ofViolations(List.of(violation)));
-    }
-
-    /** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
-    private static String unicode(String name, String text) {
-        if (StandardCharsets.UTF_8.newEncoder().canEncode(Checks.needed(name, text))) return text;
-        throw Failures.wrong(name + " is \"" + text + "\"; half of a surrogate pair is no text in Unicode");
     }
 }

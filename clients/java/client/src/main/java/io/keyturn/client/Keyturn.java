@@ -1,33 +1,11 @@
 package io.keyturn.client;
 
-import io.grpc.CallOptions;
-import io.grpc.Channel;
-import io.grpc.ClientCall;
-import io.grpc.ClientInterceptor;
-import io.grpc.MethodDescriptor;
 import io.keyturn.client.Claim.Claimed;
-import io.keyturn.v1.AckRequest;
-import io.keyturn.v1.AckResponse;
-import io.keyturn.v1.AcquireRequest;
-import io.keyturn.v1.AcquireResponse;
 import io.keyturn.v1.AdminServiceGrpc;
-import io.keyturn.v1.AwaitRequest;
-import io.keyturn.v1.AwaitResponse;
-import io.keyturn.v1.DeQueueRequest;
-import io.keyturn.v1.DeQueueResponse;
-import io.keyturn.v1.EnQueueRequest;
-import io.keyturn.v1.EnQueueResponse;
-import io.keyturn.v1.NackRequest;
-import io.keyturn.v1.NackResponse;
-import io.keyturn.v1.RenewRequest;
-import io.keyturn.v1.RenewResponse;
-import io.keyturn.v1.SubmitRequest;
-import io.keyturn.v1.SubmitResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
@@ -36,28 +14,33 @@ import java.util.function.Function;
  * <p>Futures are completed by a thread of the client: what is hung on them must not block, or be hung on with {@code *Async}.
  * Every future and every call that blocks ends, by its wait or time-out and 10 s. Failures are {@link KeyturnException}s.
  */
-public final class Keyturn implements AutoCloseable {
+public final class Keyturn extends RawCalls implements AutoCloseable {
     private static final String DEFAULT_ADDRESS = "127.0.0.1:7420";
     private static final Duration DEFAULT_RESULT_TIMEOUT = Duration.ofMinutes(5);
-    private static final long ADMIN_TIMEOUT_SECONDS = 10;
 
     private final String address;
     private final Connection connection;
-    private final Base base;
     private final Application application;
     private final AdminServiceGrpc.AdminServiceBlockingStub admin;
+    private final Object closing = new Object();
+    private boolean isClosed;
 
-    private Keyturn(String address, KeyturnOptions wanted) {
+    private Keyturn(String address, Connection connection, Base base) {
+        super(base);
         this.address = address;
+        this.connection = connection;
+        application = new Application(base);
+        admin = AdminServiceGrpc.newBlockingStub(connection.channel()).withInterceptors(new AdminDeadline());
+    }
+
+    private static Keyturn of(String address, KeyturnOptions wanted) {
         Ids ids = new Ids();
         KeyturnOptions options = wanted.identified(ids.get());
-        connection = new Connection(address, options);
+        Connection connection = new Connection(address, options);
         Transport transport = options.transport() == KeyturnOptions.TransportKind.UNARY
                 ? new UnaryTransport(options, connection, ids)
                 : new SessionTransport(options, connection, ids);
-        base = new Base(transport, connection, ids, options);
-        application = new Application(base);
-        admin = AdminServiceGrpc.newBlockingStub(connection.channel()).withInterceptors(new AdminDeadline());
+        return new Keyturn(address, connection, new Base(transport, connection, ids, options));
     }
 
     /**
@@ -89,7 +72,7 @@ public final class Keyturn implements AutoCloseable {
      * @throws KeyturnException INVALID_ARGUMENT for an address or a file of TLS that cannot be
      */
     public static Keyturn connect(String address, KeyturnOptions options) {
-        return new Keyturn(Checks.text("address", address), Checks.needed("options", options));
+        return of(Checks.text("address", address), Checks.needed("options", options));
     }
 
     /**
@@ -121,7 +104,8 @@ public final class Keyturn implements AutoCloseable {
      * @return the turn, kept alive until it is closed; or why there is none
      */
     public Turn turn(String queue, String key, TurnOptions options) {
-        Claimed claimed = new Claim(base, Checks.text("queue", queue), Checks.text("key", key), options).await();
+        Checks.text("queue", queue);
+        Claimed claimed = new Claim(base, queue, Checks.unicode("key", Checks.text("key", key)), options).await();
         return new Turn(base, queue, key, claimed, options);
     }
 
@@ -198,7 +182,7 @@ public final class Keyturn implements AutoCloseable {
      * @return the consumer
      */
     public Consumer consume(String queue, WorkHandler handler) {
-        return consume(List.of(queue), handler, ConsumerOptions.DEFAULT);
+        return consume(queue, handler, ConsumerOptions.DEFAULT);
     }
 
     /**
@@ -210,7 +194,7 @@ public final class Keyturn implements AutoCloseable {
      * @return the consumer
      */
     public Consumer consume(String queue, WorkHandler handler, ConsumerOptions options) {
-        return consume(List.of(queue), handler, options);
+        return consume(List.of(Checks.text("a queue", queue)), handler, options);
     }
 
     /**
@@ -316,126 +300,6 @@ public final class Keyturn implements AutoCloseable {
     }
 
     /**
-     * Waits for a future of this client, and fails as itself: with a {@link KeyturnException} or another of these, not wrapped.
-     * An interrupt cancels it (CANCELLED), and stays set.
-     *
-     * @param future any
-     * @param <A> what it gives
-     * @return its value
-     */
-    public <A> A get(CompletableFuture<A> future) {
-        return base.get(future);
-    }
-
-    /**
-     * Asks for the turn of a key: the call itself. Its turn is kept alive by the session until it is settled.
-     *
-     * @param request with a ticket it may be sent again
-     * @return the decision
-     */
-    public CompletableFuture<EnQueueResponse> enQueue(EnQueueRequest request) {
-        return enQueue(request, CallSettings.DEFAULT);
-    }
-
-    /**
-     * The same with settings.
-     *
-     * @param request with a ticket it may be sent again
-     * @param settings how it is made
-     * @return the decision
-     */
-    public CompletableFuture<EnQueueResponse> enQueue(EnQueueRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.ENQUEUE, request, settings);
-    }
-
-    /**
-     * Ends a caller's turn, or gives up a place.
-     *
-     * @param request the turn by its token, or the place by its ticket
-     * @return what the end of the turn led to
-     */
-    public CompletableFuture<DeQueueResponse> deQueue(DeQueueRequest request) {
-        return deQueue(request, CallSettings.DEFAULT);
-    }
-
-    /**
-     * The same with settings.
-     *
-     * @param request the turn by its token, or the place by its ticket
-     * @param settings how it is made
-     * @return what the end of the turn led to
-     */
-    public CompletableFuture<DeQueueResponse> deQueue(DeQueueRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.DEQUEUE, request, settings);
-    }
-
-    /**
-     * Hands over items: the call itself, which does not try again.
-     *
-     * @param request 1 to 1,000 items
-     * @param settings how it is made
-     * @return one decision per item
-     */
-    public CompletableFuture<SubmitResponse> submit(SubmitRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.SUBMIT, request, settings);
-    }
-
-    /**
-     * Takes turns.
-     *
-     * @param request of which queues, or of which key
-     * @param settings how it is made
-     * @return what could be taken
-     */
-    public CompletableFuture<AcquireResponse> acquire(AcquireRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.ACQUIRE, request, settings);
-    }
-
-    /**
-     * Ends a turn as done. Any process that knows queue, key and token may.
-     *
-     * @param request the turn, its result, what follows
-     * @param settings how it is made
-     * @return what that led to
-     */
-    public CompletableFuture<AckResponse> ack(AckRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.ACK, request, settings);
-    }
-
-    /**
-     * Gives a turn back. Any process that knows queue, key and token may.
-     *
-     * @param request the turn, and what shall become of its items
-     * @param settings how it is made
-     * @return what became of them
-     */
-    public CompletableFuture<NackResponse> nack(NackRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.NACK, request, settings);
-    }
-
-    /**
-     * Lets the leases of turns start again.
-     *
-     * @param request 1 to 1,000 turns
-     * @param settings how it is made
-     * @return one result per turn
-     */
-    public CompletableFuture<RenewResponse> renew(RenewRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.RENEW, request, settings);
-    }
-
-    /**
-     * Asks what became of an item.
-     *
-     * @param request which, and how long to wait for its end
-     * @param settings how it is made
-     * @return its state
-     */
-    public CompletableFuture<AwaitResponse> await(AwaitRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.AWAIT, request, settings);
-    }
-
-    /**
      * The calls for people. Each ends after 10 s unless the stub has another deadline; a watch does not. Its errors are those of
      * gRPC: {@link KeyturnException#of} reads them.
      *
@@ -453,25 +317,23 @@ public final class Keyturn implements AutoCloseable {
 
     /**
      * Stops consumers, closes producers; then calls that are open are refused (CANCELLED), and no thread and no socket is left.
-     * Closing twice is fine.
+     * Closing twice is fine, also at once: each returns when it is closed.
      *
-     * @param timeout how long handlers and items that wait have; null: each its own
+     * @param timeout how long handlers and items that wait have, up to 24 h; null: each its own
+     * @throws KeyturnException FAILED_PRECONDITION in a handler or in the thread that completes futures, which would wait for
+     *     themselves; nothing was closed then
      */
     public void close(Duration timeout) {
-        application.close(timeout);
-        base.close();
-        base.transport.close().awaitQuietly(5_000 * Clock.MS);
-        connection.close();
-        application.awaitThreads();
-    }
-
-    /** A person's call ends, even if nobody says when. */
-    private static final class AdminDeadline implements ClientInterceptor {
-        @Override
-        public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
-            boolean isStream = method.getType() == MethodDescriptor.MethodType.SERVER_STREAMING;
-            if (isStream || options.getDeadline() != null) return next.newCall(method, options);
-            return next.newCall(method, options.withDeadlineAfter(ADMIN_TIMEOUT_SECONDS, TimeUnit.SECONDS));
+        if (timeout != null) Checks.within("timeout", timeout, Duration.ZERO, Checks.DAY);
+        Worker.refuseToWaitFor(base, null);
+        synchronized (closing) {
+            if (isClosed) return;
+            isClosed = true;
+            application.close(timeout);
+            base.close();
+            base.transport.close().awaitQuietly(5_000 * Clock.MS);
+            connection.close();
+            application.awaitThreads();
         }
     }
 }

@@ -9,7 +9,7 @@ public final class KeyturnOptions {
     public enum TransportKind {
         /** Every call on one stream, which keeps turns alive and reconnects. */
         SESSION,
-        /** Each call by itself. */
+        /** Each call by itself. A turn whose call is cancelled in the moment in which it is given ends with its lease. */
         UNARY
     }
 
@@ -39,7 +39,7 @@ public final class KeyturnOptions {
         builder.openBytes = openBytes;
         builder.tls = tls;
         builder.logger = logger;
-        builder.metrics = metrics;
+        builder.metrics = GuardedMetrics.of(metrics, logger);
         return builder.build();
     }
 

@@ -59,8 +59,8 @@ abstract class Kind<Q extends MessageLite, A extends MessageLite> {
     /** @param abandoned nobody waits for the answer any more; {@code leave}: nor will anybody with its ticket */
     void book(Q request, A answer, Books books, boolean abandoned, boolean leave) {}
 
-    /** The turns with a lease of their own that the answer gives. */
-    List<Turn> leased(Q request, A answer) {
+    /** The turns that the answer gives. */
+    List<Turn> turns(A answer) {
         return List.of();
     }
 

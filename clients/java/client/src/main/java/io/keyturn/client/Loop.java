@@ -65,7 +65,8 @@ final class Loop implements Executor {
     private void run(Runnable task) {
         try {
             task.run();
-        } catch (RuntimeException bug) {
+        } catch (Throwable bug) {
+            // The executor would keep it to itself.
             logger.log(Level.ERROR, "a task of the session failed", bug);
         }
     }

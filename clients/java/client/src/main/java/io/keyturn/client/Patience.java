@@ -49,10 +49,10 @@ final class Patience<A> {
         if (done.isDone()) return;
         asked = ask.apply(Math.max(1, until == Clock.NEVER ? until : until - Clock.now()));
         asked.whenComplete((answer, error) -> {
-            if (error == null) done.complete(answer);
+            if (error == null) done.tell(answer);
             else failed(error);
         });
-        if (done.isCancelled()) cancel();
+        if (done.isDone()) cancel();
     }
 
     private void failed(Throwable error) {
@@ -61,6 +61,6 @@ final class Patience<A> {
                 && !isOver.getAsBoolean()
                 && Clock.after(Clock.now(), pause) < until;
         if (isWorthIt) base.after(pause, this::attempt);
-        else done.completeExceptionally(KeyturnException.unwrapped(error));
+        else done.fail(KeyturnException.unwrapped(error));
     }
 }

@@ -51,7 +51,7 @@ public final class Producer implements AutoCloseable {
      *     sidecar refused it) or {@link SpoolException}
      */
     public CompletableFuture<ProducerResult> add(Item item) {
-        Entry entry = new Entry(item.named(base), Clock.nanos(options.timeout()));
+        Entry entry = new Entry(Checks.needed("item", item).named(base), Clock.nanos(options.timeout()));
         try {
             entry.item.checkSize(0);
             synchronized (this) {
@@ -129,6 +129,7 @@ public final class Producer implements AutoCloseable {
      */
     public void close(Duration timeout) {
         if (timeout != null) Checks.within("timeout", timeout, Duration.ZERO, Checks.DAY);
+        base.callbacks.refuseToBlock();
         base.getUninterruptibly(closeLater(timeout));
     }
 
@@ -154,7 +155,7 @@ public final class Producer implements AutoCloseable {
             left = backlog.expire(Clock.NEVER);
             notifyAll();
         }
-        for (Entry entry : left) fail(entry, givenUp);
+        failLater(left, givenUp);
         // Not by an interrupt: that would close the files of the spool.
         delivery.giveUp();
         wake();
@@ -219,31 +220,41 @@ public final class Producer implements AutoCloseable {
     private void tellError(Throwable error, Item item) {
         try {
             options.onError().onError(KeyturnException.unwrapped(error), item);
-        } catch (RuntimeException thrown) {
+        } catch (Throwable thrown) {
             base.logger.log(System.Logger.Level.WARNING, "the error listener of a producer threw", thrown);
         }
     }
 
     void tellTrouble(Throwable error, Item item) {
-        tellError(error, item);
+        base.callbacks.execute(() -> tellError(error, item));
     }
 
-    void resolve(Entry entry, ProducerResult result) {
-        settled(List.of(entry));
-        unsettled.remove(entry.future);
-        entry.future.complete(result);
+    /** Told by the thread for that: what is hung on a future must not keep this one from its work, nor wait for it. */
+    void resolve(List<Entry> entries, List<ProducerResult> results) {
+        settled(entries);
+        for (Entry entry : entries) unsettled.remove(entry.future);
+        base.callbacks.execute(() -> {
+            for (int at = 0; at < entries.size(); at++) entries.get(at).future.tell(results.get(at));
+        });
     }
 
     void reject(Collection<Entry> entries, Throwable error) {
         settled(entries);
-        for (Entry entry : entries) fail(entry, error);
+        failLater(entries, error);
+    }
+
+    private void failLater(Collection<Entry> entries, Throwable error) {
+        List<Entry> told = List.copyOf(entries);
+        base.callbacks.execute(() -> {
+            for (Entry entry : told) fail(entry, error);
+        });
     }
 
     /** It counts no more before anybody is told. */
     private void fail(Entry entry, Throwable error) {
         unsettled.remove(entry.future);
         tellError(error, entry.item);
-        entry.future.completeExceptionally(error);
+        entry.future.fail(error);
         if (closed) wake();
     }
 

@@ -59,13 +59,13 @@ final class Results {
         done.onCancel(() -> answer.cancel(true));
         answer.whenComplete((told, error) -> {
             if (error == null) heard(told, asked);
-            else done.completeExceptionally(KeyturnException.unwrapped(error));
+            else done.fail(KeyturnException.unwrapped(error));
         });
     }
 
     private void heard(AwaitResponse answer, long asked) {
         switch (answer.getState()) {
-            case ITEM_STATE_DONE -> done.complete(
+            case ITEM_STATE_DONE -> done.tell(
                     Optional.of(answer.getResult()).filter(bytes -> !bytes.isEmpty()).map(ByteString::toByteArray));
             case ITEM_STATE_DEAD -> failed(answer, ItemFailedException.State.DEAD);
             case ITEM_STATE_DISCARDED -> failed(answer, ItemFailedException.State.DISCARDED);
@@ -81,11 +81,11 @@ final class Results {
             return;
         }
         String what = "item " + itemId + " of queue " + queue + " has no result after " + timeout;
-        done.completeExceptionally(new KeyturnException(what, Status.Code.DEADLINE_EXCEEDED));
+        done.fail(new KeyturnException(what, Status.Code.DEADLINE_EXCEEDED));
     }
 
     private void failed(AwaitResponse answer, ItemFailedException.State state) {
-        done.completeExceptionally(
+        done.fail(
                 new ItemFailedException(queue, itemId, state, answer.getError(), answer.getAttempt()));
     }
 }

@@ -56,8 +56,10 @@ final class SessionStream {
     private final class Listener extends ClientCall.Listener<SessionResponse> {
         @Override
         public void onMessage(SessionResponse message) {
+            // Of a stream that was given up the network may be gone already.
+            if (handlers == null) return;
             call.request(1);
-            if (handlers != null) handlers.message(message);
+            handlers.message(message);
         }
 
         @Override

@@ -34,6 +34,8 @@ final class SessionTransport implements Transport {
     @Override
     public <Q extends MessageLite, A extends MessageLite> CallFuture<A> ask(
             Kind<Q, A> kind, Q request, CallSettings settings) {
+        Checks.needed("request", request);
+        Checks.needed("settings", settings);
         CallFuture<A> asked = send(kind, request, settings, false);
         return isLeased(request) ? confirmations.of(kind, request, asked) : asked;
     }
@@ -54,6 +56,7 @@ final class SessionTransport implements Transport {
             return CallFuture.failed(Failures.wrong(what));
         }
         command.future.onCancel(() -> session.abandonLater(command));
+        command.future.onUntold(answer -> session.untoldLater(command, answer));
         session.ask(command);
         return command.future;
     }
@@ -76,7 +79,7 @@ final class SessionTransport implements Transport {
     @Override
     public CallFuture<Void> close() {
         CallFuture<Void> closed = new CallFuture<>();
-        loop.tell(() -> session.close(() -> closed.complete(null)));
+        loop.tell(() -> session.close(() -> closed.tell(null)));
         return closed;
     }
 }

@@ -154,7 +154,9 @@ final class SpoolRoute {
         unsynced.clear();
         try {
             spool.sync();
-            for (Entry entry : safe) producer.resolve(entry, new ProducerResult(entry.item.itemId(), Optional.empty()));
+            producer.resolve(safe, safe.stream()
+                    .map(entry -> new ProducerResult(entry.item.itemId(), Optional.empty()))
+                    .toList());
         } catch (SpoolException error) {
             producer.reject(safe, error);
         }

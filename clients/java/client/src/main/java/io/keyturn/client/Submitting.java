@@ -17,20 +17,25 @@ final class Submitting {
     private Submitting() {}
 
     static CompletableFuture<SubmitResult> one(Base base, String queue, Item item, SubmitOptions options) {
+        Checks.needed("options", options);
         Item named = item.named(base);
         named.checkSize(0);
         CallFuture<List<SubmitResult>> sent = send(base, queue, List.of(named), options);
         CallFuture<SubmitResult> one = new CallFuture<>();
         one.onCancel(() -> sent.cancel(true));
         sent.whenComplete((results, error) -> {
-            if (error == null) one.complete(results.get(0));
-            else one.completeExceptionally(KeyturnException.unwrapped(error));
+            if (error == null) one.tell(results.get(0));
+            else one.fail(KeyturnException.unwrapped(error));
         });
         return one;
     }
 
     static CompletableFuture<List<SubmitResult>> many(Base base, String queue, List<Item> items, SubmitOptions options) {
-        List<Item> named = items.stream().map(item -> item.named(base)).toList();
+        Checks.needed("options", options);
+        List<Item> named = new ArrayList<>();
+        for (Item item : Checks.needed("items", items)) {
+            named.add(Checks.needed("items[" + named.size() + "]", item).named(base));
+        }
         CallFuture<List<SubmitResult>> done = base.pending();
         new Many(base, queue, named, options, messagesOf(named), done).next();
         return done;
@@ -64,7 +69,7 @@ final class Submitting {
 
         void next() {
             if (at == messages.size()) {
-                done.complete(List.copyOf(results));
+                done.tell(List.copyOf(results));
                 return;
             }
             if (done.isDone()) return;
@@ -77,7 +82,7 @@ final class Submitting {
                     return;
                 }
                 List<Item> rest = items.subList(results.size(), items.size());
-                done.completeExceptionally(
+                done.fail(
                         new SubmitManyException(KeyturnException.unwrapped(error), List.copyOf(results), rest));
             });
         }
@@ -120,9 +125,9 @@ final class Submitting {
         CallFuture<List<SubmitResult>> sent = new CallFuture<>();
         sent.onCancel(() -> asked.cancel(true));
         asked.whenComplete((answer, error) -> {
-            if (error != null) sent.completeExceptionally(KeyturnException.unwrapped(error));
-            else if (answer.getResultsCount() != items.size()) sent.completeExceptionally(badAnswer(answer, items.size()));
-            else sent.complete(answer.getResultsList().stream().map(SubmitResult::of).toList());
+            if (error != null) sent.fail(KeyturnException.unwrapped(error));
+            else if (answer.getResultsCount() != items.size()) sent.fail(badAnswer(answer, items.size()));
+            else sent.tell(answer.getResultsList().stream().map(SubmitResult::of).toList());
         });
         return sent;
     }

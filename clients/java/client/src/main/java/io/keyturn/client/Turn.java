@@ -154,6 +154,7 @@ public final class Turn implements AutoCloseable {
      * @throws IllegalStateException when the turn was not granted
      */
     public void onLost(Consumer<TurnLoss> listener) {
+        Checks.needed("listener", listener);
         needGranted();
         // Once it is being given back, complete and close tell what became of it.
         held.onLoss(loss -> {

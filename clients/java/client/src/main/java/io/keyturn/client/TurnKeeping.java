@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import com.google.protobuf.MessageLite;
 import io.keyturn.v1.NackKind;
 import io.keyturn.v1.NackRequest;
 import io.keyturn.v1.Notice;
@@ -54,8 +55,12 @@ final class TurnKeeping implements Books {
         TurnName name = new TurnName(turn.getQueue(), turn.getToken());
         if (orphans != null) orphans.claimed(name);
         Given known = turns.find(name);
-        if (known != null) certain(known);
-        else turns.add(new Given(turn, tied, ticket));
+        if (known == null) {
+            turns.add(new Given(turn, tied, ticket));
+            return;
+        }
+        known.told++;
+        certain(known);
     }
 
     @Override
@@ -64,6 +69,21 @@ final class TurnKeeping implements Books {
         if (turns.find(nameOf(ref)) != null) return;
         if (ticket.isEmpty() || unclaimed.size() >= MOST_UNCLAIMED) giveBack(ref);
         else unclaimed.add(new Unclaimed(ref, Clock.now() + UNCLAIMED));
+    }
+
+    /** Turns that were given to a call for which nobody waited any more when it was told. */
+    <Q extends MessageLite, A extends MessageLite> void untold(WorkerCommand<Q, A> command, A answer) {
+        List<Turn> given = command.kind.turns(answer);
+        if (given.isEmpty()) return;
+        for (Turn turn : given) forget(turn);
+        command.kind.book(command.request, answer, this, true, command.leave);
+    }
+
+    private void forget(Turn turn) {
+        Given given = turns.find(new TurnName(turn.getQueue(), turn.getToken()));
+        if (given == null || --given.told > 0 || !given.holders.isEmpty()) return;
+        uncertain.remove(given);
+        turns.remove(given);
     }
 
     @Override

@@ -26,6 +26,7 @@ final class UnaryTransport implements Transport {
     private final Renewals renewals;
     private final Confirmations confirmations = new Confirmations(this);
     private final Set<UnaryCall<?, ?>> open = ConcurrentHashMap.newKeySet();
+    private final Books untold = new UntoldTurns(this);
     private final Semaphore room;
     private volatile boolean closed;
 
@@ -43,6 +44,8 @@ final class UnaryTransport implements Transport {
     @Override
     public <Q extends MessageLite, A extends MessageLite> CallFuture<A> ask(
             Kind<Q, A> kind, Q request, CallSettings settings) {
+        Checks.needed("request", request);
+        Checks.needed("settings", settings);
         return confirmations.of(kind, request, send(kind, request, settings, false));
     }
 
@@ -62,6 +65,7 @@ final class UnaryTransport implements Transport {
         UnaryCall<Q, A> call = new UnaryCall<>(kind, whole, isOwn);
         open.add(call);
         call.future.onCancel(() -> call.cancel(settings.leave()));
+        call.future.onUntold(answer -> kind.book(whole, answer, untold, true, settings.leave()));
         call.start(settings);
         if (closed) call.cancel(false);
         return call.future;
@@ -86,7 +90,7 @@ final class UnaryTransport implements Transport {
         loop.tell(() -> {
             renewals.close(TurnLoss.CLOSED);
             for (UnaryCall<?, ?> call : open) call.cancel(false);
-            done.complete(null);
+            done.tell(null);
         });
         return done;
     }
@@ -153,8 +157,8 @@ final class UnaryTransport implements Transport {
             try {
                 options.metrics().callDone(kind.name(), code, Duration.ofNanos(Clock.now() - askedAt));
             } finally {
-                if (error == null) future.complete(answer);
-                else future.completeExceptionally(error);
+                if (error == null) future.tell(answer);
+                else future.fail(error);
             }
         }
     }

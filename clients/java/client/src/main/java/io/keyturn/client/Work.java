@@ -104,6 +104,7 @@ public final class Work {
      * @param listener gets the cause; it must not block
      */
     public void onLost(Consumer<TurnLoss> listener) {
+        Checks.needed("listener", listener);
         held.onLoss(loss -> {
             if (!ended) base.callbacks.execute(() -> listener.accept(loss));
         });
@@ -120,7 +121,7 @@ public final class Work {
      * @param bytes up to 1 MiB; the last one counts
      */
     public synchronized void result(byte[] bytes) {
-        result = ByteString.copyFrom(bytes);
+        result = ByteString.copyFrom(Checks.needed("result", bytes));
     }
 
     /**
@@ -133,7 +134,7 @@ public final class Work {
         if (followUps.size() >= Item.MOST_ITEMS) throw Failures.wrong("followUps has 1000 items; no more are allowed");
         followUps.add(FollowUp.newBuilder()
                 .setQueue(Checks.text("queue", queue))
-                .setItem(item.named(base).message())
+                .setItem(Checks.needed("item", item).named(base).message())
                 .build());
     }
 

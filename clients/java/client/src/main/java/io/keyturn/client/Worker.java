@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import io.grpc.Status;
 import io.keyturn.client.ConsumerOptions.Stage;
 import io.keyturn.client.Failures.Failure;
 import io.keyturn.v1.AckRequest;
@@ -27,7 +28,13 @@ final class Worker {
         void over(Worker worker);
 
         void trouble(Throwable error, Stage stage, Work work);
+
+        /** What has not begun is not begun any more. */
+        boolean isStopping();
     }
+
+    /** Whose handler the thread runs. */
+    private static final ThreadLocal<Worker> CURRENT = new ThreadLocal<>();
 
     private final Base base;
     private final ConsumerOptions options;
@@ -49,15 +56,47 @@ final class Worker {
         base.metrics.turnGranted(work.queue());
     }
 
-    /** In a thread of the consumer, once. */
+    /** A handler must not wait until handlers have ended, its own among them. {@code boss}: null: those of the whole client. */
+    static void refuseToWaitFor(Base base, Boss boss) {
+        base.callbacks.refuseToBlock();
+        Worker current = CURRENT.get();
+        if (current == null || current.base != base || (boss != null && current.boss != boss)) return;
+        throw new KeyturnException(
+                "a handler closes what waits for its own end; stop() does not wait, and another thread may close",
+                Status.Code.FAILED_PRECONDITION);
+    }
+
+    Work work() {
+        return work;
+    }
+
+    /** In a thread for handlers, once. */
     void run() {
+        // An executor that runs it in the thread of its caller, which tells all answers, has not begun it.
+        base.callbacks.refuseToBlock();
+        boolean isTooLate = boss.isStopping();
+        synchronized (this) {
+            if (isGivenUp) return;
+            if (isTooLate) isStopped = true;
+        }
+        CURRENT.set(this);
+        Throwable thrown;
+        try {
+            thrown = isTooLate ? new InterruptedException("the consumer stops") : handle();
+        } finally {
+            CURRENT.remove();
+        }
+        finish(thrown);
+    }
+
+    /** What the handler threw; null: nothing. */
+    private Throwable handle() {
         Interrupter mine = new Interrupter();
         synchronized (this) {
             interrupter = mine;
             if (isStopped) mine.interrupt();
         }
         ScheduledFuture<?> maxHold = null;
-        Throwable thrown = null;
         try {
             held.onLoss(loss -> {
                 if (options.interrupts()) mine.interrupt();
@@ -66,14 +105,14 @@ final class Worker {
             if (options.maxHold() != null) maxHold = base.after(Clock.nanos(options.maxHold()), mine::interrupt);
             // Lost before it began (a long wait, a slow process): nothing is started just to be stopped.
             if (!held.isLost()) handler.handle(work);
+            return null;
         } catch (Throwable error) {
-            // Whatever it is: the thread is the consumer's, and the items must go back.
-            thrown = error;
+            // Whatever it is: the items must go back.
+            return error;
         } finally {
             mine.end();
             if (maxHold != null) maxHold.cancel(false);
         }
-        finish(thrown);
     }
 
     /** Tells the handler to stop. What it throws from now on gives the items back without counting an attempt. */

@@ -111,8 +111,8 @@ final class WorkerCommand<Q extends MessageLite, A extends MessageLite> extends 
         try {
             if (metrics != Metrics.NONE) metrics.callDone(kind.name(), code, Duration.ofNanos(Clock.now() - askedAt));
         } finally {
-            if (error == null) future.complete(answer);
-            else future.completeExceptionally(error);
+            if (error == null) future.tell(answer);
+            else future.fail(error);
         }
     }
 }

@@ -86,9 +86,13 @@ class CallsTest {
                         assertThrows(KeyturnException.class, () -> keyturn.get(keyturn.enQueue(waits, settings)));
                 assertEquals(Status.Code.DEADLINE_EXCEEDED, error.code());
             } else {
-                // The sidecar knows the deadline of a unary call, and answers just before it.
-                Decision decision = keyturn.get(keyturn.enQueue(waits, settings)).getDecision();
-                assertEquals(Decision.DECISION_BLOCK, decision);
+                // The sidecar knows the deadline of a unary call, and answers just before it; a busy machine may be later than that.
+                try {
+                    Decision decision = keyturn.get(keyturn.enQueue(waits, settings)).getDecision();
+                    assertEquals(Decision.DECISION_BLOCK, decision);
+                } catch (KeyturnException late) {
+                    assertEquals(Status.Code.DEADLINE_EXCEEDED, late.code());
+                }
             }
             keyturn.get(keyturn.deQueue(deQueue(key, token)));
         }

@@ -179,4 +179,23 @@ class ProducersTest {
                 .onError((error, item) -> troubles.add(error))
                 .build();
     }
+
+    @Test
+    void aSpoolWhoseDirectoryCannotBeIsToldWithEveryItem(@TempDir Path directory) throws Exception {
+        Path file = Files.writeString(directory.resolve("file"), "not a directory");
+        CompletableFuture<Throwable> told = new CompletableFuture<>();
+        ProducerOptions options = ProducerOptions.builder()
+                .spool(SpoolOptions.in(file.resolve("spool")))
+                .onError((error, item) -> told.complete(error))
+                .build();
+        try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1");
+                Producer producer = keyturn.producer("spool", options)) {
+            SpoolException error = assertInstanceOf(SpoolException.class, told.get(Wait.SECONDS, TimeUnit.SECONDS));
+            assertEquals(Problem.IO, error.problem());
+            CompletableFuture<ProducerResult> added = producer.add(Item.of("k", "x"));
+            ExecutionException refused =
+                    assertThrows(ExecutionException.class, () -> added.get(Wait.SECONDS, TimeUnit.SECONDS));
+            assertInstanceOf(SpoolException.class, refused.getCause());
+        }
+    }
 }

@@ -1,0 +1,20 @@
+package io.keyturn.client;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.MethodDescriptor;
+import java.util.concurrent.TimeUnit;
+
+/** A person's call ends, even if nobody says when. */
+final class AdminDeadline implements ClientInterceptor {
+    private static final long SECONDS = 10;
+
+    @Override
+    public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+        boolean isStream = method.getType() == MethodDescriptor.MethodType.SERVER_STREAMING;
+        if (isStream || options.getDeadline() != null) return next.newCall(method, options);
+        return next.newCall(method, options.withDeadlineAfter(SECONDS, TimeUnit.SECONDS));
+    }
+}

@@ -1,0 +1,33 @@
+package io.keyturn.client;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** Where handlers of a consumer run: in threads of its own, or in those of an executor of the application, which outlives it. */
+final class HandlerThreads {
+    /** Null: the executor is the application's. */
+    private final ThreadPoolExecutor own;
+
+    private final Executor executor;
+
+    /** {@code given}: null: none. */
+    HandlerThreads(Executor given) {
+        own = given == null ? Threads.pool("keyturn-worker") : null;
+        executor = given == null ? own : given;
+    }
+
+    /** Throws what the executor throws: then the task has not begun. */
+    void execute(Runnable task) {
+        executor.execute(task);
+    }
+
+    void shutdown() {
+        if (own != null) own.shutdown();
+    }
+
+    /** Waits until its own threads are gone, for so many ns. */
+    boolean awaitEnd(long nanos) throws InterruptedException {
+        return own == null || own.awaitTermination(nanos, TimeUnit.NANOSECONDS);
+    }
+}

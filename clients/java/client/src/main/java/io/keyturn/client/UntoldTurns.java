@@ -1,0 +1,30 @@
+package io.keyturn.client;
+
+import io.keyturn.v1.NackKind;
+import io.keyturn.v1.NackRequest;
+import io.keyturn.v1.Turn;
+
+/** Without a session: turns of which nobody will learn are given back by a call of their own. Nothing else is booked. */
+record UntoldTurns(Transport transport) implements Books {
+    @Override
+    public void undelivered(Turn turn, String ticket) {
+        // With its ticket it may be asked for again; until then its lease bounds it.
+        if (!ticket.isEmpty()) return;
+        NackRequest request = NackRequest.newBuilder()
+                .setQueue(turn.getQueue())
+                .setKey(turn.getKey())
+                .setToken(turn.getToken())
+                .setKind(NackKind.NACK_KIND_RELEASE)
+                .build();
+        transport.askOwn(Kinds.NACK, request, Transport.GRACE);
+    }
+
+    @Override
+    public void given(Turn turn, boolean tied, String ticket) {}
+
+    @Override
+    public void settled(String queue, String key, long token, String ticket) {}
+
+    @Override
+    public void lost(TurnName turn, TurnLoss loss) {}
+}
