@@ -512,7 +512,7 @@ describe('consume', () => {
 
   const WRONG: readonly (readonly [string | readonly string[], ConsumeOptions, RegExp])[] = [
     [[], {}, /^KeyturnError: the number of queues is 0; allowed is a whole number from 1 to 100$/],
-    ['', {}, /^KeyturnError: a queue is ""; needed is a text that is not empty$/],
+    ['', {}, /^KeyturnError: a queue is ""; needed is a text in Unicode that is not empty$/],
     ['q', { concurrency: 0 }, /^KeyturnError: concurrency is 0; allowed is a whole number from 1 to 10000$/],
     ['q', { concurrency: 1.5 }, /^KeyturnError: concurrency is 1.5/],
     ['q', { maxItemsPerTurn: 1_001 }, /^KeyturnError: maxItemsPerTurn is 1001/],

@@ -160,11 +160,37 @@ describe('close', () => {
     const held = answer.decision === 'accept' ? client.hold(answer.turn, clock.now()) : undefined;
     const open = refused(client.enQueue({ ...REF, key: 'other' }));
     await turn();
-    await client.close();
+    const closing = client.close();
+    stream.cut();
+    await closing;
+    await turn();
     assert.equal((await open).message, 'the client was closed');
     assert.equal(held?.signal.reason instanceof TurnLostError && held.signal.reason.cause, 'closed');
     assert.deepEqual([stream.destroyed, clock.pending], [true, 0]);
     assert.equal((await refused(client.enQueue(REF))).code, 'CANCELLED');
+  });
+
+  it('calls off what waits, with the places that are to be left, and sends nothing that was not sent', async (t) => {
+    const { client, begin, turn } = stage(t);
+    const stream = await begin();
+    const leaving = refused(client.enQueue({ ...REF, ticket: 't' }, { leave: true }));
+    const staying = refused(client.enQueue({ ...REF, ticket: 'u' }));
+    const settling = refused(client.deQueue({ ...REF, token: 7 }));
+    await turn();
+    const late = refused(client.enQueue({ ...REF, ticket: 'v' }, { leave: true }));
+    const closing = client.close();
+    const [first, second, ...more] = stream.calls('enqueue');
+    assert.deepEqual(
+      stream.calls('cancel').map(({ value }) => value),
+      [
+        { id: first?.id, leave: true },
+        { id: second?.id, leave: false },
+      ],
+    );
+    assert.deepEqual([more, stream.calls('dequeue').length, stream.ended], [[], 1, true]);
+    stream.cut();
+    await closing;
+    for (const call of [leaving, staying, settling, late]) assert.equal((await call).code, 'CANCELLED');
   });
 
   it('with nothing open waits for the sidecar to end the stream in peace', async (t) => {
@@ -208,10 +234,10 @@ describe('close', () => {
     const stream = await begin();
     const asked = refused(client.enQueue(REF));
     await turn();
-    await client.close();
-    stream.destroyed = false;
+    const closing = client.close();
     stream.reply([stream.call('enqueue').id, block()]);
     stream.cut(unavailable());
+    await closing;
     assert.equal((await asked).code, 'CANCELLED');
   });
 });
