@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import { TurnLostError } from '@keyturn/client';
-import { accept, awaited, block, error, greet, refused, stage, stateOf, unavailable } from './stage.js';
+import { accept, awaited, block, error, greet, pong, refused, stage, stateOf, unavailable } from './stage.js';
 
 const REF = { queue: 'q', key: 'k' };
 
@@ -146,6 +146,45 @@ describe('the signal of a call', () => {
     stream.reply(...stream.calls('awaitItem').map(({ id }) => [id, awaited()] as const));
     await Promise.all(asked);
     assert.equal(counted.listeners, 0);
+  });
+});
+
+describe('a wait that only the sidecar knows', () => {
+  it('ends after ten seconds without a sidecar: it is no wait then', async (t) => {
+    const { client, network, turn, advance } = stage(t);
+    const asked = refused(client.enQueue(REF));
+    await turn();
+    for (let second = 0; second < 10; second++) {
+      network.stream.cut(unavailable());
+      await advance(1_000);
+    }
+    await advance(100);
+    const { code, message } = await asked;
+    assert.equal(code, 'DEADLINE_EXCEEDED');
+    assert.match(message, /No connection established/);
+  });
+
+  it('lasts as long as any may while there is one, and ten seconds more when it goes away', async (t) => {
+    const { client, begin, advance, network } = stage(t);
+    const stream = await begin();
+    const asked = client.enQueue(REF);
+    for (let second = 0; second < 100; second++) {
+      await advance(1_000);
+      for (const { id } of stream.calls('cancel')) stream.reply([id, pong()]);
+      stream.messages.length = 0;
+    }
+    assert.equal(await stateOf(asked), 'open');
+    stream.cut(unavailable());
+    await advance(1_000);
+    greet(network.stream);
+    await advance(1_000);
+    assert.deepEqual([network.stream.calls('enqueue').length, await stateOf(asked)], [1, 'open']);
+    const late = refused(asked);
+    for (let second = 0; second < 11; second++) {
+      network.stream.cut(unavailable());
+      await advance(1_000);
+    }
+    assert.equal((await late).code, 'DEADLINE_EXCEEDED');
   });
 });
 

@@ -36,9 +36,10 @@ export class Deadlines {
     for (const command of open) if (!command.waitIsKnown) this.#set(command, now + LONGEST_WAIT_MS + GRACE_MS);
   }
 
-  /** There is none any more. */
+  /** There is none, or none any more: a second attempt that fails gives no more time. */
   detached(open: Iterable<WorkerCommand>, now: number): void {
-    for (const command of open) if (!command.waitIsKnown) this.#set(command, now + GRACE_MS);
+    for (const command of open)
+      if (!command.waitIsKnown) this.#set(command, Math.min(command.deadline, now + GRACE_MS));
   }
 
   /** @returns those whose time is over */
