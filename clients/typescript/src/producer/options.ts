@@ -1,3 +1,4 @@
+import { throwAlone } from '../clock.js';
 import { countWithin, functionNeeded, numberWithin, optionsNeeded, textNeeded, wordWithin } from '../option-checks.js';
 import { DURABILITIES, type Durability, type ItemCall, type SubmitResult } from '../words.js';
 
@@ -137,9 +138,7 @@ function guarded(onError: ProducerErrorHandler): ProducerErrorHandler {
     try {
       onError(error, item);
     } catch (thrown) {
-      queueMicrotask(() => {
-        throw thrown;
-      });
+      throwAlone(thrown);
     }
   };
 }
