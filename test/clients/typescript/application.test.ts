@@ -123,8 +123,8 @@ for (const transport of ['session', 'unary'] as const) {
 
     it('keeps a turn alive that takes several leases', async (t) => {
       const keyturn = (await clients(t, transport))();
-      const outcome = keyturn.withTurn('q', 'k', { lease: 200 }, async ({ signal }) => {
-        await new Promise((resolve) => setTimeout(resolve, 700));
+      const outcome = keyturn.withTurn('q', 'k', { lease: 500 }, async ({ signal }) => {
+        await new Promise((resolve) => setTimeout(resolve, 1_600));
         return signal.aborted;
       });
       deepStrictEqual((await outcome).status === 'done', true);
