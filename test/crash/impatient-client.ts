@@ -26,22 +26,22 @@ export function impatientClient(address: string, plan: ClientPlan, ledger: Ledge
   const { name, ttl } = plan;
   const channel = openChannel(address);
   const random = () => chance.next();
+  const newId = idMaker(name);
   const inner =
     plan.transport === 'unary'
       ? new UnaryTransport({ address, channel, clock: systemClock, consumerId: name, margin: undefined })
       : new SessionTransport(
           {
             sessionId: name,
-            clientId: name,
             consumerId: name,
             ttl,
             margin: undefined,
             limits: DEFAULT_OPEN_LIMITS,
             backOff: BACK_OFF,
           },
-          { clock: systemClock, random, openStream: grpcStreams(address, channel) },
+          { clock: systemClock, random, newId, openStream: grpcStreams(address, channel) },
         );
   const transport = new ObservedTransport(inner, ledger);
   const admin = new AdminCalls(address, channel);
-  return new Keyturn(address, transport, admin, () => channel.close(), { random, newId: idMaker(name) });
+  return new Keyturn(address, transport, admin, () => channel.close(), { random, newId });
 }

@@ -31,7 +31,6 @@ export class Client {
     this.#channel = new Channel(process, network, chance);
     const settings = {
       sessionId: name,
-      clientId: name,
       consumerId: name,
       ttl,
       margin: undefined,
@@ -39,9 +38,10 @@ export class Client {
       backOff: DEFAULT_BACK_OFF,
     };
     const random = () => chance.next();
+    const newId = idMaker(name);
     const { openStream } = this.#channel;
-    this.#transport = new SessionTransport(settings, { clock: process, random, openStream });
-    const base = { transport: noted(this.#transport, around.watch), random, newId: idMaker(name) };
+    this.#transport = new SessionTransport(settings, { clock: process, random, newId, openStream });
+    const base = { transport: noted(this.#transport, around.watch), random, newId };
     this.#person = new Person(process, base, chance, this.promises, around);
   }
 

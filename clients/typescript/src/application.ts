@@ -1,4 +1,5 @@
 import type { Base } from './base.js';
+import { clientClosed } from './closed.js';
 import { type Consumer, consume } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
 import type { ProducerOptions } from './producer/options.js';
@@ -9,12 +10,14 @@ export class Application {
   readonly #base: Base;
   readonly #consumers = new Set<Consumer>();
   readonly #producers = new Set<Producer>();
+  #isClosed = false;
 
   constructor(base: Base) {
     this.#base = base;
   }
 
   consume(queues: string | readonly string[], handler: WorkHandler, options?: ConsumeOptions): Consumer {
+    this.#refuseWhenClosed();
     const consumer = consume(this.#base, queues, handler, options);
     this.#consumers.add(consumer);
     const forget = (): void => void this.#consumers.delete(consumer);
@@ -24,14 +27,21 @@ export class Application {
   }
 
   producer(queue: string, options?: ProducerOptions): Producer {
+    this.#refuseWhenClosed();
     const producer = new Producer(this.#base, queue, options);
     this.#producers.add(producer);
     void producer.ended.then(() => this.#producers.delete(producer));
     return producer;
   }
 
+  /** Nobody would ever stop what begins now, and nothing that it asks would come through. */
+  #refuseWhenClosed(): void {
+    if (this.#isClosed) throw clientClosed();
+  }
+
   /** @param timeout ms that handlers and items that wait have; unset: each its own */
   async close(timeout: number | undefined): Promise<void> {
+    this.#isClosed = true;
     const consumers = [...this.#consumers].map((consumer) => consumer.stop({ timeout }));
     const producers = [...this.#producers].map((producer) => producer.close({ timeout }));
     await Promise.all([...consumers, ...producers]);

@@ -25,7 +25,7 @@ export interface CallSettings {
   readonly timeout?: number | undefined;
   /** Aborting ends the call (CANCELLED): a caller that waits without a ticket leaves its line, one with a ticket keeps its place. */
   readonly signal?: AbortSignal | undefined;
-  /** With `signal`: the ticket's place is given up too. */
+  /** When the call ends before its answer, by its signal, its time-out, or the end of the client: the ticket's place is given up too. */
   readonly leave?: boolean | undefined;
 }
 

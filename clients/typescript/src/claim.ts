@@ -1,5 +1,6 @@
 import { BackOff } from './back-off.js';
 import type { Base } from './base.js';
+import { KeyturnError } from './errors.js';
 import { failureOf, retryAfterOf } from './failure.js';
 import { GRACE } from './patience.js';
 import { pause } from './pause.js';
@@ -96,7 +97,9 @@ export class Claim {
     } catch (error) {
       // The call was ended with `leave`; the one who waits says so.
       if (signal?.aborted) return undefined;
-      this.#patientUntil ??= this.#now() + GRACE;
+      // A call that ran out of time was patient itself.
+      const isOverdue = error instanceof KeyturnError && error.code === 'DEADLINE_EXCEEDED';
+      this.#patientUntil ??= this.#now() + (isOverdue ? 0 : GRACE);
       const left = (this.#until ?? this.#patientUntil) - this.#now();
       if (this.#ticket === undefined || failureOf(error) !== 'away' || left <= 0) {
         await this.#giveUp();

@@ -11,6 +11,7 @@ import type { Security } from './connection-failure.js';
 import type { Consumer } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
 import { idMaker } from './ids.js';
+import { checkEndOptions } from './option-checks.js';
 import { checkOptions, type KeyturnOptions } from './options.js';
 import type { ProducerOptions } from './producer/options.js';
 import type { Producer } from './producer/producer.js';
@@ -59,12 +60,14 @@ const DEFAULT_TTL_MS = 10_000;
  * @throws KeyturnError when an option is wrong
  */
 export function connect(address: string, options: KeyturnOptions = {}): Keyturn {
-  checkOptions(options);
+  checkOptions(address, options);
   const tls = tlsSettings(options.tls);
   const security = tls === undefined ? 'plain' : tls.showsCertificate ? 'mutual_tls' : 'tls';
   const to: Destination = { address, channel: openChannel(address, tls), security };
-  const transport = options.transport === 'unary' ? unary(to, options) : session(to, options);
-  return new Keyturn(address, transport, new AdminCalls(address, to.channel, security), () => to.channel.close());
+  const chance = { random: systemRandom, newId: idMaker() };
+  const transport = options.transport === 'unary' ? unary(to, options) : session(to, options, chance);
+  const admin = new AdminCalls(address, to.channel, security);
+  return new Keyturn(address, transport, admin, () => to.channel.close(), chance);
 }
 
 interface Destination {
@@ -85,10 +88,11 @@ function ownName(): string {
   return `${hostname().slice(0, LONGEST_HOST)}/${process.pid}`;
 }
 
-function session({ address, channel, security }: Destination, options: KeyturnOptions): Transport {
+type Chance = Omit<Base, 'transport'>;
+
+function session({ address, channel, security }: Destination, options: KeyturnOptions, chance: Chance): Transport {
   const settings = {
     sessionId: options.sessionId ?? randomUUID(),
-    clientId: randomUUID(),
     consumerId: options.consumerId ?? ownName(),
     ttl: options.sessionTtl ?? DEFAULT_TTL_MS,
     margin: options.margin,
@@ -99,7 +103,7 @@ function session({ address, channel, security }: Destination, options: KeyturnOp
     backOff: DEFAULT_BACK_OFF,
   };
   const openStream = grpcStreams(address, channel, security);
-  return new SessionTransport(settings, { clock: systemClock, random: systemRandom, openStream });
+  return new SessionTransport(settings, { clock: systemClock, ...chance, openStream });
 }
 
 /** Made by {@link connect}. The calls of a worker, those of people as `admin`, and what is built on them. */
@@ -117,7 +121,7 @@ export class Keyturn implements Calls {
     readonly transport: Transport,
     readonly admin: AdminCalls,
     disconnect: () => void,
-    chance: Omit<Base, 'transport'> = { random: systemRandom, newId: idMaker() },
+    chance: Chance,
   ) {
     this.#disconnect = disconnect;
     this.#base = { transport, ...chance };
@@ -146,7 +150,7 @@ export class Keyturn implements Calls {
     options?: SubmitOptions,
   ): Promise<SubmitResult | SubmitAnswer> {
     // The overloads say which goes with which.
-    if (typeof what === 'string') return submit(this.#base, what, (item ?? {}) as ItemCall, options);
+    if (typeof what !== 'object' || what === null) return submit(this.#base, what, item as ItemCall, options);
     return this.transport.submit(what, item as CallSettings | undefined);
   }
 
@@ -235,10 +239,15 @@ export class Keyturn implements Calls {
    *
    * @param timeout ms that handlers and items that wait have. Default: 20 s, and what the items have
    */
-  async close({ timeout }: { readonly timeout?: number | undefined } = {}): Promise<void> {
-    await this.#application.close(timeout);
-    this.admin.close();
-    await this.transport.close();
-    this.#disconnect();
+  async close(options: { readonly timeout?: number | undefined } = {}): Promise<void> {
+    checkEndOptions('the options of close', options);
+    try {
+      await this.#application.close(options.timeout);
+    } finally {
+      // Whatever went wrong with a spool: the process is not kept alive by it.
+      this.admin.close();
+      await this.transport.close();
+      this.#disconnect();
+    }
   }
 }

@@ -41,6 +41,13 @@ export const systemClock: Clock = {
 
 export const systemRandom: Random = () => Math.random();
 
+/** An uncaught error: for what nobody here may catch, and nothing here may be ended by. */
+export function throwAlone(error: unknown): void {
+  process.nextTick(() => {
+    throw error;
+  });
+}
+
 /** For grpc-js, which takes deadlines as instants of the wall clock and turns them back into durations at once. */
 export function deadlineAfter(ms: number): number {
   return Date.now() + ms;

@@ -37,6 +37,11 @@ export function retryAfterOf(error: unknown): number {
   return error instanceof KeyturnError ? (error.retryAfter ?? 0) : 0;
 }
 
+/** Anything can be thrown: what cannot be shown as a text, or throws when somebody tries, too. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'what was thrown has no text';
+  }
 }

@@ -2,9 +2,9 @@
  * What can be said of an item before it is sent. The sidecar names each item that it refuses; but what cannot even be
  * written into a message would take the whole batch down, and nobody could say which item it was.
  */
-import { toUSVString } from 'node:util';
 import { type FieldViolation, KeyturnError, NO_DETAILS } from './errors.js';
 import { LARGEST_MESSAGE, sizeOf } from './item-size.js';
+import { isText, shown } from './wire/fields.js';
 import type { ItemCall } from './words.js';
 
 /**
@@ -13,25 +13,52 @@ import type { ItemCall } from './words.js';
  * @throws KeyturnError as the sidecar would: INVALID_ARGUMENT, naming each wrong field
  */
 export function checkedSize(item: ItemCall, index: number): number {
+  checkItem(item, 'items', index);
+  const size = sizeOf(item);
+  if (size <= LARGEST_MESSAGE) return size;
+  throw refusal([['', `takes ${size} bytes, allowed are ${LARGEST_MESSAGE} with everything`]], `items[${index}]`);
+}
+
+/**
+ * @param list the field of the call in which it stands, at `index`, `within` a field of that
+ * @throws KeyturnError
+ */
+export function checkItem(item: ItemCall, list: string, index: number, within = ''): void {
+  if (!isItem(item)) throw noItem(item, `${list}[${index}]${within}`);
   const wrong = wrongFields(item);
-  const size = wrong.length > 0 ? 0 : sizeOf(item);
-  if (size > LARGEST_MESSAGE) wrong.push(['', `takes ${size} bytes, allowed are ${LARGEST_MESSAGE} with everything`]);
-  if (wrong.length === 0) return size;
+  if (wrong.length > 0) throw refusal(wrong, `${list}[${index}]${within}`);
+}
+
+/** @throws KeyturnError when it is none; its fields are not looked at */
+export function itemNeeded(item: ItemCall, index: number): void {
+  if (!isItem(item)) throw noItem(item, `items[${index}]`);
+}
+
+/** A text, an array or bytes have nothing that an item has: each would be an empty one. */
+function isItem(item: unknown): boolean {
+  return typeof item === 'object' && item !== null && !Array.isArray(item) && !ArrayBuffer.isView(item);
+}
+
+function noItem(item: unknown, path: string): KeyturnError {
+  return refusal([['', `${shown(item)} is no item`]], path);
+}
+
+function refusal(wrong: readonly (readonly [string, string])[], path: string): KeyturnError {
   const violations: readonly FieldViolation[] = wrong.map(([field, description]) => ({
-    field: `items[${index}]${field}`,
+    field: `${path}${field}`,
     description,
   }));
   const told = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
-  throw new KeyturnError(told, 'INVALID_ARGUMENT', 'BAD_REQUEST', { ...NO_DETAILS, violations });
+  return new KeyturnError(told, 'INVALID_ARGUMENT', 'BAD_REQUEST', { ...NO_DETAILS, violations });
 }
 
 /** The types say the same; programs in JavaScript have none. */
 function wrongFields(item: ItemCall): [string, string][] {
   const { key, itemId, idempotencyKey, payload, headers, delay, after, afterUnknown } = item;
   const wrong: [string, string][] = [];
-  if (!isText(key)) wrong.push(['.key', noText(key)]);
-  if (!isText(itemId)) wrong.push(['.item_id', noText(itemId)]);
-  if (!isText(idempotencyKey)) wrong.push(['.idempotency_key', noText(idempotencyKey)]);
+  if (!isOptionalText(key)) wrong.push(['.key', noText(key)]);
+  if (!isOptionalText(itemId)) wrong.push(['.item_id', noText(itemId)]);
+  if (!isOptionalText(idempotencyKey)) wrong.push(['.idempotency_key', noText(idempotencyKey)]);
   if (payload !== undefined && !(payload instanceof Uint8Array))
     wrong.push(['.payload', `${shown(payload)} is no Uint8Array`]);
   if (!isHeaders(headers)) wrong.push(['.headers', 'is no Map of texts']);
@@ -45,9 +72,8 @@ function wrongFields(item: ItemCall): [string, string][] {
 
 const AFTER_UNKNOWN: readonly unknown[] = [undefined, 'refuse', 'wait'] satisfies ItemCall['afterUnknown'][];
 
-/** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
-function isText(text: unknown): boolean {
-  return text === undefined || (typeof text === 'string' && toUSVString(text) === text);
+function isOptionalText(value: unknown): boolean {
+  return value === undefined || isText(value);
 }
 
 function noText(value: unknown): string {
@@ -56,12 +82,7 @@ function noText(value: unknown): string {
 
 function isHeaders(headers: unknown): boolean {
   if (headers === undefined) return true;
-  return (
-    headers instanceof Map &&
-    [...headers].every(
-      ([name, value]) => typeof name === 'string' && typeof value === 'string' && isText(name) && isText(value),
-    )
-  );
+  return headers instanceof Map && [...headers].every(([name, value]) => isText(name) && isText(value));
 }
 
 function isRefs(refs: unknown): boolean {
@@ -71,9 +92,5 @@ function isRefs(refs: unknown): boolean {
 function isRef(ref: unknown): boolean {
   if (typeof ref !== 'object' || ref === null) return false;
   const { queue, itemId }: { queue?: unknown; itemId?: unknown } = ref;
-  return typeof queue === 'string' && typeof itemId === 'string' && isText(queue) && isText(itemId);
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? JSON.stringify(value) : `of type ${typeof value}`;
+  return isText(queue) && isText(itemId);
 }

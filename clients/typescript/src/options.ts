@@ -1,5 +1,6 @@
-import { KeyturnError } from './errors.js';
+import { optionalText, optionsNeeded, wordWithin, wrongSetting } from './option-checks.js';
 import type { TlsOptions } from './tls-options.js';
+import { shown } from './wire/fields.js';
 
 export interface KeyturnOptions {
   /** `session`: every call on one stream, which keeps turns alive and reconnects. `unary`: each call by itself. Unset: session. */
@@ -38,20 +39,40 @@ const LIMITS: Readonly<Record<'sessionTtl' | 'margin' | 'openCommands' | 'openBy
   openBytes: [4_194_304, Number.MAX_SAFE_INTEGER, 'bytes'],
 };
 
+const OPTIONS: Readonly<Record<keyof KeyturnOptions, true>> = {
+  transport: true,
+  consumerId: true,
+  sessionId: true,
+  sessionTtl: true,
+  margin: true,
+  openCommands: true,
+  openBytes: true,
+  tls: true,
+};
+
+const UNIX_SOCKET = /^unix:.+/;
+const HOST_AND_PORT = /^(?:\[[^\]]+\]|[^\s:/,[\]]+):(\d{1,5})$/;
+const LAST_PORT = 65_535;
+
+/** Anything else would be looked up as a name, in vain, until the first call runs out of time. */
+function checkAddress(address: string): void {
+  const port = typeof address === 'string' ? Number(HOST_AND_PORT.exec(address)?.[1] ?? 0) : 0;
+  if (port >= 1 && port <= LAST_PORT) return;
+  if (typeof address === 'string' && UNIX_SOCKET.test(address)) return;
+  throw wrongSetting(`address: ${shown(address)} is not allowed; "host:port" or "unix:/path" is`);
+}
+
 /** @throws KeyturnError that names the option, its value, and what is allowed */
-export function checkOptions(options: KeyturnOptions): void {
-  const { transport } = options;
-  if (transport !== undefined && transport !== 'session' && transport !== 'unary')
-    throw wrong('transport', transport, '"session" or "unary"');
+export function checkOptions(address: string, options: KeyturnOptions): void {
+  checkAddress(address);
+  optionsNeeded('the options of connect', options, OPTIONS);
+  wordWithin('transport', options.transport, ['session', 'unary']);
+  optionalText('consumerId', options.consumerId);
+  optionalText('sessionId', options.sessionId);
   for (const name of ['sessionTtl', 'margin', 'openCommands', 'openBytes'] as const) {
     const value = options[name];
     const [least, most, unit] = LIMITS[name];
     if (value !== undefined && !(Number.isFinite(value) && value >= least && value <= most))
-      throw wrong(name, value, `${least} to ${most} ${unit}`);
+      throw wrongSetting(`${name}: ${shown(value)} is not allowed; ${least} to ${most} ${unit} is`);
   }
-}
-
-function wrong(name: string, value: unknown, allowed: string): KeyturnError {
-  const description = `${String(value)} is not allowed; ${allowed} is`;
-  return new KeyturnError(`${name}: ${description}`, 'INVALID_ARGUMENT');
 }

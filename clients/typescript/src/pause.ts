@@ -1,4 +1,5 @@
 import type { Clock } from './clock.js';
+import { follow } from './follow.js';
 
 /** Resolves after `ms`, or as soon as `signal` aborts: whoever waits looks at it himself. */
 export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
@@ -6,10 +7,10 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     if (signal?.aborted) return resolve();
     const end = (): void => {
       callOff();
-      signal?.removeEventListener('abort', end);
+      unfollow?.();
       resolve();
     };
     const callOff = clock.after(ms, end);
-    signal?.addEventListener('abort', end, { once: true });
+    const unfollow = signal && follow(signal, end);
   });
 }

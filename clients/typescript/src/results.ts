@@ -1,6 +1,6 @@
 import type { Base } from './base.js';
 import { KeyturnError } from './errors.js';
-import { numberWithin } from './option-checks.js';
+import { numberWithin, objectNeeded, optionalSignal, textNeeded } from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
 import { pause } from './pause.js';
 import type { AwaitAnswer, Bytes, ItemState } from './words.js';
@@ -70,7 +70,11 @@ export async function result(
   itemId: string,
   options: ResultOptions = {},
 ): Promise<Bytes | undefined> {
+  textNeeded('the queue', queue);
+  textNeeded('the item id', itemId);
+  objectNeeded('the options of result', options);
   const { timeout = DEFAULT_TIMEOUT, signal } = options;
+  optionalSignal('signal', signal);
   numberWithin('timeout', timeout, 0, Infinity);
   const { clock } = base.transport;
   const until = clock.now() + timeout;

@@ -1,4 +1,5 @@
 import type { HeldTurn } from './calls.js';
+import { follow } from './follow.js';
 
 /**
  * What tells a handler to stop: its turn is lost, one of `others` aborts, or {@link abort} is called. The signal is made when
@@ -40,10 +41,8 @@ export class StopSignal {
   }
 
   #follow(signal: AbortSignal): void {
-    const follow = (): void => this.#controller?.abort(signal.reason);
-    if (signal.aborted) return follow();
-    if (this.#isOver) return;
-    signal.addEventListener('abort', follow, { once: true });
-    this.#links.push(() => signal.removeEventListener('abort', follow));
+    const stop = (): void => this.#controller?.abort(signal.reason);
+    if (signal.aborted) return stop();
+    if (!this.#isOver) this.#links.push(follow(signal, stop));
   }
 }

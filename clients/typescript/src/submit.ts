@@ -3,10 +3,11 @@ import { KeyturnError } from './errors.js';
 import type { Failure } from './failure.js';
 import { messageOf } from './failure.js';
 import { namedItem } from './ids.js';
-import { checkedSize } from './item-check.js';
+import { checkedSize, itemNeeded } from './item-check.js';
 import { LARGEST_MESSAGE, MOST_ITEMS } from './item-size.js';
-import { numberWithin, wordWithin } from './option-checks.js';
+import { numberWithin, objectNeeded, optionalSignal, textNeeded, wordWithin, wrongSetting } from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
+import { shown } from './wire/fields.js';
 import { DURABILITIES, type Durability, type ItemCall, type SubmitResult } from './words.js';
 
 export interface SubmitOptions {
@@ -55,7 +56,7 @@ export async function submit(
   item: ItemCall,
   options: SubmitOptions = {},
 ): Promise<SubmitResult> {
-  check(options);
+  check(queue, options);
   const named = withId(base, item);
   checkedSize(named, 0);
   const [result] = await send(base, queue, [named], options);
@@ -76,8 +77,8 @@ export async function submitMany(
   items: Iterable<ItemCall>,
   options: SubmitOptions = {},
 ): Promise<readonly SubmitResult[]> {
-  check(options);
-  const named = Array.from(items, (item) => withId(base, item));
+  check(queue, options);
+  const named = Array.from(iterable(items), (item, at) => withId(base, item, at));
   const results: SubmitResult[] = [];
   try {
     for (const message of messagesOf(named)) {
@@ -90,15 +91,27 @@ export async function submitMany(
   return results;
 }
 
-export function withId(base: Base, item: ItemCall): ItemCall & { readonly itemId: string } {
+/** @throws KeyturnError when it is no item */
+export function withId(base: Base, item: ItemCall, index = 0): ItemCall & { readonly itemId: string } {
+  itemNeeded(item, index);
   // An empty one is none: the sidecar would make one, another for each try.
   return namedItem(item, item.itemId || base.newId());
 }
 
-function check({ waitForRoom, durability, timeout }: SubmitOptions): void {
+function check(queue: string, options: SubmitOptions): void {
+  textNeeded('the queue', queue);
+  objectNeeded('the options of submit', options);
+  const { waitForRoom, durability, timeout, signal } = options;
+  optionalSignal('signal', signal);
   wordWithin('durability', durability, DURABILITIES);
   if (waitForRoom !== undefined) numberWithin('waitForRoom', waitForRoom, 0, LONGEST_WAIT);
   if (timeout !== undefined) numberWithin('timeout', timeout, 1, Infinity);
+}
+
+/** A text can be gone through too, character by character. */
+function iterable(items: Iterable<ItemCall>): Iterable<ItemCall> {
+  if (typeof items === 'object' && items !== null && Symbol.iterator in items) return items;
+  throw wrongSetting(`the items are ${shown(items)}; needed is an array, or something else to go through`);
 }
 
 /** Cuts at 1,000 items and below the size of a message. All items are looked at before the first is sent. */

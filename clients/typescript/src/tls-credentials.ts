@@ -35,11 +35,12 @@ export class TlsCredentials extends ChannelCredentials {
     _options: unknown,
     callCredentials: CallCredentials = CallCredentials.createEmpty(),
   ): experimental.SecureConnector {
-    const { context: secureContext, serverName } = this.settings;
-    const name = serverName ?? this.host;
+    const { settings } = this;
+    const name = settings.serverName ?? this.host;
     // The name is checked in both cases; only one that is no address may be told to the server.
     const named = isIP(name) === 0 ? { host: name, servername: name } : { host: name };
-    return new Connector({ secureContext, ALPNProtocols: [PROTOCOL], ...named }, callCredentials);
+    const optionsNow = () => ({ secureContext: settings.context(), ALPNProtocols: [PROTOCOL], ...named });
+    return new Connector(optionsNow, callCredentials);
   }
 }
 
@@ -48,12 +49,13 @@ class Connector implements experimental.SecureConnector {
   readonly #pending = new Set<TLSSocket>();
 
   constructor(
-    private readonly options: ConnectionOptions,
+    /** For each connection anew: certificates are replaced meanwhile. */
+    private readonly optionsNow: () => ConnectionOptions,
     private readonly callCredentials: CallCredentials,
   ) {}
 
   async connect(socket: Socket): Promise<experimental.SecureConnectResult> {
-    const tls = connect({ ...this.options, socket });
+    const tls = connect({ ...this.optionsNow(), socket });
     this.#pending.add(tls);
     try {
       await handshake(tls);

@@ -1,11 +1,11 @@
-/** What a client is told about TLS: checked, and its files read, before anything connects. */
+/** What a client is told about TLS: checked, and its files read, before anything connects, and again when they were replaced. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { KeyturnError } from './errors.js';
 import { wrongSetting } from './option-checks.js';
 
-/** PEM: the path of a file, or its bytes. Files are read once, by `connect`. */
+/** PEM: the path of a file, or its bytes. A file is read by `connect`, and again for every new connection. */
 export type PemSource = string | Uint8Array;
 
 export interface TlsOptions {
@@ -21,7 +21,8 @@ export interface TlsOptions {
 
 /** What TLS needs of the options. */
 export interface TlsSettings {
-  readonly context: SecureContext;
+  /** For a connection that is about to be made: with what its files say by now. */
+  context(): SecureContext;
   readonly serverName: string | undefined;
   readonly showsCertificate: boolean;
 }
@@ -49,16 +50,41 @@ const WANTED = {
 export function tlsSettings(tls: boolean | TlsOptions | undefined): TlsSettings | undefined {
   if (tls === undefined || tls === false) return undefined;
   const options = tls === true ? {} : checked(tls);
-  const ca = pem('ca', options.ca);
-  const cert = pem('cert', options.cert);
-  const key = pem('key', options.key);
+  const { cert, key, serverName } = options;
   if ((cert === undefined) !== (key === undefined))
     throw wrongSetting(cert === undefined ? 'tls.key is given without tls.cert' : 'tls.cert is given without tls.key');
-  return {
-    context: contextOf({ ca, cert, key }, options),
-    serverName: options.serverName,
-    showsCertificate: cert !== undefined,
+  return { context: contexts(options), serverName, showsCertificate: cert !== undefined };
+}
+
+/**
+ * Files that were replaced count from the next connection on. While they do not fit each other, or cannot be read, the last
+ * good ones count: who replaces them may be in the middle of it. Should the sidecar refuse those, its error says so.
+ */
+function contexts(options: TlsOptions): () => SecureContext {
+  let pems = read(options);
+  let context = contextOf(pems, options);
+  return () => {
+    try {
+      const found = read(options);
+      if (isSame(found, pems)) return context;
+      context = contextOf(found, options);
+      pems = found;
+    } catch {
+      // As said above.
+    }
+    return context;
   };
+}
+
+function read({ ca, cert, key }: TlsOptions): Pems {
+  return { ca: pem('ca', ca), cert: pem('cert', cert), key: pem('key', key) };
+}
+
+function isSame(one: Pems, other: Pems): boolean {
+  return (['ca', 'cert', 'key'] as const).every((name) => {
+    const [first, second] = [one[name], other[name]];
+    return first === undefined || second === undefined ? first === second : first.equals(second);
+  });
 }
 
 /** Callers without types may give anything. */

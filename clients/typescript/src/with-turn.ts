@@ -3,7 +3,16 @@ import { Claim } from './claim.js';
 import { TurnLostError } from './errors.js';
 import { failureOf, messageOf } from './failure.js';
 import { type Ending, runUnder } from './held-work.js';
-import { functionNeeded, numberWithin, wrongSetting } from './option-checks.js';
+import {
+  functionNeeded,
+  numberWithin,
+  objectNeeded,
+  optionalSignal,
+  optionalText,
+  textNeeded,
+  wordWithin,
+  wrongSetting,
+} from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
 import { StopSignal } from './stop-signal.js';
 import type { Bytes, Reason, Turn } from './words.js';
@@ -76,7 +85,6 @@ export type TurnOutcome<T> =
 /** The built-in `wait` of a queue, for the call that knows no such default, ms. */
 const STRICT_WAIT = 3_000;
 const LONGEST_LEASE = 86_400_000;
-
 /**
  * Asks for the turn of a key, runs the handler while it is kept alive, and gives it back.
  *
@@ -91,6 +99,8 @@ export async function withTurn<T>(
   options: WithTurnOptions<T>,
   handler: TurnHandler<T>,
 ): Promise<TurnOutcome<T>> {
+  textNeeded('the queue', queue);
+  textNeeded('the key', key);
   check(options, handler);
   const { order = 'coalesce', lease, consumerId, idempotencyKey, signal } = options;
   const wait = options.wait ?? (order === 'strict' ? STRICT_WAIT : undefined);
@@ -102,13 +112,16 @@ export async function withTurn<T>(
 
 function check<T>(options: WithTurnOptions<T>, handler: TurnHandler<T>): void {
   functionNeeded('the handler', handler);
-  const { wait, lease, maxHold, order, idempotencyKey } = options;
+  objectNeeded('the options of withTurn', options);
+  const { wait, lease, maxHold, order, idempotencyKey, result, consumerId, signal } = options;
   if (wait !== undefined) numberWithin('wait', wait, 0, Infinity);
   if (lease !== undefined) numberWithin('lease', lease, 100, LONGEST_LEASE);
   if (maxHold !== undefined) numberWithin('maxHold', maxHold, 1, Infinity);
-  if (order !== undefined && order !== 'coalesce' && order !== 'strict') {
-    throw wrongSetting(`order is ${JSON.stringify(order)}; allowed are "coalesce" and "strict"`);
-  }
+  wordWithin('order', order, ['coalesce', 'strict']);
+  optionalText('idempotencyKey', idempotencyKey);
+  optionalText('consumerId', consumerId);
+  optionalSignal('signal', signal);
+  if (result !== undefined) functionNeeded('result', result);
   if (order === 'strict' && idempotencyKey !== undefined) {
     throw wrongSetting(`idempotencyKey is ${JSON.stringify(idempotencyKey)}; with order "strict" it is not allowed`);
   }

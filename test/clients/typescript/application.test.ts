@@ -1,5 +1,6 @@
 /** What an application is promised, over real connections, whatever the transport. */
-import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
 import { connect, type Keyturn, RetryLater, type TurnLostError } from '@keyturn/client';
 import { deferred } from '../../support/deferred.js';
@@ -122,8 +123,8 @@ for (const transport of ['session', 'unary'] as const) {
 
     it('keeps a turn alive that takes several leases', async (t) => {
       const keyturn = (await clients(t, transport))();
-      const outcome = keyturn.withTurn('q', 'k', { lease: 200 }, async ({ signal }) => {
-        await new Promise((resolve) => setTimeout(resolve, 700));
+      const outcome = keyturn.withTurn('q', 'k', { lease: 500 }, async ({ signal }) => {
+        await new Promise((resolve) => setTimeout(resolve, 1_600));
         return signal.aborted;
       });
       deepStrictEqual((await outcome).status === 'done', true);
@@ -249,6 +250,57 @@ for (const transport of ['session', 'unary'] as const) {
       await consumer.done;
       strictEqual((await added).decision, 'accept');
       await rejects(producer.add({}), { name: 'ProducerClosedError' });
+    });
+
+    it('begins nothing when the client is closed, or is about to be', async (t) => {
+      const keyturn = (await clients(t, transport))();
+      const closed = { code: 'CANCELLED', message: 'the client was closed' };
+      const closing = keyturn.close();
+      throws(() => keyturn.consume('q', () => undefined), closed);
+      await closing;
+      throws(() => keyturn.consume('q', () => undefined), closed);
+      throws(() => keyturn.producer('q'), closed);
+      await rejects(keyturn.close({ timeout: Number.NaN }), { code: 'INVALID_ARGUMENT' });
+    });
+
+    it('leaves no place behind when it is closed while it waits', async (t) => {
+      const client = await clients(t, transport);
+      const [keyturn, other] = [client(), client()];
+      const held = deferred();
+      const release = deferred();
+      const working = other.withTurn('q', 'k', () => {
+        held.resolve();
+        return release.promise;
+      });
+      await held.promise;
+      const waiting = keyturn.withTurn('q', 'k', { wait: 60_000 }, () => undefined);
+      const refusal = rejects(waiting, { code: 'CANCELLED' });
+      const inLine = async (): Promise<number> => (await other.admin.explainKey('q', 'k')).waitingCallers;
+      while ((await inLine()) === 0);
+      await keyturn.close();
+      await refusal;
+      while (transport === 'session' && (await inLine()) > 0);
+      release.resolve();
+      await working;
+    });
+
+    it('with one signal for all of them makes no listeners that Node would warn of', async (t) => {
+      const keyturn = (await clients(t, transport))();
+      const { signal } = new AbortController();
+      const all = deferred();
+      let running = 0;
+      const listeners = numbers(30).map((n) =>
+        keyturn.withTurn('q', `k${n}`, { signal }, async (turn) => {
+          strictEqual(turn.signal.aborted, false);
+          running += 1;
+          if (running === 30) all.resolve();
+          await all.promise;
+          return getEventListeners(signal, 'abort').length;
+        }),
+      );
+      for (const outcome of await Promise.all(listeners))
+        strictEqual(outcome.status === 'done' && outcome.value <= 1, true);
+      strictEqual(getEventListeners(signal, 'abort').length, 0);
     });
   });
 }

@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, rejects, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, fail, match, rejects, strictEqual } from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   type AckAnswer,
@@ -15,6 +15,7 @@ import {
   type Work,
 } from '@keyturn/client';
 import { type Consumer, consume } from '@keyturn/client/internal/consume/consumer';
+import { wireNack } from '@keyturn/client/internal/wire/requests';
 import { type Deferred, deferred } from '../../support/deferred.js';
 import { away, FakeTransport, settled, silence, turnOf, watched } from './fake-transport.js';
 
@@ -177,6 +178,46 @@ describe('consume', () => {
     await scene.end(1, new Error('ü'.repeat(9_000)));
     const [nack] = scene.transport.callsOf('nack');
     match(nack?.error ?? '', /^ü{4095}$/);
+  });
+
+  const NO_TEXT: readonly (readonly [string, unknown])[] = [
+    ['nothing', undefined],
+    ['an object without a prototype', Object.create(null)],
+    ['what throws when it is shown', { toString: () => fail() }],
+    ['an error whose message throws', Object.defineProperty(new Error(), 'message', { get: () => fail() })],
+    ['an error whose message is no text', Object.defineProperty(new Error(), 'message', { value: 42 })],
+    ['half a character', new Error('\ud800')],
+  ];
+  for (const [what, thrown] of NO_TEXT) {
+    it(`gives back when the handler throws ${what}, and goes on`, async () => {
+      const scene = new Scene();
+      const consumer = consume(scene.transport.base, 'q', () => Promise.reject(thrown), { concurrency: 2 });
+      await scene.hand(3);
+      deepStrictEqual(
+        scene.transport
+          .callsOf('nack')
+          .map(({ kind, error }) => [
+            kind,
+            typeof error,
+            wireNack({ queue: 'q', key: 'k', token: 1, kind, error }).error.length > 0,
+          ]),
+        [1, 2, 3].map(() => ['retry', 'string', true]),
+      );
+      strictEqual(consumer.held, 0);
+    });
+  }
+
+  it('gives back what returns a result that is no bytes, or an item that is none', async () => {
+    const scene = new Scene();
+    scene.consume();
+    await scene.hand(2);
+    // What a program in JavaScript may do.
+    await scene.end(1, { result: 'text' } as unknown as Handled);
+    await scene.end(2, { followUps: [{ queue: 'r', item: 'text' }] } as unknown as Handled);
+    const [first, second] = scene.transport.callsOf('nack');
+    match(first?.error ?? '', /^the handler returned a result that is "text"; allowed are bytes$/);
+    match(second?.error ?? '', /^followUps\[0\].item: "text" is no item$/);
+    deepStrictEqual(scene.stages, ['handler', 'handler']);
   });
 
   it('gives back what returns something that would be lost', async () => {
@@ -512,7 +553,7 @@ describe('consume', () => {
 
   const WRONG: readonly (readonly [string | readonly string[], ConsumeOptions, RegExp])[] = [
     [[], {}, /^KeyturnError: the number of queues is 0; allowed is a whole number from 1 to 100$/],
-    ['', {}, /^KeyturnError: a queue is ""; needed is a text that is not empty$/],
+    ['', {}, /^KeyturnError: a queue is ""; needed is a text in Unicode that is not empty$/],
     ['q', { concurrency: 0 }, /^KeyturnError: concurrency is 0; allowed is a whole number from 1 to 10000$/],
     ['q', { concurrency: 1.5 }, /^KeyturnError: concurrency is 1.5/],
     ['q', { maxItemsPerTurn: 1_001 }, /^KeyturnError: maxItemsPerTurn is 1001/],

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TurnRef } from '@keyturn/client';
+import { Backlog } from '@keyturn/client/internal/producer/backlog';
 import { Alarm } from '@keyturn/client/internal/session/alarm';
 import { BackOff } from '@keyturn/client/internal/session/back-off';
 import { OwnCommand } from '@keyturn/client/internal/session/command';
@@ -141,5 +142,53 @@ describe('orphans', () => {
     orphans.claimed(turn('q', 'k', 1));
     orphans.done(KEYED);
     assert.deepEqual(back, [turn('q', 'k', 2)]);
+  });
+});
+
+describe('the backlog of a producer', () => {
+  const entry = (size = 1, deadline = 1) => ({
+    item: { itemId: 'i' },
+    size,
+    deadline,
+    since: 0,
+    resolve: () => undefined,
+    reject: () => undefined,
+  });
+
+  it('gives batches in order, up to so many items and bytes, at least one', () => {
+    const backlog = new Backlog({ maxItems: 10, maxBytes: 1_000, whenFull: 'wait' });
+    const entries = [5, 500, 300, 1, 1, 1].map((size) => entry(size));
+    for (const one of entries) backlog.add(one);
+    const batches = [backlog.take(3, 100), backlog.take(2, 900), backlog.take(9, 900), backlog.take(9, 900)];
+    assert.deepEqual(
+      batches.map((batch) => batch.map(({ size }) => size)),
+      [[5], [500, 300], [1, 1, 1], []],
+    );
+    assert.deepEqual([backlog.length, backlog.size, backlog.hasRoom], [0, 6, true]);
+    for (const batch of batches) backlog.settled(batch);
+    assert.deepEqual([backlog.size, backlog.bytes], [0, 0]);
+  });
+
+  it('takes out what is over, on its way or not, and admits what waited', () => {
+    const backlog = new Backlog({ maxItems: 2, maxBytes: 1_000, whenFull: 'wait' });
+    const [first, second, third, fourth] = [entry(1, 1), entry(1, 2), entry(1, 3), entry(1, 4)];
+    for (const one of [first, second, third, fourth]) backlog.add(one);
+    assert.deepEqual([backlog.length, backlog.size], [2, 4]);
+    assert.deepEqual(backlog.expire(2), [first, second]);
+    assert.deepEqual([backlog.length, backlog.take(9, 9)], [2, [third, fourth]]);
+  });
+
+  it('costs the same for each, however many there are', { timeout: 30_000 }, () => {
+    const maxItems = 300_000;
+    const backlog = new Backlog({ maxItems, maxBytes: 2 ** 30, whenFull: 'wait' });
+    for (let n = 0; n < 2 * maxItems; n++) backlog.add(entry());
+    let taken = 0;
+    const started = performance.now();
+    while (backlog.size > 0 && performance.now() - started < 20_000) {
+      const batch = backlog.take(100, 1_000);
+      taken += batch.length;
+      backlog.settled(batch);
+    }
+    assert.equal(taken, 2 * maxItems);
   });
 });

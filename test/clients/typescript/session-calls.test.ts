@@ -128,7 +128,7 @@ describe('a session', () => {
     await turn();
     assert.deepEqual(
       stream.call('submit').value.items.map(({ itemId }) => itemId),
-      ['c-1', 'mine', 'c-2'],
+      ['c.1', 'mine', 'c.2'],
     );
   });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import { TurnLostError } from '@keyturn/client';
-import { accept, awaited, block, error, greet, refused, stage, stateOf, unavailable } from './stage.js';
+import { accept, awaited, block, error, greet, pong, refused, stage, stateOf, unavailable } from './stage.js';
 
 const REF = { queue: 'q', key: 'k' };
 
@@ -149,6 +149,45 @@ describe('the signal of a call', () => {
   });
 });
 
+describe('a wait that only the sidecar knows', () => {
+  it('ends after ten seconds without a sidecar: it is no wait then', async (t) => {
+    const { client, network, turn, advance } = stage(t);
+    const asked = refused(client.enQueue(REF));
+    await turn();
+    for (let second = 0; second < 10; second++) {
+      network.stream.cut(unavailable());
+      await advance(1_000);
+    }
+    await advance(100);
+    const { code, message } = await asked;
+    assert.equal(code, 'DEADLINE_EXCEEDED');
+    assert.match(message, /No connection established/);
+  });
+
+  it('lasts as long as any may while there is one, and ten seconds more when it goes away', async (t) => {
+    const { client, begin, advance, network } = stage(t);
+    const stream = await begin();
+    const asked = client.enQueue(REF);
+    for (let second = 0; second < 100; second++) {
+      await advance(1_000);
+      for (const { id } of stream.calls('cancel')) stream.reply([id, pong()]);
+      stream.messages.length = 0;
+    }
+    assert.equal(await stateOf(asked), 'open');
+    stream.cut(unavailable());
+    await advance(1_000);
+    greet(network.stream);
+    await advance(1_000);
+    assert.deepEqual([network.stream.calls('enqueue').length, await stateOf(asked)], [1, 'open']);
+    const late = refused(asked);
+    for (let second = 0; second < 11; second++) {
+      network.stream.cut(unavailable());
+      await advance(1_000);
+    }
+    assert.equal((await late).code, 'DEADLINE_EXCEEDED');
+  });
+});
+
 describe('close', () => {
   it('refuses open calls, loses held turns, ends the stream, and leaves nothing behind', async (t) => {
     const { client, begin, turn, clock } = stage(t);
@@ -160,11 +199,37 @@ describe('close', () => {
     const held = answer.decision === 'accept' ? client.hold(answer.turn, clock.now()) : undefined;
     const open = refused(client.enQueue({ ...REF, key: 'other' }));
     await turn();
-    await client.close();
+    const closing = client.close();
+    stream.cut();
+    await closing;
+    await turn();
     assert.equal((await open).message, 'the client was closed');
     assert.equal(held?.signal.reason instanceof TurnLostError && held.signal.reason.cause, 'closed');
     assert.deepEqual([stream.destroyed, clock.pending], [true, 0]);
     assert.equal((await refused(client.enQueue(REF))).code, 'CANCELLED');
+  });
+
+  it('calls off what waits, with the places that are to be left, and sends nothing that was not sent', async (t) => {
+    const { client, begin, turn } = stage(t);
+    const stream = await begin();
+    const leaving = refused(client.enQueue({ ...REF, ticket: 't' }, { leave: true }));
+    const staying = refused(client.enQueue({ ...REF, ticket: 'u' }));
+    const settling = refused(client.deQueue({ ...REF, token: 7 }));
+    await turn();
+    const late = refused(client.enQueue({ ...REF, ticket: 'v' }, { leave: true }));
+    const closing = client.close();
+    const [first, second, ...more] = stream.calls('enqueue');
+    assert.deepEqual(
+      stream.calls('cancel').map(({ value }) => value),
+      [
+        { id: first?.id, leave: true },
+        { id: second?.id, leave: false },
+      ],
+    );
+    assert.deepEqual([more, stream.calls('dequeue').length, stream.ended], [[], 1, true]);
+    stream.cut();
+    await closing;
+    for (const call of [leaving, staying, settling, late]) assert.equal((await call).code, 'CANCELLED');
   });
 
   it('with nothing open waits for the sidecar to end the stream in peace', async (t) => {
@@ -208,10 +273,10 @@ describe('close', () => {
     const stream = await begin();
     const asked = refused(client.enQueue(REF));
     await turn();
-    await client.close();
-    stream.destroyed = false;
+    const closing = client.close();
     stream.reply([stream.call('enqueue').id, block()]);
     stream.cut(unavailable());
+    await closing;
     assert.equal((await asked).code, 'CANCELLED');
   });
 });

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { env } from 'node:process';
 import { test } from 'node:test';
 import { type HeldTurn, KeyturnError, type Turn } from '@keyturn/client';
+import { idMaker } from '@keyturn/client/internal/ids';
 import { SessionTransport } from '@keyturn/client/internal/session/transport';
 import { DEFAULT_LIMITS } from '../../../src/core/limits.js';
 import { BUILT_IN_POLICY } from '../../../src/core/policy.js';
@@ -117,14 +118,18 @@ class World {
     return new SessionTransport(
       {
         sessionId: `s${client}`,
-        clientId: `c${client}`,
         consumerId: `c${client}`,
         ttl: TTL,
         margin: undefined,
         limits: { commands: 1_000, bytes: 1_000_000 },
         backOff: { first: 20, max: 400 },
       },
-      { clock: this.clock, random: () => this.chance.next(), openStream: this.network.open },
+      {
+        clock: this.clock,
+        random: () => this.chance.next(),
+        newId: idMaker(`c${client}`),
+        openStream: this.network.open,
+      },
     );
   }
 

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test';
 import { KeyturnError } from '@keyturn/client';
 import { ErrorInfo } from '@keyturn/client/internal/gen/google/rpc/error_details';
 import { Decision, LossCause, NoticeKind, type Turn } from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
+import { idMaker } from '@keyturn/client/internal/ids';
 import type { SessionSettings } from '@keyturn/client/internal/session/settings';
 import { SessionTransport } from '@keyturn/client/internal/session/transport';
 import { FakeClock } from '../../support/fake-clock.js';
@@ -30,7 +31,6 @@ export function stage(t: TestContext, settings: Partial<SessionSettings> = {}, r
   const client = new SessionTransport(
     {
       sessionId: 's',
-      clientId: 'c',
       consumerId: 'me',
       ttl: TTL,
       margin: undefined,
@@ -38,7 +38,7 @@ export function stage(t: TestContext, settings: Partial<SessionSettings> = {}, r
       backOff: { first: 100, max: 1_000 },
       ...settings,
     },
-    { clock, random, openStream: network.open },
+    { clock, random, newId: idMaker('c'), openStream: network.open },
   );
   t.after(() => {
     // Whatever a test leaves open is no failure of it.

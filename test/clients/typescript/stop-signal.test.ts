@@ -1,5 +1,7 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
+import { follow } from '@keyturn/client/internal/follow';
 import { StopSignal } from '@keyturn/client/internal/stop-signal';
 import { FakeHeld, turnOf } from './fake-transport.js';
 
@@ -42,5 +44,31 @@ describe('the signal of a handler', () => {
     const { signal: late } = second;
     controller.abort('too late');
     deepStrictEqual([signal.aborted, late.aborted], [false, false]);
+  });
+});
+
+describe('a signal that many follow', () => {
+  it('has one listener, and none when nobody follows it any more', () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const stops = Array.from({ length: 100 }, () => new StopSignal(new FakeHeld(turnOf('k', 1), 0), [signal]));
+    for (const stop of stops) strictEqual(stop.signal.aborted, false);
+    strictEqual(getEventListeners(signal, 'abort').length, 1);
+    for (const stop of stops) stop.end();
+    strictEqual(getEventListeners(signal, 'abort').length, 0);
+  });
+
+  it('tells each once, in the order in which they came, but those that left meanwhile', () => {
+    const controller = new AbortController();
+    const told: number[] = [];
+    const leave: (() => void)[] = [];
+    follow(controller.signal, () => {
+      told.push(1);
+      leave[0]?.();
+    });
+    leave.push(follow(controller.signal, () => void told.push(2)));
+    follow(controller.signal, () => void told.push(3));
+    controller.abort();
+    deepStrictEqual(told, [1, 3]);
   });
 });

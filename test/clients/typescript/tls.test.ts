@@ -21,10 +21,10 @@ const file = (name: string) => join(folder, name);
 before(() => writeCertificates(folder));
 after(() => rmSync(folder, { recursive: true }));
 
-async function sidecar(t: TestContext, name: string | undefined): Promise<GrpcServer> {
+async function sidecar(t: TestContext, name: string | undefined, listen = '127.0.0.1:0'): Promise<GrpcServer> {
   const pem = (end: string) => readFileSync(file(`${name}.${end}`));
   const server = await startGrpcServer({
-    listen: '127.0.0.1:0',
+    listen,
     coordinator: localCoordinator(t),
     limits: DEFAULT_LIMITS,
     observe: () => {},
@@ -173,6 +173,35 @@ function portOf(server: { address(): unknown }): number {
   const address = server.address();
   return typeof address === 'object' && address !== null && 'port' in address ? Number(address.port) : assert.fail();
 }
+
+describe('files that are replaced', () => {
+  test('count from the next connection on, and until they are good the last good ones do', async (t) => {
+    const ca = file('trusted.pem');
+    const replace = (name: string) => writeFileSync(ca, readFileSync(file(name)));
+    replace('ca.pem');
+    const first = await sidecar(t, 'server');
+    const keyturn = client(t, first.address, { tls: { ca } });
+    assert.match(await ask(keyturn), /accept|block/);
+    writeFileSync(ca, 'half written');
+    first.forceStop();
+    const second = await sidecar(t, 'renewed', first.address);
+    assert.match(await ask(keyturn), /accept|block/);
+    replace('other-ca.pem');
+    second.forceStop();
+    await sidecar(t, 'other-server', first.address);
+    assert.match(await ask(keyturn), /accept|block/);
+  });
+
+  test('bytes stay what they are', async (t) => {
+    const ca = new Uint8Array(readFileSync(file('ca.pem')));
+    const first = await sidecar(t, 'server');
+    const keyturn = client(t, first.address, { tls: { ca } });
+    assert.match(await ask(keyturn), /accept|block/);
+    first.forceStop();
+    await sidecar(t, 'renewed', first.address);
+    assert.match(await ask(keyturn), /accept|block/);
+  });
+});
 
 describe('a session', () => {
   const WRONG = new TlsError('no connection over TLS: the certificate of the sidecar is not accepted: it has ended');

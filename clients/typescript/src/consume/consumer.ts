@@ -1,7 +1,8 @@
 import { BackOff } from '../back-off.js';
 import type { Base } from '../base.js';
 import { failureOf, retryAfterOf } from '../failure.js';
-import { functionNeeded, numberWithin } from '../option-checks.js';
+import { follow } from '../follow.js';
+import { checkEndOptions, functionNeeded } from '../option-checks.js';
 import { GRACE } from '../patience.js';
 import { pause } from '../pause.js';
 import type { AcquireCall, Delivery } from '../words.js';
@@ -49,7 +50,6 @@ const LEAST_BETWEEN = 50;
 const DEFAULT_STOP = 20_000;
 /** How long a handler that was told to stop is waited for before its turn is released all the same, ms. */
 const AFTER_ABORT = 800;
-const LONGEST_STOP = 86_400_000;
 
 /**
  * Takes turns with items, never more than `concurrency` at once, and hands each to the handler. What the handler returns is
@@ -108,10 +108,9 @@ class Consumption implements Consumer {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
-    const follow = (): void => this.#begin(DEFAULT_STOP);
-    signal?.addEventListener('abort', follow, { once: true });
-    this.#unfollow = () => signal?.removeEventListener('abort', follow);
-    if (signal?.aborted) follow();
+    const stop = (): void => this.#begin(DEFAULT_STOP);
+    this.#unfollow = signal?.aborted === false ? follow(signal, stop) : () => undefined;
+    if (signal?.aborted) stop();
     else this.#fill();
   }
 
@@ -119,9 +118,9 @@ class Consumption implements Consumer {
     return this.#workers.size;
   }
 
-  async stop({ timeout = DEFAULT_STOP }: StopOptions = {}): Promise<void> {
-    numberWithin('timeout', timeout, 0, LONGEST_STOP);
-    this.#begin(timeout);
+  async stop(options: StopOptions = {}): Promise<void> {
+    checkEndOptions('the options of stop', options);
+    this.#begin(options.timeout ?? DEFAULT_STOP);
     // Why it could not go on is told by `done`, and to nobody else: this does not make it heard.
     await this.ended;
   }

@@ -1,4 +1,14 @@
-import { countWithin, functionNeeded, numberWithin, textNeeded } from '../option-checks.js';
+import {
+  countWithin,
+  functionNeeded,
+  numberWithin,
+  optionalSignal,
+  optionalText,
+  optionsNeeded,
+  textNeeded,
+  wrongSetting,
+} from '../option-checks.js';
+import { shown } from '../wire/fields.js';
 import type { DeliveredItem } from '../words.js';
 import type { Handled } from './verdict.js';
 
@@ -74,12 +84,26 @@ export interface ConsumeSettings {
 
 const LONGEST_WAIT = 300_000;
 const LONGEST_LEASE = 86_400_000;
+const OPTIONS: Readonly<Record<keyof ConsumeOptions, true>> = {
+  concurrency: true,
+  maxItemsPerTurn: true,
+  wait: true,
+  lease: true,
+  maxHold: true,
+  settleTimeout: true,
+  consumerId: true,
+  signal: true,
+  onError: true,
+};
 
 /** @throws KeyturnError (INVALID_ARGUMENT) naming what is wrong */
 export function settingsOf(queues: string | readonly string[], options: ConsumeOptions): ConsumeSettings {
-  const names = typeof queues === 'string' ? [queues] : [...queues];
+  const names = typeof queues === 'string' ? [queues] : queues;
+  if (!Array.isArray(names))
+    throw wrongSetting(`the queues are ${shown(names)}; needed is a name, or an array of names`);
   countWithin('the number of queues', names.length, 1, 100);
   for (const name of names) textNeeded('a queue', name);
+  optionsNeeded('the options of consume', options, OPTIONS);
   const { concurrency = 1, maxItemsPerTurn = 1, wait = 30_000, settleTimeout = 30_000, lease, maxHold } = options;
   countWithin('concurrency', concurrency, 1, 10_000);
   countWithin('maxItemsPerTurn', maxItemsPerTurn, 1, 1_000);
@@ -89,6 +113,8 @@ export function settingsOf(queues: string | readonly string[], options: ConsumeO
   if (maxHold !== undefined) numberWithin('maxHold', maxHold, 1, Infinity);
   const { onError = () => undefined, consumerId } = options;
   functionNeeded('onError', onError);
+  optionalText('consumerId', consumerId);
+  optionalSignal('signal', options.signal);
   const common = { concurrency, maxItemsPerTurn, wait, lease, maxHold, settleTimeout, consumerId, onError };
   return { queues: [...new Set(names)], ...common };
 }

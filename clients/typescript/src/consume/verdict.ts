@@ -1,6 +1,8 @@
 /** What shall become of a turn's items: what the handler returned or threw, read as a settling call. */
-import { TextDecoder, TextEncoder } from 'node:util';
+import { TextDecoder, TextEncoder, toUSVString } from 'node:util';
 import { messageOf } from '../failure.js';
+import { checkItem } from '../item-check.js';
+import { shown as shownValue } from '../wire/fields.js';
 import type { Bytes, ItemCall, NackKind } from '../words.js';
 
 export interface FollowUp {
@@ -80,15 +82,17 @@ export type Verdict =
       readonly error: string;
     };
 
-/** @throws TypeError for what a handler may not return */
+/** @throws TypeError, or KeyturnError for an item, for what a handler may not return */
 export function verdictOf(handled: Handled, newId: () => string): Verdict {
   if (handled === undefined) return { call: 'ack', result: undefined, followUps: [] };
   if (handled instanceof Uint8Array) return { call: 'ack', result: handled, followUps: [] };
   if (!isOutcome(handled)) throw new TypeError(`the handler returned ${shown(handled)}; ${ALLOWED}`);
-  const followUps = (handled.followUps ?? []).map(({ queue, item }) => ({
-    queue,
-    item: { ...item, itemId: item.itemId || newId() },
-  }));
+  if (handled.result !== undefined && !(handled.result instanceof Uint8Array))
+    throw new TypeError(`the handler returned a result that is ${shownValue(handled.result)}; allowed are bytes`);
+  const followUps = (handled.followUps ?? []).map(({ queue, item }, at) => {
+    checkItem(item, 'followUps', at, '.item');
+    return { queue, item: { ...item, itemId: item.itemId || newId() } };
+  });
   return { call: 'ack', result: handled.result, followUps };
 }
 
@@ -110,7 +114,7 @@ export function verdictOnError(error: unknown, items: number): Verdict {
   if (error instanceof GivenBack) {
     const { kind, delay } = error;
     const done = Number.isSafeInteger(error.done) ? Math.min(Math.max(0, error.done), items) : 0;
-    return { call: 'nack', kind, delay, done, error: shortened(error.message) };
+    return { call: 'nack', kind, delay, done, error: shortened(messageOf(error)) };
   }
   return { call: 'nack', kind: 'retry', delay: undefined, done: 0, error: shortened(messageOf(error)) };
 }
@@ -118,7 +122,9 @@ export function verdictOnError(error: unknown, items: number): Verdict {
 /** What a Nack may say, bytes of UTF-8. */
 const LONGEST_ERROR = 8_192;
 
-export function shortened(text: string): string {
+/** @param told by anybody: what is no Unicode would be refused */
+export function shortened(told: string): string {
+  const text = toUSVString(told);
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= LONGEST_ERROR) return text;
   // A character that is cut in two becomes a replacement character, which may be longer than what it replaces.

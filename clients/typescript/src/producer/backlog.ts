@@ -7,28 +7,52 @@ export interface Bounds {
   readonly whenFull: 'wait' | 'error';
 }
 
-/** Entries of one kind with what they take together. */
+/** Entries of one kind with what they take together. To take the first costs the same however many there are. */
 class Pile {
-  entries: Entry[] = [];
+  /** From {@link #at} on; what stood before was taken. */
+  #entries: (Entry | undefined)[] = [];
+  #at = 0;
   bytes = 0;
 
   constructor(readonly bounds: Bounds) {}
 
+  get length(): number {
+    return this.#entries.length - this.#at;
+  }
+
+  get first(): Entry | undefined {
+    return this.#entries[this.#at];
+  }
+
   /** One that is larger than the bound is taken alone: it would never fit otherwise. */
   fits(size: number, items = 0, bytes = 0): boolean {
-    const count = this.entries.length + items;
+    const count = this.length + items;
     return count === 0 || (count < this.bounds.maxItems && this.bytes + bytes + size <= this.bounds.maxBytes);
   }
 
   push(entry: Entry): void {
-    this.entries.push(entry);
+    this.#entries.push(entry);
     this.bytes += entry.size;
   }
 
-  take(count: number): readonly Entry[] {
-    const taken = this.entries.splice(0, count);
-    for (const { size } of taken) this.bytes -= size;
+  /** Takes entries from the first on, as long as each is `wanted`. */
+  takeWhile(wanted: (entry: Entry) => boolean): readonly Entry[] {
+    const taken: Entry[] = [];
+    for (let entry = this.first; entry !== undefined && wanted(entry); entry = this.first) {
+      taken.push(entry);
+      this.bytes -= entry.size;
+      this.#entries[this.#at] = undefined;
+      this.#at += 1;
+    }
+    this.#forget();
     return taken;
+  }
+
+  /** What was taken is let go of in large pieces: to move the rest for each batch would take longer than to send it. */
+  #forget(): void {
+    if (2 * this.#at < this.#entries.length) return;
+    this.#entries = this.#entries.slice(this.#at);
+    this.#at = 0;
   }
 }
 
@@ -51,7 +75,7 @@ export class Backlog {
 
   /** Admitted and not taken. */
   get length(): number {
-    return this.#admitted.entries.length;
+    return this.#admitted.length;
   }
 
   get bytes(): number {
@@ -60,21 +84,21 @@ export class Backlog {
 
   /** Everything. */
   get size(): number {
-    return this.#onItsWay + this.#admitted.entries.length + this.#waiting.entries.length;
+    return this.#onItsWay + this.#admitted.length + this.#waiting.length;
   }
 
   get first(): Entry | undefined {
-    return this.#admitted.entries[0] ?? this.#waiting.entries[0];
+    return this.#admitted.first ?? this.#waiting.first;
   }
 
   /** Whether an item that comes now is admitted at once, if it is not large. */
   get hasRoom(): boolean {
-    return this.#waiting.entries.length === 0 && this.#hasRoomFor(1);
+    return this.#waiting.length === 0 && this.#hasRoomFor(1);
   }
 
   /** @throws ProducerFullError */
   add(entry: Entry): void {
-    if (this.#waiting.entries.length === 0 && this.#hasRoomFor(entry.size)) return this.#admitted.push(entry);
+    if (this.#waiting.length === 0 && this.#hasRoomFor(entry.size)) return this.#admitted.push(entry);
     const { maxItems, maxBytes, whenFull } = this.#bounds;
     if (whenFull === 'error' || !this.#waiting.fits(entry.size)) {
       const held = `${this.size} items wait to be handed over`;
@@ -85,13 +109,12 @@ export class Backlog {
 
   /** The first entries, up to `count` and `bytes`, at least one if there is one. They count until they are {@link settled}. */
   take(count: number, bytes: number): readonly Entry[] {
-    let size = 0;
-    const { entries } = this.#admitted;
-    const end = entries.findIndex((entry, at) => {
+    let [size, items] = [0, 0];
+    const taken = this.#admitted.takeWhile((entry) => {
       size += entry.size;
-      return at === count || (at > 0 && size > bytes);
+      items += 1;
+      return items <= count && (items === 1 || size <= bytes);
     });
-    const taken = this.#admitted.take(end < 0 ? entries.length : end);
     this.#onItsWay += taken.length;
     for (const entry of taken) this.#bytesOnTheirWay += entry.size;
     return taken;
@@ -106,19 +129,18 @@ export class Backlog {
 
   /** Takes out what is not on its way and whose deadline has come. Deadlines come in the order of arrival. */
   expire(now: number): readonly Entry[] {
-    const expired = [this.#admitted, this.#waiting].flatMap((pile) => {
-      const alive = pile.entries.findIndex(({ deadline }) => deadline > now);
-      return pile.take(alive < 0 ? pile.entries.length : alive);
-    });
+    const isOver = ({ deadline }: Entry): boolean => deadline <= now;
+    const expired = [...this.#admitted.takeWhile(isOver), ...this.#waiting.takeWhile(isOver)];
     this.#admit();
     return expired;
   }
 
   #admit(): void {
-    for (let next = this.#waiting.entries[0]; next !== undefined; next = this.#waiting.entries[0]) {
-      if (!this.#hasRoomFor(next.size)) return;
-      for (const entry of this.#waiting.take(1)) this.#admitted.push(entry);
-    }
+    this.#waiting.takeWhile((entry) => {
+      if (!this.#hasRoomFor(entry.size)) return false;
+      this.#admitted.push(entry);
+      return true;
+    });
   }
 
   #hasRoomFor(size: number): boolean {

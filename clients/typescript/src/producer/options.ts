@@ -1,4 +1,5 @@
-import { countWithin, functionNeeded, numberWithin, textNeeded, wordWithin } from '../option-checks.js';
+import { throwAlone } from '../clock.js';
+import { countWithin, functionNeeded, numberWithin, optionsNeeded, textNeeded, wordWithin } from '../option-checks.js';
 import { DURABILITIES, type Durability, type ItemCall, type SubmitResult } from '../words.js';
 
 /** What became of an item: accepted or declined by the sidecar, or safe on disk until it can be handed over. */
@@ -86,10 +87,29 @@ export interface ProducerSettings {
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 const MIB = 1_048_576;
+const OPTIONS: Readonly<Record<keyof ProducerOptions, true>> = {
+  count: true,
+  interval: true,
+  maxItems: true,
+  maxBytes: true,
+  whenFull: true,
+  timeout: true,
+  onError: true,
+  durability: true,
+  spool: true,
+};
+const SPOOL_OPTIONS: Readonly<Record<keyof SpoolOptions, true>> = {
+  directory: true,
+  interval: true,
+  count: true,
+  maxBytes: true,
+  patience: true,
+};
 
 /** @throws KeyturnError (INVALID_ARGUMENT) naming what is wrong */
 export function producerSettings(queue: string, options: ProducerOptions): ProducerSettings {
   textNeeded('the queue', queue);
+  optionsNeeded('the options of producer', options, OPTIONS);
   const {
     count = 100,
     interval = 5,
@@ -107,12 +127,24 @@ export function producerSettings(queue: string, options: ProducerOptions): Produ
   wordWithin('whenFull', whenFull, ['wait', 'error']);
   wordWithin('durability', durability, DURABILITIES);
   if (options.onError !== undefined || options.spool !== undefined) functionNeeded('onError', options.onError);
-  const spool = options.spool && spoolChoice(options.spool);
-  const { onError } = options;
+  const spool = options.spool === undefined ? undefined : spoolChoice(options.spool);
+  const onError = options.onError && guarded(options.onError);
   return { queue, count, interval, maxItems, maxBytes, whenFull, durability, timeout, onError, spool };
 }
 
+/** It is told from the middle of things that must go on. What it throws is an uncaught error, as that of a listener is. */
+function guarded(onError: ProducerErrorHandler): ProducerErrorHandler {
+  return (error, item) => {
+    try {
+      onError(error, item);
+    } catch (thrown) {
+      throwAlone(thrown);
+    }
+  };
+}
+
 function spoolChoice(options: SpoolOptions): SpoolChoice {
+  optionsNeeded('spool', options, SPOOL_OPTIONS);
   const { directory, interval = 50, count = 1_000, maxBytes = 256 * MIB, patience = 1_000 } = options;
   textNeeded('spool.directory', directory);
   numberWithin('spool.interval', interval, 1, MINUTE);

@@ -1,7 +1,7 @@
 import type { Base } from '../base.js';
 import { checkedSize } from '../item-check.js';
 import { LARGEST_MESSAGE } from '../item-size.js';
-import { numberWithin } from '../option-checks.js';
+import { checkEndOptions } from '../option-checks.js';
 import { withId } from '../submit.js';
 import type { ItemCall } from '../words.js';
 import { Backlog } from './backlog.js';
@@ -10,8 +10,6 @@ import type { Entry, Settling } from './entry.js';
 import { type ProducerOptions, type ProducerResult, type ProducerSettings, producerSettings } from './options.js';
 import { ProducerClosedError, ProducerTimeoutError } from './producer-error.js';
 import { SpoolRoute } from './spool-route.js';
-
-const LONGEST_CLOSE = 86_400_000;
 
 /** Collects items and hands them over in batches, in the order in which they were added, one batch after another. */
 export class Producer {
@@ -73,12 +71,14 @@ export class Producer {
    * KeyturnError: the sidecar refused it; SpoolError: the spool failed
    */
   add(item: ItemCall): Promise<ProducerResult> {
-    const named = withId(this.#base, item);
+    let named = item;
     const added = new Promise<ProducerResult>((resolve, reject) => {
       const since = this.#now();
+      const withItsId = withId(this.#base, item);
+      named = withItsId;
       if (this.#isClosed) throw new ProducerClosedError('the producer is closed');
-      const size = checkedSize(named, 0);
-      this.#backlog.add({ item: named, size, since, deadline: since + this.#settings.timeout, resolve, reject });
+      const size = checkedSize(withItsId, 0);
+      this.#backlog.add({ item: withItsId, size, since, deadline: since + this.#settings.timeout, resolve, reject });
     });
     this.#unsettled.add(added);
     this.#armExpiry();
@@ -124,9 +124,9 @@ export class Producer {
    *
    * @param timeout ms after which what is not handed over is refused with ProducerClosedError. Default: what the items have
    */
-  close({ timeout }: { readonly timeout?: number | undefined } = {}): Promise<void> {
-    if (timeout !== undefined) numberWithin('timeout', timeout, 0, LONGEST_CLOSE);
-    this.#closed ??= this.#close(timeout);
+  async close(options: { readonly timeout?: number | undefined } = {}): Promise<void> {
+    checkEndOptions('the options of close', options);
+    this.#closed ??= this.#close(options.timeout);
     return this.#closed;
   }
 

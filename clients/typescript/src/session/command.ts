@@ -66,8 +66,10 @@ export class OwnCommand extends Command {
 export abstract class WorkerCommand extends Command {
   /** By the clock; set when it is asked. */
   deadline = Number.POSITIVE_INFINITY;
-  /** Ends it when it aborts. */
-  signal: AbortSignal | undefined = undefined;
+  /** Its deadline does not depend on whether there is a sidecar. */
+  waitIsKnown = true;
+  /** Ends the following of the signal that may end it. */
+  unfollow: (() => void) | undefined = undefined;
   /** Its caller waits for it no more; the sidecar may still answer. */
   abandoned = false;
   /** When it is abandoned the place of its ticket is given up too. */
@@ -75,8 +77,8 @@ export abstract class WorkerCommand extends Command {
   /** It was on a stream that is gone: whether the sidecar knows it nobody can tell. */
   wasSent = false;
 
-  /** How long it may wait before it is answered, ms. */
-  abstract readonly wait: number;
+  /** How long it may wait before it is answered, ms. Unset: the sidecar knows. */
+  abstract readonly wait: number | undefined;
   /** It ends or keeps what the application has. Room for it is found when there is none for new work. */
   abstract readonly keepsOrEnds: boolean;
 

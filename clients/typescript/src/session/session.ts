@@ -7,10 +7,12 @@
  */
 import type { CallSettings, HeldTurn } from '../calls.js';
 import type { Clock } from '../clock.js';
+import { clientClosed } from '../closed.js';
 import { KeyturnError, TlsError } from '../errors.js';
+import { follow } from '../follow.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
+import { checkCallSettings } from '../option-checks.js';
 import type { Renewals } from '../turns/renewals.js';
-import { GRACE_MS } from '../unary/open-calls.js';
 import { commandError } from '../wire/status.js';
 import { fromDuration, toDuration } from '../wire/time.js';
 import type { Turn } from '../words.js';
@@ -25,14 +27,11 @@ import { OpenCommands } from './open-commands.js';
 import { Outbox } from './outbox.js';
 import { Pace } from './pace.js';
 import type { SessionSettings, Surroundings } from './settings.js';
-import { Signals } from './signals.js';
 import { TurnKeeping } from './turn-keeping.js';
 
 /** A message of more bytes ends the stream, with everything on it. */
 const LARGEST_MESSAGE = 4 * 1_048_576;
 const FRAME = 64;
-/** A longer time-out is no time-out. */
-const LONGEST_TIMEOUT_MS = 2_147_483_647;
 /** How long the sidecar may take to end the stream of a client that was closed. */
 const FAREWELL_MS = 1_000;
 /** Who is refused for one of these would be refused for ever. */
@@ -56,7 +55,6 @@ export class Session {
   readonly #deadlines = new Deadlines();
   readonly #pace: Pace;
   readonly #turns: TurnKeeping;
-  readonly #signals = new Signals<WorkerCommand>((command) => this.#abandon(command, cancelled()));
   #link: Link = { at: 'idle' };
   /** A hello was answered once. */
   #hasStood = false;
@@ -82,7 +80,10 @@ export class Session {
     return this.#turns;
   }
 
-  /** @returns the command's answer */
+  /**
+   * @returns the command's answer
+   * @throws KeyturnError when the settings are wrong
+   */
   ask<A>(command: CallCommand<A>, settings: CallSettings | undefined): Promise<A> {
     const refusal = this.#refusal(command, settings);
     if (refusal !== undefined) {
@@ -90,12 +91,13 @@ export class Session {
       return command.answer;
     }
     const now = this.#clock.now();
-    command.deadline = now + Math.min(settings?.timeout ?? command.wait + GRACE_MS, LONGEST_TIMEOUT_MS);
-    if (settings?.signal !== undefined) this.#watch(command, settings.signal, settings.leave === true);
+    this.#deadlines.begin(command, settings?.timeout, now, this.#link.at === 'ready');
+    command.leave = settings?.leave === true;
+    if (settings?.signal !== undefined)
+      command.unfollow = follow(settings.signal, () => this.#abandon(command, cancelled()));
     this.#open.add(command);
     this.#liveness.busy(now);
     if (this.#sendable) this.#outbox.push(command);
-    this.#deadlines.add(command);
     this.#alarm.by(command.deadline);
     this.#flushSoon();
     return command.answer;
@@ -111,14 +113,12 @@ export class Session {
   close(): Promise<void> {
     const link = this.#link;
     if (link.at === 'stopped') return Promise.resolve();
-    const inPeace = isAttached(link) && this.#open.workers === 0;
-    if (inPeace) this.#outbox.flush(link.stream, this.#clock.now());
-    this.#stop(new KeyturnError('the client was closed', 'CANCELLED'), 'closed');
-    if (!isAttached(link)) return Promise.resolve();
-    if (!inPeace) {
-      link.stream.destroy();
-      return Promise.resolve();
+    if (isAttached(link)) {
+      this.#callOff();
+      this.#outbox.flush(link.stream, this.#clock.now());
     }
+    this.#stop(clientClosed(), 'closed');
+    if (!isAttached(link)) return Promise.resolve();
     return new Promise((resolve) => {
       const late = this.#clock.after(FAREWELL_MS, () => this.#farewell?.());
       this.#farewell = () => {
@@ -141,6 +141,7 @@ export class Session {
   }
 
   #refusal(command: WorkerCommand, settings: CallSettings | undefined): KeyturnError | undefined {
+    checkCallSettings(settings);
     if (this.#link.at === 'stopped') return this.#link.error;
     if (settings?.signal?.aborted === true) return cancelled();
     if (command.bytes > LARGEST_MESSAGE - FRAME) {
@@ -216,6 +217,7 @@ export class Session {
     if (ttl !== undefined) this.#liveness.ttl = fromDuration(ttl);
     const workers = this.#open.workersInOrder();
     link.at = 'ready';
+    this.#deadlines.attached(workers, this.#clock.now());
     this.#hasStood = true;
     this.#lastFailure = undefined;
     // What it gives back goes before what is sent again, which may be about the same keys.
@@ -245,6 +247,7 @@ export class Session {
     const now = this.#clock.now();
     if (link.at === 'ready') this.#backOff.stood(now - link.since);
     this.#forgetStream();
+    this.#deadlines.detached(this.#open.ofWorkers(), now);
     if (error.reason === 'SESSION_REPLACED') return this.#stop(error, 'replaced');
     this.#lastFailure = error;
     this.#link = { at: 'idle' };
@@ -276,11 +279,7 @@ export class Session {
   /** Nothing that is asked now would come through. What is asked later may. */
   #fail(error: KeyturnError): void {
     this.#turns.loseAll('unreachable');
-    for (const command of this.#open.workersInOrder()) {
-      this.#open.remove(command);
-      this.#done(command);
-      command.abandon(error);
-    }
+    for (const command of this.#open.workersInOrder()) this.#refuse(command, error);
   }
 
   #stop(error: KeyturnError, loss: 'closed' | 'replaced'): void {
@@ -288,24 +287,34 @@ export class Session {
     this.#alarm.off();
     this.#turns.loseAll(loss);
     for (const command of this.#open.all()) {
-      this.#open.remove(command);
-      if (!(command instanceof WorkerCommand)) continue;
-      this.#done(command);
-      command.abandon(error);
+      if (command instanceof WorkerCommand) this.#refuse(command, error);
+      else this.#open.remove(command);
     }
     this.#outbox.clear();
   }
 
-  #watch(command: WorkerCommand, signal: AbortSignal, leave: boolean): void {
-    command.signal = signal;
-    command.leave = leave;
-    this.#signals.add(signal, command);
+  /** What waits is not left behind: its place would keep others from theirs, and nobody would come for it. */
+  #callOff(): void {
+    for (const command of this.#open.workersInOrder()) {
+      if (!command.isSent) this.#refuse(command, clientClosed());
+      else if (!command.abandoned && !command.keepsOrEnds) this.#cancel(command);
+    }
+  }
+
+  #cancel({ id, leave }: WorkerCommand): void {
+    this.#askOwn(new OwnCommand({ $case: 'cancel', value: { id, leave } }));
+  }
+
+  #refuse(command: WorkerCommand, error: KeyturnError): void {
+    this.#open.remove(command);
+    this.#done(command);
+    command.abandon(error);
   }
 
   /** A call is open no more, or nobody waits for it. */
   #done(command: WorkerCommand): void {
-    if (command.signal !== undefined) this.#signals.remove(command.signal, command);
-    command.signal = undefined;
+    command.unfollow?.();
+    command.unfollow = undefined;
     this.#turns.done(command);
   }
 
@@ -314,8 +323,7 @@ export class Session {
     command.abandon(error);
     if (command.isSent) {
       // It stays open until the sidecar has answered it, in one way or the other: its id is taken, and it may bring a turn.
-      this.#askOwn(new OwnCommand({ $case: 'cancel', value: { id: command.id, leave: command.leave } }));
-      return;
+      return this.#cancel(command);
     }
     if (this.#turns.isEndedBy(command)) return;
     this.#open.remove(command);

@@ -6,8 +6,6 @@ import type { OpenLimits } from './open-commands.js';
 
 export interface SessionSettings {
   readonly sessionId: string;
-  /** Of this client and no other: item ids are made of it. */
-  readonly clientId: string;
   readonly consumerId: string | undefined;
   /** How long turns outlive a stream, ms. */
   readonly ttl: number;
@@ -16,9 +14,11 @@ export interface SessionSettings {
   readonly backOff: BackOffSettings;
 }
 
-/** Time, chance and network. */
+/** Time, chance, ids and network. */
 export interface Surroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly openStream: OpenStream;
+  /** An id for an item: never the same twice, in no process. */
+  newId(): string;
 }

@@ -1,8 +1,6 @@
 /** The calls of a worker over a session. */
 import type { CallSettings, HeldTurn, Transport } from '../calls.js';
 import type { Clock } from '../clock.js';
-import { KeyturnError } from '../errors.js';
-import { namedItem } from '../ids.js';
 import { Confirmations, turnsOfDeliveries } from '../turns/confirmations.js';
 import { Renewals } from '../turns/renewals.js';
 import type * as words from '../words.js';
@@ -16,14 +14,13 @@ export class SessionTransport implements Transport {
   readonly #session: Session;
   /** Of turns with a lease of their own. What is tied lives as long as the session is known to. */
   readonly #confirmations: Confirmations;
-  readonly #clientId: string;
-  #items = 0;
+  readonly #newId: () => string;
   #closed: Promise<void> | undefined;
 
   /** @param surroundings of a simulation, or the system's clock and chance and a stream of grpc-js */
   constructor(settings: SessionSettings, surroundings: Surroundings) {
     this.clock = surroundings.clock;
-    this.#clientId = settings.clientId;
+    this.#newId = surroundings.newId;
     this.#confirmations = new Confirmations(this, this.clock);
     const renewals = new Renewals(this, this.clock, settings.margin, (held, cause) =>
       this.#session.turns.lose(held, cause),
@@ -33,7 +30,8 @@ export class SessionTransport implements Transport {
 
   enQueue(call: words.EnQueueCall, settings?: CallSettings): Promise<words.EnQueueAnswer> {
     const asked = this.#ask(commands.EnQueueCommand, call, settings);
-    if (call.lease === undefined) return asked;
+    // A call that is none was refused.
+    if (call?.lease === undefined) return asked;
     return this.#confirmations.of(asked, (answer) => (answer.decision === 'accept' ? [answer.turn] : []));
   }
 
@@ -42,17 +40,18 @@ export class SessionTransport implements Transport {
   }
 
   submit(call: words.SubmitCall, settings?: CallSettings): Promise<words.SubmitAnswer> {
-    return this.#ask(commands.SubmitCommand, this.#named(call), settings);
+    // Items without an id get one: sent again after a lost answer, they would be others.
+    return this.#send(() => new commands.SubmitCommand(call, this.#newId), settings);
   }
 
   acquire(call: words.AcquireCall, settings?: CallSettings): Promise<words.AcquireAnswer> {
     const asked = this.#ask(commands.AcquireCommand, call, settings);
-    return call.lease === undefined ? asked : this.#confirmations.of(asked, turnsOfDeliveries);
+    return call?.lease === undefined ? asked : this.#confirmations.of(asked, turnsOfDeliveries);
   }
 
   ack(call: words.AckCall, settings?: CallSettings): Promise<words.AckAnswer> {
     const asked = this.#ask(commands.AckCommand, call, settings);
-    if (call.next?.lease === undefined) return asked;
+    if (call?.next?.lease === undefined) return asked;
     return this.#confirmations.of(asked, ({ next }) => (next === undefined ? [] : turnsOfDeliveries(next)));
   }
 
@@ -77,31 +76,16 @@ export class SessionTransport implements Transport {
     return this.#closed;
   }
 
-  /** Items without an id get one: sent again after a lost answer, they would be others. */
-  #named(call: words.SubmitCall): words.SubmitCall {
-    if (call.items.every(({ itemId }) => itemId)) return call;
-    const items = call.items.map((item) => (item.itemId ? item : namedItem(item, this.#nextItemId())));
-    return { ...call, items };
-  }
-
-  #nextItemId(): string {
-    this.#items += 1;
-    return `${this.#clientId}-${this.#items}`;
+  #ask<C, A>(Command: new (call: C) => CallCommand<A>, call: C, settings: CallSettings | undefined): Promise<A> {
+    return this.#send(() => new Command(call), settings);
   }
 
   /** Nothing here waits, so that no promise is made besides the one of the answer. */
-  #ask<C, A>(Command: new (call: C) => CallCommand<A>, call: C, settings: CallSettings | undefined): Promise<A> {
+  #send<A>(make: () => CallCommand<A>, settings: CallSettings | undefined): Promise<A> {
     try {
-      return this.#session.ask(new Command(call), settings);
+      return this.#session.ask(make(), settings);
     } catch (error) {
-      return Promise.reject(unwritable(error));
+      return Promise.reject(error);
     }
   }
-}
-
-/** A token or a duration that is no number, a header that is no text: what the sidecar could not even be told. */
-function unwritable(error: unknown): unknown {
-  return error instanceof Error && !(error instanceof KeyturnError)
-    ? new KeyturnError(`the call cannot be written: ${error.message}`, 'INVALID_ARGUMENT')
-    : error;
 }

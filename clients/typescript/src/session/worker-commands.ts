@@ -1,7 +1,6 @@
 /** The eight calls of a worker as commands. */
 
 import { turnLost } from '../turns/held-turn.js';
-import { LONGEST_WAIT_MS } from '../unary/open-calls.js';
 import * as answers from '../wire/answers.js';
 import * as requests from '../wire/requests.js';
 import * as sizes from '../wire/sizes.js';
@@ -39,8 +38,8 @@ export class EnQueueCommand extends CallCommand<EnQueueAnswer> {
     super({ $case: 'enqueue', value: requests.wireEnQueue(asked) }, sizes.enQueueBytes(asked));
   }
 
-  get wait(): number {
-    return this.asked.wait ?? LONGEST_WAIT_MS;
+  get wait(): number | undefined {
+    return this.asked.wait;
   }
 
   override claim(): Claim | undefined {
@@ -87,8 +86,11 @@ export class DeQueueCommand extends CallCommand<DeQueueAnswer> {
 
 export class SubmitCommand extends CallCommand<SubmitAnswer> {
   readonly keepsOrEnds = false;
-  constructor(private readonly asked: SubmitCall) {
-    super({ $case: 'submit', value: requests.wireSubmit(asked) }, sizes.submitBytes(asked));
+  constructor(
+    private readonly asked: SubmitCall,
+    newId: () => string,
+  ) {
+    super({ $case: 'submit', value: requests.wireSubmit(asked, newId) }, sizes.submitBytes(asked));
   }
 
   get wait(): number {

@@ -2,8 +2,11 @@
 import { type CallOptions, type Client, type ClientUnaryCall, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { CallSettings } from '../calls.js';
 import { deadlineAfter } from '../clock.js';
+import { clientClosed } from '../closed.js';
 import type { Security } from '../connection-failure.js';
-import { KeyturnError } from '../errors.js';
+import type { KeyturnError } from '../errors.js';
+import { follow } from '../follow.js';
+import { checkCallSettings } from '../option-checks.js';
 import { serviceError } from '../wire/status.js';
 
 /** Beyond the wait of a call, for the way there and back. */
@@ -37,20 +40,20 @@ export class OpenCalls {
     wait = 0,
   ): Promise<M> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(closed());
+      checkCallSettings(settings);
+      if (this.#closed) return reject(clientClosed());
       const timeout = Math.min(settings?.timeout ?? wait + GRACE_MS, LONGEST_TIMEOUT_MS);
       const signal = settings?.signal;
       const deadline = deadlineAfter(timeout);
       const call = method.call(client, request, new Metadata(), { deadline }, (error, message) => {
         this.#open.delete(call);
-        signal?.removeEventListener('abort', cancel);
-        if (error) reject(this.#closed ? closed() : this.told(error));
+        unfollow?.();
+        if (error) reject(this.#closed ? clientClosed() : this.told(error));
         else resolve(message);
       });
       this.#open.add(call);
-      const cancel = () => call.cancel();
-      if (signal?.aborted) cancel();
-      else signal?.addEventListener('abort', cancel, { once: true });
+      if (signal?.aborted) call.cancel();
+      const unfollow = signal?.aborted === false ? follow(signal, () => call.cancel()) : undefined;
     });
   }
 
@@ -61,7 +64,7 @@ export class OpenCalls {
 
   /** @throws KeyturnError when the client is closed */
   open<S extends Cancellable>(start: () => S): S {
-    if (this.#closed) throw closed();
+    if (this.#closed) throw clientClosed();
     const stream = start();
     this.#open.add(stream);
     return stream;
@@ -76,8 +79,4 @@ export class OpenCalls {
     this.#closed = true;
     for (const call of this.#open) call.cancel();
   }
-}
-
-function closed(): KeyturnError {
-  return new KeyturnError('the client was closed', 'CANCELLED');
 }

@@ -18,10 +18,6 @@ export function toDuration(ms: number): Duration {
   return { seconds: BigInt(seconds), nanos: Math.min(nanos, LAST_NANO) };
 }
 
-export function toOptionalDuration(ms: number | undefined): Duration | undefined {
-  return ms === undefined ? undefined : toDuration(ms);
-}
-
 /** With fractions of a millisecond. */
 export function fromDuration(duration: Duration): number {
   return join(duration);

@@ -1,0 +1,80 @@
+/**
+ * What the fields of a call may hold. The types say the same; programs in JavaScript have none, and many calls travel in one
+ * message: one that cannot be written would end the stream, with every other call on it, and again on the next stream.
+ */
+import { toUSVString } from 'node:util';
+import { KeyturnError, NO_DETAILS } from '../errors.js';
+import type { Duration } from '../gen/google/protobuf/duration.js';
+import type { Token } from '../words.js';
+import { toDuration } from './time.js';
+
+const NOTHING = new Uint8Array(0);
+const MOST_COUNT = 2 ** 32 - 1;
+const MOST_TOKEN = 2n ** 64n - 1n;
+
+/** As the sidecar would refuse it: the field by its name in the proto. */
+export function refusal(field: string, description: string): KeyturnError {
+  const violations = [{ field, description }];
+  return new KeyturnError(`${field}: ${description}`, 'INVALID_ARGUMENT', 'BAD_REQUEST', { ...NO_DETAILS, violations });
+}
+
+/** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && toUSVString(value) === value;
+}
+
+/** A value in a message: no more of it than a line, and nothing of it that could throw. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}…` : value);
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+  return value === null || value === undefined ? String(value) : `of type ${typeof value}`;
+}
+
+export function text(field: string, value: string): string {
+  if (isText(value)) return value;
+  throw refusal(field, `${shown(value)} is no text in Unicode`);
+}
+
+export function optionalText(field: string, value: string | undefined): string {
+  return value === undefined ? '' : text(field, value);
+}
+
+export function optionalBytes(field: string, value: Uint8Array | undefined): Uint8Array {
+  if (value === undefined) return NOTHING;
+  if (value instanceof Uint8Array) return value;
+  throw refusal(field, `${shown(value)} is no Uint8Array`);
+}
+
+export function optionalCount(field: string, value: number | undefined): number {
+  if (value === undefined) return 0;
+  if (Number.isInteger(value) && value >= 0 && value <= MOST_COUNT) return value;
+  throw refusal(field, `${shown(value)} is no whole number from 0 to ${MOST_COUNT}`);
+}
+
+export function optionalMs(field: string, value: number | undefined): Duration | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && value >= 0) return toDuration(value);
+  throw refusal(field, `${shown(value)} is no number of ms`);
+}
+
+export function token(field: string, value: Token): bigint {
+  const whole = typeof value === 'bigint' || Number.isInteger(value) ? BigInt(value) : -1n;
+  if (whole >= 0n && whole <= MOST_TOKEN) return whole;
+  throw refusal(field, `${shown(value)} is no token`);
+}
+
+export function word<W extends string, N extends number>(field: string, numbers: Readonly<Record<W, N>>, value: W): N {
+  if (Object.hasOwn(numbers, value)) return numbers[value];
+  throw refusal(field, `${shown(value)} is not one of ${Object.keys(numbers).join(', ')}`);
+}
+
+export function list<T>(field: string, value: readonly T[]): readonly T[] {
+  if (Array.isArray(value)) return value;
+  throw refusal(field, `${shown(value)} is no array`);
+}
+
+/** The call itself, or a part of it. */
+export function object<T extends object>(field: string, value: T): T {
+  if (typeof value === 'object' && value !== null) return value;
+  throw refusal(field, `${shown(value)} is no object`);
+}
