@@ -84,6 +84,7 @@ class Core:
             *(producer.close(timeout) for producer in self._producers),
         )
         await self.transport.close()
+        await self.base.settled()
         await self._unary.close()
         await self._connection.close()
         if self._background:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import atexit
 import concurrent.futures
+import os
+import threading
+import warnings
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
@@ -63,6 +66,15 @@ def _close_all() -> None:
         client.close(_AT_EXIT)
 
 
+def _forget_all() -> None:
+    _open.clear()
+
+
+# What was open before a fork belongs to the parent.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+
+
 def connect(
     address: str | None = None,
     *,
@@ -104,7 +116,7 @@ def connect(
 class HeldTurn(Stoppable):
     """A turn of a raw call that is kept alive until `release`."""
 
-    def __init__(self, thread: LoopThread, client: aio.Client, turn: Turn, asked_at: float) -> None:
+    def __init__(self, owner: object, thread: LoopThread, client: aio.Client, turn: Turn, asked_at: float) -> None:
         super().__init__()
         self.turn = turn
         self._thread = thread
@@ -115,6 +127,8 @@ class HeldTurn(Stoppable):
             return held
 
         self._held = thread.call(hold)
+        # A client ends with the last reference to it: not while this one is used.
+        self._owner = owner
 
     @property
     def loss(self) -> TurnLostError | None:
@@ -123,7 +137,8 @@ class HeldTurn(Stoppable):
 
     def release(self) -> None:
         """Do not keep it alive any more: it was settled, or is about to be."""
-        self._thread.soon(self._held.release)
+        if not self._thread.is_stopped:
+            self._thread.soon(self._held.release)
 
 
 class Client:
@@ -131,8 +146,10 @@ class Client:
 
     def __init__(self, address: str, options: Options) -> None:
         self.address = address
+        self._is_closed = True
+        self._closing = threading.Lock()
         self._thread = LoopThread("keyturn")
-        self._threads: list[HandlerThreads] = []
+        self._threads: set[HandlerThreads] = set()
 
         async def make() -> aio.Client:
             return aio.Client(address, options)
@@ -144,24 +161,41 @@ class Client:
             raise
         self.admin = Admin(self._thread, self._aio)
         """The calls for people: they look, and step in."""
+        self._is_closed = False
         _open.add(self)
 
     def close(self, timeout: float | None = None) -> None:
         """Stop consumers (20 s for handlers), close producers (which flush), then refuse what is still open.
 
         `timeout` sets the time for both, seconds. Nothing is left when it returns: no thread, no socket; but a handler that goes
-        on although it was told to stop keeps its thread until it ends. Twice is fine.
+        on although it was told to stop keeps its thread until it ends. Twice is fine. Not to be called by a handler of this
+        client, which would wait for itself.
         """
         timeout_of("timeout", timeout)
-        if self not in _open:
+        if self._is_closed or self._thread.is_inherited:
             return
-        _open.discard(self)
-        try:
-            self._thread.call(lambda: self._aio.close(timeout))
-        finally:
-            for threads in self._threads:
-                threads.join(_JOINING)
-            self._thread.stop()
+        self._thread.may_wait()
+        if any(threads.has_current for threads in list(self._threads)):
+            raise RuntimeError("a handler must not wait for the end of its own client: let another thread do that")
+        with self._closing:
+            if self._is_closed:
+                return
+            try:
+                self._thread.call(lambda: self._aio.close(timeout))
+            finally:
+                self._is_closed = True
+                _open.discard(self)
+                for threads in list(self._threads):
+                    threads.join(_JOINING)
+                self._thread.stop()
+
+    def __del__(self) -> None:
+        if self._is_closed or self._thread.is_inherited:
+            return
+        self._is_closed = True
+        warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
+        client = self._aio
+        self._thread.end_with(lambda: client.close(0))
 
     def __enter__(self) -> Client:
         return self
@@ -200,7 +234,7 @@ class Client:
             idempotency_key=idempotency_key,
             consumer_id=consumer_id,
         )
-        return ScopedTurn(self._thread, self._aio._base, options)
+        return ScopedTurn(self, self._thread, self._aio._base, options)
 
     def with_turn(
         self,
@@ -281,12 +315,12 @@ class Client:
             on_error=on_error,
         )
         threads = HandlerThreads(concurrency, f"keyturn-{settings.queues[0]}")
-        self._threads.append(threads)
+        self._threads.add(threads)
 
         async def start() -> Consumption[Work]:
             return self._aio._core.consume(settings, Threads(handler, threads))
 
-        return Consumer(self._thread, self._thread.call(start), threads)
+        return Consumer(self, self._thread, self._thread.call(start), threads, lambda: self._threads.discard(threads))
 
     def submit(
         self,
@@ -329,7 +363,7 @@ class Client:
         Known for the queue's `result_ttl` after its end. Raises ItemFailedError when no result can come, and KeyturnError with
         DEADLINE_EXCEEDED when `timeout` (seconds, `math.inf` for ever) is over first.
         """
-        return self.result_future(queue, item_id, timeout=timeout).result()
+        return self._thread.call(lambda: self._aio.result(queue, item_id, timeout=timeout))
 
     def result_future(self, queue: str, item_id: str, *, timeout: float = 300.0) -> concurrent.futures.Future[bytes | None]:
         """The same as a future, which may be cancelled."""
@@ -372,7 +406,7 @@ class Client:
             return self._aio._core.produce(settings)
 
         core = self._thread.call(start)
-        return Producer(self._thread, core, settings, self._aio._core.forget_producer)
+        return Producer(self, self._thread, core, settings, self._aio._core.forget_producer)
 
     def enqueue(
         self,
@@ -521,7 +555,7 @@ class Client:
 
         `asked_at`: `now()` before the call that gave it; its life is counted from there, because only durations are trusted.
         """
-        return HeldTurn(self._thread, self._aio, turn, asked_at)
+        return HeldTurn(self, self._thread, self._aio, turn, asked_at)
 
     def begin(self, make: Callable[[], Awaitable[A]]) -> concurrent.futures.Future[A]:
         """Run a call of `aio`, the asyncio client beneath, without waiting for it; to cancel the future ends the call.
