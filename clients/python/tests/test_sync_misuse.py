@@ -17,9 +17,7 @@ from keyturn import Client, NewItem, Work
 
 
 @pytest.mark.parametrize("last_words", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), StopIteration()])
-def test_a_handler_that_wants_to_end_the_program_ends_its_attempt_alone(
-    client: Client, last_words: BaseException
-) -> None:
+def test_a_handler_that_wants_to_end_the_program_ends_its_attempt_alone(client: Client, last_words: BaseException) -> None:
     troubles: list[keyturn.Trouble[Work]] = []
 
     def handle(work: Work) -> bytes:

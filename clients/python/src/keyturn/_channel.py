@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import weakref
 from pathlib import Path
 from typing import Final
 
@@ -32,11 +34,31 @@ _OPTIONS: Final[list[tuple[str, int | str]]] = [
 ]
 
 
+class _Fork:
+    """What gRPC runs in the background is not in a fork, and is not begun there again: every call would wait for ever."""
+
+    is_broken = False
+
+    def happened(self) -> None:
+        """In the child."""
+        self.is_broken = self.is_broken or len(_connections) > 0
+
+
+_fork: Final = _Fork()
+_connections: Final[weakref.WeakSet[Connection]] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fork.happened)
+
+
 class Connection:
     """The one place that has the channel: what gRPC runs in the background ends with the last reference to it."""
 
     def __init__(self, address: str, tls: Tls | None) -> None:
+        if _fork.is_broken:
+            what = "this process was forked while a client was open, and gRPC does not work in it"
+            raise RuntimeError(f"{what}: fork before the first client is made, or after all are closed, or spawn")
         self._channel: grpc.aio.Channel | None = _open(address, tls)
+        _connections.add(self)
 
     @property
     def channel(self) -> grpc.aio.Channel:
@@ -49,6 +71,7 @@ class Connection:
         if self._channel is not None:
             await self._channel.close()
             self._channel = None
+            _connections.discard(self)
             # gRPC's socket and thread end with the last of its objects, and errors of broken calls are in reference cycles.
             gc.collect()
 

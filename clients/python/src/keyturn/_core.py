@@ -7,6 +7,7 @@ import uuid
 from typing import Any, TypeVar
 
 from keyturn._admin import Admin
+from keyturn._call import check_loop
 from keyturn._channel import Connection
 from keyturn._options import Options
 from keyturn._session.open_commands import OpenLimits
@@ -71,9 +72,14 @@ class Core:
 
     async def close(self, timeout: float | None) -> None:
         """Stop consumers, close producers, then refuse what is still open. Twice is fine."""
+        check_loop(self.base.loop)
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close(timeout))
         await asyncio.shield(self._closing)
+
+    @property
+    def is_closing(self) -> bool:
+        return self._closing is not None
 
     async def _close(self, timeout: float | None) -> None:
         consumers = list(self._consumers)

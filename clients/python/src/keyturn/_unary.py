@@ -10,11 +10,12 @@ from typing import Any, Final, TypeVar
 import grpc
 from google.protobuf.message import Message
 
-from keyturn._call import Call, unwritable
+from keyturn._call import Call, check_loop, unwritable
 from keyturn._channel import Connection
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._ids import Ids
 from keyturn._metrics import Metrics
+from keyturn._options import number_within
 from keyturn._session.worker_commands import LONGEST_WAIT
 from keyturn._turns.confirmations import Confirmations
 from keyturn._turns.held import Held
@@ -66,20 +67,23 @@ class Unary:
         make: Callable[[], Message],
         answer: type[M],
         read: Callable[[M], A],
-        timeout: float,
+        timeout: float | None,
+        wait: float | None = None,
         after: Callable[[A, float, Callable[[], None]], None] | None = None,
     ) -> Call[A]:
-        """`after`: what has to be done before the answer is handed on."""
+        """`after`: what has to be done before the answer is handed on. Without a `timeout`: `wait` and ten seconds."""
+        check_loop(self._loop)
         future: Call[A] = Call(loop=self._loop)
         if self._is_closed:
             future.reject(KeyturnError("the client was closed", "CANCELLED"))
             return future
         try:
             message = make().SerializeToString()
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            limit = (wait or 0) + GRACE if timeout is None else number_within("timeout", timeout, 0, inf)
+        except (TypeError, ValueError, KeyError, AttributeError, KeyturnError) as error:
             future.reject(unwritable(error))
             return future
-        task = self._start(self._run(path, message, answer, read, timeout, after, future))
+        task = self._start(self._run(path, message, answer, read, limit, after, future))
         future.on_cancel = lambda _: self._cancel(task)
         return future
 
@@ -217,7 +221,7 @@ class UnaryTransport:
             lambda: requests.submit(queue, items, wait_for_room, durability),
             pb.SubmitResponse,
             answers.submit,
-            wait_for_room or 0,
+            wait_for_room,
             timeout,
         )
 
@@ -230,7 +234,7 @@ class UnaryTransport:
             lambda: requests.acquire(asked, self._consumer_id),
             pb.AcquireResponse,
             answers.acquire,
-            asked.wait or 0,
+            asked.wait,
             timeout,
             after,
         )
@@ -254,7 +258,7 @@ class UnaryTransport:
             lambda: requests.ack(turn, result, follow_ups, following, self._consumer_id),
             pb.AckResponse,
             answers.ack,
-            0 if following is None else following.wait or 0,
+            None if following is None else following.wait,
             timeout,
             after,
         )
@@ -286,7 +290,7 @@ class UnaryTransport:
             lambda: requests.await_item(queue, item_id, wait),
             pb.AwaitResponse,
             answers.await_item,
-            wait or 0,
+            wait,
             timeout,
         )
 
@@ -305,12 +309,11 @@ class UnaryTransport:
         make: Callable[[], Message],
         answer: type[M],
         read: Callable[[M], A],
-        wait: float,
+        wait: float | None,
         timeout: float | None,
         after: Callable[[A, float, Callable[[], None]], None] | None = None,
     ) -> Call[A]:
-        limit = wait + GRACE if timeout is None else timeout
-        return self._unary.ask(f"CoordinatorService/{method}", make, answer, read, limit, after)
+        return self._unary.ask(f"CoordinatorService/{method}", make, answer, read, timeout, wait, after)
 
     def _given(self, turns: Sequence[Turn], asked_at: float, hand_on: Callable[[], None]) -> None:
         if self._metrics is not None:

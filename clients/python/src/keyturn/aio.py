@@ -7,7 +7,10 @@ waits can be cancelled as usual.
 from __future__ import annotations
 
 import asyncio
+import logging
+import warnings
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from inspect import isawaitable
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
@@ -50,6 +53,8 @@ from keyturn.words import (
 __all__ = ["Call", "Client", "Consumer", "HeldTurn", "Producer", "ScopedTurn", "Work", "connect"]
 
 V = TypeVar("V")
+
+log = logging.getLogger("keyturn")
 
 
 def connect(
@@ -153,7 +158,10 @@ class _Tasks:
         return Work(delivery, holding)
 
     async def run(self, work: Work, holding: Holding) -> Handled:
-        task = asyncio.ensure_future(self._handler(work))
+        running = self._handler(work)
+        if not isawaitable(running):
+            raise TypeError(f"the handler returned {type(running).__name__}; needed is a coroutine: async def")
+        task = asyncio.ensure_future(running)
         holding.listen(lambda _: _cancel(task))
         await asyncio.wait((task,))
         if task.cancelled() and holding.reason is not None:
@@ -272,10 +280,13 @@ class HeldTurn:
             raise self._held.loss
 
     def on_lost(self, callback: Callable[[TurnLostError], object]) -> None:
-        """Call back once when it is lost, in time; at once if it is."""
+        """Call back once when it is lost, in time; at once if it is. Of several the last one counts."""
 
         def told(error: TurnLostError) -> None:
-            callback(error)
+            try:
+                callback(error)
+            except BaseException:  # Those who hold other turns must be told too.
+                log.exception("a callback of on_lost raised")
 
         self._held.watch(told)
 
@@ -304,6 +315,12 @@ class Client:
         `timeout` sets the time for both, seconds. Nothing is left when it returns: no task, no socket.
         """
         await self._core.close(timeout_of("timeout", timeout))
+
+    def __del__(self) -> None:
+        # It cannot be closed here: that takes awaiting, and the loop may be gone.
+        core = getattr(self, "_core", None)
+        if core is not None and not core.is_closing:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
     async def __aenter__(self) -> Client:
         return self

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from keyturn import aio
 from keyturn._metrics import Metrics
@@ -193,7 +193,7 @@ class Client:
         if self._is_closed or self._thread.is_inherited:
             return
         self._is_closed = True
-        warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
+        warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
         client = self._aio
         self._thread.end_with(lambda: client.close(0))
 
@@ -562,7 +562,13 @@ class Client:
 
         `client.begin(lambda: client.aio.enqueue("orders", "ada", wait=60))`
         """
-        return self._thread.begin(make)
+        future = self._thread.begin(make)
+        # A client ends with the last reference to it: not while this is waited for.
+        future.add_done_callback(self._done_with)
+        return future
+
+    def _done_with(self, _: concurrent.futures.Future[Any]) -> None:
+        return
 
     @property
     def aio(self) -> aio.Client:
