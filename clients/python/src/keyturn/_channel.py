@@ -43,20 +43,24 @@ class _Fork:
         """In the child."""
         self.is_broken = self.is_broken or len(_connections) > 0
 
+    def check(self) -> None:
+        """Raise where gRPC does not work."""
+        if self.is_broken:
+            what = "this process was forked while a client was open, and gRPC does not work in it"
+            raise RuntimeError(f"{what}: fork before the first client is made, or after all are closed, or spawn")
 
-_fork: Final = _Fork()
+
+fork: Final = _Fork()
 _connections: Final[weakref.WeakSet[Connection]] = weakref.WeakSet()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_fork.happened)
+    os.register_at_fork(after_in_child=fork.happened)
 
 
 class Connection:
     """The one place that has the channel: what gRPC runs in the background ends with the last reference to it."""
 
     def __init__(self, address: str, tls: Tls | None) -> None:
-        if _fork.is_broken:
-            what = "this process was forked while a client was open, and gRPC does not work in it"
-            raise RuntimeError(f"{what}: fork before the first client is made, or after all are closed, or spawn")
+        fork.check()
         self._channel: grpc.aio.Channel | None = _open(address, tls)
         _connections.add(self)
 

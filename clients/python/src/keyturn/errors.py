@@ -47,7 +47,7 @@ def _rebuilt(kind: type[BaseException], args: tuple[object, ...], state: dict[st
     return error
 
 
-class Portable(Exception):
+class Portable(Exception):  # noqa: N818  (what the errors of this client have in common)
     """Can be copied, and sent to another process: by its state, because its constructor wants more than a message."""
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Final, Literal, TypeVar
 
 from keyturn import aio
+from keyturn._channel import fork
 from keyturn._metrics import Metrics
 from keyturn._options import MIB, Options, Tls, address_of, callable_needed, timeout_of
 from keyturn._sync.admin import Admin
@@ -148,6 +149,7 @@ class Client:
         self.address = address
         self._is_closed = True
         self._closing = threading.Lock()
+        fork.check()
         self._thread = LoopThread("keyturn")
         self._threads: set[HandlerThreads] = set()
 
