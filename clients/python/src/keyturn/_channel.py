@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import ssl
 import weakref
 from pathlib import Path
 from typing import Final
@@ -89,10 +90,32 @@ def _open(address: str, tls: Tls | None) -> grpc.aio.Channel:
         private_key=_read("tls.key", tls.key),
         certificate_chain=_read("tls.cert", tls.cert),
     )
+    _check(tls)
     options = list(_OPTIONS)
     if tls.server_name is not None:
         options.append(("grpc.ssl_target_name_override", tls.server_name))
     return grpc.aio.secure_channel(address, credentials, options=options)
+
+
+def _check(tls: Tls) -> None:
+    """gRPC takes whatever there is in a file, and every connection fails then: nobody would learn why."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if tls.ca is not None:
+        try:
+            context.load_verify_locations(tls.ca)
+        except ssl.SSLError as error:
+            raise WrongArgumentError(
+                f"tls.ca is {str(tls.ca)!r}, which has no certificate in PEM: {error}", "tls.ca"
+            ) from error
+    if tls.cert is not None:
+        try:
+            # Nobody is asked for the password of a key.
+            context.load_cert_chain(tls.cert, tls.key, password="")
+        except ssl.SSLError as error:
+            what = "which are no certificate and its key in PEM"
+            raise WrongArgumentError(
+                f"tls.cert and tls.key are {str(tls.cert)!r} and {str(tls.key)!r}, {what}: {error}", "tls.cert"
+            ) from error
 
 
 def _read(name: str, path: str | Path | None) -> bytes | None:
