@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from keyturn._call import Call
 from keyturn._gen import admin_pb2 as pb
-from keyturn._unary import Unary
+from keyturn._unary.calls import Unary
 
 M = TypeVar("M", bound=Message)
 

@@ -13,7 +13,8 @@ from keyturn._options import Options
 from keyturn._session.open_commands import OpenLimits
 from keyturn._session.transport import SessionTransport
 from keyturn._transport import Transport
-from keyturn._unary import Unary, UnaryTransport
+from keyturn._unary.calls import Unary
+from keyturn._unary.transport import UnaryTransport
 from keyturn._work.base import Base
 from keyturn._work.consume_options import DEFAULT_STOP, ConsumeSettings
 from keyturn._work.consumer import Consumption

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
-import concurrent.futures
-import os
 import threading
 import warnings
-import weakref
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from keyturn import aio
 from keyturn._channel import fork
@@ -19,61 +15,29 @@ from keyturn._options import MIB, Options, Tls, address_of, callable_needed, tim
 from keyturn._sync.admin import Admin
 from keyturn._sync.consumer import Consumer, Threads, Work
 from keyturn._sync.handler_threads import HandlerThreads
+from keyturn._sync.items import Items
 from keyturn._sync.loop_thread import LoopThread
+from keyturn._sync.open_clients import open_clients
 from keyturn._sync.producer import Producer
 from keyturn._sync.scope import ScopedTurn
-from keyturn._sync.stopping import Stoppable
 from keyturn._work.consume_options import ConsumeSettings, Trouble, consume_settings
 from keyturn._work.consumer import Consumption
 from keyturn._work.producer import Production
 from keyturn._work.producer_options import OnProducerError, Spool, producer_settings
 from keyturn._work.turn_options import ResultOf, TurnOutcome, not_granted, turn_options
 from keyturn._work.verdict import Handled
-from keyturn.errors import NotGranted, TurnLostError
+from keyturn.errors import NotGranted
 from keyturn.words import (
-    AckAnswer,
-    AcquireCall,
-    AwaitAnswer,
-    Delivery,
-    DequeueAnswer,
     Durability,
-    EnqueueAnswer,
-    FollowUp,
-    NackAnswer,
-    NackKind,
-    NewItem,
     Order,
-    RenewResult,
-    SubmitResult,
-    Turn,
-    TurnRef,
 )
 
 A = TypeVar("A")
 V = TypeVar("V")
 
-# A program that ends without closing its client gives handlers this long, seconds.
-_AT_EXIT: Final = 1.0
 # More handlers than this are tasks, not threads.
 _MOST_THREADS: Final = 1_000
 _JOINING: Final = 1.0
-
-_open: weakref.WeakSet[Client] = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    for client in list(_open):
-        client.close(_AT_EXIT)
-
-
-def _forget_all() -> None:
-    _open.clear()
-
-
-# What was open before a fork belongs to the parent.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
 
 
 def connect(
@@ -114,35 +78,7 @@ def connect(
     return Client(address_of(address), options)
 
 
-class HeldTurn(Stoppable):
-    """A turn of a raw call that is kept alive until `release`."""
-
-    def __init__(self, owner: object, thread: LoopThread, client: aio.Client, turn: Turn, asked_at: float) -> None:
-        super().__init__()
-        self.turn = turn
-        self._thread = thread
-
-        async def hold() -> aio.HeldTurn:
-            held = client.hold(turn, asked_at)
-            held.on_lost(self._stop)
-            return held
-
-        self._held = thread.call(hold)
-        # A client ends with the last reference to it: not while this one is used.
-        self._owner = owner
-
-    @property
-    def loss(self) -> TurnLostError | None:
-        """Why it is lost."""
-        return self._reason if isinstance(self._reason, TurnLostError) else None
-
-    def release(self) -> None:
-        """Do not keep it alive any more: it was settled, or is about to be."""
-        if not self._thread.is_stopped:
-            self._thread.soon(self._held.release)
-
-
-class Client:
+class Client(Items):
     """A client of one sidecar, for all threads of the process. Use it with `with`, or call `close`."""
 
     def __init__(self, address: str, options: Options) -> None:
@@ -164,7 +100,7 @@ class Client:
         self.admin = Admin(self._thread, self._aio)
         """The calls for people: they look, and step in."""
         self._is_closed = False
-        _open.add(self)
+        open_clients.add(self)
 
     def close(self, timeout: float | None = None) -> None:
         """Stop consumers (20 s for handlers), close producers (which flush), then refuse what is still open.
@@ -186,7 +122,7 @@ class Client:
                 self._thread.call(lambda: self._aio.close(timeout))
             finally:
                 self._is_closed = True
-                _open.discard(self)
+                open_clients.discard(self)
                 for threads in list(self._threads):
                     threads.join(_JOINING)
                 self._thread.stop()
@@ -324,53 +260,6 @@ class Client:
 
         return Consumer(self, self._thread, self._thread.call(start), threads, lambda: self._threads.discard(threads))
 
-    def submit(
-        self,
-        queue: str,
-        item: NewItem,
-        *,
-        wait_for_room: float = 0.0,
-        durability: Durability | None = None,
-        timeout: float | None = None,
-    ) -> SubmitResult:
-        """Hand one item over. It gets an id if it has none, the same on every try: a lost answer makes no second item.
-
-        `wait_for_room`: how long to wait for room in a full queue, seconds, up to 300. `durability`: what has happened when it is
-        accepted; None: as the queue has it. `timeout`: how long to go on trying (10 s and `wait_for_room`).
-        """
-        return self._thread.call(
-            lambda: self._aio.submit(queue, item, wait_for_room=wait_for_room, durability=durability, timeout=timeout)
-        )
-
-    def submit_many(
-        self,
-        queue: str,
-        items: Iterable[NewItem],
-        *,
-        wait_for_room: float = 0.0,
-        durability: Durability | None = None,
-        timeout: float | None = None,
-    ) -> list[SubmitResult]:
-        """Hand items over in order, in as many messages as it takes, each accepted as a whole or not at all.
-
-        Returns one result per item. Raises SubmitManyError when a message fails. `timeout` is for each message.
-        """
-        return self._thread.call(
-            lambda: self._aio.submit_many(queue, items, wait_for_room=wait_for_room, durability=durability, timeout=timeout)
-        )
-
-    def result(self, queue: str, item_id: str, *, timeout: float = 300.0) -> bytes | None:
-        """The result of an item, whoever submitted it and wherever it is worked on; None: its Ack had none.
-
-        Known for the queue's `result_ttl` after its end. Raises ItemFailedError when no result can come, and KeyturnError with
-        DEADLINE_EXCEEDED when `timeout` (seconds, `math.inf` for ever) is over first.
-        """
-        return self._thread.call(lambda: self._aio.result(queue, item_id, timeout=timeout))
-
-    def result_future(self, queue: str, item_id: str, *, timeout: float = 300.0) -> concurrent.futures.Future[bytes | None]:
-        """The same as a future, which may be cancelled."""
-        return self.begin(lambda: self._aio.result(queue, item_id, timeout=timeout))
-
     def producer(
         self,
         queue: str,
@@ -410,169 +299,20 @@ class Client:
         core = self._thread.call(start)
         return Producer(self, self._thread, core, settings, self._aio._core.forget_producer)
 
-    def enqueue(
-        self,
-        queue: str,
-        key: str,
-        *,
-        ticket: str = "",
-        wait: float | None = None,
-        lease: float | None = None,
-        idempotency_key: str = "",
-        consumer_id: str = "",
-        timeout: float | None = None,
-    ) -> EnqueueAnswer:
-        """EnQueue: ask for the turn of a key. With a ticket it is safe to be sent again.
-
-        A turn with a `lease` lives by it; without one its session keeps it alive. `timeout` of this and the other calls: seconds
-        until it is given up (DEADLINE_EXCEEDED), connected or not; None: its wait and ten seconds.
-        """
-        return self._thread.call(
-            lambda: self._aio.enqueue(
-                queue,
-                key,
-                ticket=ticket,
-                wait=wait,
-                lease=lease,
-                idempotency_key=idempotency_key,
-                consumer_id=consumer_id,
-                timeout=timeout,
-            )
-        )
-
-    def dequeue(
-        self,
-        queue: str,
-        key: str,
-        *,
-        token: int | None = None,
-        ticket: str | None = None,
-        abandoned: bool = False,
-        result: bytes = b"",
-        timeout: float | None = None,
-    ) -> DequeueAnswer:
-        """DeQueue: end a caller's turn by its token, or give up a place or a turn by its ticket.
-
-        `abandoned`: the work was not done. `result` is remembered with the idempotency key.
-        """
-        return self._thread.call(
-            lambda: self._aio.dequeue(
-                queue, key, token=token, ticket=ticket, abandoned=abandoned, result=result, timeout=timeout
-            )
-        )
-
-    def submit_batch(
-        self,
-        queue: str,
-        items: Sequence[NewItem],
-        *,
-        wait_for_room: float | None = None,
-        durability: Durability | None = None,
-        timeout: float | None = None,
-    ) -> list[SubmitResult]:
-        """Submit: hand over 1 to 1,000 items in one message, which an error accepts none of."""
-        return self._thread.call(
-            lambda: self._aio.submit_batch(queue, items, wait_for_room=wait_for_room, durability=durability, timeout=timeout)
-        )
-
-    def acquire(
-        self,
-        queues: str | Sequence[str],
-        *,
-        key: str = "",
-        ticket: str = "",
-        max_turns: int | None = None,
-        max_items_per_turn: int | None = None,
-        wait: float | None = None,
-        lease: float | None = None,
-        consumer_id: str = "",
-        timeout: float | None = None,
-    ) -> list[Delivery]:
-        """Acquire: take the next turns of any keys with items; with `key`: wait in the line of this key."""
-        return self._thread.call(
-            lambda: self._aio.acquire(
-                queues,
-                key=key,
-                ticket=ticket,
-                max_turns=max_turns,
-                max_items_per_turn=max_items_per_turn,
-                wait=wait,
-                lease=lease,
-                consumer_id=consumer_id,
-                timeout=timeout,
-            )
-        )
-
-    def ack(
-        self,
-        queue: str,
-        key: str,
-        token: int,
-        *,
-        result: bytes = b"",
-        follow_ups: Sequence[FollowUp] = (),
-        next: AcquireCall | None = None,
-        timeout: float | None = None,
-    ) -> AckAnswer:
-        """Ack: end a turn as done; in the same step submit follow-ups, and take what `next` says."""
-        return self._thread.call(
-            lambda: self._aio.ack(queue, key, token, result=result, follow_ups=follow_ups, next=next, timeout=timeout)
-        )
-
-    def nack(
-        self,
-        queue: str,
-        key: str,
-        token: int,
-        kind: NackKind,
-        *,
-        delay: float | None = None,
-        error: str = "",
-        done: int = 0,
-        timeout: float | None = None,
-    ) -> NackAnswer:
-        """Nack: give a turn back. `done`: how many items from the first are finished nevertheless."""
-        return self._thread.call(
-            lambda: self._aio.nack(queue, key, token, kind, delay=delay, error=error, done=done, timeout=timeout)
-        )
-
-    def renew(
-        self, turns: Sequence[TurnRef], *, lease: float | None = None, timeout: float | None = None
-    ) -> list[RenewResult]:
-        """Renew: let the leases of live turns start again, 1 to 1,000 of them."""
-        return self._thread.call(lambda: self._aio.renew(turns, lease=lease, timeout=timeout))
-
-    def await_item(
-        self, queue: str, item_id: str, *, wait: float | None = None, timeout: float | None = None
-    ) -> AwaitAnswer:
-        """Await: ask what became of an item, and wait so long for its end."""
-        return self._thread.call(lambda: self._aio.await_item(queue, item_id, wait=wait, timeout=timeout))
-
-    def now(self) -> float:
-        """The clock that `hold` counts by."""
-        return self._thread.loop.time()
-
-    def hold(self, turn: Turn, asked_at: float) -> HeldTurn:
-        """Keep a turn of a raw call alive, and tell in time when it is lost.
-
-        `asked_at`: `now()` before the call that gave it; its life is counted from there, because only durations are trusted.
-        """
-        return HeldTurn(self, self._thread, self._aio, turn, asked_at)
-
-    def begin(self, make: Callable[[], Awaitable[A]]) -> concurrent.futures.Future[A]:
-        """Run a call of `aio`, the asyncio client beneath, without waiting for it; to cancel the future ends the call.
-
-        `client.begin(lambda: client.aio.enqueue("orders", "ada", wait=60))`
-        """
-        future = self._thread.begin(make)
-        # A client ends with the last reference to it: not while this is waited for.
-        future.add_done_callback(self._done_with)
-        return future
-
-    def _done_with(self, _: concurrent.futures.Future[Any]) -> None:
-        return
-
-    @property
-    def aio(self) -> aio.Client:
-        """The asyncio client beneath, for `begin`: it is used on its own thread alone."""
-        return self._aio
+    # Said here too, so that the documentation has them where they are looked for.
+    submit = Items.submit
+    submit_many = Items.submit_many
+    result = Items.result
+    result_future = Items.result_future
+    enqueue = Items.enqueue
+    dequeue = Items.dequeue
+    submit_batch = Items.submit_batch
+    acquire = Items.acquire
+    ack = Items.ack
+    nack = Items.nack
+    renew = Items.renew
+    await_item = Items.await_item
+    now = Items.now
+    hold = Items.hold
+    begin = Items.begin
+    aio = Items.aio
