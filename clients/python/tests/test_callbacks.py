@@ -42,6 +42,28 @@ async def test_metrics_that_raise_break_nothing(address: str, key: str, caplog: 
     assert [record.levelname for record in caplog.records] == ["ERROR"]
 
 
+@pytest.mark.parametrize("transport", ["session", "unary"])
+async def test_metrics_are_told_of_calls_that_end_with_their_client(address: str, key: str, transport: Any) -> None:
+    told: list[tuple[object, ...]] = []
+
+    class Counts:
+        def call_done(self, method: str, code: str, seconds: float) -> None:
+            told.append((method, code))
+
+        turn_granted = turn_lost = reconnected = staticmethod(lambda *_: None)
+
+    metrics: Any = Counts()
+    client = keyturn.aio.connect(address, transport=transport, metrics=metrics)
+    await client.enqueue("orders", key, lease=60)
+    waiting = client.enqueue("orders", key, wait=60)
+    while (await client.admin.explain_key("orders", key)).waiting == 0:
+        pass
+    await client.close()
+    with pytest.raises(keyturn.KeyturnError):
+        await waiting
+    assert told == [("enqueue", "OK"), ("enqueue", "CANCELLED")]
+
+
 async def test_a_handler_that_is_no_coroutine_function_is_told_so(aclient: Client) -> None:
     troubles: list[str] = []
     consumer = aclient.consume("fast", lambda _: None, on_error=lambda trouble: troubles.append(str(trouble.error)))  # type: ignore[arg-type, return-value]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Final
@@ -26,6 +27,14 @@ _JOINING: Final = 1.0
 
 class Work(Stoppable):
     """A turn with its items, as a handler gets it."""
+
+    stopping: threading.Event
+    """Set, in time, when the work must stop: wait on it instead of sleeping."""
+    # Said here too, so that the documentation has them where they are looked for.
+    lost = Stoppable.lost
+    loss = Stoppable.loss
+    check = Stoppable.check
+    on_stop = Stoppable.on_stop
 
     def __init__(self, delivery: Delivery, holding: Holding) -> None:
         super().__init__()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from keyturn import aio
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.stopping import Stoppable
@@ -13,6 +15,13 @@ from keyturn.words import (
 
 class HeldTurn(Stoppable):
     """A turn of a raw call that is kept alive until `release`."""
+
+    stopping: threading.Event
+    """Set, in time, when the work must stop: wait on it instead of sleeping."""
+    # Said here too, so that the documentation has them where they are looked for.
+    lost = Stoppable.lost
+    check = Stoppable.check
+    on_stop = Stoppable.on_stop
 
     def __init__(self, owner: object, thread: LoopThread, client: aio.Client, turn: Turn, asked_at: float) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 from types import TracebackType
 
@@ -21,6 +22,14 @@ class ScopedTurn(Stoppable):
     turn is lost, or held for `max_hold`, `stopping` is set, in time, and `check()` raises. A block that ends after its turn was
     lost raises `TurnLostError`. A block that raises gives the turn back as not done.
     """
+
+    stopping: threading.Event
+    """Set, in time, when the work must stop: wait on it instead of sleeping."""
+    # Said here too, so that the documentation has them where they are looked for.
+    lost = Stoppable.lost
+    loss = Stoppable.loss
+    check = Stoppable.check
+    on_stop = Stoppable.on_stop
 
     def __init__(self, owner: object, thread: LoopThread, base: Base, options: TurnOptions) -> None:
         super().__init__()

@@ -23,10 +23,10 @@ Handled = bytes | Outcome | None
 
 class _GivenBack(Portable):
     kind: ClassVar[NackKind]
-    delay: float | None = None
 
     def __init__(self, message: str, *, done: int = 0) -> None:
         super().__init__(message)
+        self.delay: float | None = None
         self.done = done
         """How many items from the first are finished nevertheless."""
 
