@@ -64,6 +64,19 @@ async def test_metrics_are_told_of_calls_that_end_with_their_client(address: str
     assert told == [("enqueue", "OK"), ("enqueue", "CANCELLED")]
 
 
+async def test_a_handler_must_not_wait_for_itself(aclient: Client, queue: str) -> None:
+    async def handle(_: keyturn.aio.Work) -> bytes:
+        for wait in (consumer.stop, consumer.wait):
+            with pytest.raises(RuntimeError, match="another task"):
+                await wait()
+        return b"done"
+
+    consumer = aclient.consume(queue, handle)
+    submitted = await aclient.submit(queue, NewItem(b"1"))
+    assert await aclient.result(queue, submitted.item_id, timeout=10) == b"done"
+    await consumer.stop()
+
+
 async def test_a_handler_that_is_no_coroutine_function_is_told_so(aclient: Client) -> None:
     troubles: list[str] = []
     consumer = aclient.consume("fast", lambda _: None, on_error=lambda trouble: troubles.append(str(trouble.error)))  # type: ignore[arg-type, return-value]

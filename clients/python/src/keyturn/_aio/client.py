@@ -216,7 +216,8 @@ class Client(Calls):
             consumer_id=consumer_id,
             on_error=on_error,
         )
-        return Consumer(self._core.consume(settings, Tasks(handler)))
+        tasks = Tasks(handler)
+        return Consumer(self._core.consume(settings, tasks), tasks)
 
     async def submit(
         self,

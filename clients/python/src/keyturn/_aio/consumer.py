@@ -83,6 +83,12 @@ class Tasks:
 
     def __init__(self, handler: Callable[[Work], Awaitable[Handled]]) -> None:
         self._handler = handler
+        self._running: set[asyncio.Future[Handled]] = set()
+
+    def may_wait(self) -> None:
+        """Raise in a handler, which would wait for itself."""
+        if asyncio.current_task() in self._running:
+            raise RuntimeError("a handler must not wait for the end of its own consumer: let another task do that")
 
     def work(self, delivery: Delivery, holding: Holding) -> Work:
         return Work(delivery, holding)
@@ -93,6 +99,8 @@ class Tasks:
             raise TypeError(f"the handler returned {type(running).__name__}; needed is a coroutine: async def")
         task = asyncio.ensure_future(running)
         holding.listen(lambda _: _cancel(task))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
         await asyncio.wait((task,))
         if task.cancelled() and holding.reason is not None:
             raise holding.reason
@@ -110,8 +118,9 @@ class Consumer:
     its Acquire (a bad name, no permission), or `on_error` raises.
     """
 
-    def __init__(self, core: Consumption[Work]) -> None:
+    def __init__(self, core: Consumption[Work], tasks: Tasks) -> None:
         self._core = core
+        self._handlers = tasks
 
     @property
     def held(self) -> int:
@@ -120,6 +129,7 @@ class Consumer:
 
     async def wait(self) -> None:
         """Wait until it has ended; raise why it could not go on."""
+        self._handlers.may_wait()
         await self._core.finish()
         if self._core.failure is not None:
             raise self._core.failure
@@ -131,9 +141,10 @@ class Consumer:
         """Take no more turns, let handlers finish, release what was delivered and not started.
 
         After `timeout` seconds handlers are cancelled; it returns at the latest three seconds after that. Why the consumer
-        could not go on is told by `wait` alone.
+        could not go on is told by `wait` alone. Not to be called by a handler of this consumer, which would wait for itself.
         """
         number_within("timeout", timeout, 0, 86_400)
+        self._handlers.may_wait()
         self._core.stop(timeout)
         await self._core.finish()
 
