@@ -1,6 +1,6 @@
 /** The command line of the suite. */
 import { parseArgs } from 'node:util';
-import { LANGUAGES } from './languages.js';
+import { facesOf, PLAYED } from './languages.js';
 
 export interface Options {
   readonly languages: readonly string[];
@@ -21,7 +21,7 @@ export class WrongOption extends Error {
 const MOST_AT_ONCE = 64;
 
 export const USAGE = `usage: main.js [options] [words of scenarios]
-  --language a,b    of ${LANGUAGES.join(', ')}; default: all
+  --language a,b    of ${PLAYED.join(', ')}; default: all
   --at-once n       scenarios at the same time, 1 to ${MOST_AT_ONCE}; default 4
   --json file       the report for machines
   --markdown file   the report for documentation
@@ -66,12 +66,12 @@ function parsed(args: readonly string[]) {
 }
 
 function languagesOf(words: string | undefined): readonly string[] {
-  if (words === undefined) return LANGUAGES;
+  if (words === undefined) return PLAYED;
   const languages = words.split(',').filter((word) => word !== '');
   for (const language of languages) {
-    if (!LANGUAGES.includes(language)) {
-      throw new WrongOption(`--language is ${language}; allowed are ${LANGUAGES.join(', ')}`);
+    if (!PLAYED.includes(language)) {
+      throw new WrongOption(`--language is ${language}; allowed are ${PLAYED.join(', ')}`);
     }
   }
-  return languages;
+  return [...new Set(languages.flatMap((language) => facesOf(language)))];
 }

@@ -79,6 +79,7 @@ async function run(languages: readonly Language[]): Promise<void> {
   }
   if (prepared.length === 0) return;
   section('Conformance: one suite for all clients');
+  // A client with two faces is played with both.
   const report = ['--language', prepared.join(','), '--markdown', join(LOGS, 'conformance.md')];
   await step('conformance', LONGEST.conformance, process.execPath, CONFORMANCE, ...report);
   say(`the table of all scenarios: ${relative(process.cwd(), join(LOGS, 'conformance.md'))}\n`);

@@ -21,7 +21,7 @@ export async function playerThat(t: TestContext, answers: string): Promise<strin
     });`;
   const file = join(folder, 'player');
   await writeFile(join(folder, 'player.cjs'), program);
-  await writeFile(file, `#!/bin/sh\nexec "${process.execPath}" "${join(folder, 'player.cjs')}"\n`);
+  await writeFile(file, `#!/bin/sh\nexec "${process.execPath}" "${join(folder, 'player.cjs')}" "$@"\n`);
   await chmod(file, 0o755);
   return file;
 }

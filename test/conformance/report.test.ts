@@ -46,7 +46,7 @@ test('the report for documentation escapes what would end a cell', () => {
 const MAIN = fileURLToPath(new URL('../../clients/conformance/main.js', import.meta.url));
 
 const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
-  [['--language', 'cobol'], /--language is cobol; allowed are typescript, python, go, java/],
+  [['--language', 'cobol'], /--language is cobol; allowed are typescript, python, python-sync, go, java/],
   [['--at-once', '0'], /--at-once is 0; allowed is a whole number from 1 to 64/],
   [['--speed', '9'], /--speed/],
   [['no scenario is called so'], /no scenario has no scenario is called so in its name/],

@@ -13,6 +13,7 @@ export class PlayerPool {
   constructor(
     readonly language: string,
     private readonly file: string,
+    private readonly args: readonly string[] = [],
   ) {}
 
   /** @throws PlayerBroken, TooLate, when there is none that answers hello */
@@ -44,7 +45,7 @@ export class PlayerPool {
   }
 
   async #start(): Promise<PlayerProcess> {
-    const player = new PlayerProcess(this.file);
+    const player = new PlayerProcess(this.file, this.args);
     try {
       const answer = await within(STARTING_MS, 'the player answers hello', player.request('hello', {}).answer);
       if (!('ok' in answer)) throw new Error(`the player refuses hello: ${JSON.stringify(answer.error)}`);

@@ -9,6 +9,9 @@ export interface Language {
   readonly name: string;
   /** What is run. */
   readonly player: string;
+  readonly args?: readonly string[];
+  /** Scenarios that ask for what it cannot do, by their id: they are not played, and the report has no result of them. */
+  readonly without?: readonly string[];
 }
 
 export interface SuiteOptions {
@@ -31,11 +34,12 @@ export async function playAll(
 }
 
 async function playLanguage(
-  scenarios: readonly Scenario[],
-  { name, player }: Language,
+  all: readonly Scenario[],
+  { name, player, args = [], without = [] }: Language,
   { atOnce, onVerdict }: SuiteOptions,
 ): Promise<readonly Verdict[]> {
-  const pool = new PlayerPool(name, player);
+  const scenarios = all.filter(({ id }) => !without.includes(id));
+  const pool = new PlayerPool(name, player, args);
   const missing = await whyNot(pool);
   const shared = missing === undefined ? await SharedSidecar.start(scenarios) : undefined;
   const verdicts = new Map<Scenario, Verdict>();

@@ -39,10 +39,10 @@ export class PlayerProcess {
   #broken: PlayerBroken | undefined;
 
   /** @param file what is run: `clients/<language>/conformance/player` */
-  constructor(file: string, env: NodeJS.ProcessEnv = process.env) {
+  constructor(file: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = process.env) {
     // Looked at here, because a file that is missing and one whose interpreter is missing are told with the same words.
     if (!existsSync(file)) throw new PlayerBroken(`there is no player: ${file}`);
-    const child = watched(spawn(file, [], { stdio: ['pipe', 'pipe', 'pipe'], env }));
+    const child = watched(spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], env }));
     this.#child = child;
     this.#log = new LogTail(child.stderr);
     child.stdout.setEncoding('utf8');

@@ -23,8 +23,15 @@ class Sidecar:
             file = folder / "keyturn.yaml"
             file.write_text(config)
             args += ["--config", str(file)]
-        self._process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
-        self.address = self._listening()
+        # Whoever starts again on a port that was free a moment ago may find that somebody connects from it just now.
+        for left in reversed(range(1 if listen.endswith(":0") else 5)):
+            self._process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
+            try:
+                self.address = self._listening()
+                break
+            except RuntimeError:
+                if left == 0:
+                    raise
         threading.Thread(target=self._drain, daemon=True, name="sidecar-log").start()
 
     def _listening(self) -> str:
@@ -35,6 +42,7 @@ class Sidecar:
             if '"listening"' in line:
                 return str(json.loads(line)["grpc"])
         self._process.wait()
+        self._process.stderr.close()
         raise RuntimeError(f"the sidecar did not start: {''.join(log)}")
 
     def _drain(self) -> None:

@@ -45,3 +45,16 @@ def test_links_within_the_readme_lead_somewhere(heading: str) -> None:
         re.sub(r"[^\w -]", "", line).strip().lower().replace(" ", "-") for line in re.findall(r"^## (.*)$", README, re.M)
     ]
     assert heading in headings
+
+
+def _exported() -> list[type]:
+    found = [getattr(module, name) for module in (keyturn, keyturn.aio) for name in module.__all__]
+    return [one for one in found if isinstance(one, type)]
+
+
+@pytest.mark.parametrize("exported", _exported(), ids=lambda one: f"{one.__module__}.{one.__name__}")
+def test_the_documentation_has_all_of_a_class(exported: type) -> None:
+    """What comes from a base that is not exported is documented only where the class names it itself."""
+    hidden = [base for base in exported.__mro__ if "keyturn" in base.__module__ and base not in _exported()]
+    inherited = {name for base in hidden for name in vars(base) if not name.startswith("_")}
+    assert inherited <= set(vars(exported)) | set(exported.__annotations__)

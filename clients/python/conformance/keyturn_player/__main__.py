@@ -26,7 +26,7 @@ async def run() -> None:
 
     reader = threading.Thread(target=read, name="stdin", daemon=True)
     reader.start()
-    player = Player()
+    player = Player(with_threads="--sync" in sys.argv[1:])
     while (line := await lines.get()) is not None:
         if line.strip():
             player.take(line)

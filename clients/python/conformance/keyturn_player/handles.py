@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from inspect import isawaitable
 from typing import Any
 
 import keyturn
@@ -24,7 +25,7 @@ class Handles:
     def __init__(self, client: Callable[[Json], Client], tell: Tell) -> None:
         self._client = client
         self._tell = tell
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, Any] = {}
         self._consumers: dict[str, Consumer] = {}
         self._watchers: dict[str, asyncio.Task[None]] = {}
         self._producers: dict[str, Producer] = {}
@@ -50,8 +51,12 @@ class Handles:
             request["queue"],
             request["key"],
             lambda turn: handler.run(turn, [], 0),
-            **_turn_options(request),
+            **turn_options(request),
         )
+        return self._told_outcome(outcome)
+
+    @staticmethod
+    def _told_outcome(outcome: keyturn.TurnOutcome[Any]) -> Json:
         return put(
             status=outcome.status,
             value=outcome.value,
@@ -65,17 +70,11 @@ class Handles:
     async def _turn(self, request: Json) -> Json:
         handler = self._handler(request)
         try:
-            scope: ScopedTurn = self._client(request).turn(request["queue"], request["key"], **_turn_options(request))
+            scope: ScopedTurn = self._client(request).turn(request["queue"], request["key"], **turn_options(request))
             async with scope as turn:
                 value = await handler.run(turn, [], 0)
-        except keyturn.Declined as declined:
-            return put(
-                status="declined",
-                reason=declined.reason,
-                survivor_id=declined.survivor_id,
-                retry_after_ms=ms(declined.retry_after),
-                result=from_bytes(declined.result),
-            )
+        except keyturn.Declined as answer:
+            return declined(answer)
         except keyturn.Blocked as blocked:
             return put(status="blocked", ahead=blocked.ahead, retry_after_ms=ms(blocked.retry_after))
         return put(status="done", value=value)
@@ -94,10 +93,8 @@ class Handles:
         consumer = self._client(request).consume(
             request["queues"],
             handle_work,
-            concurrency=request.get("concurrency", 1),
-            max_items_per_turn=request.get("max_items_per_turn", 1),
-            lease=seconds(request.get("lease_ms")),
             on_error=trouble,
+            **options_of_consumer(request),
         )
         self._consumers[handle] = consumer
         self._watchers[handle] = asyncio.ensure_future(self._watch(handle, consumer))
@@ -113,8 +110,11 @@ class Handles:
         timeout = request.get("timeout_ms", 20_000) / 1_000
         if request["handle"] in self._held:
             self._held[request["handle"]].outlives_stop = True
-        await self._consumers[request["handle"]].stop(timeout)
+        await self._stop_consumer(self._consumers[request["handle"]], timeout)
         return {}
+
+    async def _stop_consumer(self, consumer: Consumer, timeout: float) -> None:
+        await consumer.stop(timeout)
 
     async def _finish(self, request: Json) -> Json:
         if not self._held[request["handle"]].finish(request.get("token"), request["with"]):
@@ -141,7 +141,9 @@ class Handles:
             spool=None if spool is None else _spool(spool),
             on_error=None if spool is None else trouble,
         )
-        self._producers[handle] = self._client(request).producer(request["queue"], **options)
+        made: Any = self._client(request).producer(request["queue"], **options)
+        # With threads it is made by one of them.
+        self._producers[handle] = await made if isawaitable(made) else made
         return {}
 
     async def _add(self, request: Json) -> Json:
@@ -157,7 +159,25 @@ class Handles:
         return {}
 
 
-def _turn_options(request: Json) -> Json:
+def options_of_consumer(request: Json) -> Json:
+    return put(
+        concurrency=request.get("concurrency"),
+        max_items_per_turn=request.get("max_items_per_turn"),
+        lease=seconds(request.get("lease_ms")),
+    )
+
+
+def declined(answer: keyturn.Declined) -> Json:
+    return put(
+        status="declined",
+        reason=answer.reason,
+        survivor_id=answer.survivor_id,
+        retry_after_ms=ms(answer.retry_after),
+        result=from_bytes(answer.result),
+    )
+
+
+def turn_options(request: Json) -> Json:
     return put(
         wait=seconds(request.get("wait_ms")),
         order=request.get("order"),

@@ -8,7 +8,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from keyturn_player.threads.client import THREADS
 from keyturn_player.words import Json
+
+_OWN = ("stdin", THREADS)
 
 
 def _sockets() -> set[str]:
@@ -37,7 +40,9 @@ async def leftovers(own_tasks: set[asyncio.Task[Any]]) -> Json:
 def _what(own_tasks: set[asyncio.Task[Any]]) -> list[str]:
     tasks = [task for task in asyncio.all_tasks() if task not in own_tasks and not _is_main(task)]
     threads = [
-        thread for thread in threading.enumerate() if thread is not threading.main_thread() and thread.name not in ("stdin",)
+        thread
+        for thread in threading.enumerate()
+        if thread is not threading.main_thread() and not thread.name.startswith(_OWN)
     ]
     connections = _connections()
     return [*(repr(task) for task in tasks), *(repr(thread) for thread in threads), *connections]

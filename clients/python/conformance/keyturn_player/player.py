@@ -5,24 +5,32 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import keyturn
 from keyturn_player import pairs
 from keyturn_player.calls import Calls
 from keyturn_player.handles import Handles
 from keyturn_player.leftovers import leftovers
-from keyturn_player.words import Json, from_error, seconds
+from keyturn_player.threads.client import Client, in_thread
+from keyturn_player.threads.handles import ThreadHandles
+from keyturn_player.words import Json, from_error, put, seconds
 
 _ENDING = 2.0
 
 
 class Player:
-    def __init__(self) -> None:
-        self._clients: dict[str, keyturn.aio.Client] = {}
+    """`with_threads`: with the client for threads, not that for asyncio."""
+
+    def __init__(self, with_threads: bool = False) -> None:
+        self._with_threads = with_threads
+        self._writing = threading.Lock()
+        self._clients: dict[str, Any] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._calls = Calls(self._client)
-        self._handles = Handles(self._client, self._tell)
+        self._handles = (ThreadHandles if with_threads else Handles)(self._client, self._tell)
         self._ops: dict[str, Callable[[Json], Awaitable[Json]]] = {
             "hello": self._hello,
             "open": self._open,
@@ -63,28 +71,36 @@ class Player:
         self._tell(answer)
 
     def _tell(self, line: Json) -> None:
-        sys.stdout.write(json.dumps(line) + "\n")
-        sys.stdout.flush()
+        with self._writing:
+            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.flush()
 
-    def _client(self, request: Json) -> keyturn.aio.Client:
+    def _client(self, request: Json) -> Any:
         return self._clients[request["client"]]
 
     async def _hello(self, _: Json) -> Json:
         version = ".".join(map(str, sys.version_info[:3]))
-        return {"language": "python", "version": keyturn.__version__, "runtime": f"Python {version}"}
+        language = "python-sync" if self._with_threads else "python"
+        return {"language": language, "version": keyturn.__version__, "runtime": f"Python {version}"}
 
     async def _open(self, request: Json) -> Json:
         tls = request.get("tls")
-        self._clients[request["client"]] = keyturn.aio.connect(
-            request["address"],
+        options: Json = put(
             transport=request.get("transport", "session"),
             consumer_id=request.get("consumer_id", ""),
             session_id=request.get("session_id", ""),
             session_ttl=request.get("session_ttl_ms", 10_000) / 1_000,
             margin=seconds(request.get("margin_ms")),
             tls=None if tls is None else keyturn.Tls(**tls),
-            **{name: request[name] for name in ("open_commands", "open_bytes") if name in request},
+            open_commands=request.get("open_commands"),
+            open_bytes=request.get("open_bytes"),
         )
+        address = request["address"]
+        if self._with_threads:
+            client: Any = Client(await in_thread(keyturn.connect, address, **options))
+        else:
+            client = keyturn.aio.connect(address, **options)
+        self._clients[request["client"]] = client
         return {}
 
     async def _close(self, request: Json) -> Json:

@@ -62,21 +62,14 @@ class Handler:
     async def run(self, turn: UnderTurn, items: list[Json], attempt: int) -> Any:
         about = {"handle": self._handle, "key": turn.key, "token": turn.token}
         ids = ",".join(item["item_id"] for item in items)
-        outcome = self._outcome(items)
-        self._ledger("start", turn, ids)
+        outcome = outcome_for(self._work, items)
+        ledger(self._work, "start", turn, ids)
         self._tell({"event": "started", "queue": turn.queue, "attempt": attempt, "items": items} | about)
         try:
             return self._end(await self._do(turn, outcome, about, ids), turn, ids)
         finally:
             self._held.remove(turn.token)
             self._tell({"event": "ended"} | about)
-
-    def _outcome(self, items: list[Json]) -> Json:
-        by_payload = self._work.get("by_payload", {})
-        payload = items[0]["payload"] if items else None
-        if isinstance(payload, str) and payload in by_payload:
-            return dict(by_payload[payload])
-        return dict(self._work.get("does", {}))
 
     async def _do(self, turn: UnderTurn, outcome: Json, about: Json, ids: str) -> Json:
         """The outcome, once the work is done; what it is told meanwhile is told on."""
@@ -92,8 +85,8 @@ class Handler:
             except asyncio.CancelledError:
                 if turn.lost and not told_lost:
                     told_lost = True
-                    self._ledger("lost", turn, ids)
-                    self._tell({"event": "lost", "cause": _cause(turn)} | about)
+                    ledger(self._work, "lost", turn, ids)
+                    self._tell({"event": "lost", "cause": cause_of(turn)} | about)
                 elif not turn.lost:
                     self._tell({"event": "told_to_stop"} | about)
                 stays = finish is not None and not turn.lost and self._held.outlives_stop
@@ -102,36 +95,50 @@ class Handler:
 
     def _end(self, outcome: Json, turn: UnderTurn, ids: str) -> Any:
         if not turn.lost:
-            self._ledger("end", turn, ids)
-        if "throw" in outcome:
-            raise RuntimeError(outcome["throw"])
-        done = outcome.get("done", 0)
-        if outcome.get("retry"):
-            raise keyturn.RetryLater(seconds(outcome.get("delay_ms")), done=done)
-        if "dead_letter" in outcome:
-            raise keyturn.DeadLetter(outcome["dead_letter"], done=done)
-        if outcome.get("release"):
-            raise keyturn.Release(done=done)
-        if outcome.get("ack"):
-            result = to_bytes(outcome.get("result", ""))
-            return keyturn.Outcome(result, to_follow_ups(outcome.get("follow_ups", ())))
-        return outcome.get("value")
-
-    def _ledger(self, what: str, turn: UnderTurn, ids: str) -> None:
-        path = self._work.get("ledger")
-        if path is None:
-            return
-        player = f"python-{os.getpid()}"
-        line = "\t".join((what, turn.queue, turn.key, str(turn.token), player, ids)) + "\n"
-        # One write to a file opened for appending: lines of all players have one order.
-        descriptor = os.open(Path(path), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(descriptor, line.encode())
-        finally:
-            os.close(descriptor)
+            ledger(self._work, "end", turn, ids)
+        return end_of(outcome)
 
 
-def _cause(turn: UnderTurn) -> str:
+def outcome_for(work: Json, items: list[Json]) -> Json:
+    by_payload = work.get("by_payload", {})
+    payload = items[0]["payload"] if items else None
+    if isinstance(payload, str) and payload in by_payload:
+        return dict(by_payload[payload])
+    return dict(work.get("does", {}))
+
+
+def end_of(outcome: Json) -> Any:
+    """What a handler returns, or raises, for this outcome."""
+    if "throw" in outcome:
+        raise RuntimeError(outcome["throw"])
+    done = outcome.get("done", 0)
+    if outcome.get("retry"):
+        raise keyturn.RetryLater(seconds(outcome.get("delay_ms")), done=done)
+    if "dead_letter" in outcome:
+        raise keyturn.DeadLetter(outcome["dead_letter"], done=done)
+    if outcome.get("release"):
+        raise keyturn.Release(done=done)
+    if outcome.get("ack"):
+        result = to_bytes(outcome.get("result", ""))
+        return keyturn.Outcome(result, to_follow_ups(outcome.get("follow_ups", ())))
+    return outcome.get("value")
+
+
+def ledger(work: Json, what: str, turn: UnderTurn, ids: str) -> None:
+    path = work.get("ledger")
+    if path is None:
+        return
+    player = f"python-{os.getpid()}"
+    line = "\t".join((what, turn.queue, turn.key, str(turn.token), player, ids)) + "\n"
+    # One write to a file opened for appending: lines of all players have one order.
+    descriptor = os.open(Path(path), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(descriptor, line.encode())
+    finally:
+        os.close(descriptor)
+
+
+def cause_of(turn: UnderTurn) -> str:
     try:
         turn.check()
     except keyturn.TurnLostError as loss:
@@ -141,5 +148,5 @@ def _cause(turn: UnderTurn) -> str:
     return "unknown"
 
 
-def items_of(work: keyturn.aio.Work) -> list[Json]:
+def items_of(work: keyturn.aio.Work | keyturn.Work) -> list[Json]:
     return [{"item_id": item.item_id, "payload": from_bytes(item.payload), "attempt": item.attempt} for item in work.items]

@@ -8,8 +8,9 @@ from __future__ import annotations
 from keyturn import aio
 from keyturn._metrics import Metrics
 from keyturn._options import Tls
-from keyturn._sync.client import Client, HeldTurn, connect
+from keyturn._sync.client import Client, connect
 from keyturn._sync.consumer import Consumer, Work
+from keyturn._sync.held_turn import HeldTurn
 from keyturn._sync.producer import Producer
 from keyturn._sync.scope import ScopedTurn
 from keyturn._version import VERSION

@@ -48,6 +48,12 @@ class Call(asyncio.Future[A]):
             self.set_exception(error)
 
 
+def check_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """In another thread or loop a call would wait for ever: nobody would wake the loop that has the connection."""
+    if asyncio.get_running_loop() is not loop:
+        raise RuntimeError("a client of keyturn.aio belongs to the event loop in which it was made")
+
+
 def unwritable(error: Exception) -> KeyturnError:
     """A token that is no number, a key that is no text: what the sidecar could not even be told."""
     if isinstance(error, KeyturnError):

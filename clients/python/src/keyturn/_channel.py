@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import ssl
+import weakref
 from pathlib import Path
 from typing import Final
 
@@ -32,11 +35,35 @@ _OPTIONS: Final[list[tuple[str, int | str]]] = [
 ]
 
 
+class _Fork:
+    """What gRPC runs in the background is not in a fork, and is not begun there again: every call would wait for ever."""
+
+    is_broken = False
+
+    def happened(self) -> None:
+        """In the child."""
+        self.is_broken = self.is_broken or len(_connections) > 0
+
+    def check(self) -> None:
+        """Raise where gRPC does not work."""
+        if self.is_broken:
+            what = "this process was forked while a client was open, and gRPC does not work in it"
+            raise RuntimeError(f"{what}: fork before the first client is made, or after all are closed, or spawn")
+
+
+fork: Final = _Fork()
+_connections: Final[weakref.WeakSet[Connection]] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=fork.happened)
+
+
 class Connection:
     """The one place that has the channel: what gRPC runs in the background ends with the last reference to it."""
 
     def __init__(self, address: str, tls: Tls | None) -> None:
+        fork.check()
         self._channel: grpc.aio.Channel | None = _open(address, tls)
+        _connections.add(self)
 
     @property
     def channel(self) -> grpc.aio.Channel:
@@ -49,6 +76,7 @@ class Connection:
         if self._channel is not None:
             await self._channel.close()
             self._channel = None
+            _connections.discard(self)
             # gRPC's socket and thread end with the last of its objects, and errors of broken calls are in reference cycles.
             gc.collect()
 
@@ -62,10 +90,32 @@ def _open(address: str, tls: Tls | None) -> grpc.aio.Channel:
         private_key=_read("tls.key", tls.key),
         certificate_chain=_read("tls.cert", tls.cert),
     )
+    _check(tls)
     options = list(_OPTIONS)
     if tls.server_name is not None:
         options.append(("grpc.ssl_target_name_override", tls.server_name))
     return grpc.aio.secure_channel(address, credentials, options=options)
+
+
+def _check(tls: Tls) -> None:
+    """gRPC takes whatever there is in a file, and every connection fails then: nobody would learn why."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if tls.ca is not None:
+        try:
+            context.load_verify_locations(tls.ca)
+        except ssl.SSLError as error:
+            raise WrongArgumentError(
+                f"tls.ca is {str(tls.ca)!r}, which has no certificate in PEM: {error}", "tls.ca"
+            ) from error
+    if tls.cert is not None:
+        try:
+            # Nobody is asked for the password of a key.
+            context.load_cert_chain(tls.cert, tls.key, password="")
+        except ssl.SSLError as error:
+            what = "which are no certificate and its key in PEM"
+            raise WrongArgumentError(
+                f"tls.cert and tls.key are {str(tls.cert)!r} and {str(tls.key)!r}, {what}: {error}", "tls.cert"
+            ) from error
 
 
 def _read(name: str, path: str | Path | None) -> bytes | None:

@@ -7,12 +7,14 @@ import uuid
 from typing import Any, TypeVar
 
 from keyturn._admin import Admin
+from keyturn._call import check_loop
 from keyturn._channel import Connection
 from keyturn._options import Options
 from keyturn._session.open_commands import OpenLimits
 from keyturn._session.transport import SessionTransport
 from keyturn._transport import Transport
-from keyturn._unary import Unary, UnaryTransport
+from keyturn._unary.calls import Unary
+from keyturn._unary.transport import UnaryTransport
 from keyturn._work.base import Base
 from keyturn._work.consume_options import DEFAULT_STOP, ConsumeSettings
 from keyturn._work.consumer import Consumption
@@ -71,9 +73,14 @@ class Core:
 
     async def close(self, timeout: float | None) -> None:
         """Stop consumers, close producers, then refuse what is still open. Twice is fine."""
+        check_loop(self.base.loop)
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close(timeout))
         await asyncio.shield(self._closing)
+
+    @property
+    def is_closing(self) -> bool:
+        return self._closing is not None
 
     async def _close(self, timeout: float | None) -> None:
         consumers = list(self._consumers)
@@ -84,6 +91,7 @@ class Core:
             *(producer.close(timeout) for producer in self._producers),
         )
         await self.transport.close()
+        await self.base.settled()
         await self._unary.close()
         await self._connection.close()
         if self._background:

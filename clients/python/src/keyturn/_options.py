@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Final, Literal
 
-from keyturn._metrics import Metrics
+from keyturn._metrics import Guarded, Metrics
 from keyturn.errors import WrongArgumentError
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7420"
@@ -94,6 +94,10 @@ class Options:
             number_within("margin", self.margin, 0, DAY)
         count_within("open_commands", self.open_commands, 1, 100_000)
         count_within("open_bytes", self.open_bytes, 4 * MIB, 1 << 53)
+        if self.metrics is not None:
+            object.__setattr__(self, "metrics", Guarded(self.metrics))
+        if self.tls is not None and not isinstance(self.tls, Tls):
+            raise WrongArgumentError(f"tls is {self.tls!r}; needed is a Tls", "tls")
         if self.tls is not None and (self.tls.cert is None) != (self.tls.key is None):
             missing = "key" if self.tls.key is None else "cert"
             raise WrongArgumentError(f"tls.{missing} is None; cert and key go together", f"tls.{missing}")
@@ -109,7 +113,7 @@ def address_of(address: str | None) -> str:
     if chosen.startswith("unix:"):
         if len(chosen) > len("unix:"):
             return chosen
-    else:
+    elif "://" not in chosen:
         host, _, port = chosen.rpartition(":")
         if host and port.isascii() and port.isdigit() and 0 < int(port) < 65_536:
             return chosen

@@ -40,7 +40,21 @@ class ErrorDetails:
 NO_DETAILS = ErrorDetails()
 
 
-class KeyturnError(Exception):
+def _rebuilt(kind: type[BaseException], args: tuple[object, ...], state: dict[str, object]) -> BaseException:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class Portable(Exception):  # noqa: N818  (what the errors of this client have in common)
+    """Can be copied, and sent to another process: by its state, because its constructor wants more than a message."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+class KeyturnError(Portable):
     """A call was refused by the sidecar, or did not come through."""
 
     def __init__(self, message: str, code: str, reason: str = "", details: ErrorDetails = NO_DETAILS) -> None:
@@ -86,7 +100,7 @@ class ConsumerStoppedError(Exception):
     """The consumer is stopped, and the time for handlers to finish is over."""
 
 
-class NotGranted(Exception):  # noqa: N818  (an answer of the sidecar, not a failure)
+class NotGranted(Portable):
     """There is no turn: see `Declined` and `Blocked`."""
 
 
@@ -129,7 +143,7 @@ _WHAT_HAPPENED: Mapping[FailedState, str] = {
 }
 
 
-class ItemFailedError(Exception):
+class ItemFailedError(Portable):
     """The item has no result and gets none."""
 
     def __init__(self, queue: str, item_id: str, state: FailedState, last_error: str | None, attempt: int) -> None:
@@ -144,7 +158,7 @@ class ItemFailedError(Exception):
         """How many attempts there were."""
 
 
-class SubmitManyError(Exception):
+class SubmitManyError(Portable):
     """Some messages of a `submit_many` were accepted before one failed, which is `__cause__`."""
 
     def __init__(self, cause: BaseException, results: Sequence[SubmitResult], rest: Sequence[NewItem]) -> None:
@@ -159,7 +173,7 @@ class ProducerFullError(Exception):
     """The buffer of a producer has no room."""
 
 
-class ProducerTimeoutError(Exception):
+class ProducerTimeoutError(Portable):
     """An item could not be handed over in time. It may have been accepted: submit it again with its id."""
 
     def __init__(self, item_id: str, timeout: float) -> None:
@@ -177,7 +191,7 @@ not what was written, nothing was skipped; `torn`: the last record was cut off a
 `too_large`: the item does not fit into the spool, empty or not; `io`: the file system failed."""
 
 
-class SpoolError(Exception):
+class SpoolError(Portable):
     """Something is wrong with a spool, told with the file it concerns."""
 
     def __init__(self, problem: SpoolProblem, file: str, what: str) -> None:

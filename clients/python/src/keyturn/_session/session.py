@@ -18,6 +18,7 @@ from keyturn._gen import coordinator_pb2 as pb
 from keyturn._metrics import Metrics
 from keyturn._session.command import CallCommand, OwnCommand, WorkerCommand
 from keyturn._session.liveness import Liveness
+from keyturn._session.open_calls import OpenCalls
 from keyturn._session.open_commands import OpenCommands, OpenLimits
 from keyturn._session.outbox import Outbox
 from keyturn._session.stream import Stream
@@ -26,19 +27,13 @@ from keyturn._turns.held import Held
 from keyturn._turns.renewals import Renewals
 from keyturn._wire import answers, requests
 from keyturn._wire.status import command_error
-from keyturn.errors import KeyturnError, WrongArgumentError
+from keyturn.errors import KeyturnError
 from keyturn.words import Turn
 
 log = logging.getLogger("keyturn")
 
-# A message of more bytes ends the stream, with everything on it.
-_LARGEST_CALL: Final = 4 * 1_048_576 - 64
-# Beyond the wait of a call, for the way there and back, seconds.
-GRACE: Final = 10.0
 # How long the sidecar may take to end the stream of a client that was closed, seconds.
 _FAREWELL: Final = 1.0
-# Between two looks at all open calls, seconds: with deadlines all over the place, one may be this late.
-_COARSE: Final = 0.05
 _LONGEST_BACK_OFF: Final = 2.0
 # Who is refused for one of these would be refused for ever.
 _FOR_GOOD: Final = frozenset(
@@ -85,21 +80,18 @@ class Session:
         self._was_broken = False
         self._last_failure: KeyturnError | None = None
         self._farewell: asyncio.Event | None = None
-        self._first_deadline = inf
+        self._calls = OpenCalls(self._loop, self._open, self.turns, self._ask_own, metrics)
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = inf
 
     def ask(self, command: CallCommand[Any], timeout: float | None) -> None:
         """The answer, or why there is none, comes in the future of the command."""
-        refusal = self._refusal(command)
+        refusal = self._stop_error if self._state == "stopped" else self._calls.refusal(command)
         if refusal is not None:
             command.abandon(refusal)
             return
         now = self._loop.time()
-        command.asked_at = now
-        command.deadline = now + (command.wait + GRACE if timeout is None else timeout)
-        command.future.on_cancel = lambda leave: self._called_off(command, leave)
-        self._open.add(command)
+        is_new = self._calls.add(command, timeout, now)
         self._liveness.busy(now)
         if self._state == "ready" or (self._state == "greeting" and self._piped):
             self._outbox.push(command)
@@ -107,11 +99,7 @@ class Session:
                 self._stream.wake()
         elif self._state == "idle":
             self._connect(now)
-        if command.deadline < self._first_deadline:
-            self._first_deadline = command.deadline
-            self._arm()
-        elif self._open.workers == 1:
-            # From now on silence means something.
+        if is_new:
             self._arm()
 
     def hold(self, turn: Turn, asked_at: float) -> Held:
@@ -149,14 +137,6 @@ class Session:
     def _wanted(self) -> bool:
         """There is something that a stream is needed for."""
         return self._open.workers > 0 or self.turns.tied > 0
-
-    def _refusal(self, command: WorkerCommand) -> KeyturnError | None:
-        if self._state == "stopped":
-            return self._stop_error
-        size = len(command.body)
-        if size > _LARGEST_CALL:
-            return WrongArgumentError(f"the call takes {size} bytes; at most {_LARGEST_CALL} are allowed")
-        return self._open.refusal(command)
 
     def _ask_own(self, command: OwnCommand) -> None:
         self._open.add(command)
@@ -219,7 +199,7 @@ class Session:
             self._liveness.proved(command.sent_at)
             command.answered(reply, self.turns)
             if isinstance(command, WorkerCommand):
-                self._done(command)
+                self._calls.done(command)
         # After the replies: the turn that a notice is about may have been given by one of them.
         for notice in message.notices:
             self.turns.notice(notice)
@@ -243,7 +223,10 @@ class Session:
         now = self._loop.time()
         if self._state == "ready" and now - self._since >= _LONGEST_BACK_OFF:
             self._back_off.reset()
-        self._forget_stream()
+        self._proving = False
+        self._outbox.clear()
+        self.turns.detached()
+        self._calls.forget_stream()
         if error.reason == "SESSION_REPLACED":
             log.warning("another client has the session: this one ends")
             self._stop(error, "replaced")
@@ -262,21 +245,10 @@ class Session:
             self._liveness.idle()
         self._arm()
 
-    def _forget_stream(self) -> None:
-        """What belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept without them."""
-        self._proving = False
-        self._outbox.clear()
-        self.turns.detached()
-        for command in self._open.all():
-            if isinstance(command, WorkerCommand) and (not command.abandoned or self.turns.is_ended_by(command)):
-                command.unsent()
-            else:
-                self._open.remove(command)
-
     def _fail(self, error: KeyturnError) -> None:
         """Nothing that is asked now would come through. What is asked later may."""
         self.turns.lose_all("unreachable")
-        self._refuse_all(error)
+        self._calls.refuse_all(error)
 
     def _stop(self, error: KeyturnError, loss: Literal["closed", "replaced"]) -> None:
         self._state = "stopped"
@@ -285,47 +257,13 @@ class Session:
         if self._alarm is not None:
             self._alarm.cancel()
         self.turns.lose_all(loss)
-        self._refuse_all(error)
+        self._calls.refuse_all(error)
         self._outbox.clear()
-
-    def _refuse_all(self, error: KeyturnError) -> None:
-        for command in self._open.all():
-            self._open.remove(command)
-            if isinstance(command, WorkerCommand):
-                if not command.abandoned:
-                    command.abandon(error)
-                self._done(command)
-
-    def _done(self, command: WorkerCommand) -> None:
-        """A call is open no more, or nobody waits for it."""
-        self.turns.done(command)
-        if self._metrics is not None and isinstance(command, CallCommand) and not command.abandoned:
-            self._metrics.call_done(command.method, command.code, self._loop.time() - command.asked_at)
-
-    def _called_off(self, command: CallCommand[Any], leave: bool) -> None:
-        command.leave = leave
-        command.code = "CANCELLED"
-        self._abandon(command, None)
-
-    def _abandon(self, command: CallCommand[Any], error: KeyturnError | None) -> None:
-        if not self._open.has(command) or command.abandoned:
-            return
-        command.abandon(error)
-        if self._metrics is not None:
-            self._metrics.call_done(command.method, command.code, self._loop.time() - command.asked_at)
-        if command.is_sent:
-            # It stays open until the sidecar has answered it, in one way or the other: it may bring a turn.
-            self._ask_own(OwnCommand("cancel", pb.Cancel(id=command.id, leave=command.leave)))
-            return
-        if self.turns.is_ended_by(command):
-            return
-        self._open.remove(command)
-        self._done(command)
 
     def _wake(self) -> None:
         self._alarm_at = inf
         now = self._loop.time()
-        self._expire(now)
+        self._calls.expire(now, self._too_late)
         has_given_up = self.turns.tick(now, self._liveness.stop_at)
         # Should the stream be alive after all, the session would keep what was given up here: the next hello tells.
         if has_given_up and self._state == "ready":
@@ -338,19 +276,6 @@ class Session:
         elif self._stream is not None and self._wanted:
             self._prove(now)
         self._arm()
-
-    def _expire(self, now: float) -> None:
-        if now < self._first_deadline:
-            return
-        following = inf
-        for command in self._open.of_workers():
-            if command.abandoned or not isinstance(command, CallCommand):
-                continue
-            if command.deadline <= now:
-                self._abandon(command, self._too_late())
-            elif command.deadline < following:
-                following = command.deadline
-        self._first_deadline = inf if following == inf else max(following, now + _COARSE)
 
     def _prove(self, now: float) -> None:
         if now >= self._liveness.dead_at(self._since):
@@ -371,7 +296,7 @@ class Session:
         """One timer for everything that is due some time."""
         if self._state == "stopped":
             return
-        moment = min(self._first_deadline, self.turns.next_at(self._liveness.stop_at))
+        moment = min(self._calls.first_deadline, self.turns.next_at(self._liveness.stop_at))
         if self._state == "pausing":
             moment = min(moment, self._until)
         elif self._stream is not None and self._wanted:

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from keyturn._call import Call, unwritable
+from keyturn._call import Call, check_loop, unwritable
 from keyturn._channel import Connection
 from keyturn._ids import Ids
 from keyturn._metrics import Metrics
+from keyturn._options import timeout_of
 from keyturn._session import worker_commands as commands
 from keyturn._session.command import CallCommand
 from keyturn._session.open_commands import OpenLimits
@@ -121,9 +122,12 @@ class SessionTransport:
         durability: Durability | None,
         timeout: float | None,
     ) -> Call[list[SubmitResult]]:
-        # Items without an id get one: sent again after a lost answer, they would be others.
-        named = [item if item.item_id else item._replace(item_id=self._ids.new()) for item in items]
-        return self._ask(lambda future: commands.SubmitCommand(future, queue, named, wait_for_room, durability), timeout)
+        def make(future: Call[list[SubmitResult]]) -> CallCommand[list[SubmitResult]]:
+            # Items without an id get one: sent again after a lost answer, they would be others.
+            named = [item if item.item_id else item._replace(item_id=self._ids.new()) for item in items]
+            return commands.SubmitCommand(future, queue, named, wait_for_room, durability)
+
+        return self._ask(make, timeout)
 
     def acquire(self, asked: AcquireCall, timeout: float | None) -> Call[list[Delivery]]:
         confirm = self._confirmations.of
@@ -137,13 +141,15 @@ class SessionTransport:
         following: AcquireCall | None,
         timeout: float | None,
     ) -> Call[AckAnswer]:
-        # As in submit: an Ack that is sent again must be the same Ack.
-        named = [
-            one if one.item.item_id else FollowUp(one.queue, one.item._replace(item_id=self._ids.new()))
-            for one in follow_ups
-        ]
-        confirm = self._confirmations.of
-        return self._ask(lambda future: commands.AckCommand(future, turn, result, named, following, confirm), timeout)
+        def make(future: Call[AckAnswer]) -> CallCommand[AckAnswer]:
+            # As in submit: an Ack that is sent again must be the same Ack.
+            named = [
+                one if one.item.item_id else FollowUp(one.queue, one.item._replace(item_id=self._ids.new()))
+                for one in follow_ups
+            ]
+            return commands.AckCommand(future, turn, result, named, following, self._confirmations.of)
+
+        return self._ask(make, timeout)
 
     def nack(
         self,
@@ -170,8 +176,10 @@ class SessionTransport:
 
     def _ask(self, make: Callable[[Call[A]], CallCommand[A]], timeout: float | None) -> Call[A]:
         """Nothing here waits, so that nothing is made besides the future of the answer."""
+        check_loop(self.loop)
         future: Call[A] = Call(loop=self.loop)
         try:
+            timeout_of("timeout", timeout)
             command: CallCommand[Any] = make(future)
         except (TypeError, ValueError, KeyError, AttributeError, KeyturnError) as error:
             future.reject(unwritable(error))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from keyturn._spool.disk_thread import DiskThread
 from keyturn._spool.record import encode_item
 from keyturn._spool.store import Chunk, Store
 from keyturn._work.producer_options import Spool
@@ -28,7 +28,7 @@ class SpoolFiles:
         self._choice = choice
         self._queue = queue
         self._loop = asyncio.get_running_loop()
-        self._disk = ThreadPoolExecutor(1, "keyturn-spool")
+        self._disk = DiskThread("keyturn-spool")
         self._store: Store | None = None
         self._unsynced: list[asyncio.Future[None]] = []
         self._unsynced_items = 0
@@ -36,6 +36,7 @@ class SpoolFiles:
         self._syncing: set[asyncio.Task[None]] = set()
         self._bytes_coming = 0
         self._items_coming = 0
+        self._hurries = False
         self.broken: SpoolError | None = None
         """Why nothing more is appended."""
 
@@ -44,7 +45,7 @@ class SpoolFiles:
         try:
             self._store = await self._run(lambda: Store(Path(self._choice.directory), self._queue, self._choice.max_bytes))
         except SpoolError:
-            self._disk.shutdown(wait=False)
+            self._disk.end()
             raise
         return self._store.torn
 
@@ -82,6 +83,12 @@ class SpoolFiles:
     async def advance(self, chunk: Chunk) -> None:
         await self._run(lambda: self._opened.advance(chunk))
 
+    def hurry(self) -> None:
+        """The producer is closing: nobody shall wait for the interval any more."""
+        self._hurries = True
+        if self._unsynced:
+            self._start(self._sync())
+
     async def close(self) -> None:
         """Sync what is not yet, and let go of the directory."""
         while self._syncing:
@@ -93,8 +100,7 @@ class SpoolFiles:
             except SpoolError as error:
                 self._break(error)
             self._store = None
-        await asyncio.sleep(0)
-        self._disk.shutdown(wait=True)
+        self._disk.end()
 
     @property
     def _opened(self) -> Store:
@@ -115,7 +121,7 @@ class SpoolFiles:
             self._items_coming -= items
         self._unsynced.append(safe)
         self._unsynced_items += items
-        if self._unsynced_items >= self._choice.count:
+        if self._hurries or self._unsynced_items >= self._choice.count:
             await self._sync()
         elif self._timer is None:
             self._timer = self._loop.call_later(self._choice.interval, lambda: self._start(self._sync()))
@@ -148,4 +154,4 @@ class SpoolFiles:
         return self.broken
 
     async def _run(self, task: Callable[[], A]) -> A:
-        return await self._loop.run_in_executor(self._disk, task)
+        return await asyncio.wrap_future(self._disk.run(task), loop=self._loop)

@@ -242,7 +242,10 @@ def _lock(path: Path) -> int:
         raise SpoolError("io", str(path), "a spool needs file locks, which this system does not have")
     import fcntl  # noqa: PLC0415  (there is none on Windows)
 
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise SpoolError("io", str(path), f"cannot be made: {error}") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Final
@@ -26,6 +27,14 @@ _JOINING: Final = 1.0
 
 class Work(Stoppable):
     """A turn with its items, as a handler gets it."""
+
+    stopping: threading.Event
+    """Set, in time, when the work must stop: wait on it instead of sleeping."""
+    # Said here too, so that the documentation has them where they are looked for.
+    lost = Stoppable.lost
+    loss = Stoppable.loss
+    check = Stoppable.check
+    on_stop = Stoppable.on_stop
 
     def __init__(self, delivery: Delivery, holding: Holding) -> None:
         super().__init__()
@@ -85,16 +94,20 @@ class Threads:
         try:
             settle, outcome = done.set_result, self._handler(work)
         except BaseException as error:  # It is the consumer's to judge, whatever it is.
-            settle, outcome = done.set_exception, _without_stop_iteration(error)
+            settle, outcome = done.set_exception, _for_a_future(error)
         try:
             loop.call_soon_threadsafe(lambda: None if done.done() else settle(outcome))
         except RuntimeError:
             log.warning("a handler of %s ended after its client was closed", work.queue)
 
 
-def _without_stop_iteration(error: BaseException) -> BaseException:
-    """A future takes any exception but this one."""
-    return RuntimeError(f"the handler raised {error!r}") if isinstance(error, StopIteration) else error
+def _for_a_future(error: BaseException) -> BaseException:
+    """No future takes StopIteration, and SystemExit would end the thread of the client, which is not what it was for."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    told = RuntimeError(f"the handler raised {error!r}")
+    told.__cause__ = error
+    return told
 
 
 class Consumer:
@@ -104,7 +117,12 @@ class Consumer:
     `on_error` raises. As a context manager it is stopped at the end of the block.
     """
 
-    def __init__(self, thread: LoopThread, core: Consumption[Work], threads: HandlerThreads) -> None:
+    def __init__(
+        self, owner: object, thread: LoopThread, core: Consumption[Work], threads: HandlerThreads, forget: Callable[[], None]
+    ) -> None:
+        # A client ends with the last reference to it: not while this one is used.
+        self._owner = owner
+        self._forget = forget
         self._thread = thread
         self._core = core
         self._threads = threads
@@ -124,7 +142,8 @@ class Consumer:
                 return False
             return True
 
-        if not self._thread.call(ended):
+        self._may_wait()
+        if not self._thread.is_stopped and not self._thread.call(ended):
             return False
         self._join()
         if self._core.failure is not None:
@@ -135,7 +154,8 @@ class Consumer:
         """Take no more turns, let handlers finish, release what was delivered and not started.
 
         After `timeout` seconds handlers are told to stop (`work.stopping`); it returns at the latest five seconds after that.
-        A handler that goes on all the same is left alone: its turn is released, and its thread ends with it.
+        A handler that goes on all the same is left alone: its turn is released, and its thread ends with it. Not to be called by
+        a handler of this consumer, which would wait for itself.
         """
         number_within("timeout", timeout, 0, 86_400)
 
@@ -143,10 +163,17 @@ class Consumer:
             self._core.stop(timeout)
             await self._core.finish()
 
-        self._thread.call(stopped)
+        self._may_wait()
+        if not self._thread.is_stopped:
+            self._thread.call(stopped)
         self._join()
 
+    def _may_wait(self) -> None:
+        if self._threads.has_current:
+            raise RuntimeError("a handler must not wait for the end of its own consumer: let another thread do that")
+
     def _join(self) -> None:
+        self._forget()
         for thread in self._threads.join(_JOINING):
             log.warning("%s still runs a handler that was told to stop", thread.name)
 

@@ -25,10 +25,25 @@ class HandlerThreads:
             self._busy += 1
             if self._busy > len(self._threads) and len(self._threads) < self._most:
                 name = f"{self._name}-{len(self._threads) + 1}"
-                thread = threading.Thread(target=self._loop, name=name, daemon=True)
-                self._threads.append(thread)
-                thread.start()
+                self._start(threading.Thread(target=self._loop, name=name, daemon=True))
         self._work.put(work)
+
+    def _start(self, thread: threading.Thread) -> None:
+        try:
+            thread.start()
+        except RuntimeError:
+            # The system gives no more of them: those that there are do the work, if there are any.
+            if not self._threads:
+                self._busy -= 1
+                raise
+        else:
+            self._threads.append(thread)
+
+    @property
+    def has_current(self) -> bool:
+        """Whether this is asked by one of them."""
+        with self._lock:
+            return threading.current_thread() in self._threads
 
     def join(self, timeout: float) -> list[threading.Thread]:
         """End them; returns those that still run a handler after `timeout` seconds."""

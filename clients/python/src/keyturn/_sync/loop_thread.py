@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import logging
+import os
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -13,6 +15,8 @@ from typing import Any, TypeVar
 from keyturn.errors import KeyturnError
 
 A = TypeVar("A")
+
+log = logging.getLogger("keyturn")
 
 
 class LoopThread:
@@ -27,12 +31,24 @@ class LoopThread:
         self._lock = threading.Lock()
         self._is_woken = False
         self._is_stopped = False
+        self._process = os.getpid()
+        self._ending: asyncio.Future[object] | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     @property
-    def is_current(self) -> bool:
-        return threading.current_thread() is self._thread
+    def is_stopped(self) -> bool:
+        return self._is_stopped
+
+    @property
+    def is_inherited(self) -> bool:
+        """This process is a fork of the one that made it: the thread is not here, and its socket is not ours."""
+        return os.getpid() != self._process
+
+    def may_wait(self) -> None:
+        """Raise where a wait for the loop would never end."""
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("a callback of the client must not wait for the client: use another thread")
 
     def begin(self, make: Callable[[], Awaitable[A]]) -> concurrent.futures.Future[A]:
         """Run `make` and await what it returns, on the loop. To cancel the future ends it there."""
@@ -42,17 +58,23 @@ class LoopThread:
 
     def call(self, make: Callable[[], Awaitable[A]]) -> A:
         """The same, and wait for it. A wait that is interrupted (Ctrl+C) ends it."""
-        if self.is_current:
-            raise RuntimeError("a callback of the client must not wait for the client: use another thread")
+        return self.wait_for(make, None)
+
+    def wait_for(self, make: Callable[[], Awaitable[A]], timeout: float | None) -> A:
+        """The same, for so many seconds; raises TimeoutError after them."""
+        self.may_wait()
         future = self.begin(make)
         try:
-            return future.result()
+            return future.result(timeout)
         except BaseException:
             future.cancel()
             raise
 
     def soon(self, task: Callable[[], None]) -> None:
         """Wakes the loop once for all that is asked until it looks."""
+        if self.is_inherited:
+            # Before the lock: somebody may have had it at the moment of the fork.
+            raise KeyturnError("the client was made before a fork: connect in the process that uses it", "CANCELLED")
         with self._lock:
             if self._is_stopped:
                 raise KeyturnError("the client was closed", "CANCELLED")
@@ -71,14 +93,36 @@ class LoopThread:
             self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
 
+    def end_with(self, make: Callable[[], Awaitable[object]]) -> None:
+        """Run this and stop, without waiting for it, and without a lock: a garbage collector may call it anywhere."""
+
+        def start() -> None:
+            self._ending = asyncio.ensure_future(make())
+            self._ending.add_done_callback(lambda _: self._end())
+
+        if not self.is_inherited and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(start)
+
+    def _end(self) -> None:
+        with self._lock:
+            self._is_stopped = True
+        self.loop.stop()
+
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
         try:
-            self.loop.run_forever()
+            while not self._is_stopped:
+                self._run_loop()
             self._work()
             self._end_tasks()
         finally:
             self.loop.close()
+
+    def _run_loop(self) -> None:
+        try:
+            self.loop.run_forever()
+        except BaseException:  # SystemExit of a callback would end all who wait for this thread never to be answered.
+            log.exception("a callback of the client raised what ends a thread; the client goes on")
 
     def _end_tasks(self) -> None:
         left = asyncio.all_tasks(self.loop)
@@ -92,7 +136,11 @@ class LoopThread:
             self._is_woken = False
             asked, self._asked = self._asked, deque()
         for task in asked:
-            task()
+            try:
+                task()
+            except Exception:
+                # Those who asked after it must be answered.
+                log.exception("what was asked of the client's thread raised")
 
     def _start(self, make: Callable[[], Awaitable[A]], future: concurrent.futures.Future[A]) -> None:
         if future.cancelled():
@@ -100,7 +148,7 @@ class LoopThread:
         try:
             running = asyncio.ensure_future(make())
         except BaseException as error:  # It is told to the one who asked.
-            future.set_exception(error)
+            _fail(future, error)
             return
         running.add_done_callback(partial(_hand_on, future))
         future.add_done_callback(partial(self._called_off, running))
@@ -115,10 +163,17 @@ def _hand_on(future: concurrent.futures.Future[A], running: asyncio.Future[A]) -
         future.cancel()
         return
     error = running.exception()
+    if error is not None:
+        _fail(future, error)
+        return
     try:
-        if error is None:
-            future.set_result(running.result())
-        else:
-            future.set_exception(error)
+        future.set_result(running.result())
     except concurrent.futures.InvalidStateError:
         return  # Whoever asked has called it off meanwhile.
+
+
+def _fail(future: concurrent.futures.Future[A], error: BaseException) -> None:
+    try:
+        future.set_exception(error)
+    except concurrent.futures.InvalidStateError:
+        return  # As above.

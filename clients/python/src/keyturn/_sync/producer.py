@@ -5,9 +5,11 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from collections.abc import Callable
+from math import inf
 from types import TracebackType
 
 from keyturn._ids import Ids
+from keyturn._options import timeout_of
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._work.item_check import checked_size, with_id
 from keyturn._work.producer import Production
@@ -51,11 +53,14 @@ class Producer:
 
     def __init__(
         self,
+        owner: object,
         thread: LoopThread,
         core: Production,
         settings: ProducerSettings,
         forget: Callable[[Production], None],
     ) -> None:
+        # A client ends with the last reference to it: not while this one is used.
+        self._owner = owner
         self._thread = thread
         self._core = core
         self._settings = settings
@@ -78,10 +83,9 @@ class Producer:
         """
         named = with_id(item, self._ids)
         size = checked_size(named, 0)
-        if self._is_closed:
+        if self._is_closed or self._thread.is_stopped:
             raise ProducerClosedError("the producer is closed")
-        if self._thread.is_current:
-            raise RuntimeError("a callback of the client must not wait for the client: use another thread")
+        self._thread.may_wait()
         waits = self._settings.when_full == "wait"
         if not self._gate.enter(size, self._settings.timeout if waits else 0):
             limits = f"{self._settings.max_items} of together {self._settings.max_bytes} bytes"
@@ -96,19 +100,22 @@ class Producer:
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until everything that was added before is accepted, refused, or on disk. False: not within `timeout` seconds."""
-        future = self._thread.begin(self._core.flush)
+        if timeout_of("timeout", timeout) == inf:
+            timeout = None
+        if self._thread.is_stopped:
+            return True
         try:
-            future.result(timeout)
+            self._thread.wait_for(self._core.flush, timeout)
         except concurrent.futures.TimeoutError:
-            future.cancel()
             return False
         return True
 
     def close(self, timeout: float | None = None) -> None:
         """Take nothing more, and flush. What is not handed over after `timeout` is refused with ProducerClosedError."""
         self._is_closed = True
-        self._thread.call(lambda: self._core.close(timeout))
-        self._forget(self._core)
+        if not self._thread.is_stopped:
+            self._thread.call(lambda: self._core.close(timeout))
+            self._thread.soon(lambda: self._forget(self._core))
 
     def __enter__(self) -> Producer:
         return self

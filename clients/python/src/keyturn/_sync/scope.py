@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from types import TracebackType
 
 from keyturn._sync.loop_thread import LoopThread
@@ -10,6 +12,7 @@ from keyturn._work.base import Base
 from keyturn._work.claim import Claim
 from keyturn._work.holding import Holding, told_loss
 from keyturn._work.turn_options import TurnOptions
+from keyturn.errors import KeyturnError, NotGranted
 
 
 class ScopedTurn(Stoppable):
@@ -20,12 +23,23 @@ class ScopedTurn(Stoppable):
     lost raises `TurnLostError`. A block that raises gives the turn back as not done.
     """
 
-    def __init__(self, thread: LoopThread, base: Base, options: TurnOptions) -> None:
+    stopping: threading.Event
+    """Set, in time, when the work must stop: wait on it instead of sleeping."""
+    # Said here too, so that the documentation has them where they are looked for.
+    lost = Stoppable.lost
+    loss = Stoppable.loss
+    check = Stoppable.check
+    on_stop = Stoppable.on_stop
+
+    def __init__(self, owner: object, thread: LoopThread, base: Base, options: TurnOptions) -> None:
         super().__init__()
+        # A client ends with the last reference to it: not while this one is used.
+        self._owner = owner
         self._thread = thread
         self._base = base
         self._options = options
         self._is_entered = False
+        self._is_left = False
         self.result = b""
         """What is remembered with the idempotency key, up to 1 MiB; set it in the block."""
 
@@ -52,7 +66,14 @@ class ScopedTurn(Stoppable):
         if self._is_entered:
             raise RuntimeError("a turn is entered once; ask for another one")
         self._is_entered = True
-        self._thread.call(self._enter)
+        try:
+            self._thread.call(self._enter)
+        except (NotGranted, KeyturnError):
+            raise
+        except BaseException:
+            # Interrupted by a signal: whether the turn comes at this moment only the other thread knows.
+            self._leave()
+            raise
         return self
 
     def __exit__(
@@ -61,12 +82,41 @@ class ScopedTurn(Stoppable):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._thread.call(lambda: self._exit(error))
+        if self._thread.is_stopped:
+            self._closed(error)
+        else:
+            self._thread.call(lambda: self._exit(error))
+
+    def _closed(self, error: BaseException | None) -> None:
+        """The client was closed inside the block, and with it the turn was lost."""
+        loss = self._held.loss
+        if loss is not None and error is not loss and (error is None or isinstance(error, Exception)):
+            raise told_loss(loss, error) from error
+
+    def _leave(self) -> None:
+        """Nobody will leave a block that was never entered."""
+        with suppress(KeyturnError):
+            self._thread.begin(self._left)
+
+    async def _left(self) -> None:
+        self._is_left = True
+        if self._holding is not None:
+            await self._give_back(self._holding)
+
+    @staticmethod
+    async def _give_back(holding: Holding) -> None:
+        holding.end()
+        try:
+            await holding.abandoned()
+        finally:
+            holding.release()
 
     async def _enter(self) -> None:
         granted = await Claim(self._base, self._options.plan).wait()
         self._holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
         self._holding.listen(self._stop)
+        if self._is_left:
+            await self._give_back(self._holding)
 
     async def _exit(self, error: BaseException | None) -> None:
         holding = self._held

@@ -60,5 +60,5 @@ class Stoppable:
         for callback in callbacks:
             try:
                 callback(reason)
-            except Exception:
+            except BaseException:  # SystemExit would end the thread of the client, not the program.
                 log.exception("a callback of on_stop raised")

@@ -44,6 +44,13 @@ def duration(seconds: float | None) -> Duration | None:
     return Duration(seconds=whole, nanos=nanos)
 
 
+def text(value: str) -> str:
+    """The generated code takes bytes for a text too; then nothing here would find the turn again by its key."""
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{value!r} is no text")
+
+
 def enqueue(
     queue: str,
     key: str,
@@ -54,8 +61,8 @@ def enqueue(
     consumer_id: str,
 ) -> pb.EnQueueRequest:
     return pb.EnQueueRequest(
-        queue=queue,
-        key=key,
+        queue=text(queue),
+        key=text(key),
         consumer_id=consumer_id,
         ticket=ticket,
         wait=duration(wait),
@@ -68,10 +75,10 @@ def dequeue(
     queue: str, key: str, token: int | None, ticket: str | None, abandoned: bool, result: bytes
 ) -> pb.DeQueueRequest:
     if token is not None:
-        return pb.DeQueueRequest(queue=queue, key=key, token=token, abandoned=abandoned, result=result)
+        return pb.DeQueueRequest(queue=text(queue), key=text(key), token=token, abandoned=abandoned, result=result)
     if ticket is not None:
-        return pb.DeQueueRequest(queue=queue, key=key, ticket=ticket, abandoned=abandoned, result=result)
-    return pb.DeQueueRequest(queue=queue, key=key, abandoned=abandoned, result=result)
+        return pb.DeQueueRequest(queue=text(queue), key=text(key), ticket=ticket, abandoned=abandoned, result=result)
+    return pb.DeQueueRequest(queue=text(queue), key=text(key), abandoned=abandoned, result=result)
 
 
 def submit(
@@ -79,7 +86,7 @@ def submit(
 ) -> pb.SubmitRequest:
     how = pb.DURABILITY_UNSPECIFIED if durability is None else DURABILITIES[durability]
     return pb.SubmitRequest(
-        queue=queue,
+        queue=text(queue),
         items=[new_item(item) for item in items],
         wait_for_room=duration(wait_for_room),
         durability=how,
@@ -88,8 +95,8 @@ def submit(
 
 def acquire(call: AcquireCall, consumer_id: str = "") -> pb.AcquireRequest:
     return pb.AcquireRequest(
-        queues=call.queues,
-        key=call.key,
+        queues=[text(queue) for queue in call.queues],
+        key=text(call.key),
         consumer_id=call.consumer_id or consumer_id,
         ticket=call.ticket,
         max_turns=call.max_turns or 0,
@@ -107,19 +114,19 @@ def ack(
     consumer_id: str = "",
 ) -> pb.AckRequest:
     return pb.AckRequest(
-        queue=turn.queue,
-        key=turn.key,
+        queue=text(turn.queue),
+        key=text(turn.key),
         token=turn.token,
         result=result,
-        follow_ups=[pb.FollowUp(queue=queue, item=new_item(item)) for queue, item in follow_ups],
+        follow_ups=[pb.FollowUp(queue=text(queue), item=new_item(item)) for queue, item in follow_ups],
         next=None if following is None else acquire(following, consumer_id),
     )
 
 
 def nack(turn: TurnRef, kind: NackKind, delay: float | None, error: str, done: int) -> pb.NackRequest:
     return pb.NackRequest(
-        queue=turn.queue,
-        key=turn.key,
+        queue=text(turn.queue),
+        key=text(turn.key),
         token=turn.token,
         kind=NACK_KINDS[kind],
         delay=duration(delay),
@@ -129,22 +136,22 @@ def nack(turn: TurnRef, kind: NackKind, delay: float | None, error: str, done: i
 
 
 def renew(turns: Iterable[TurnRef], lease: float | None) -> pb.RenewRequest:
-    refs = [pb.TurnRef(queue=turn.queue, key=turn.key, token=turn.token) for turn in turns]
+    refs = [pb.TurnRef(queue=text(turn.queue), key=text(turn.key), token=turn.token) for turn in turns]
     return pb.RenewRequest(turns=refs, lease=duration(lease))
 
 
 def await_item(queue: str, item_id: str, wait: float | None) -> pb.AwaitRequest:
-    return pb.AwaitRequest(queue=queue, item_id=item_id, wait=duration(wait))
+    return pb.AwaitRequest(queue=text(queue), item_id=text(item_id), wait=duration(wait))
 
 
 def new_item(item: NewItem) -> pb.NewItem:
     return pb.NewItem(
-        key=item.key,
+        key=text(item.key),
         payload=item.payload,
         headers=item.headers,
         item_id=item.item_id,
         idempotency_key=item.idempotency_key,
         delay=duration(item.delay),
-        after=[pb.ItemRef(queue=queue, item_id=item_id) for queue, item_id in item.after],
+        after=[pb.ItemRef(queue=text(queue), item_id=text(item_id)) for queue, item_id in item.after],
         after_unknown=_AFTER_UNKNOWN[item.after_unknown],
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final, Literal
+from collections.abc import Coroutine
+from typing import Any, Final, Literal
 
 from keyturn._ids import Ids
 from keyturn._transport import Transport
@@ -27,6 +28,18 @@ class Base:
         self.transport = transport
         self.loop: asyncio.AbstractEventLoop = transport.loop
         self.ids = Ids()
+        self._background: set[asyncio.Task[None]] = set()
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """What is to be done although nobody waits for it any more. Bounded in time; raises nothing."""
+        task = self.loop.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def settled(self) -> None:
+        """Wait until all of it is done."""
+        if self._background:
+            await asyncio.wait(list(self._background))
 
     def now(self) -> float:
         return self.loop.time()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from math import ceil, inf
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from keyturn._backoff import BackOff
 from keyturn._work.base import GRACE, Base, failure_of, retry_after_of
+from keyturn._work.holding import Holding
 from keyturn.errors import Blocked, Declined, KeyturnError
-from keyturn.words import AcquireCall, EnqueueAnswer, Order, Turn
+from keyturn.words import AcquireCall, Delivery, EnqueueAnswer, Order, Turn
 
 # The longest that one call may wait, seconds: what the contract allows. The ticket keeps the place between two calls.
 LONGEST_CALL: Final = 300.0
@@ -40,6 +41,12 @@ class Granted(NamedTuple):
     asked_at: float
 
 
+def _turn_of(answer: EnqueueAnswer | list[Delivery]) -> Turn | None:
+    if isinstance(answer, EnqueueAnswer):
+        return answer.turn
+    return answer[0].turn if answer else None
+
+
 class Claim:
     """Whoever does not get the turn leaves no place behind."""
 
@@ -53,9 +60,33 @@ class Claim:
         self._patient_until: float | None = None
         self._back_off = BackOff()
         self._asked_at: float | None = None
+        self._call: asyncio.Future[Any] | None = None
+        """The last one; None: between two."""
 
     async def wait(self) -> Granted:
         """Raises Declined, Blocked, and KeyturnError when the sidecar refuses or is away for too long."""
+        try:
+            return await self._wait()
+        except asyncio.CancelledError:
+            # A call that is cancelled leaves its line. But between two calls the place is kept, and an answer that came at this
+            # very moment has a turn of which nobody will learn.
+            call = self._call
+            if call is None or (call.done() and not call.cancelled()):
+                self._base.in_background(self._left(call))
+            raise
+
+    async def _left(self, call: asyncio.Future[Any] | None) -> None:
+        turn = None if call is None or call.exception() is not None else _turn_of(call.result())
+        if turn is None:
+            await self._give_up()
+            return
+        # The turn may be kept alive by the session: it is ended, however long that takes.
+        holding = Holding(self._base, turn, self._base.now(), None)
+        holding.end()
+        await holding.abandoned()
+        holding.release()
+
+    async def _wait(self) -> Granted:
         while True:
             asked = self._base.now()
             if self._asked_at is None:
@@ -72,6 +103,7 @@ class Claim:
             if self._until is None or self._base.now() >= self._until:
                 await self._give_up()
                 raise Blocked(answer.ahead, answer.retry_after)
+            self._call = None
             await asyncio.sleep(max(0.0, asked + LEAST_BETWEEN - self._base.now()))
 
     async def _once(self) -> EnqueueAnswer | None:
@@ -86,19 +118,12 @@ class Claim:
             if not self._ticket or failure_of(error) != "away" or left <= 0:
                 await self._give_up()
                 raise
-            await self._sleep(min(self._back_off.next(retry_after_of(error)), left))
+            self._call = None
+            await asyncio.sleep(min(self._back_off.next(retry_after_of(error)), left))
             return None
         self._back_off.reset()
         self._patient_until = None
         return answer
-
-    async def _sleep(self, seconds: float) -> None:
-        try:
-            await asyncio.sleep(seconds)
-        except asyncio.CancelledError:
-            # The place may be there although its answer was lost.
-            self._base.loop.create_task(self._give_up())
-            raise
 
     def _ask(self) -> Awaitable[EnqueueAnswer]:
         plan = self._plan
@@ -117,6 +142,7 @@ class Claim:
                 timeout,
             )
             call.leaves = True
+            self._call = call
             return call
         asked = AcquireCall(
             (plan.queue,),
@@ -131,6 +157,7 @@ class Claim:
     async def _acquire(self, asked: AcquireCall, timeout: float | None) -> EnqueueAnswer:
         call = self._base.transport.acquire(asked, timeout)
         call.leaves = True
+        self._call = call
         deliveries = await call
         if not deliveries:
             # Nobody counts who stands before.

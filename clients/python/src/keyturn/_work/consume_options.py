@@ -6,6 +6,7 @@ from math import inf
 from typing import Final, Generic, Literal, TypeVar
 
 from keyturn._options import DAY, callable_needed, count_within, number_within, text_needed
+from keyturn.errors import WrongArgumentError
 
 W = TypeVar("W")
 
@@ -57,6 +58,8 @@ def consume_settings(
     on_error: Callable[[Trouble[W]], object] | None,
 ) -> ConsumeSettings[W]:
     """`most`: the largest concurrency. Raises WrongArgumentError naming what is wrong."""
+    if not isinstance(queues, (str, Sequence)):
+        raise WrongArgumentError(f"queues is {queues!r}; needed is a name, or several", "queues")
     names = [queues] if isinstance(queues, str) else list(queues)
     count_within("the number of queues", len(names), 1, 100)
     for name in names:

@@ -116,10 +116,15 @@ class Consumption(Generic[W]):
         asked_at = self._base.now()
         while not self._is_stopping:
             tried = self._base.now()
+            call = self._base.transport.acquire(asked, wait + GRACE)
+            call.leaves = True
             try:
-                call = self._base.transport.acquire(asked, wait + GRACE)
-                call.leaves = True
                 deliveries = await call
+            except asyncio.CancelledError:
+                # The answer came at this very moment: what it has is given back, or nobody would ever end it.
+                if self._is_stopping and call.done() and not call.cancelled() and call.exception() is None:
+                    return Next(call.result(), asked_at)
+                raise
             except KeyturnError as error:
                 if failure_of(error) in ("refused", "cancelled"):
                     self._fail(error)
@@ -179,7 +184,7 @@ class Consumption(Generic[W]):
             return
         try:
             self._settings.on_error(Trouble(error, stage, work))
-        except Exception as raised:  # What on_error raises ends the consumer.
+        except BaseException as raised:  # What on_error raises ends the consumer.
             self._fail(raised)
 
     def _fail(self, error: BaseException) -> None:

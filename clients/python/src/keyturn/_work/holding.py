@@ -67,7 +67,13 @@ class Holding:
 
     async def done(self, result: bytes) -> None:
         """Give the turn back as done; raises TurnLostError when it was lost."""
-        await self._dequeue(False, result, GRACE)
+        try:
+            await self._dequeue(False, result, GRACE)
+        except KeyturnError as error:
+            # Refused as it is (a result that is too large), the turn is ours still, and nobody else would end it.
+            if failure_of(error) == "refused":
+                await self.abandoned()
+            raise
 
     async def abandoned(self, patience: float = GRACE) -> None:
         """Give the turn back as not done. If that fails, it ends with its lease or its session."""
@@ -108,7 +114,9 @@ async def run_under(holding: Holding, work: Callable[[], Awaitable[A]]) -> Endin
         if holding.loss is not None:
             return Ending("lost", error=holding.loss)
         value = await work()
-    except (Exception, asyncio.CancelledError) as error:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # Whatever else it is, it is about this work alone.
         if holding.loss is not None:
             return Ending("lost", error=told_loss(holding.loss, error))
         return Ending("failed", error=error)

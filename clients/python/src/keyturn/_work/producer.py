@@ -131,7 +131,7 @@ class Production:
         if isinstance(error, Exception):
             try:
                 self._settings.on_error(error, item)
-            except Exception:
+            except BaseException:
                 log.exception("on_error of the producer of %s raised", self._settings.queue)
 
     def _wake(self) -> None:

@@ -89,6 +89,8 @@ def producer_settings(
     number_within("timeout", timeout, 0.001, DAY)
     word_within("when_full", when_full, ("wait", "error"))
     word_within("durability", durability, DURABILITIES)
+    if spool is not None and not isinstance(spool, Spool):
+        raise WrongArgumentError(f"spool is {spool!r}; needed is a Spool", "spool")
     if on_error is not None:
         callable_needed("on_error", on_error)
     elif spool is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from keyturn._backoff import BackOff
 from keyturn._spool.spool import SpoolFiles
 from keyturn._work.backlog import Entry
-from keyturn._work.base import Base, retry_after_of
+from keyturn._work.base import Base, log, retry_after_of
 from keyturn._work.hand_over import WAIT_FOR_ROOM, HandedOver, hand_over
 from keyturn._work.item_check import MOST_ITEMS
 from keyturn._work.producer_options import OnProducerError, ProducerResult, ProducerSettings, Spool
@@ -38,7 +38,7 @@ class SpoolRoute:
         self._base = base
         self._settings = settings
         self._choice = choice
-        self._on_error = on_error
+        self._told_on_error = on_error
         self._settling = settling
         self._files = SpoolFiles(choice, settings.queue)
         self._closing = asyncio.Event()
@@ -89,6 +89,7 @@ class SpoolRoute:
     def closing(self) -> None:
         """The producer takes nothing more: what is left goes to disk if it cannot be sent at once."""
         self._is_closing = True
+        self._files.hurry()
         self.wake()
 
     async def close(self) -> None:
@@ -112,6 +113,13 @@ class SpoolRoute:
             self._on_error(torn, None)
         if self._files.items > 0:
             self.begin()
+
+    def _on_error(self, error: Exception, item: NewItem | None) -> None:
+        """What it raises must not end what goes on behind it."""
+        try:
+            self._told_on_error(error, item)
+        except BaseException:
+            log.exception("on_error of the producer of %s raised", self._settings.queue)
 
     def _append(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         files = self._files

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Final, NamedTuple
 
 from keyturn._ids import Ids
+from keyturn.errors import Portable
 from keyturn.words import FollowUp, NackKind
 
 
@@ -20,12 +21,12 @@ Handled = bytes | Outcome | None
 """What a handler may return: nothing, the result of the items, or more."""
 
 
-class _GivenBack(Exception):  # noqa: N818  (a verdict of the handler, not a failure)
+class _GivenBack(Portable):
     kind: ClassVar[NackKind]
-    delay: float | None = None
 
     def __init__(self, message: str, *, done: int = 0) -> None:
         super().__init__(message)
+        self.delay: float | None = None
         self.done = done
         """How many items from the first are finished nevertheless."""
 

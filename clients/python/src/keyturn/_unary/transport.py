@@ -1,16 +1,14 @@
-"""The calls of a worker as unary calls, each by itself. For comparison, and for a single call."""
+"""The calls of a worker, each by itself, with the leases of turns renewed by their holder."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from math import inf
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
-import grpc
 from google.protobuf.message import Message
 
-from keyturn._call import Call, unwritable
+from keyturn._call import Call
 from keyturn._channel import Connection
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._ids import Ids
@@ -19,9 +17,9 @@ from keyturn._session.worker_commands import LONGEST_WAIT
 from keyturn._turns.confirmations import Confirmations
 from keyturn._turns.held import Held
 from keyturn._turns.renewals import Renewals
+from keyturn._unary.calls import Unary
 from keyturn._wire import answers, requests
-from keyturn._wire.status import rpc_error
-from keyturn.errors import KeyturnError, TurnLoss
+from keyturn.errors import TurnLoss
 from keyturn.words import (
     AckAnswer,
     AcquireCall,
@@ -48,92 +46,6 @@ GRACE: Final = 10.0
 _LONGEST: Final = 86_400.0 * 365
 # How long the giving up of a place may take before it is left to `ticket_ttl`, seconds.
 _GIVING_UP: Final = 2.0
-
-
-class Unary:
-    """Unary calls as futures, each with its deadline; known, so that closing ends all of them."""
-
-    def __init__(self, connection: Connection, metrics: Metrics | None) -> None:
-        self._connection = connection
-        self._loop = asyncio.get_running_loop()
-        self._metrics = metrics
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._is_closed = False
-
-    def ask(
-        self,
-        path: str,
-        make: Callable[[], Message],
-        answer: type[M],
-        read: Callable[[M], A],
-        timeout: float,
-        after: Callable[[A, float, Callable[[], None]], None] | None = None,
-    ) -> Call[A]:
-        """`after`: what has to be done before the answer is handed on."""
-        future: Call[A] = Call(loop=self._loop)
-        if self._is_closed:
-            future.reject(KeyturnError("the client was closed", "CANCELLED"))
-            return future
-        try:
-            message = make().SerializeToString()
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            future.reject(unwritable(error))
-            return future
-        task = self._start(self._run(path, message, answer, read, timeout, after, future))
-        future.on_cancel = lambda _: self._cancel(task)
-        return future
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    @staticmethod
-    def _cancel(task: asyncio.Task[None]) -> None:
-        task.cancel()
-
-    async def _run(
-        self,
-        path: str,
-        message: bytes,
-        answer: type[M],
-        read: Callable[[M], A],
-        timeout: float,
-        after: Callable[[A, float, Callable[[], None]], None] | None,
-        future: Call[A],
-    ) -> None:
-        asked_at = self._loop.time()
-        code = "OK"
-        try:
-            method: Any = self._connection.channel.unary_unary(f"/keyturn.v1.{path}")
-            limit = None if timeout == inf else min(timeout, _LONGEST)
-            result = read(answer.FromString(await method(message, timeout=limit)))
-            if after is None:
-                future.resolve(result)
-            else:
-                after(result, asked_at, lambda: future.resolve(result))
-        except grpc.aio.AioRpcError as error:
-            refused = rpc_error(error)
-            code = refused.code
-            future.reject(refused)
-        except KeyturnError as error:
-            code = error.code
-            future.reject(error)
-        except asyncio.CancelledError:
-            code = "CANCELLED"
-            future.reject(KeyturnError("the client was closed", "CANCELLED"))
-        finally:
-            if self._metrics is not None:
-                name = path.rpartition("/")[2].lower()
-                self._metrics.call_done(name, code, self._loop.time() - asked_at)
-
-    async def close(self) -> None:
-        self._is_closed = True
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(list(self._tasks))
 
 
 class UnaryTransport:
@@ -217,7 +129,7 @@ class UnaryTransport:
             lambda: requests.submit(queue, items, wait_for_room, durability),
             pb.SubmitResponse,
             answers.submit,
-            wait_for_room or 0,
+            wait_for_room,
             timeout,
         )
 
@@ -230,7 +142,7 @@ class UnaryTransport:
             lambda: requests.acquire(asked, self._consumer_id),
             pb.AcquireResponse,
             answers.acquire,
-            asked.wait or 0,
+            asked.wait,
             timeout,
             after,
         )
@@ -254,7 +166,7 @@ class UnaryTransport:
             lambda: requests.ack(turn, result, follow_ups, following, self._consumer_id),
             pb.AckResponse,
             answers.ack,
-            0 if following is None else following.wait or 0,
+            None if following is None else following.wait,
             timeout,
             after,
         )
@@ -286,7 +198,7 @@ class UnaryTransport:
             lambda: requests.await_item(queue, item_id, wait),
             pb.AwaitResponse,
             answers.await_item,
-            wait or 0,
+            wait,
             timeout,
         )
 
@@ -305,12 +217,11 @@ class UnaryTransport:
         make: Callable[[], Message],
         answer: type[M],
         read: Callable[[M], A],
-        wait: float,
+        wait: float | None,
         timeout: float | None,
         after: Callable[[A, float, Callable[[], None]], None] | None = None,
     ) -> Call[A]:
-        limit = wait + GRACE if timeout is None else timeout
-        return self._unary.ask(f"CoordinatorService/{method}", make, answer, read, limit, after)
+        return self._unary.ask(f"CoordinatorService/{method}", make, answer, read, timeout, wait, after)
 
     def _given(self, turns: Sequence[Turn], asked_at: float, hand_on: Callable[[], None]) -> None:
         if self._metrics is not None:

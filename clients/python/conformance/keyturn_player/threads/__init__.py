@@ -1,0 +1,1 @@
+"""The player of the client for threads: the same requests, carried out as a program with threads does."""

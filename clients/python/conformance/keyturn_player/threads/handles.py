@@ -1,0 +1,78 @@
+"""Work under turns and consumers, with threads."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import keyturn
+from keyturn_player.handles import Handles, declined, options_of_consumer, turn_options
+from keyturn_player.threads.client import Client, in_thread
+from keyturn_player.threads.work import Handler, Held
+from keyturn_player.words import Json, from_error, ms, put
+from keyturn_player.work import items_of
+
+
+class ThreadHandles(Handles):
+    def _threads(self, request: Json) -> keyturn.Client:
+        client: Any = self._client(request)
+        assert isinstance(client, Client)
+        return client.threads
+
+    def _in_threads(self, request: Json) -> Handler:
+        held: Any = self._held.setdefault(request["handle"], Held())
+        return Handler(request["handle"], request["work"], held, self._tell)
+
+    async def _with_turn(self, request: Json) -> Json:
+        handler = self._in_threads(request)
+        outcome = await in_thread(
+            self._threads(request).with_turn,
+            request["queue"],
+            request["key"],
+            lambda turn: handler.run(turn, [], 0),
+            **turn_options(request),
+        )
+        return self._told_outcome(outcome)
+
+    async def _turn(self, request: Json) -> Json:
+        handler = self._in_threads(request)
+
+        def scoped() -> Json:
+            try:
+                with self._threads(request).turn(request["queue"], request["key"], **turn_options(request)) as turn:
+                    value = handler.run(turn, [], 0)
+            except keyturn.Declined as answer:
+                return declined(answer)
+            except keyturn.Blocked as blocked:
+                return put(status="blocked", ahead=blocked.ahead, retry_after_ms=ms(blocked.retry_after))
+            return put(status="done", value=value)
+
+        return await in_thread(scoped)
+
+    async def _consume(self, request: Json) -> Json:
+        handle = request["handle"]
+        handler = self._in_threads(request)
+
+        def trouble(trouble: keyturn.Trouble[keyturn.Work]) -> None:
+            told = from_error(trouble.error)
+            self._tell({"event": "trouble", "handle": handle, "stage": trouble.stage, "error": told})
+
+        consumer: Any = await in_thread(
+            self._threads(request).consume,
+            request["queues"],
+            lambda work: handler.run(work, items_of(work), work.attempt),
+            on_error=trouble,
+            **options_of_consumer(request),
+        )
+        self._consumers[handle] = consumer
+        self._watchers[handle] = asyncio.ensure_future(self._watch(handle, consumer))
+        return {}
+
+    async def _watch(self, handle: str, consumer: Any) -> None:
+        try:
+            await in_thread(consumer.wait)
+        except Exception as error:  # Whatever ended it, the driver is told.
+            self._tell({"event": "failed", "handle": handle, "error": from_error(error)})
+
+    async def _stop_consumer(self, consumer: Any, timeout: float) -> None:
+        await in_thread(consumer.stop, timeout)

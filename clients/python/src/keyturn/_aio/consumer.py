@@ -1,0 +1,157 @@
+"""A consumer whose handlers are tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from inspect import isawaitable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from keyturn._options import number_within
+from keyturn._work.consume_options import DEFAULT_STOP
+from keyturn._work.consumer import Consumption
+from keyturn._work.holding import Holding
+from keyturn._work.verdict import Handled
+from keyturn.errors import TurnLostError
+from keyturn.words import (
+    Delivery,
+    Item,
+)
+
+V = TypeVar("V")
+
+log = logging.getLogger("keyturn")
+
+
+class Work:
+    """A turn with its items, as a handler gets it."""
+
+    def __init__(self, delivery: Delivery, holding: Holding) -> None:
+        self._delivery = delivery
+        self._holding = holding
+
+    @property
+    def queue(self) -> str:
+        """Whose turn it is, with `key`."""
+        return self._delivery.turn.queue
+
+    @property
+    def key(self) -> str:
+        """Empty for a keyless item."""
+        return self._delivery.turn.key
+
+    @property
+    def token(self) -> int:
+        """Grows with every turn of the queue: let what you write to refuse a smaller one than it has seen."""
+        return self._delivery.turn.token
+
+    @property
+    def attempt(self) -> int:
+        """Which try of the first item this is, from 1."""
+        return self._delivery.turn.attempt
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """Consecutive items of the key, in order; at least one."""
+        return self._delivery.items
+
+    @property
+    def item(self) -> Item:
+        """The first of them; with `max_items_per_turn=1` the only one."""
+        return self._delivery.items[0]
+
+    @property
+    def lost(self) -> bool:
+        """The turn is, or must be taken for, somebody else's."""
+        return self._holding.loss is not None
+
+    @property
+    def loss(self) -> TurnLostError | None:
+        """Why it is lost."""
+        return self._holding.loss
+
+    def check(self) -> None:
+        """Raise TurnLostError, HoldTimeoutError or ConsumerStoppedError if the work must stop."""
+        if self._holding.reason is not None:
+            raise self._holding.reason
+
+
+class Tasks:
+    """Runs each handler as a task; to stop it is to cancel the task."""
+
+    def __init__(self, handler: Callable[[Work], Awaitable[Handled]]) -> None:
+        self._handler = handler
+        self._running: set[asyncio.Future[Handled]] = set()
+
+    def may_wait(self) -> None:
+        """Raise in a handler, which would wait for itself."""
+        if asyncio.current_task() in self._running:
+            raise RuntimeError("a handler must not wait for the end of its own consumer: let another task do that")
+
+    def work(self, delivery: Delivery, holding: Holding) -> Work:
+        return Work(delivery, holding)
+
+    async def run(self, work: Work, holding: Holding) -> Handled:
+        running = self._handler(work)
+        if not isawaitable(running):
+            raise TypeError(f"the handler returned {type(running).__name__}; needed is a coroutine: async def")
+        task = asyncio.ensure_future(running)
+        holding.listen(lambda _: _cancel(task))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        await asyncio.wait((task,))
+        if task.cancelled() and holding.reason is not None:
+            raise holding.reason
+        return task.result()
+
+
+def _cancel(task: asyncio.Future[Handled]) -> None:
+    task.cancel()
+
+
+class Consumer:
+    """Workers of a queue's items, made by `Client.consume`.
+
+    Await it, or `wait()`, to wait for its end. It ends by `stop`, or with an error when it cannot go on: the sidecar refuses
+    its Acquire (a bad name, no permission), or `on_error` raises.
+    """
+
+    def __init__(self, core: Consumption[Work], tasks: Tasks) -> None:
+        self._core = core
+        self._handlers = tasks
+
+    @property
+    def held(self) -> int:
+        """How many turns are held now."""
+        return self._core.held
+
+    async def wait(self) -> None:
+        """Wait until it has ended; raise why it could not go on."""
+        self._handlers.may_wait()
+        await self._core.finish()
+        if self._core.failure is not None:
+            raise self._core.failure
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self.wait().__await__()
+
+    async def stop(self, timeout: float = DEFAULT_STOP) -> None:
+        """Take no more turns, let handlers finish, release what was delivered and not started.
+
+        After `timeout` seconds handlers are cancelled; it returns at the latest three seconds after that. Why the consumer
+        could not go on is told by `wait` alone. Not to be called by a handler of this consumer, which would wait for itself.
+        """
+        number_within("timeout", timeout, 0, 86_400)
+        self._handlers.may_wait()
+        self._core.stop(timeout)
+        await self._core.finish()
+
+    async def __aenter__(self) -> Consumer:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()

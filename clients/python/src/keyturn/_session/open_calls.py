@@ -1,0 +1,123 @@
+"""The calls of the application that a session has, from the moment they are asked until they are answered or given up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from math import inf
+from typing import Any, Final
+
+from keyturn._gen import coordinator_pb2 as pb
+from keyturn._metrics import Metrics
+from keyturn._session.command import CallCommand, OwnCommand, WorkerCommand
+from keyturn._session.open_commands import OpenCommands
+from keyturn._session.turn_keeping import TurnKeeping
+from keyturn.errors import KeyturnError, WrongArgumentError
+
+# A message of more bytes ends the stream, with everything on it.
+_LARGEST_CALL: Final = 4 * 1_048_576 - 64
+# Beyond the wait of a call, for the way there and back, seconds.
+GRACE: Final = 10.0
+# Between two looks at all open calls, seconds: with deadlines all over the place, one may be this late.
+_COARSE: Final = 0.05
+
+
+class OpenCalls:
+    """Each ends once: by its answer, its deadline, its caller, or the end of the session."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        commands: OpenCommands,
+        turns: TurnKeeping,
+        ask: Callable[[OwnCommand], None],
+        metrics: Metrics | None,
+    ) -> None:
+        self._loop = loop
+        self._open = commands
+        self._turns = turns
+        self._ask = ask
+        self._metrics = metrics
+        self.first_deadline = inf
+        """No call is to be given up before this, by the clock."""
+
+    def refusal(self, command: WorkerCommand) -> KeyturnError | None:
+        """What stands against one more call."""
+        size = len(command.body)
+        if size > _LARGEST_CALL:
+            return WrongArgumentError(f"the call takes {size} bytes; at most {_LARGEST_CALL} are allowed")
+        return self._open.refusal(command)
+
+    def add(self, command: CallCommand[Any], timeout: float | None, now: float) -> bool:
+        """Whether something is to be waited for now that was not, or not so early."""
+        command.asked_at = now
+        command.deadline = now + (command.wait + GRACE if timeout is None else timeout)
+        command.future.on_cancel = lambda leave: self._called_off(command, leave)
+        self._open.add(command)
+        if command.deadline < self.first_deadline:
+            self.first_deadline = command.deadline
+            return True
+        # From now on silence means something.
+        return self._open.workers == 1
+
+    def done(self, command: WorkerCommand) -> None:
+        """It is open no more, or nobody waits for it."""
+        self._turns.done(command)
+        if isinstance(command, CallCommand) and not command.abandoned:
+            self._count(command)
+
+    def expire(self, now: float, too_late: Callable[[], KeyturnError]) -> None:
+        """Give up those whose deadline has come."""
+        if now < self.first_deadline:
+            return
+        following = inf
+        for command in self._open.of_workers():
+            if command.abandoned or not isinstance(command, CallCommand):
+                continue
+            if command.deadline <= now:
+                self._abandon(command, too_late())
+            elif command.deadline < following:
+                following = command.deadline
+        self.first_deadline = inf if following == inf else max(following, now + _COARSE)
+
+    def refuse_all(self, error: KeyturnError) -> None:
+        """Nothing that is open comes through any more."""
+        for command in self._open.all():
+            self._open.remove(command)
+            if isinstance(command, WorkerCommand):
+                if not command.abandoned:
+                    command.abandon(error)
+                    if isinstance(command, CallCommand):
+                        self._count(command)
+                self.done(command)
+
+    def forget_stream(self) -> None:
+        """What belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept without them."""
+        for command in self._open.all():
+            if isinstance(command, WorkerCommand) and (not command.abandoned or self._turns.is_ended_by(command)):
+                command.unsent()
+            else:
+                self._open.remove(command)
+
+    def _called_off(self, command: CallCommand[Any], leave: bool) -> None:
+        command.leave = leave
+        command.code = "CANCELLED"
+        self._abandon(command, None)
+
+    def _abandon(self, command: CallCommand[Any], error: KeyturnError | None) -> None:
+        if not self._open.has(command) or command.abandoned:
+            return
+        command.abandon(error)
+        self._count(command)
+        if command.is_sent:
+            # It stays open until the sidecar has answered it, in one way or the other: it may bring a turn.
+            self._ask(OwnCommand("cancel", pb.Cancel(id=command.id, leave=command.leave)))
+            return
+        if self._turns.is_ended_by(command):
+            return
+        self._open.remove(command)
+        self.done(command)
+
+    def _count(self, command: CallCommand[Any]) -> None:
+        if self._metrics is not None:
+            self._metrics.call_done(command.method, command.code, self._loop.time() - command.asked_at)

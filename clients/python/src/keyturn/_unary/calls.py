@@ -1,0 +1,116 @@
+"""Unary calls as futures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from math import inf
+from typing import Any, Final, TypeVar
+
+import grpc
+from google.protobuf.message import Message
+
+from keyturn._call import Call, check_loop, unwritable
+from keyturn._channel import Connection
+from keyturn._metrics import Metrics
+from keyturn._options import number_within
+from keyturn._wire.status import rpc_error
+from keyturn.errors import KeyturnError
+
+A = TypeVar("A")
+M = TypeVar("M", bound=Message)
+
+GRACE: Final = 10.0
+# A longer deadline is no deadline, seconds.
+_LONGEST: Final = 86_400.0 * 365
+# How long the giving up of a place may take before it is left to `ticket_ttl`, seconds.
+_GIVING_UP: Final = 2.0
+
+
+class Unary:
+    """Unary calls as futures, each with its deadline; known, so that closing ends all of them."""
+
+    def __init__(self, connection: Connection, metrics: Metrics | None) -> None:
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._metrics = metrics
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    def ask(
+        self,
+        path: str,
+        make: Callable[[], Message],
+        answer: type[M],
+        read: Callable[[M], A],
+        timeout: float | None,
+        wait: float | None = None,
+        after: Callable[[A, float, Callable[[], None]], None] | None = None,
+    ) -> Call[A]:
+        """`after`: what has to be done before the answer is handed on. Without a `timeout`: `wait` and ten seconds."""
+        check_loop(self._loop)
+        future: Call[A] = Call(loop=self._loop)
+        if self._is_closed:
+            future.reject(KeyturnError("the client was closed", "CANCELLED"))
+            return future
+        try:
+            message = make().SerializeToString()
+            limit = (wait or 0) + GRACE if timeout is None else number_within("timeout", timeout, 0, inf)
+        except (TypeError, ValueError, KeyError, AttributeError, KeyturnError) as error:
+            future.reject(unwritable(error))
+            return future
+        task = self._start(self._run(path, message, answer, read, limit, after, future))
+        future.on_cancel = lambda _: self._cancel(task)
+        return future
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    @staticmethod
+    def _cancel(task: asyncio.Task[None]) -> None:
+        task.cancel()
+
+    async def _run(
+        self,
+        path: str,
+        message: bytes,
+        answer: type[M],
+        read: Callable[[M], A],
+        timeout: float,
+        after: Callable[[A, float, Callable[[], None]], None] | None,
+        future: Call[A],
+    ) -> None:
+        asked_at = self._loop.time()
+        code = "OK"
+        try:
+            method: Any = self._connection.channel.unary_unary(f"/keyturn.v1.{path}")
+            limit = None if timeout == inf else min(timeout, _LONGEST)
+            result = read(answer.FromString(await method(message, timeout=limit)))
+            if after is None:
+                future.resolve(result)
+            else:
+                after(result, asked_at, lambda: future.resolve(result))
+        except grpc.aio.AioRpcError as error:
+            refused = rpc_error(error)
+            code = refused.code
+            future.reject(refused)
+        except KeyturnError as error:
+            code = error.code
+            future.reject(error)
+        except asyncio.CancelledError:
+            code = "CANCELLED"
+            future.reject(KeyturnError("the client was closed", "CANCELLED"))
+        finally:
+            if self._metrics is not None:
+                name = path.rpartition("/")[2].lower()
+                self._metrics.call_done(name, code, self._loop.time() - asked_at)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
