@@ -11,14 +11,9 @@ export const LANGUAGES: readonly string[] = ['typescript', 'python', 'go', 'java
  */
 const FACES: Readonly<Record<string, readonly string[]>> = { python: ['python', 'python-sync'] };
 
-/** How the face is told to the player, and which scenarios it cannot play. */
+/** How the face is told to the player. */
 const OTHERS: Readonly<Record<string, Omit<Language, 'name' | 'player'> & { readonly of: string }>> = {
-  'python-sync': {
-    of: 'python',
-    args: ['--sync'],
-    // Nobody can cancel a thread that waits.
-    without: ['scoped: whoever is cancelled while waiting leaves the line'],
-  },
+  'python-sync': { of: 'python', args: ['--sync'] },
 };
 
 export const PLAYED: readonly string[] = LANGUAGES.flatMap((language) => facesOf(language));

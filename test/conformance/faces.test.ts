@@ -1,10 +1,10 @@
 /** A client with more than one face is played with each. */
 import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
-import { LANGUAGES, languageOf, PLAYED, SCENARIOS } from '../../clients/conformance/languages.js';
+import { LANGUAGES, languageOf, PLAYED } from '../../clients/conformance/languages.js';
 import { optionsOf } from '../../clients/conformance/options.js';
 import { playAll } from '../../clients/conformance/play/suite.js';
-import { loadFolder, loadText } from '../../clients/conformance/scenario/load.js';
+import { loadText } from '../../clients/conformance/scenario/load.js';
 import { playerThat } from './players.js';
 
 test('python means both faces, and one may be named alone', () => {
@@ -20,23 +20,11 @@ test('the other face is the same player with an argument', () => {
   deepStrictEqual(languageOf('python-sync').args, ['--sync']);
 });
 
-test('what a face cannot play is a scenario that there is', () => {
-  const known = loadFolder(SCENARIOS).map(({ id }) => id);
-  const without = PLAYED.flatMap((name) => languageOf(name).without ?? []);
-  deepStrictEqual(
-    without.filter((id) => !known.includes(id)),
-    [],
-  );
-  strictEqual(without.length, 1);
-});
-
-test('the player is started with its arguments, and what it cannot play has no result', async (t) => {
+test('the player is started with its arguments', async (t) => {
   const player = await playerThat(t, 'say({ id: request.id, ok: { count: 1, what: process.argv.slice(2) } });');
-  const text = ['a', 'b']
-    .map((name) => `  - { name: ${name}, contract: x, steps: [{ leftovers: {}, expect: { what: [--loud] } }] }`)
-    .join('\n');
+  const text = '  - { name: a, contract: x, steps: [{ leftovers: {}, expect: { what: [--loud] } }] }';
   const scenarios = loadText('file', `about: x\nscenarios:\n${text}`);
-  const language = { name: 'go', player, args: ['--loud'], without: ['file: b'] };
+  const language = { name: 'go', player, args: ['--loud'] };
   const verdicts = await playAll(scenarios, [language], { atOnce: 1, onVerdict: () => undefined });
   deepStrictEqual(
     verdicts.map(({ scenario, failure }) => [scenario.name, failure]),

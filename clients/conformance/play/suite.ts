@@ -10,8 +10,6 @@ export interface Language {
   /** What is run. */
   readonly player: string;
   readonly args?: readonly string[];
-  /** Scenarios that ask for what it cannot do, by their id: they are not played, and the report has no result of them. */
-  readonly without?: readonly string[];
 }
 
 export interface SuiteOptions {
@@ -34,11 +32,10 @@ export async function playAll(
 }
 
 async function playLanguage(
-  all: readonly Scenario[],
-  { name, player, args = [], without = [] }: Language,
+  scenarios: readonly Scenario[],
+  { name, player, args = [] }: Language,
   { atOnce, onVerdict }: SuiteOptions,
 ): Promise<readonly Verdict[]> {
-  const scenarios = all.filter(({ id }) => !without.includes(id));
   const pool = new PlayerPool(name, player, args);
   const missing = await whyNot(pool);
   const shared = missing === undefined ? await SharedSidecar.start(scenarios) : undefined;

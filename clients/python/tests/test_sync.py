@@ -152,6 +152,30 @@ def test_a_call_that_was_begun_can_be_cancelled(client: Client, key: str) -> Non
             pass
 
 
+def test_a_thread_that_waits_for_its_turn_can_be_called_off(client: Client, key: str) -> None:
+    held = client.enqueue("orders", key)
+    assert held.turn is not None
+    scope = client.turn("orders", key, wait=60)
+    with ThreadPoolExecutor() as threads:
+        waits = threads.submit(scope.__enter__)
+        while client.admin.explain_key("orders", key).waiting_callers == 0:
+            assert not waits.done()
+        scope.cancel()
+        with pytest.raises(keyturn.KeyturnError, match="cancelled") as ended:
+            waits.result(10)
+    assert ended.value.code == "CANCELLED"
+    assert client.admin.explain_key("orders", key).waiting_callers == 0
+    client.dequeue("orders", key, token=held.turn.token)
+    # Too early and too late.
+    early = client.turn("orders", key)
+    early.cancel()
+    with pytest.raises(keyturn.KeyturnError, match="cancelled"):
+        early.__enter__()
+    with client.turn("orders", key) as turn:
+        turn.cancel()
+        turn.check()
+
+
 def test_raw_turns_are_held_and_told(client: Client, key: str) -> None:
     asked_at = client.now()
     answer = client.enqueue("short", key, lease=0.3)

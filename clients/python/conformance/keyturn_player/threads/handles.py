@@ -24,6 +24,9 @@ class ThreadHandles(Handles):
         return Handler(request["handle"], request["work"], held, self._tell)
 
     async def _with_turn(self, request: Json) -> Json:
+        if "wait_ms" in request:
+            # As the documentation says it for waits that may be called off.
+            return await self._turn(request)
         handler = self._in_threads(request)
         outcome = await in_thread(
             self._threads(request).with_turn,
@@ -37,9 +40,11 @@ class ThreadHandles(Handles):
     async def _turn(self, request: Json) -> Json:
         handler = self._in_threads(request)
 
+        scope = self._threads(request).turn(request["queue"], request["key"], **turn_options(request))
+
         def scoped() -> Json:
             try:
-                with self._threads(request).turn(request["queue"], request["key"], **turn_options(request)) as turn:
+                with scope as turn:
                     value = handler.run(turn, [], 0)
             except keyturn.Declined as answer:
                 return declined(answer)
@@ -47,7 +52,12 @@ class ThreadHandles(Handles):
                 return put(status="blocked", ahead=blocked.ahead, retry_after_ms=ms(blocked.retry_after))
             return put(status="done", value=value)
 
-        return await in_thread(scoped)
+        done = asyncio.ensure_future(in_thread(scoped))
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            scope.cancel()
+            return await done
 
     async def _consume(self, request: Json) -> Json:
         handle = request["handle"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from contextlib import suppress
 from types import TracebackType
@@ -9,7 +10,7 @@ from types import TracebackType
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.stopping import Stoppable
 from keyturn._work.base import Base
-from keyturn._work.claim import Claim
+from keyturn._work.claim import Claim, Granted
 from keyturn._work.holding import Holding, told_loss
 from keyturn._work.turn_options import TurnOptions
 from keyturn.errors import KeyturnError, NotGranted
@@ -40,6 +41,9 @@ class ScopedTurn(Stoppable):
         self._options = options
         self._is_entered = False
         self._is_left = False
+        # Both are of the loop's thread.
+        self._is_cancelled = False
+        self._entering: asyncio.Task[object] | None = None
         self.result = b""
         """What is remembered with the idempotency key, up to 1 MiB; set it in the block."""
 
@@ -75,6 +79,19 @@ class ScopedTurn(Stoppable):
             self._leave()
             raise
         return self
+
+    def cancel(self) -> None:
+        """End the wait of the thread that enters, from another one: that one raises KeyturnError (CANCELLED) and stands in no line.
+
+        Once the turn was given it does nothing; before the wait it ends that one when it begins.
+        """
+        with suppress(KeyturnError):  # Of a closed client nobody waits.
+            self._thread.soon(self._cancel)
+
+    def _cancel(self) -> None:
+        self._is_cancelled = True
+        if self._entering is not None:
+            self._entering.cancel()
 
     def __exit__(
         self,
@@ -112,11 +129,24 @@ class ScopedTurn(Stoppable):
             holding.release()
 
     async def _enter(self) -> None:
-        granted = await Claim(self._base, self._options.plan).wait()
+        granted = await self._granted()
         self._holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
         self._holding.listen(self._stop)
         if self._is_left:
             await self._give_back(self._holding)
+
+    async def _granted(self) -> Granted:
+        if self._is_cancelled:
+            raise _cancelled()
+        self._entering = asyncio.current_task()
+        try:
+            return await Claim(self._base, self._options.plan).wait()
+        except asyncio.CancelledError:
+            if self._is_cancelled:
+                raise _cancelled() from None
+            raise
+        finally:
+            self._entering = None
 
     async def _exit(self, error: BaseException | None) -> None:
         holding = self._held
@@ -131,3 +161,7 @@ class ScopedTurn(Stoppable):
                 await holding.abandoned()
         finally:
             holding.release()
+
+
+def _cancelled() -> KeyturnError:
+    return KeyturnError("the wait for the turn was cancelled", "CANCELLED")
