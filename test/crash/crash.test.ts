@@ -8,10 +8,11 @@
 import assert from 'node:assert/strict';
 import { env } from 'node:process';
 import { describe, it, type TestContext } from 'node:test';
+import { runsOf } from '../support/runs.js';
 import { type Outcome, World } from './world.js';
 
-const { KEYTURN_SEED, KEYTURN_RUNS, KEYTURN_CRASHES } = env;
-const RUNS = Number(KEYTURN_RUNS ?? 6);
+const { KEYTURN_SEED, KEYTURN_CRASHES } = env;
+const RUNS = runsOf(6);
 const CRASHES = Number(KEYTURN_CRASHES ?? 10);
 const SEEDS = KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 1 + run) : [Number(KEYTURN_SEED)];
 /** How many worlds there are at once: each waits for processes most of the time. */
