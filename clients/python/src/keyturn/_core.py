@@ -90,6 +90,7 @@ class Core:
             *(consumer.finish() for consumer in consumers),
             *(producer.close(timeout) for producer in self._producers),
         )
+        await self.base.call_off()
         await self.transport.close()
         await self.base.settled()
         await self._unary.close()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 from keyturn._ids import Ids
@@ -15,6 +16,9 @@ log = logging.getLogger("keyturn")
 
 # How long a call that does not wait may take before it is given up, seconds.
 GRACE: Final = 10.0
+
+# How long those who wait in a line may take to leave it when their client is closed, seconds.
+_LEAVING: Final = 1.0
 
 Failure = Literal["away", "full", "lost", "cancelled", "refused"]
 """`away`: nothing was heard from a sidecar that takes work, the call may have been carried out or not; `full`: refused
@@ -29,6 +33,8 @@ class Base:
         self.loop: asyncio.AbstractEventLoop = transport.loop
         self.ids = Ids()
         self._background: set[asyncio.Task[None]] = set()
+        self._waiting: dict[object, Callable[[], None]] = {}
+        self._nobody_waits = asyncio.Event()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """What is to be done although nobody waits for it any more. Bounded in time; raises nothing."""
@@ -40,6 +46,29 @@ class Base:
         """Wait until all of it is done."""
         if self._background:
             await asyncio.wait(list(self._background))
+
+    @contextmanager
+    def waiting(self, call_off: Callable[[], None]) -> Iterator[None]:
+        """Somebody stands in a line with a ticket meanwhile; `call_off` makes him leave it."""
+        self._waiting[call_off] = call_off
+        try:
+            yield
+        finally:
+            del self._waiting[call_off]
+            if not self._waiting:
+                self._nobody_waits.set()
+
+    async def call_off(self) -> None:
+        """Whoever waits leaves his line, while the sidecar can still be told: nobody will call again with his ticket."""
+        if not self._waiting:
+            return
+        self._nobody_waits.clear()
+        for call_off in list(self._waiting.values()):
+            call_off()
+        try:
+            await asyncio.wait_for(self._nobody_waits.wait(), _LEAVING)
+        except asyncio.TimeoutError:
+            log.debug("%d places are left to their ticket_ttl", len(self._waiting))
 
     def now(self) -> float:
         return self.loop.time()

@@ -62,11 +62,13 @@ class Claim:
         self._asked_at: float | None = None
         self._call: asyncio.Future[Any] | None = None
         """The last one; None: between two."""
+        self._is_called_off = False
 
     async def wait(self) -> Granted:
         """Raises Declined, Blocked, and KeyturnError when the sidecar refuses or is away for too long."""
         try:
-            return await self._wait()
+            with self._base.waiting(self._call_off):
+                return await self._wait()
         except asyncio.CancelledError:
             # A call that is cancelled leaves its line. But between two calls the place is kept, and an answer that came at this
             # very moment has a turn of which nobody will learn.
@@ -74,6 +76,11 @@ class Claim:
             if call is None or (call.done() and not call.cancelled()):
                 self._base.in_background(self._left(call))
             raise
+
+    def _call_off(self) -> None:
+        self._is_called_off = True
+        if self._call is not None:
+            self._call.cancel()
 
     async def _left(self, call: asyncio.Future[Any] | None) -> None:
         turn = None if call is None or call.exception() is not None else _turn_of(call.result())
@@ -91,7 +98,16 @@ class Claim:
             asked = self._base.now()
             if self._asked_at is None:
                 self._asked_at = asked
-            answer = await self._once()
+            try:
+                answer = await self._once()
+            except asyncio.CancelledError:
+                call = self._call
+                if not self._is_called_off or call is None or not call.cancelled():
+                    raise
+                answer = None
+            if answer is None and self._is_called_off:
+                await self._give_up()
+                raise KeyturnError("the client was closed", "CANCELLED")
             if answer is None:
                 continue
             if answer.turn is not None:

@@ -21,6 +21,7 @@ final class Base {
     /** Settles are ordered by the session, before what is asked after them. */
     final boolean isOrdered;
 
+    final Waiting waiting = new Waiting();
     private final Set<CallFuture<?>> pending = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 

@@ -42,6 +42,12 @@ final class Claim {
     /** When the first call was sent that may have got the turn, if answers were lost since. Negative: none. */
     private long askedAt = -1;
 
+    /** What the thread waits for, for {@link #callOff}. */
+    private volatile CallFuture<?> asked;
+
+    private volatile Thread waits;
+    private volatile boolean isCalledOff;
+
     Claim(Base base, String queue, String key, TurnOptions options) {
         this.base = base;
         this.queue = queue;
@@ -54,6 +60,24 @@ final class Claim {
 
     /** @throws KeyturnException when the sidecar refuses or is away for too long; CANCELLED when the thread is interrupted */
     Claimed await() {
+        waits = Thread.currentThread();
+        base.waiting.add(this);
+        try {
+            return decided();
+        } finally {
+            base.waiting.remove(this);
+        }
+    }
+
+    /** The client is closed: whoever waits leaves the line, and is told CANCELLED. From another thread. */
+    void callOff() {
+        isCalledOff = true;
+        CallFuture<?> call = asked;
+        if (call != null) call.cancel(true);
+        LockSupport.unpark(waits);
+    }
+
+    private Claimed decided() {
         while (true) {
             long asked = Clock.now();
             if (askedAt < 0) askedAt = asked;
@@ -61,6 +85,10 @@ final class Claim {
             if (Thread.currentThread().isInterrupted()) {
                 giveUp(claimed == null ? null : claimed.turn());
                 throw Failures.cancelled();
+            }
+            if (claimed == null && isCalledOff) {
+                giveUp(null);
+                throw Failures.closed();
             }
             if (claimed == null) continue;
             if (!(claimed.refused() instanceof TurnOutcome.Blocked<?>)) return claimed;
@@ -80,7 +108,7 @@ final class Claim {
             patientUntil = -1;
             return claimed;
         } catch (KeyturnException error) {
-            if (Thread.currentThread().isInterrupted()) return null;
+            if (Thread.currentThread().isInterrupted() || isCalledOff) return null;
             if (patientUntil < 0) patientUntil = Clock.after(Clock.now(), Transport.GRACE);
             long left = (until < 0 ? patientUntil : until) - Clock.now();
             if (ticket.isEmpty() || Failures.failureOf(error) != Failure.AWAY || left <= 0) {
@@ -133,6 +161,8 @@ final class Claim {
      * ticket nobody could give it back: such a call does not stay, so its answer is waited for.
      */
     private <A> A answerOf(CallFuture<A> asked) {
+        this.asked = asked;
+        if (isCalledOff) asked.cancel(true);
         return ticket.isEmpty() && !base.isOrdered ? base.getUninterruptibly(asked) : base.get(asked);
     }
 

@@ -330,6 +330,7 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
             if (isClosed) return;
             isClosed = true;
             application.close(timeout);
+            base.waiting.callOff();
             base.close();
             base.transport.close().awaitQuietly(5_000 * Clock.MS);
             connection.close();
