@@ -33,7 +33,7 @@ class Base:
         self.loop: asyncio.AbstractEventLoop = transport.loop
         self.ids = Ids()
         self._background: set[asyncio.Task[None]] = set()
-        self._waiting: dict[object, Callable[[], None]] = {}
+        self._waiting: set[Callable[[], None]] = set()
         self._nobody_waits = asyncio.Event()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
@@ -50,11 +50,11 @@ class Base:
     @contextmanager
     def waiting(self, call_off: Callable[[], None]) -> Iterator[None]:
         """Somebody stands in a line with a ticket meanwhile; `call_off` makes him leave it."""
-        self._waiting[call_off] = call_off
+        self._waiting.add(call_off)
         try:
             yield
         finally:
-            del self._waiting[call_off]
+            self._waiting.discard(call_off)
             if not self._waiting:
                 self._nobody_waits.set()
 
@@ -63,7 +63,7 @@ class Base:
         if not self._waiting:
             return
         self._nobody_waits.clear()
-        for call_off in list(self._waiting.values()):
+        for call_off in list(self._waiting):
             call_off()
         try:
             await asyncio.wait_for(self._nobody_waits.wait(), _LEAVING)
