@@ -13,6 +13,7 @@ import { FakeSession } from './fake-coordinator.js';
 const ACCEPT = 1;
 const BLOCK = 2;
 const DEAD_LETTER = 3;
+const RELEASE = 2;
 const bytes = (text: string) => Buffer.from(text);
 const wholeMinute = { wait: seconds(60) };
 
@@ -57,6 +58,25 @@ test('every call can be made on one stream', async (t) => {
   assert.equal(nacked.deadLettered, 1);
   assert.deepEqual((await session.ask('awaitItem', commands.awaitItem('i'))).result, bytes('r'));
   assert.deepEqual(await session.ask('cancel', commands.cancel(0)), { cancelled: false });
+});
+
+test('keys of which one is written with the bytes that are the units of the other are two keys, on two streams too', async (t) => {
+  const { raw } = await startSidecar(t, localCoordinator(t));
+  const [one, other] = [new SessionClient(raw), new SessionClient(raw)];
+  tokenOf(await one.ask('enqueue', commands.enqueue({ key: 'Ã©' })));
+  tokenOf(await other.ask('enqueue', commands.enqueue({ key: 'é' })));
+  const items = ['é', 'Ã©'].map((key) => message(NewItem, { key, itemId: key }));
+  await other.ask('submit', commands.submit({ queue: 'items', items }));
+  for (const key of ['Ã©', 'é', 'Ã©']) {
+    const asked = await one.ask('acquire', commands.acquire({ queues: ['items'], key }));
+    const [given] = asked.deliveries;
+    assert.ok(given?.turn);
+    assert.deepEqual(
+      given.items.map(({ itemId }) => itemId),
+      [key],
+    );
+    await one.ask('nack', commands.nack(given.turn.token, { queue: 'items', key, kind: RELEASE }));
+  }
 });
 
 test('a reply leaves out what its command said; a turn that time does not end has no end', async (t) => {
