@@ -13,7 +13,6 @@ import { FakeSession } from './fake-coordinator.js';
 const ACCEPT = 1;
 const BLOCK = 2;
 const DEAD_LETTER = 3;
-const RELEASE = 2;
 const bytes = (text: string) => Buffer.from(text);
 const wholeMinute = { wait: seconds(60) };
 
@@ -67,15 +66,15 @@ test('keys of which one is written with the bytes that are the units of the othe
   tokenOf(await other.ask('enqueue', commands.enqueue({ key: 'é' })));
   const items = ['é', 'Ã©'].map((key) => message(NewItem, { key, itemId: key }));
   await other.ask('submit', commands.submit({ queue: 'items', items }));
-  for (const key of ['Ã©', 'é', 'Ã©']) {
+  for (const key of ['Ã©', 'é']) {
     const asked = await one.ask('acquire', commands.acquire({ queues: ['items'], key }));
     const [given] = asked.deliveries;
-    assert.ok(given?.turn);
+    assert.ok(given?.turn, key);
     assert.deepEqual(
       given.items.map(({ itemId }) => itemId),
       [key],
     );
-    await one.ask('nack', commands.nack(given.turn.token, { queue: 'items', key, kind: RELEASE }));
+    await one.ask('ack', commands.ack(given.turn.token, { queue: 'items', key }));
   }
 });
 
