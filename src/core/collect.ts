@@ -266,7 +266,7 @@ function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 
 
 function cargoRow(cargo: Cargo): CargoRow {
   if (cargo.kind !== 'items') return cargo;
-  return { kind: 'items', seqs: cargo.items.map(({ seq }) => seq), done: cargo.done };
+  return { kind: 'items', seqs: cargo.given ?? cargo.items.map(({ seq }) => seq), done: cargo.done };
 }
 
 function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {

@@ -174,6 +174,7 @@ export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): v
 /** Precondition: it is about to be put at the head. */
 function comeBack(state: CoreState, line: Line, item: Item, stored: Stored): void {
   stored.rank = rankBefore(state, line, stored.rank);
+  state.frontRank = Math.min(state.frontRank, stored.rank);
   item.lane.queue.changes?.item(item);
 }
 

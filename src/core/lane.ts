@@ -14,7 +14,13 @@ import type { DelayCause } from './views.js';
 export type Cargo =
   | { readonly kind: 'caller'; readonly idempotencyKey: string | undefined }
   /** In order, at least one. `done`: they were done when they were handed out (at_most_once). */
-  | { readonly kind: 'items'; readonly items: readonly Item[]; readonly done: boolean }
+  | {
+      readonly kind: 'items';
+      readonly items: readonly Item[];
+      readonly done: boolean;
+      /** The `seq` of each item in the list that the worker has. Unset: that is `items`. Else a crash took some of them. */
+      readonly given?: readonly number[];
+    }
   /** A turn from before the start: what it was given for is not known. */
   | { readonly kind: 'adopted' };
 

@@ -5,6 +5,7 @@ import { BatchWaits } from './dependants.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { bytesOf, contentOf, fingerprintOf, weightOfItem } from './items.js';
+import { keepAfterAll } from './kept-after-all.js';
 import { type Lane, nameKeyless } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
@@ -136,7 +137,10 @@ export function submitItem(
   durability?: Durability,
 ): SubmitResult {
   const { itemId } = item;
-  if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
+  if (itemId !== undefined && isKnown(queue, itemId, now)) {
+    keepAfterAll(state, queue, itemId, durability);
+    return accept(queue, itemId, undefined);
+  }
   return submitNew(state, queue, item, now, batch, durability);
 }
 
