@@ -1,6 +1,7 @@
 package keyturn
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"time"
@@ -61,7 +62,7 @@ func (t *Turn) Lost() error {
 func (t *Turn) SetResult(result []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.result = result
+	t.result = bytes.Clone(result)
 }
 
 // Done ends the turn: the work is done. A sidecar that is away is asked again for ten seconds, or until ctx ends. The error
