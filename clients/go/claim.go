@@ -113,7 +113,7 @@ func (k *claim) ask(ctx context.Context) (*EnQueueAnswer, error) {
 		Queue: k.queue, Key: k.key, Ticket: k.ticket, Wait: wait, Lease: k.opts.Lease, ConsumerID: k.opts.ConsumerID,
 		IdempotencyKey: k.opts.IdempotencyKey,
 	})
-	command.leaves, command.timeout = true, timeout
+	command.leaves, command.scoped, command.timeout = true, true, timeout
 	if err := ask(ctx, k.client.over, command, err); err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (k *claim) askStrict(ctx context.Context, wait, timeout time.Duration) (*En
 	command, err := newAcquire(&AcquireCall{
 		Queues: []string{k.queue}, Key: k.key, Ticket: k.ticket, Wait: wait, Lease: k.opts.Lease, ConsumerID: k.opts.ConsumerID,
 	})
-	command.leaves, command.timeout = true, timeout
+	command.leaves, command.scoped, command.timeout = true, true, timeout
 	if err := ask(ctx, k.client.over, command, err); err != nil {
 		return nil, err
 	}

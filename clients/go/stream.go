@@ -188,7 +188,7 @@ func (s *session) take(message *pb.SessionResponse, finished []*command) []*comm
 	if !s.wanted() {
 		s.live.idle()
 	}
-	if s.closing != nil && s.open.isEmpty() {
+	if s.closing != nil && s.isDrained() {
 		s.endDrain()
 	}
 	return finished

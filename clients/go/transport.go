@@ -19,6 +19,10 @@ type transport interface {
 	// hold keeps a turn alive that was given at since at the latest, until it is released.
 	hold(info *TurnInfo, since moment) *heldTurn
 	release(held *heldTurn)
+	// begin: somebody works on it from here on. False: it is lost, and nobody shall.
+	begin(held *heldTurn) bool
+	// giveUp gives back a turn that was lost because the client is being closed, now that nobody works on it any more.
+	giveUp(held *heldTurn)
 	// close refuses the calls that are open, and returns when nothing is left.
 	close()
 }
