@@ -113,6 +113,14 @@ func (o *ProducerOptions) check(queue string) error {
 	)
 }
 
+// checkHears: what was spooled may be refused when its Pending is long gone.
+func (o *ProducerOptions) checkHears() error {
+	if o.OnError != nil {
+		return nil
+	}
+	return wrongSetting("on_error", "nil", "a function, with a spool: an item of it that the sidecar refuses later, maybe after a restart, is told nowhere else")
+}
+
 func (o *ProducerOptions) checkSpool() error {
 	if o.Spool == nil {
 		return nil
@@ -123,9 +131,6 @@ func (o *ProducerOptions) checkSpool() error {
 	s.MaxBytes = orDefault(s.MaxBytes, 256<<20)
 	s.Patience = orDefault(s.Patience, time.Second)
 	o.Spool = &s
-	if o.OnError == nil {
-		return wrongSetting("on_error", "nil", "a function, with a spool: an item of it that the sidecar refuses later, maybe after a restart, is told nowhere else")
-	}
 	if s.Directory == "" {
 		return wrongSetting("spool.directory", s.Directory, "a path")
 	}
@@ -136,5 +141,6 @@ func (o *ProducerOptions) checkSpool() error {
 		durationWithin("spool.interval", s.Interval, time.Millisecond, time.Minute),
 		countWithin("spool.count", s.Count, 1, 100_000),
 		durationWithin("spool.patience", s.Patience, time.Millisecond, time.Minute),
+		o.checkHears(),
 	)
 }

@@ -114,6 +114,8 @@ func (s *session) start(ctx context.Context, c *command) {
 	s.arm()
 }
 
+func (s *session) inPassing(c *command) { s.start(context.Background(), c) }
+
 // wait returns when the command is answered, or given up.
 func (s *session) wait(ctx context.Context, c *command) error {
 	select {

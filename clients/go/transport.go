@@ -14,6 +14,8 @@ type transport interface {
 	// start sends a command; what stands against it is told by wait, which is to be called for every one.
 	start(ctx context.Context, c *command)
 	wait(ctx context.Context, c *command) error
+	// inPassing sends what only ends something, in nobody's time: only close waits for it.
+	inPassing(c *command)
 	// ordered is whether the sidecar gets commands in the order of their starts.
 	ordered() bool
 	// hold keeps a turn alive that was given at since at the latest, until it is released.

@@ -38,6 +38,9 @@ type turnKeeping struct {
 	unclaimed []unclaimedTurn
 	// Tied turns that a new stream did not tell of, until a Renew does.
 	uncertain map[*heldTurn]struct{}
+	// Turns that were told lost because nothing was heard. The sidecar may keep them for the session still: the next stream
+	// tells.
+	unreachable map[turnID]struct{}
 	// Turns on which somebody works who will say when that is over.
 	begun map[*heldTurn]struct{}
 	// Nobody asks for anything any more.
@@ -48,7 +51,7 @@ func newTurnKeeping(renewals *renewals, metric metricsOf, askOwn func(*command))
 	return &turnKeeping{
 		renewals: renewals, askOwn: askOwn, metric: metric,
 		turns: map[turnID]*heldTurn{}, byTicket: map[string]*heldTurn{}, uncertain: map[*heldTurn]struct{}{},
-		begun: map[*heldTurn]struct{}{},
+		begun: map[*heldTurn]struct{}{}, unreachable: map[turnID]struct{}{},
 	}
 }
 
@@ -118,6 +121,9 @@ func (k *turnKeeping) lose(held *heldTurn, cause LossCause) {
 	if cause != Closed {
 		// Nothing is to be given back.
 		delete(k.begun, held)
+	}
+	if cause == Unreachable && held.tied {
+		k.unreachable[held.ref.id()] = struct{}{}
 	}
 	if held.lose(cause) {
 		k.metric.turnLost(held.ref.Queue, cause)

@@ -144,7 +144,7 @@ func (u *unary) failed(ctx context.Context, c *command, err error) error {
 		return closedError()
 	}
 	if ctx.Err() == nil {
-		return statusError(status.Convert(err).Proto(), c.ref)
+		return u.set.watch.explain(statusError(status.Convert(err).Proto(), c.ref))
 	}
 	return contextError(ctx)
 }

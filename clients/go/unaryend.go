@@ -1,6 +1,7 @@
 package keyturn
 
 import (
+	"context"
 	"time"
 
 	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
@@ -47,6 +48,19 @@ func (u *unary) waitForHolders() {
 			return
 		}
 	}
+}
+
+func (u *unary) inPassing(c *command) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.final {
+		return
+	}
+	u.running.Add(1)
+	go func() {
+		defer u.running.Done()
+		_ = u.wait(context.Background(), c)
+	}()
 }
 
 // noteFresh is false when the client is closed: then nobody else gives them back.
