@@ -52,7 +52,7 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
     item.headers = undefined;
   }
   if (batch.items.length === 0) return;
-  for (const queue of state.memoryWaiters) {
+  for (const queue of state.roomQueues) {
     markRoom(state, queue);
     // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
     state.wheel.schedule(queue.gateTimer, Math.ceil(changes.now));

@@ -202,7 +202,7 @@ export interface CoordinatorStats {
   readonly sessions: number;
   /** Calls that wait for something, of all kinds. */
   readonly parkedCalls: number;
-  /** Payload memory in use, bytes. */
+  /** Payload memory in use, what Submits hold that wait for room included, bytes. */
   readonly payloadBytes: number;
   /** Unset: nothing is written. */
   readonly journal?: JournalStats | undefined;

@@ -191,6 +191,9 @@ function checkWhole({ queues, stats }: Told): void {
   assert.ok(stats.parkedCalls >= callers, 'those in lines are among those who wait');
   assert.ok(items === 0 || stats.payloadBytes > 0, 'what is kept is charged');
   const live = queues.reduce((sum, queue) => sum + queue.liveTurns, 0);
-  assert.ok(items + live > 0 || stats.payloadBytes === 0, 'what is not kept is not charged');
+  assert.ok(
+    items + live + stats.parkedCalls > 0 || stats.payloadBytes === 0,
+    'what nobody keeps or waits to hand in is not charged',
+  );
   assert.deepEqual(stats.queues.map(({ view }) => view.name).toSorted(), queues.map(({ name }) => name).toSorted());
 }
