@@ -263,9 +263,9 @@ class Writer {
   }
 }
 
-/** Whether anything is not as it was submitted. Its `notBefore` becomes another only with an attempt or a redrive. */
-function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank }: Stored): boolean {
-  return attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
+/** Whether anything is not as it was submitted. Its `notBefore` becomes another only with one of these. */
+function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank, hurried }: Stored): boolean {
+  return hurried || attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
 }
 
 function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 'state' | 'ticket' | 'ending'> {

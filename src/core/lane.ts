@@ -8,6 +8,7 @@ import type { Session, Stream } from './session.js';
 import type { Settlement } from './settlements.js';
 import { ROWS, type StateRow } from './table.js';
 import { Timer } from './timing-wheel.js';
+import type { DelayCause } from './views.js';
 
 /** What a turn was given for. */
 export type Cargo =
@@ -82,7 +83,7 @@ export interface Ready {
 export interface Delay {
   readonly at: 'DELAY';
   readonly since: number;
-  readonly because: 'delay' | 'retry' | 'min_interval' | 'dependency';
+  readonly because: DelayCause;
 }
 
 /** Stopped until somebody resumes it. */
