@@ -2,6 +2,7 @@ import { unmarkKeyDone } from './idempotency.js';
 import { putBack, weightOfItem } from './items.js';
 import { type Lane, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
+import { findHeldLane } from './lookup.js';
 import type { TurnRef } from './model.js';
 import { resolve } from './resolve.js';
 import type { SettledBy } from './settlements.js';
@@ -13,7 +14,7 @@ import { endTurn, holdForTicket } from './turns.js';
 export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {
   for (const { queue: name, key, token } of refs) {
     const queue = state.queues.get(name);
-    const lane = key === '' ? queue?.keyless.get(token) : queue?.lanes.get(key);
+    const lane = queue && findHeldLane(state, queue, key, token, now);
     const turn = lane === undefined ? undefined : turnOf(lane);
     if (lane === undefined || turn?.token !== token || turn.handed === 'known') continue;
     if (turn.ticket !== undefined) holdForTicket(state, turn, now);
