@@ -51,7 +51,7 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
     item.headers = undefined;
   }
   if (batch.items.length === 0) return;
-  for (const queue of state.memoryWaiters) {
+  for (const queue of state.roomQueues) {
     markRoom(state, queue);
     // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
     state.wheel.schedule(queue.gateTimer, Math.ceil(changes.now));
@@ -256,9 +256,9 @@ class Writer {
   }
 }
 
-/** Whether anything is not as it was submitted. Its `notBefore` becomes another only with an attempt or a redrive. */
-function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank }: Stored): boolean {
-  return attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
+/** Whether anything is not as it was submitted. Its `notBefore` becomes another only with one of these. */
+function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank, hurried }: Stored): boolean {
+  return hurried || attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
 }
 
 function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 'state' | 'ticket' | 'ending'> {
@@ -267,7 +267,7 @@ function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 
 
 function cargoRow(cargo: Cargo): CargoRow {
   if (cargo.kind !== 'items') return cargo;
-  return { kind: 'items', seqs: cargo.items.map(({ seq }) => seq), done: cargo.done };
+  return { kind: 'items', seqs: cargo.given ?? cargo.items.map(({ seq }) => seq), done: cargo.done };
 }
 
 function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {

@@ -8,12 +8,19 @@ import type { Session, Stream } from './session.js';
 import type { Settlement } from './settlements.js';
 import { ROWS, type StateRow } from './table.js';
 import { Timer } from './timing-wheel.js';
+import type { DelayCause } from './views.js';
 
 /** What a turn was given for. */
 export type Cargo =
   | { readonly kind: 'caller'; readonly idempotencyKey: string | undefined }
   /** In order, at least one. `done`: they were done when they were handed out (at_most_once). */
-  | { readonly kind: 'items'; readonly items: readonly Item[]; readonly done: boolean }
+  | {
+      readonly kind: 'items';
+      readonly items: readonly Item[];
+      readonly done: boolean;
+      /** The `seq` of each item in the list that the worker has. Unset: that is `items`. Else a crash took some of them. */
+      readonly given?: readonly number[];
+    }
   /** A turn from before the start: what it was given for is not known. */
   | { readonly kind: 'adopted' };
 
@@ -78,7 +85,7 @@ export interface Ready {
 export interface Delay {
   readonly at: 'DELAY';
   readonly since: number;
-  readonly because: 'delay' | 'retry' | 'min_interval' | 'dependency';
+  readonly because: DelayCause;
 }
 
 /** Stopped until somebody resumes it. */

@@ -146,9 +146,17 @@ export function tellAgain(
   now: number,
 ): void {
   turn.lane.queue.changes?.turn(turn.lane, turn.token);
+  countAnew(turn);
   if (turn.handed === 'kept') return handOver(state, turn, on, lease, now);
   turn.handed = 'known';
   moveTo(state, turn, on, lease, now);
+}
+
+/** From now on the worker has the items that are told now, whatever it had before a crash. */
+function countAnew(turn: Turn): void {
+  const { cargo } = turn;
+  if (cargo.kind === 'items' && cargo.given !== undefined)
+    turn.cargo = { kind: 'items', items: cargo.items, done: cargo.done };
 }
 
 /** A turn goes back to waiting for its absent holder (S13). */

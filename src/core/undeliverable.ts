@@ -1,5 +1,6 @@
 import { unmarkKeyDone } from './idempotency.js';
 import { putBack, weightOfItem } from './items.js';
+import { keepOnDisk } from './kept-after-all.js';
 import { type Lane, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
 import { findHeldLane } from './lookup.js';
@@ -53,11 +54,14 @@ function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
  */
 function revive(state: CoreState, item: Item, now: number): boolean {
   const { queue, key } = item.lane;
-  if (queue.finished.get(item.id, now)?.state !== 'done') return false;
+  const finished = queue.finished.get(item.id, now);
+  if (finished?.state !== 'done') return false;
   queue.finished.delete(item.id);
   if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
   queue.items.set(item);
   if (item.stored !== undefined) queue.changes?.item(item);
+  // It came again meanwhile, to be kept.
+  else if (queue.changes !== undefined && finished.seq !== undefined) keepOnDisk(state, queue.changes, item);
   state.payloadBytes += weightOfItem(item);
   return true;
 }

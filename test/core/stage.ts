@@ -121,7 +121,7 @@ export class Stage {
   }
 
   queue(name = build.QUEUE): QueueView | undefined {
-    return this.core.listQueues(this.now).find((view) => view.name === name);
+    return this.core.listQueues(build.ALL_QUEUES, this.now).queues.find((view) => view.name === name);
   }
 
   #call<T>(name: string, run: (reply: Reply<T>) => WaitingCall | undefined): Call<T> {

@@ -69,7 +69,8 @@ export abstract class OnCore implements Coordinator {
   }
 
   readonly admin: Administration = {
-    listQueues: async () => ({ ok: true, value: this.core.listQueues(this.now) }),
+    listQueues: async (request) => ({ ok: true, value: this.core.listQueues(request, this.now) }),
+    retryNow: async (request) => this.core.retryNow(request, this.now),
     listKeys: async (request) => {
       const scan = this.core.listKeys(request, ALL);
       if (!scan.ok) return scan;
