@@ -4,7 +4,7 @@ import type { DeadLetter } from './dead-letters.js';
 import { type Prerequisite, waitsFor } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { partsOf } from './idempotency.js';
-import { type Cargo, keylessName, type Lane, type Turn, turnOf } from './lane.js';
+import { type Cargo, keylessName, type Lane, parkOf, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
 import { isLinked } from './link.js';
 import type { Queue } from './queue.js';
@@ -112,11 +112,12 @@ class Writer {
   }
 
   #park(lane: Lane): void {
-    const { phase, queue, key } = lane;
+    const { queue, key } = lane;
+    const parked = parkOf(lane);
     const id = { table: 'parks', queue: queue.name, key, lane: keylessName(lane) } as const;
-    if (phase.at !== 'PARK') this.rows.push({ delete: id });
+    if (parked === undefined) this.rows.push({ delete: id });
     else {
-      const { since, because, itemId } = phase;
+      const { since, because, itemId } = parked;
       this.rows.push({ put: { ...id, since: this.#instant(since), because, itemId } });
     }
   }
