@@ -75,7 +75,7 @@ describe('keyturn data check', () => {
   it('says that all is well, and how much there is', async (t) => {
     const directory = await filled(t, [FLOOR, ...ALL_KINDS.filter(({ table }) => table === 'items')]);
     const { exitCode, stdout } = await data('check', '--data-dir', directory);
-    assert.equal(stdout, `all is well: 12 rows and 8 payloads in ${directory}/data.mdb\n`);
+    assert.equal(stdout, `all is well: 17 rows and 8 payloads in ${directory}/data.mdb\n`);
     assert.equal(exitCode, 0);
   });
 
