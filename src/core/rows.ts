@@ -71,6 +71,20 @@ export interface FinishedRow {
   readonly until: number;
 }
 
+/**
+ * Something that was waited for has ended, and not all items that wait for it were told: there may be many. Whatever is
+ * forgotten of it meanwhile, this stays until they were.
+ */
+export interface EndRow {
+  readonly table: 'items';
+  /** Its place among the items: those before it that name it wait for this one, those behind for another of its name. */
+  readonly seq: number;
+  readonly state: 'ended';
+  readonly queue: string;
+  readonly id: string;
+  readonly end: 'done' | 'dead' | 'superseded' | 'discarded' | 'declined';
+}
+
 /** What became of an item since it was submitted; no row: nothing. Goes with the item. */
 export interface ProgressRow {
   readonly table: 'progress';
@@ -92,7 +106,10 @@ export interface ProgressRow {
 /** What a live turn was given for. */
 export type CargoRow =
   | { readonly kind: 'caller'; readonly idempotencyKey: string | undefined }
-  /** `seqs`: its items in order; those of them that are not on disk (durability `memory`) are left out at the start. */
+  /**
+   * `seqs`: its items in the order in which the worker has them. Those that are not on disk (durability `memory`) are
+   * not known after a start, but they keep their places: the worker counts them too.
+   */
   | { readonly kind: 'items'; readonly seqs: readonly number[]; readonly done: boolean }
   | { readonly kind: 'adopted' };
 
@@ -187,6 +204,7 @@ export interface FloorRow {
 export type Row =
   | ItemRow
   | FinishedRow
+  | EndRow
   | ProgressRow
   | TurnRow
   | EndedRow
