@@ -82,7 +82,7 @@ describe('an input that is stopped', () => {
 describe('keyturn submit --lines on a live pipe', () => {
   it('sends a line when nothing follows it, and on Ctrl-C what it has read but no half line', async (t) => {
     const { address, client } = await serve(t);
-    const waiting = async () => (await client.admin.listQueues()).find(({ name }) => name === 'q')?.waiting;
+    const waiting = async () => (await client.admin.listQueues()).queues.find(({ name }) => name === 'q')?.waiting;
     const args = ['submit', '--queue', 'q', '--key', 'k', '--lines', '--address', address];
     const { child, ended } = startKeyturn(args, { stdin: { open: true } });
     assert.ok(child.stdin && child.stdout);
@@ -118,7 +118,7 @@ describe('keyturn submit --lines on a live pipe', () => {
     const { ended } = startKeyturn(args, { stdin: 'x\n'.repeat(1_000) });
     const { exitCode, stderr } = await ended;
     assert.deepEqual([exitCode, stderr], [0, '']);
-    assert.equal((await client.admin.listQueues()).find(({ name }) => name === 'q')?.waiting, 1_000);
+    assert.equal((await client.admin.listQueues()).queues.find(({ name }) => name === 'q')?.waiting, 1_000);
   });
 });
 
