@@ -41,7 +41,9 @@ class Spool:
     """How long a Submit may go unanswered before the sidecar is taken to be away, seconds, 0.001 to 60."""
 
     def __post_init__(self) -> None:
-        text_needed("spool.directory", str(self.directory))
+        if not isinstance(self.directory, (str, Path)) or not str(self.directory) or "\0" in str(self.directory):
+            what = "needed is the path of a directory, as a text or a Path"
+            raise WrongArgumentError(f"spool.directory is {self.directory!r}; {what}", "spool.directory")
         number_within("spool.interval", self.interval, 0.001, 60)
         count_within("spool.count", self.count, 1, 100_000)
         count_within("spool.max_bytes", self.max_bytes, 65_536, 1_048_576 * MIB)
