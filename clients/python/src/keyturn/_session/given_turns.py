@@ -17,13 +17,15 @@ _MOST_LOST: Final = 10_000
 class GivenTurn(Held):
     """A turn that the application was given on this session and has not settled."""
 
-    __slots__ = ("safe_until", "ticket", "tied")
+    __slots__ = ("answers", "safe_until", "ticket", "tied")
 
     def __init__(self, turn: Turn, tied: bool, ticket: str, on_release: Callable[[Held], None]) -> None:
         super().__init__(turn, on_release)
         self.tied = tied
         """It lives as long as its session does."""
         self.ticket = ticket
+        self.answers = 1
+        """How many answers brought it: with one ticket the same turn is told again."""
         self.safe_until = inf
         """As long as the session is known to live; else until this moment: a new stream did not tell of it."""
 

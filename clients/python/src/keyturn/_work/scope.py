@@ -69,6 +69,7 @@ class ScopedTurn:
         self._task = asyncio.current_task()
         granted = await Claim(self._base, self._options.plan).wait()
         self._holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
+        self._base.entered(self._holding, self._task)
         self._is_inside = True
         self._holding.listen(self._interrupt)
         return self
