@@ -160,8 +160,14 @@ class TurnKeeping:
             given = self._turns.find(ref.queue, ref.token)
             if given is not None:
                 here.add(given)
-            elif (ref.queue, ref.token) not in settling:
+            elif (ref.queue, ref.token) in settling:
+                continue
+            elif self._turns.was_given_up(ref):
+                # It was delivered: no open call waits for it.
+                self._give_back(ref)
+            else:
                 orphans.append(ref)
+        self._turns.forget_given_up({(turn.queue, answers.token_of(turn.token)) for turn in told})
         watched = Orphans(orphans, commands, self._give_back)
         self._orphans = None if watched.is_empty else watched
         missing: list[GivenTurn] = []
