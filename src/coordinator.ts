@@ -43,7 +43,10 @@ import type {
   LimitsView,
   ListDeadLettersRequest,
   ListKeysRequest,
-  QueueView,
+  ListQueuesRequest,
+  QueuePage,
+  RetryNowRequest,
+  RetryNowView,
 } from './core/views.js';
 
 export type * from './core/limits.js';
@@ -118,10 +121,11 @@ export interface DrainReport {
 }
 
 export interface Administration {
-  listQueues(): Promise<Result<readonly QueueView[]>>;
+  listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>>;
   listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
   explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;
   evictHolder(queue: string, key: string): Promise<Result<EvictionView>>;
+  retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>>;
   resumeKey(queue: string, key: string): Promise<Result<{ readonly resumed: boolean; readonly state: LaneState }>>;
   pauseQueue(queue: string): Promise<Result<void>>;
   resumeQueue(queue: string): Promise<Result<void>>;

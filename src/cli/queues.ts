@@ -1,9 +1,9 @@
-import type { QueueInfo } from '@keyturn/client';
+import type { Keyturn, QueueInfo, QueuePage } from '@keyturn/client';
 import type { Command } from 'commander';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { type SidecarOptions, sidecarOptions } from './options.js';
-import { alignColumns, count, humanDuration } from './output.js';
+import { alignColumns, count, humanDuration, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
 
 interface QueuesOptions extends SidecarOptions {
@@ -11,13 +11,14 @@ interface QueuesOptions extends SidecarOptions {
 }
 
 const HELP = `
+TEXT chooses queues with it in their name.
 LIVE are turns that somebody has now, WAITING entries in all lines, OLDEST how long the oldest of them has
 waited, DEAD dead letters; at the end of a line "durable" if what is kept outlives a crash, and with which
 durability unless it is on_flush, and "paused". The rest are keys by their state ("keyturn explain --help" tells what they mean).
 
 Examples:
   $ keyturn queues
-  $ keyturn queues --json
+  $ keyturn queues orders --json
 `;
 
 const STATES = ['PROCESS', 'BLOCK', 'READY', 'DELAY', 'PARK'] as const;
@@ -27,20 +28,39 @@ export function registerQueues(program: Command): void {
     .command('queues')
     .summary('list the queues and how they stand')
     .description('Lists the queues: turns, lines, dead letters, and keys by state.')
+    .argument('[text]', 'only queues with this in their name', '')
     .option('--json', 'print a JSON array with everything, policies included');
   sidecarOptions(command)
     .addHelpText('after', HELP)
-    .action((options: QueuesOptions) => act(() => listQueues(options)));
+    .action((name: string, options: QueuesOptions) => act(() => listQueues(name, options)));
 }
 
-async function listQueues(options: QueuesOptions): Promise<number> {
-  const queues = await withSidecar(options, (client) => client.admin.listQueues());
-  process.stdout.write(options.json === true ? `${JSON.stringify(queues.map(toJson))}\n` : toText(queues));
+async function listQueues(nameContains: string, options: QueuesOptions): Promise<number> {
+  const { queues, startupHoldUntil } = await withSidecar(options, ({ admin }) => allQueues(admin, nameContains));
+  if (options.json === true) process.stdout.write(`${JSON.stringify(queues.map(toJson))}\n`);
+  else process.stdout.write(toText(queues, nameContains) + holdText(startupHoldUntil));
   return EXIT.ok;
 }
 
-function toText(queues: readonly QueueInfo[]): string {
-  if (queues.length === 0) return 'no queues\n';
+/** Page after page: thousands of queues do not fit into one answer. */
+async function allQueues(admin: Keyturn['admin'], nameContains: string): Promise<Omit<QueuePage, 'nextPageToken'>> {
+  let page = await admin.listQueues({ nameContains });
+  const queues = [...page.queues];
+  while (page.nextPageToken !== '') {
+    page = await admin.listQueues({ nameContains, pageToken: page.nextPageToken });
+    queues.push(...page.queues);
+  }
+  return { queues, startupHoldUntil: page.startupHoldUntil };
+}
+
+function holdText(until: number | undefined): string {
+  if (until === undefined) return '';
+  return `\nno turns until ${isoInstant(until)} (in ${humanDuration(until - Date.now())}): startup_hold after the start\n`;
+}
+
+function toText(queues: readonly QueueInfo[], nameContains: string): string {
+  if (queues.length === 0)
+    return nameContains === '' ? 'no queues\n' : `no queue has ${plain(nameContains)} in its name\n`;
   return alignColumns([['QUEUE', 'LIVE', 'WAITING', 'OLDEST', 'DEAD', ...STATES, ''], ...queues.map(row)]);
 }
 

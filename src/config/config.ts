@@ -2,6 +2,7 @@
 import { DEFAULT_LIMITS, type Limits } from '../core/limits.js';
 import { BUILT_IN_POLICY, type Policy } from '../core/policy.js';
 import type { CoordinatorSettings } from '../core/settings.js';
+import { checkEnvironment } from './environment.js';
 import { readConfigFile } from './file.js';
 import { type At, type Kind, refuse } from './kinds.js';
 import { LIMITS_GROUP } from './limit-settings.js';
@@ -36,6 +37,8 @@ export interface Config {
   /** Its files fit each other, or did when they were read. */
   readonly tls: TlsSettings;
   readonly coordinator: CoordinatorSettings;
+  /** What works and is hardly meant, for people; each a line that names setting and place. */
+  readonly warnings: readonly string[];
 }
 
 export type { LogLevel };
@@ -99,11 +102,36 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   const tls = overriddenTls(said.tls, sources);
   checkTls(tls, (field) => placeOfTls(field, sources), problems);
   checkLimits(said.limits, entryOf(file, 'limits')?.value, problems);
-  const surroundings: Surroundings = { limits: said.limits, dataDir: server.dataDir };
+  const surroundings: Surroundings = { limits: said.limits, dataDir: server.dataDir, inherited: said.default };
   checkDefaultPolicy(said.default, surroundings, entryOf(file, 'default')?.value, problems);
   const queues = readQueues(said, surroundings, under(at, 'queues'));
+  checkReachable(server, queues, sources);
+  checkEnvironment(env, VARIABLES, problems);
   problems.throwIfAny();
-  return freeze(server, tls, said, queues);
+  return freeze(server, tls, said, queues, problems.warnings);
+}
+
+/** The variables of all settings. */
+const VARIABLES: readonly string[] = [
+  CONFIG_FILE.env,
+  ...fieldsOf(SERVER_SETTINGS).map((field) => SERVER_SETTINGS[field].env),
+  ...fieldsOf(TLS_SETTINGS).map((field) => TLS_SETTINGS[field].env),
+];
+
+/** A sidecar that makes no queue and knows none refuses every call. */
+function checkReachable({ autoCreate }: ServerSettings, queues: ReadonlyMap<string, Policy>, sources: Sources): void {
+  if (autoCreate || queues.size > 0) return;
+  const last = overrides(SERVER_SETTINGS.autoCreate, 'autoCreate', sources).at(-1);
+  const place = (last ?? entryOf(sources.file, 'auto_create')?.value)?.place ?? 'built-in';
+  sources.problems.add(
+    'auto_create',
+    place,
+    'is false, but no queue is named under queues: every call would be refused',
+  );
+}
+
+function isNothing(written: Written): boolean {
+  return written.kind === 'scalar' && written.value === null;
 }
 
 function findFile(flags: Flags, env: Environment, problems: Problems): Written | undefined {
@@ -188,7 +216,7 @@ function readQueues(
 ): ReadonlyMap<string, Policy> {
   const { limits } = surroundings;
   const queues = new Map<string, Policy>();
-  if (written === undefined || (written.kind === 'scalar' && written.value === null)) return queues;
+  if (written === undefined || isNothing(written)) return queues;
   if (written.kind !== 'map') {
     refuse(written, at, later.allowed);
     return queues;
@@ -222,6 +250,7 @@ function freeze(
   tls: TlsSettings,
   said: Everything,
   queues: ReadonlyMap<string, Policy>,
+  warnings: readonly string[],
 ): Config {
   for (const policy of [said.default, ...queues.values()]) freezePolicy(policy);
   const coordinator: CoordinatorSettings = Object.freeze({
@@ -231,7 +260,7 @@ function freeze(
     startupHold: server.startupHold,
     limits: Object.freeze(said.limits),
   });
-  return Object.freeze({ server: Object.freeze(server), tls: Object.freeze(tls), coordinator });
+  return Object.freeze({ server: Object.freeze(server), tls: Object.freeze(tls), coordinator, warnings });
 }
 
 function freezePolicy(policy: Policy): void {

@@ -16,7 +16,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
 }
 
 /** How many letters have to be put in, taken out or changed (Levenshtein, one row at a time). */
-function editDistance(left: string, right: string): number {
+export function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i += 1) {
     const next = [i];

@@ -14,11 +14,22 @@ const MOST_SHOWN = 50;
 
 export class Problems {
   readonly #list: Problem[] = [];
+  readonly #warnings: string[] = [];
   #more = 0;
 
   add(setting: string, place: string, what: string): void {
     if (this.#list.length < MOST_SHOWN) this.#list.push({ setting, place, what });
     else this.#more += 1;
+  }
+
+  /** What works, and is hardly what was meant. */
+  warn(setting: string, place: string, what: string): void {
+    if (this.#warnings.length < MOST_SHOWN) this.#warnings.push(describe({ setting, place, what }));
+  }
+
+  /** For people, one line each. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
   }
 
   /** @throws ConfigError when there is a problem */

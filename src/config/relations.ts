@@ -3,6 +3,7 @@ import type { Limits } from '../core/limits.js';
 import { BUILT_IN_POLICY, type Policy } from '../core/policy.js';
 import { formatDuration } from './duration.js';
 import type { Problems } from './problem.js';
+import { snakeCase } from './settings-table.js';
 import { entryOf, type Written } from './written.js';
 
 /** Numbers, tags and lengths of an item in a message. */
@@ -12,6 +13,8 @@ const FRAMING_BYTES = 1_024;
 export interface Surroundings {
   readonly limits: Limits;
   readonly dataDir: string | undefined;
+  /** `default`, as it is in effect. */
+  readonly inherited: Policy;
 }
 
 interface Relation<T, U> {
@@ -67,6 +70,39 @@ const POLICY_RELATIONS: readonly Relation<Policy, Surroundings>[] = [
   },
 ];
 
+/** Each of these works, and does nothing or something else than its words say. */
+const ODD_POLICIES: readonly Relation<Policy, Surroundings>[] = [
+  {
+    fields: ['max_hold', 'lease'],
+    broken: ({ maxHold, lease }) =>
+      maxHold !== undefined && maxHold < lease
+        ? `is ${formatDuration(maxHold)}, below lease, ${formatDuration(lease)}: every turn ends after max_hold, renewed or not`
+        : undefined,
+  },
+  {
+    fields: ['when_full', 'waiting_per_key'],
+    broken: ({ whenFull, waitingPerKey }) =>
+      whenFull === 'replace' && waitingPerKey === 'unlimited'
+        ? 'is replace, but waiting_per_key is unlimited: a line is never full, so nothing is ever replaced'
+        : undefined,
+  },
+  {
+    fields: ['when_too_soon', 'min_interval'],
+    broken: ({ whenTooSoon, minInterval }) =>
+      whenTooSoon === 'decline' && minInterval === 0
+        ? 'is decline, but min_interval is 0s: nothing ever comes too soon'
+        : undefined,
+  },
+  ...(['flushInterval', 'flushCount'] as const).map((field) => ({
+    fields: [snakeCase(field)] as const,
+    // Not of `default`: queues that are durable may inherit it.
+    broken: (policy: Policy, { inherited }: Surroundings) =>
+      policy.durable || policy[field] === inherited[field]
+        ? undefined
+        : 'is set, but the queue is not durable: nothing is ever flushed; needs durable: true',
+  })),
+];
+
 function itemBytes(limits: Limits): number {
   return limits.payloadBytes + limits.headerBytes + limits.keyBytes + 2 * limits.idBytes;
 }
@@ -116,6 +152,7 @@ export function checkDefaultPolicy(
     const what = broken(policy, surroundings);
     if (what !== undefined) problems.add(`default.${fields[0]}`, placeOf(written, fields) ?? 'built-in', what);
   }
+  warnOfOddities('default', policy, surroundings, written, problems);
 }
 
 /** For a named queue: only what it says itself. What it inherits was told for `default`. */
@@ -130,6 +167,22 @@ export function checkQueuePolicy(
     const place = placeOf(written, fields);
     const what = place === undefined ? undefined : broken(policy, surroundings);
     if (place !== undefined && what !== undefined) problems.add(`${path}.${fields[0]}`, place, what);
+  }
+  warnOfOddities(path, policy, surroundings, written, problems);
+}
+
+/** Only of what is said here: what is built in or inherited is nobody's mistake in this place. */
+function warnOfOddities(
+  path: string,
+  policy: Policy,
+  surroundings: Surroundings,
+  written: Written | undefined,
+  problems: Problems,
+): void {
+  for (const { fields, broken } of ODD_POLICIES) {
+    const place = placeOf(written, fields);
+    const what = place === undefined ? undefined : broken(policy, surroundings);
+    if (place !== undefined && what !== undefined) problems.warn(`${path}.${fields[0]}`, place, what);
   }
 }
 

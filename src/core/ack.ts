@@ -4,15 +4,15 @@ import { AfterPlan, isConcerned } from './after-plan.js';
 import { BatchWaits } from './dependants.js';
 import { markKeyDone } from './idempotency.js';
 import { finishAll, weightOfItem } from './items.js';
-import { Turn } from './lane.js';
+import { type Lane, Turn } from './lane.js';
 import type { Caller } from './line.js';
-import { findQueue, openQueue } from './lookup.js';
+import { catchUpItems, findQueue, openQueue } from './lookup.js';
 import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from './model.js';
 import { finishStep } from './pump.js';
 import { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
-import { resolve } from './resolve.js';
-import { countRejected, lacks, type Need, RoomPlan } from './room.js';
+import { delayOf, resolve } from './resolve.js';
+import { countRejected, countsLanes, lackRefusal, lacks, type Need, RoomPlan } from './room.js';
 import type { Stream } from './session.js';
 import { findSettling, isSettled, stale } from './settle.js';
 import type { SettledBy } from './settlements.js';
@@ -92,13 +92,18 @@ interface QueuePlan {
 function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
   if (request.followUps.length === 0) return undefined;
   if (state.draining) return DRAINING;
+  for (const { queue: name, item } of request.followUps) {
+    const queue = state.queues.get(name);
+    if (queue !== undefined) catchUpItems(state, queue, [item], now);
+  }
   const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
   const after = concerned ? new AfterPlan(state, now) : undefined;
   const plans = new Map<Queue, QueuePlan>();
+  const freed = freesLane(turn, now) ? turn.lane : undefined;
   for (const [index, { queue: name, item }] of request.followUps.entries()) {
     const queue = openQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
-    const planned = plans.get(queue) ?? planFor(queue, after, now);
+    const planned = plans.get(queue) ?? planFor(state, queue, after, request.followUps.length, freed, now);
     plans.set(queue, planned);
     const refusal = planned.plan.add(item, `follow_ups[${index}].item`, planned.need);
     if (refusal !== undefined) return refusal;
@@ -106,16 +111,31 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   const dependencies = after?.check() ?? 0;
   if (typeof dependencies !== 'number') return dependencies;
   let bytes = -freedBy(turn);
+  let lanes = freed === undefined ? 0 : -1;
   for (const [queue, { need }] of plans) {
     bytes += need.bytes;
-    const refusal = lacks(state, queue, { ...need, bytes, dependencies });
-    if (refusal !== undefined) return refusal;
+    lanes += need.lanes;
+    const lack = lacks(state, queue, { ...need, bytes, lanes, dependencies });
+    if (lack !== undefined) return lackRefusal(state, queue, lack);
   }
   return undefined;
 }
 
-function planFor(queue: Queue, after: AfterPlan | undefined, now: number): QueuePlan {
-  return { plan: new RoomPlan(queue, now, after), need: { entries: 0, bytes: 0, known: 0, dependencies: 0 } };
+function planFor(
+  state: CoreState,
+  queue: Queue,
+  after: AfterPlan | undefined,
+  items: number,
+  freed: Lane | undefined,
+  now: number,
+): QueuePlan {
+  const plan = new RoomPlan(queue, now, after, countsLanes(state, items), freed);
+  return { plan, need: { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 } };
+}
+
+/** Whether nothing is to be done for the key once this turn has ended. Who waits in its line keeps it busy. */
+function freesLane({ lane }: Turn, now: number): boolean {
+  return lane.line === undefined && delayOf(lane, undefined, now) === undefined;
 }
 
 function itemsOf({ followUps }: AckRequest): NewItem[] {

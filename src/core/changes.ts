@@ -105,6 +105,12 @@ export class Changes {
     this.#quiet(queue);
   }
 
+  /** What is remembered of a finished item is to be written, though it was not before. */
+  finished(queue: Queue, id: string, seq: number): void {
+    this.#marks.items.set(seq, { queue, id, item: undefined });
+    this.#loud(queue);
+  }
+
   /** A turn began, ended, or lives longer. */
   turn(lane: Lane, token: number): void {
     this.#marks.tokens.set(token, lane);

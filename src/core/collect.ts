@@ -4,7 +4,7 @@ import type { DeadLetter } from './dead-letters.js';
 import { waitsFor } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { partsOf } from './idempotency.js';
-import { type Cargo, keylessName, type Lane, type Turn, turnOf } from './lane.js';
+import { type Cargo, keylessName, type Lane, parkOf, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
 import type { Queue } from './queue.js';
 import type { FinishedItem } from './remembered.js';
@@ -51,7 +51,7 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
     item.headers = undefined;
   }
   if (batch.items.length === 0) return;
-  for (const queue of state.memoryWaiters) {
+  for (const queue of state.roomQueues) {
     markRoom(state, queue);
     // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
     state.wheel.schedule(queue.gateTimer, Math.ceil(changes.now));
@@ -110,11 +110,12 @@ class Writer {
   }
 
   #park(lane: Lane): void {
-    const { phase, queue, key } = lane;
+    const { queue, key } = lane;
+    const parked = parkOf(lane);
     const id = { table: 'parks', queue: queue.name, key, lane: keylessName(lane) } as const;
-    if (phase.at !== 'PARK') this.rows.push({ delete: id });
+    if (parked === undefined) this.rows.push({ delete: id });
     else {
-      const { since, because, itemId } = phase;
+      const { since, because, itemId } = parked;
       this.rows.push({ put: { ...id, since: this.#instant(since), because, itemId } });
     }
   }
@@ -255,9 +256,9 @@ class Writer {
   }
 }
 
-/** Whether anything is not as it was submitted. Its `notBefore` becomes another only with an attempt or a redrive. */
-function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank }: Stored): boolean {
-  return attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
+/** Whether anything is not as it was submitted. Its `notBefore` becomes another only with one of these. */
+function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank, hurried }: Stored): boolean {
+  return hurried || attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
 }
 
 function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 'state' | 'ticket' | 'ending'> {
@@ -266,7 +267,7 @@ function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 
 
 function cargoRow(cargo: Cargo): CargoRow {
   if (cargo.kind !== 'items') return cargo;
-  return { kind: 'items', seqs: cargo.items.map(({ seq }) => seq), done: cargo.done };
+  return { kind: 'items', seqs: cargo.given ?? cargo.items.map(({ seq }) => seq), done: cargo.done };
 }
 
 function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {

@@ -7,6 +7,7 @@ import { deQueue } from './dequeue.js';
 import { cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
 import type { Effect } from './effects.js';
 import { explainKey } from './explain.js';
+import { listQueues } from './list-queues.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { findLane, findQueue, isRefusal, openQueue } from './lookup.js';
 import type * as model from './model.js';
@@ -17,12 +18,13 @@ import { isDurable, type Queue } from './queue.js';
 import { badRequest } from './refusals.js';
 import { renew } from './renew.js';
 import { type Past, Restoring, type Stranded } from './restore.js';
+import { retryNow } from './retry-now.js';
 import type { Row } from './rows.js';
 import type { Stream } from './session.js';
 import { closeStream, hello, openStream } from './sessions.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
-import { coordinatorStats, memoryItems, queueView } from './stats.js';
+import { coordinatorStats, memoryItems } from './stats.js';
 import { submit } from './submit.js';
 import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
@@ -284,9 +286,8 @@ export class Core {
     return coordinatorStats(this.#state, now);
   }
 
-  listQueues(now: number): readonly views.QueueView[] {
-    const queues = [...this.#state.queues.values()].map((queue) => queueView(queue, now));
-    return queues.sort((a, b) => (a.name < b.name ? -1 : 1));
+  listQueues(request: views.ListQueuesRequest, now: number): views.QueuePage {
+    return listQueues(this.#state, request, now);
   }
 
   /** In slices: see `listing.ts`. Unset: there is no such queue yet. */
@@ -315,6 +316,12 @@ export class Core {
     return this.#with(queue, (found) => resumeKey(this.#state, found, key, now), now);
   }
 
+  retryNow(request: views.RetryNowRequest, now: number): model.Result<views.RetryNowView> {
+    const outcome = this.#with(request.queue, (found) => retryNow(this.#state, found, request, now), now);
+    if (!outcome.ok) return outcome;
+    return 'kind' in outcome.value ? { ok: false, refusal: outcome.value } : { ok: true, value: outcome.value };
+  }
+
   pauseQueue(queue: string, now: number): model.Result<void> {
     return this.#withOpen(queue, now, pauseQueue);
   }
@@ -341,17 +348,25 @@ export class Core {
     return this.#with(choice.queue, (found) => (found ? discardDead(this.#state, found, choice, now) : 0), now);
   }
 
-  /** In slices: see `dead-letters.ts`. End each slice with {@link Core.finishSlice}. */
+  /** In slices: see `dead-letters.ts`. Each is a step. */
   discardWaiting(
     choice: views.ItemChoice,
     slice: number,
     clock: () => number,
   ): model.Result<Generator<undefined, number> | undefined> {
-    return this.#with(choice.queue, (found) => found && discardWaiting(this.#state, found, choice, slice, clock));
+    const scan = (found: Queue) => discardWaiting(this.#state, found, choice, slice, clock);
+    return this.#with(choice.queue, (found) => found && this.#inSteps(scan(found), clock));
   }
 
-  finishSlice(now: number): void {
-    this.#finish(undefined, now);
+  /** What others did between two slices has nothing to do with the next one. */
+  *#inSteps<T>(scan: Generator<undefined, T>, clock: () => number): Generator<undefined, T> {
+    for (;;) {
+      this.#begin(clock());
+      const { done, value } = scan.next();
+      this.#finish(undefined, clock());
+      if (done === true) return value;
+      yield;
+    }
   }
 
   /** Whether there is, or may be, a queue of this name. */

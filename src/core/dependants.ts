@@ -1,7 +1,7 @@
 /** What becomes of items that wait for others. */
 import type { End } from './dependencies.js';
 import { Waits } from './dependencies.js';
-import { markRoom } from './gates.js';
+import { markAllRoom } from './gates.js';
 import { nameOf, told } from './item-names.js';
 import { bury, hasRoomForLetter, parkAfter } from './items.js';
 import type { Item } from './line.js';
@@ -102,7 +102,7 @@ export function* checkAwaited(state: CoreState, clock: () => number): Generator<
 
 /** Precondition: there is news. @returns what is left of the budget */
 export function tellDependants(state: CoreState, budget: number, now: number): number {
-  for (const waiting of state.memoryWaiters) markRoom(state, waiting);
+  markAllRoom(state, 'dependencies');
   for (let left = budget; left > 0; left--) {
     const news = state.dependencies.firstNews();
     if (news === undefined) return left;

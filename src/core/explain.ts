@@ -38,7 +38,7 @@ export function explainKey(state: CoreState, queue: Queue | undefined, key: stri
   const turn = turnOf(lane);
   const subject = turn?.cargo.kind === 'items' ? turn.cargo.items[0] : line?.head;
   const item = subject instanceof Item ? subject : undefined;
-  const { why, until } = reason(state, lane, now);
+  const { why, until } = whyOf(state, lane, now);
   return {
     state: stateOf(lane),
     since: wall(state, sinceOf(lane)),
@@ -110,7 +110,8 @@ interface Why {
   readonly until: number | undefined;
 }
 
-function reason(state: CoreState, lane: Lane, now: number): Why {
+/** What keeps the key from moving. */
+export function whyOf(state: CoreState, lane: Lane, now: number): Why {
   const { phase } = lane;
   switch (phase.at) {
     case 'INIT':
@@ -155,7 +156,7 @@ function delayed(lane: Lane, because: Delay['because'], now: number): Why {
 }
 
 /** What an item waits for, by name; there may be a hundred. */
-function afterView({ waits }: Item): AfterView | undefined {
+export function afterView({ waits }: Item): AfterView | undefined {
   if (waits === undefined || waits.left === 0) return undefined;
   const first = openOf(waits).slice(0, AWAITED_TOLD);
   return { first: first.map(({ queue, itemId }) => ({ queue, itemId })), count: waits.left };

@@ -1,5 +1,6 @@
 import { isLinked } from './link.js';
 import type { Queue } from './queue.js';
+import type { Lack } from './room.js';
 import type { CoreState } from './state.js';
 
 /** A gate that holds turns back. `until`: when it opens, if that is known. */
@@ -32,6 +33,18 @@ export function markDirty(state: CoreState, queue: Queue): void {
   if (queue.dirty) return;
   queue.dirty = true;
   state.dirty.push(queue);
+}
+
+/**
+ * There is more of something that all queues have together. Only those whose first Submit lacked it are looked at: each
+ * look counts a whole batch. What makes a batch need less is told to its queue, by {@link markRoom}.
+ */
+export function markAllRoom(state: CoreState, what: Lack, orElse: Lack = what): void {
+  if (state.roomQueues.size === 0) return;
+  for (const queue of state.roomQueues) {
+    const { roomLack } = queue;
+    if (roomLack === undefined || roomLack === what || roomLack === orElse) state.roomDirty.add(queue);
+  }
 }
 
 /** Its Submits that wait for room are looked at when everything that may start has started. */

@@ -4,7 +4,7 @@ import { backOff } from './back-off.js';
 import type { DeadLetter } from './dead-letters.js';
 import type { End } from './dependencies.js';
 import { fingerprint } from './fingerprint.js';
-import { markRoom } from './gates.js';
+import { markAllRoom, markRoom } from './gates.js';
 import { isKeyDone, markKeyDone } from './idempotency.js';
 import type { Lane, Park } from './lane.js';
 import { Item, type Line } from './line.js';
@@ -139,7 +139,10 @@ export function finishAll(state: CoreState, items: readonly Item[], result: Byte
 
 /** It waits for nothing any more, and those that wait for it will be told. */
 function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End): void {
-  if (item.waits !== undefined) state.dependencies.dropAll(item);
+  if (item.waits !== undefined) {
+    state.dependencies.dropAll(item);
+    markAllRoom(state, 'dependencies');
+  }
   state.dependencies.end(queue.name, item.id, end);
 }
 
@@ -155,7 +158,9 @@ export function finishIfKeyDone(state: CoreState, item: Item, now: number): bool
 export function free(state: CoreState, queue: Queue, item: Item): void {
   queue.items.delete(item);
   state.payloadBytes -= weightOfItem(item);
-  if (state.memoryWaiters.size > 0) for (const waiting of state.memoryWaiters) markRoom(state, waiting);
+  // Its id and its key may be done now, of which a batch may name either.
+  markRoom(state, queue);
+  markAllRoom(state, 'memory', 'dependencies');
 }
 
 /** Items go back to the head of their line, in order. They take no room from now on. */
@@ -174,6 +179,7 @@ export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): v
 /** Precondition: it is about to be put at the head. */
 function comeBack(state: CoreState, line: Line, item: Item, stored: Stored): void {
   stored.rank = rankBefore(state, line, stored.rank);
+  state.frontRank = Math.min(state.frontRank, stored.rank);
   item.lane.queue.changes?.item(item);
 }
 

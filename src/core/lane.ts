@@ -8,12 +8,19 @@ import type { Session, Stream } from './session.js';
 import type { Settlement } from './settlements.js';
 import { ROWS, type StateRow } from './table.js';
 import { Timer } from './timing-wheel.js';
+import type { DelayCause } from './views.js';
 
 /** What a turn was given for. */
 export type Cargo =
   | { readonly kind: 'caller'; readonly idempotencyKey: string | undefined }
   /** In order, at least one. `done`: they were done when they were handed out (at_most_once). */
-  | { readonly kind: 'items'; readonly items: readonly Item[]; readonly done: boolean }
+  | {
+      readonly kind: 'items';
+      readonly items: readonly Item[];
+      readonly done: boolean;
+      /** The `seq` of each item in the list that the worker has. Unset: that is `items`. Else a crash took some of them. */
+      readonly given?: readonly number[];
+    }
   /** A turn from before the start: what it was given for is not known. */
   | { readonly kind: 'adopted' };
 
@@ -38,6 +45,8 @@ export class Turn {
    */
   owner: Session | Stream | undefined = undefined;
   watch: TurnWatch | undefined = undefined;
+  /** The key was stopped when the turn was adopted: it is so again when the turn ends, if nobody resumed it (S90). */
+  parked: Park | undefined = undefined;
   constructor(
     readonly lane: Lane,
     public token: number,
@@ -76,7 +85,7 @@ export interface Ready {
 export interface Delay {
   readonly at: 'DELAY';
   readonly since: number;
-  readonly because: 'delay' | 'retry' | 'min_interval' | 'dependency';
+  readonly because: DelayCause;
 }
 
 /** Stopped until somebody resumes it. */
@@ -155,6 +164,12 @@ export function rowOf(lane: Lane): StateRow {
 
 export function stateOf(lane: Lane): LaneState {
   return rowOf(lane).state;
+}
+
+/** Why the key is stopped, or will be when its turn ends; unset: it is not. */
+export function parkOf({ phase }: Lane): Park | undefined {
+  if (phase.at === 'PARK') return phase;
+  return phase.at === 'HELD' ? phase.parked : undefined;
 }
 
 export function turnOf(lane: Lane): Turn | undefined {

@@ -271,6 +271,24 @@ export type Refusal =
       readonly retryAfter: number;
     }
   | { readonly kind: 'no_such_queue'; readonly queue: string }
+  /** `name`: of the queue, the key or the item. `ended`: how the item ended, if that is remembered. */
+  | {
+      readonly kind: 'no_such';
+      readonly what: 'queue' | 'key' | 'item';
+      readonly queue: string;
+      readonly name: string;
+      readonly ended?: ItemState | undefined;
+    }
+  /** It is not time that keeps this back. `itemId`: what stopped the key, or what waits for `after`. */
+  | {
+      readonly kind: 'not_delayed';
+      readonly because: 'parked' | 'waits_for_items' | 'dead_letter';
+      readonly queue: string;
+      readonly key: string;
+      readonly itemId: string;
+      readonly after?: readonly ItemRef[];
+      readonly afterCount?: number;
+    }
   | { readonly kind: 'draining'; readonly retryAfter: number }
   /**
    * What is kept on disk cannot be reached now; `description` says why. A call that was refused at once changed nothing;

@@ -37,9 +37,17 @@ function check(turn: Turn, request: NackRequest): Refusal | undefined {
     rejected.at_most_once += 1;
     return { kind: 'at_most_once', queue: lane.queue.name, key: lane.key };
   }
-  if (request.done <= cargo.items.length) return undefined;
+  const { length } = cargo.given ?? cargo.items;
+  if (request.done <= length) return undefined;
   rejected.bad_request += 1;
-  return badRequest('done', `${request.done} of the turn's ${cargo.items.length} items: at most that many`);
+  return badRequest('done', `${request.done} of the turn's ${length} items: at most that many`);
+}
+
+/** How many of its items are among the first `done` of those that the worker has. */
+function finishedOf(cargo: Cargo, done: number): number {
+  if (cargo.kind !== 'items' || cargo.given === undefined) return done;
+  const finished = new Set(cargo.given.slice(0, done));
+  return cargo.items.filter(({ seq }) => finished.has(seq)).length;
 }
 
 /** What the answer will be is filled in after the turn ended; the settlement keeps the same object. */
@@ -53,9 +61,11 @@ function apply(state: CoreState, turn: Turn, request: NackRequest, now: number, 
   const answer: Filling = { retryAt: undefined, deadLettered: 0 };
   const ending: SettledBy = { ended: 'settled', call: 'nack', kind: request.kind, answer };
   endTurn(state, turn, WAY[request.kind], ending, now, by);
-  const items = keptItems(turn.cargo);
-  finishAll(state, items.slice(0, request.done), undefined, now);
-  giveBack(state, turn, items.slice(request.done), request, answer, now);
+  const { cargo } = turn;
+  const items = keptItems(cargo);
+  const finished = finishedOf(cargo, request.done);
+  finishAll(state, items.slice(0, finished), undefined, now);
+  giveBack(state, turn, items.slice(finished), request, answer, now);
   resolve(state, lane, now);
   return answer;
 }

@@ -11,7 +11,7 @@ import { Link } from './link.js';
 import { OWN_ID, OwnIds } from './own-id.js';
 import type { Policy } from './policy.js';
 import { type DoneKey, type FinishedItem, Memory, type ResultLedger } from './remembered.js';
-import type { RoomWaiter } from './room.js';
+import type { Lack, RoomWaiter } from './room.js';
 import { Timer } from './timing-wheel.js';
 import { TokenBucket } from './token-bucket.js';
 
@@ -50,6 +50,8 @@ export class Queue {
   readonly waiters = new Set<AcquireWaiter>();
   /** Submits that wait for room, in order of arrival. */
   readonly roomWaiters = new Set<RoomWaiter>();
+  /** What the first of them lacked when it was looked at; unset: nobody has looked. */
+  roomLack: Lack | undefined = undefined;
   /** Await calls by item id. */
   readonly awaits = new Map<string, Set<AwaitWaiter>>();
 

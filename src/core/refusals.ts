@@ -23,6 +23,12 @@ export function memoryFull(limit: number): Refusal {
   return { kind: 'memory_full', subject: 'payload_memory_bytes', limit, description, retryAfter: RETRY_SOON };
 }
 
+/** Of the memory that Submits may use which wait for room. */
+export function roomMemoryFull(limit: number, calls: number): Refusal {
+  const description = `the ${calls} calls that wait for room may hold ${limit} bytes together, a quarter of limits.payload_memory_bytes`;
+  return { kind: 'memory_full', subject: 'payload_memory_bytes', limit, description, retryAfter: RETRY_SOON };
+}
+
 export function turnLost(queue: string, key: string, cause: LossCause): Refusal {
   return { kind: 'turn_lost', queue, key, cause };
 }

@@ -36,7 +36,9 @@ export class PendingTurn {
       case 'items': {
         const items = cargo.seqs.flatMap((seq) => this.#items.get(seq) ?? []);
         // All of them were kept in memory only: somebody works on what is not known any more.
-        return items.length === 0 ? ADOPTED : { kind: 'items', items, done: cargo.done };
+        if (items.length === 0) return ADOPTED;
+        const known = { kind: 'items', items, done: cargo.done } as const;
+        return items.length === cargo.seqs.length ? known : { ...known, given: cargo.seqs };
       }
     }
   }

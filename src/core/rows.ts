@@ -92,7 +92,10 @@ export interface ProgressRow {
 /** What a live turn was given for. */
 export type CargoRow =
   | { readonly kind: 'caller'; readonly idempotencyKey: string | undefined }
-  /** `seqs`: its items in order; those of them that are not on disk (durability `memory`) are left out at the start. */
+  /**
+   * `seqs`: its items in the order in which the worker has them. Those that are not on disk (durability `memory`) are
+   * not known after a start, but they keep their places: the worker counts them too.
+   */
   | { readonly kind: 'items'; readonly seqs: readonly number[]; readonly done: boolean }
   | { readonly kind: 'adopted' };
 

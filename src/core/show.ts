@@ -1,4 +1,4 @@
-import { markRoom } from './gates.js';
+import { markAllRoom, markRoom } from './gates.js';
 import { INIT, type Lane, PLAIN_CALLER, rowOf, type Turn } from './lane.js';
 import { Caller, type Entry, Line } from './line.js';
 import { type CoreState, dropLane } from './state.js';
@@ -23,6 +23,7 @@ export function show(state: CoreState, lane: Lane): void {
     state.idle.delete(lane);
   } else if (now === ROWS.INIT) {
     state.busyLanes -= 1;
+    markAllRoom(state, 'lanes');
     rest(state, lane);
   }
 }
@@ -59,6 +60,8 @@ export function countIn(state: CoreState, entry: Entry): void {
   if (entry instanceof Caller) {
     queue.callers.add(entry);
     state.waitingCallers += 1;
+    // A line that it fills declines what waits for room, which then needs none.
+    markRoom(state, queue);
   } else {
     queue.waitingItems += 1;
   }

@@ -65,8 +65,8 @@ export class CoreState {
   readonly dirty: Queue[] = [];
   /** Queues in which there may be room for who waits for it. */
   readonly roomDirty = new Set<Queue>();
-  /** Queues with Submits that wait for room of all queues together: payload memory, dependencies. */
-  readonly memoryWaiters = new Set<Queue>();
+  /** Queues with Submits that wait for room. They may lack what all queues have together. */
+  readonly roomQueues = new Set<Queue>();
   draining = false;
   /** It began from a directory that an earlier run wrote. */
   remembersTurns = false;
@@ -75,6 +75,8 @@ export class CoreState {
   /** Adding this to `now` gives the wall clock: for answers only, never compared. */
   wallOffset: number;
   payloadBytes = 0;
+  /** What Submits hold that wait for room, charged as if it were accepted. */
+  roomBytes = 0;
   busyLanes = 0;
   waitingCallers = 0;
   waitingAcquires = 0;

@@ -8,7 +8,7 @@ export function coordinatorStats(state: CoreState, now: number): CoordinatorStat
     queues: [...state.queues.values()].map((queue) => queueStats(queue, now)),
     parkedCalls: parked,
     sessions: state.openStreams,
-    payloadBytes: state.payloadBytes,
+    payloadBytes: state.payloadBytes + state.roomBytes,
   };
 }
 

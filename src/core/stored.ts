@@ -9,6 +9,8 @@ export class Stored {
   where: 'new' | 'written' | 'away' = 'new';
   /** There is, or will be, a row of what became of it. */
   progressed = false;
+  /** A person let it start sooner than it was submitted for. */
+  hurried = false;
   constructor(
     /** Its place among the items of its lane: see `rows.ts`. */
     public rank: number,

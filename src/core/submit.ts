@@ -5,6 +5,7 @@ import { BatchWaits } from './dependants.js';
 import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { bytesOf, contentOf, fingerprintOf, weightOfItem } from './items.js';
+import { keepAfterAll } from './kept-after-all.js';
 import { type Lane, nameKeyless } from './lane.js';
 import { Item } from './line.js';
 import { isRefusal, openLane, openQueue } from './lookup.js';
@@ -13,7 +14,17 @@ import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { resolve } from './resolve.js';
-import { countRejected, lacks, type Need, needOf, neverFits, type RoomWaiter, waitForRoom } from './room.js';
+import {
+  behindOthers,
+  countRejected,
+  lackRefusal,
+  lacks,
+  type Need,
+  needOf,
+  neverFits,
+  type RoomWaiter,
+  waitForRoom,
+} from './room.js';
 import { countIn, lineOf, restIfNew, tell } from './show.js';
 import { after, type CoreState } from './state.js';
 import { Stored } from './stored.js';
@@ -42,8 +53,7 @@ export function submit(
     return undefined;
   }
   if (request.waitForRoom > 0) return waitForRoom(state, queue, request, reply, now);
-  const refusal = lack ?? behindOthers(queue);
-  return refuse(state, queue, refusal, reply);
+  return refuse(state, queue, lack === undefined ? behindOthers(queue) : lackRefusal(state, queue, lack), reply);
 }
 
 /** It is refused, not passed over: whoever asks for it would believe that its items outlive a crash. */
@@ -56,13 +66,6 @@ function asksTooMuch({ name, policy }: Queue, durability: Durability | undefined
 
 function isQueue(value: Queue | Refusal): value is Queue {
   return !isRefusal(value);
-}
-
-/** There would be room, but it is others' turn. */
-function behindOthers(queue: Queue): Refusal {
-  const description = `${queue.roomWaiters.size} calls wait for room in queue ${queue.name} before this one`;
-  const { maxWaiting } = queue.policy;
-  return { kind: 'queue_full', subject: queue.name, limit: maxWaiting, description, retryAfter: 1_000 };
 }
 
 function refuse(state: CoreState, queue: Queue | undefined, refusal: Refusal, reply: Reply<SubmitAnswer>): undefined {
@@ -136,7 +139,10 @@ export function submitItem(
   durability?: Durability,
 ): SubmitResult {
   const { itemId } = item;
-  if (itemId !== undefined && isKnown(queue, itemId, now)) return accept(queue, itemId, undefined);
+  if (itemId !== undefined && isKnown(queue, itemId, now)) {
+    keepAfterAll(state, queue, itemId, durability);
+    return accept(queue, itemId, undefined);
+  }
   return submitNew(state, queue, item, now, batch, durability);
 }
 

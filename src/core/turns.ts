@@ -3,7 +3,7 @@
 import type { Changes } from './changes.js';
 import { DispatchTicket } from './dispatch-tickets.js';
 import { markDirty, markRoom } from './gates.js';
-import { type Cargo, INIT, isKeyless, type Lane, Turn } from './lane.js';
+import { type Cargo, INIT, isKeyless, type Lane, parkOf, Turn } from './lane.js';
 import { isLinked, unlink } from './link.js';
 import { tellLost } from './notices.js';
 import type { Policy } from './policy.js';
@@ -105,6 +105,7 @@ export function latestEndOf(policy: Policy, now: number): number | undefined {
 export function install(state: CoreState, lane: Lane, turn: Turn): void {
   const queue = lane.queue;
   if (isLinked(lane)) unlink(lane);
+  turn.parked = parkOf(lane);
   lane.phase = turn;
   queue.changes?.turn(lane, turn.token);
   queue.inFlight += 1;
@@ -112,7 +113,7 @@ export function install(state: CoreState, lane: Lane, turn: Turn): void {
     lane.tickets ??= new Map();
     lane.tickets.set(turn.ticket, turn);
   } else if (turn.ticket !== undefined) {
-    turn.ticket.lanes.set(turn.token, lane);
+    state.dispatchTickets.addTurn(turn.ticket, turn.token, lane);
   }
   if (isKeyless(lane.key)) indexKeyless(lane, turn);
   show(state, lane);
@@ -145,9 +146,17 @@ export function tellAgain(
   now: number,
 ): void {
   turn.lane.queue.changes?.turn(turn.lane, turn.token);
+  countAnew(turn);
   if (turn.handed === 'kept') return handOver(state, turn, on, lease, now);
   turn.handed = 'known';
   moveTo(state, turn, on, lease, now);
+}
+
+/** From now on the worker has the items that are told now, whatever it had before a crash. */
+function countAnew(turn: Turn): void {
+  const { cargo } = turn;
+  if (cargo.kind === 'items' && cargo.given !== undefined)
+    turn.cargo = { kind: 'items', items: cargo.items, done: cargo.done };
 }
 
 /** A turn goes back to waiting for its absent holder (S13). */
@@ -187,7 +196,7 @@ export function endTurn(
   queue.usedAt = now;
   // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
   markRoom(state, queue);
-  lane.phase = INIT;
+  lane.phase = turn.parked ?? INIT;
   queue.counters.countSettlement(way);
   queue.counters.hold.add((now - turn.since) / 1_000);
   releaseTicket(state, turn, ending);
@@ -208,8 +217,7 @@ function releaseTicket(state: CoreState, turn: Turn, ending: Ending): void {
   remember(lane, token, typeof ticket === 'string' ? ticket : undefined, ending);
   if (ticket === undefined) return;
   if (typeof ticket === 'string') return forgetTicket(lane, ticket);
-  ticket.lanes.delete(token);
-  state.dispatchTickets.release(ticket);
+  state.dispatchTickets.endTurn(ticket, token);
 }
 
 function tellEnd(state: CoreState, turn: Turn, way: SettlementWay, now: number): void {

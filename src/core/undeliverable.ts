@@ -1,7 +1,9 @@
 import { unmarkKeyDone } from './idempotency.js';
 import { putBack, weightOfItem } from './items.js';
+import { keepOnDisk } from './kept-after-all.js';
 import { type Lane, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
+import { findHeldLane } from './lookup.js';
 import type { TurnRef } from './model.js';
 import { resolve } from './resolve.js';
 import type { SettledBy } from './settlements.js';
@@ -13,7 +15,7 @@ import { endTurn, holdForTicket } from './turns.js';
 export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {
   for (const { queue: name, key, token } of refs) {
     const queue = state.queues.get(name);
-    const lane = key === '' ? queue?.keyless.get(token) : queue?.lanes.get(key);
+    const lane = queue && findHeldLane(state, queue, key, token, now);
     const turn = lane === undefined ? undefined : turnOf(lane);
     if (lane === undefined || turn?.token !== token || turn.handed === 'known') continue;
     if (turn.ticket !== undefined) holdForTicket(state, turn, now);
@@ -52,11 +54,14 @@ function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
  */
 function revive(state: CoreState, item: Item, now: number): boolean {
   const { queue, key } = item.lane;
-  if (queue.finished.get(item.id, now)?.state !== 'done') return false;
+  const finished = queue.finished.get(item.id, now);
+  if (finished?.state !== 'done') return false;
   queue.finished.delete(item.id);
   if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
   queue.items.set(item);
   if (item.stored !== undefined) queue.changes?.item(item);
+  // It came again meanwhile, to be kept.
+  else if (queue.changes !== undefined && finished.seq !== undefined) keepOnDisk(state, queue.changes, item);
   state.payloadBytes += weightOfItem(item);
   return true;
 }

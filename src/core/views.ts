@@ -18,6 +18,46 @@ export interface QueueView {
   readonly paused: boolean;
 }
 
+export interface ListQueuesRequest {
+  /** Empty: all. */
+  readonly nameContains: string;
+  /** Only names that come later. Empty: from the first. */
+  readonly after: string;
+  /** At most this many. */
+  readonly most: number;
+}
+
+export interface QueuePage {
+  /** By name. */
+  readonly queues: readonly QueueView[];
+  /** There are more behind the last one. */
+  readonly more: boolean;
+  /** Until then no queue gives a turn (`startup_hold`). Unset: they do. */
+  readonly holdUntil: number | undefined;
+}
+
+/** What time alone keeps back. */
+export type DelayKind = Exclude<DelayCause, 'dependency'>;
+export type DelayCause = 'delay' | 'retry' | 'min_interval' | 'dependency';
+
+export interface RetryNowRequest {
+  readonly queue: string;
+  readonly what: { readonly key: string } | { readonly itemId: string };
+}
+
+export interface RetryNowView {
+  /** What ended; empty: nothing was kept back by time. */
+  readonly ended: readonly DelayKind[];
+  /** Until when that would have kept it back. */
+  readonly wasUntil: number | undefined;
+  readonly key: string;
+  /** The item whose back-off or delay ended. */
+  readonly itemId: string | undefined;
+  /** The state of the key now, and what still keeps it from moving. */
+  readonly state: LaneState;
+  readonly why: string;
+}
+
 export interface ListKeysRequest {
   readonly queue: string;
   /** Unset: any but INIT. */
@@ -202,7 +242,7 @@ export interface CoordinatorStats {
   readonly sessions: number;
   /** Calls that wait for something, of all kinds. */
   readonly parkedCalls: number;
-  /** Payload memory in use, bytes. */
+  /** Payload memory in use, what Submits hold that wait for room included, bytes. */
   readonly payloadBytes: number;
   /** Unset: nothing is written. */
   readonly journal?: JournalStats | undefined;

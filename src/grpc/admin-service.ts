@@ -13,8 +13,10 @@ import {
   listKeysRequest,
   queueName,
   resumptionResponse,
+  retryNowRequest,
+  retryNowResponse,
 } from './convert-admin.js';
-import { queuesResponse } from './convert-queues.js';
+import { listQueuesRequest, queuesResponse } from './convert-queues.js';
 import type { AdminServiceServer } from './gen/keyturn/v1/admin.js';
 import { type Kit, promised } from './handler.js';
 import type { OpenStreams } from './streams.js';
@@ -23,10 +25,11 @@ import { watchEvents } from './watch-events.js';
 export function adminService(kit: Kit, streams: OpenStreams): AdminServiceServer {
   const { admin } = kit.coordinator;
   return {
-    listQueues: promised(kit, nothing, () => admin.listQueues(), queuesResponse),
+    listQueues: promised(kit, listQueuesRequest, (request) => admin.listQueues(request), queuesResponse),
     listKeys: promised(kit, listKeysRequest, (request) => admin.listKeys(request), keysResponse),
     explainKey: promised(kit, keyName, ({ queue, key }) => admin.explainKey(queue, key), explanationResponse),
     evictHolder: promised(kit, keyName, ({ queue, key }) => admin.evictHolder(queue, key), evictionResponse),
+    retryNow: promised(kit, retryNowRequest, (request) => admin.retryNow(request), retryNowResponse),
     resumeKey: promised(kit, keyName, ({ queue, key }) => admin.resumeKey(queue, key), resumptionResponse),
     pauseQueue: promised(kit, queueName, (queue) => admin.pauseQueue(queue), nothing),
     resumeQueue: promised(kit, queueName, (queue) => admin.resumeQueue(queue), nothing),

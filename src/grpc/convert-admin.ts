@@ -14,6 +14,8 @@ import type {
   LineEntryView,
   ListDeadLettersRequest,
   ListKeysRequest,
+  RetryNowRequest,
+  RetryNowView,
 } from '../coordinator.js';
 import { itemMessage } from './convert-answers.js';
 import { toDuration, toOptionalTimestamp, toTimestamp } from './convert-time.js';
@@ -64,6 +66,15 @@ function page(
     pageSize: check.count('page_size', message.pageSize, most, Math.min(USUAL_PAGE, most)),
     pageToken: check.text('page_token', message.pageToken, PAGE_TOKEN_BYTES),
   };
+}
+
+export function retryNowRequest(message: wire.RetryNowRequest, check: Check): RetryNowRequest {
+  const { key, itemId } = message;
+  const queue = check.queue('queue', message.queue);
+  if (key !== '' && itemId !== '') check.wrong('item_id', 'a key and an item_id', 'one of the two');
+  if (itemId !== '') return { queue, what: { itemId: check.requiredId('item_id', itemId) } };
+  if (key === '') check.wrong('key', 'neither a key nor an item_id', 'one of the two; a keyless item has an item_id');
+  return { queue, what: { key: check.key('key', key) } };
 }
 
 export function limitsChange(
@@ -183,6 +194,18 @@ function lineEntryMessage(entry: LineEntryView): wire.LineEntry {
 
 export function evictionResponse(view: EvictionView): wire.EvictHolderResponse {
   return { ...view, token: BigInt(view.token), state: LANE_STATES[view.state] };
+}
+
+export function retryNowResponse(view: RetryNowView): wire.RetryNowResponse {
+  return {
+    changed: view.ended.length > 0,
+    ended: [...view.ended],
+    wasUntil: toOptionalTimestamp(view.wasUntil),
+    key: view.key,
+    itemId: view.itemId ?? '',
+    state: LANE_STATES[view.state],
+    why: view.why,
+  };
 }
 
 export function resumptionResponse(view: { resumed: boolean; state: LaneState }): wire.ResumeKeyResponse {

@@ -1,13 +1,44 @@
 /** The answer of ListQueues: queues and their policies, from the port to the wire. */
-import type { Policy, QueueView } from '../coordinator.js';
-import { toDuration, toOptionalDuration } from './convert-time.js';
+import type { ListQueuesRequest, Policy, QueuePage, QueueView } from '../coordinator.js';
+import { toDuration, toOptionalDuration, toOptionalTimestamp } from './convert-time.js';
 import { LANE_STATES, wordsOf } from './convert-words.js';
 import type * as wire from './gen/keyturn/v1/admin.js';
+import { QueueInfo } from './gen/keyturn/v1/admin.js';
+import type { Check } from './validate.js';
 
 const STATES = wordsOf(LANE_STATES);
 
-export function queuesResponse(queues: readonly QueueView[]): wire.ListQueuesResponse {
-  return { queues: queues.map(queueMessage) };
+/** Clients accept 4 MiB. */
+const ANSWER_BYTES = 3 * 1_024 * 1_024;
+/** No queue is told in more, so an answer need not be measured as long as all of them fit. */
+const MOST_BYTES = 1_024;
+/** Tag and length of one in the list. */
+const FRAME_BYTES = 4;
+
+/** A page token is the name of the last queue that was told. */
+export function listQueuesRequest(message: wire.ListQueuesRequest, check: Check): ListQueuesRequest {
+  const { queueNameBytes, pageSize } = check.limits;
+  return {
+    nameContains: check.text('name_contains', message.nameContains, queueNameBytes),
+    after: message.pageToken === '' ? '' : check.queue('page_token', message.pageToken),
+    most: check.count('page_size', message.pageSize, pageSize, Number.POSITIVE_INFINITY),
+  };
+}
+
+export function queuesResponse({ queues: views, more, holdUntil }: QueuePage): wire.ListQueuesResponse {
+  const all = views.map(queueMessage);
+  const queues = all.length * MOST_BYTES <= ANSWER_BYTES ? all : whatFits(all);
+  const last = more || queues.length < all.length ? queues.at(-1) : undefined;
+  return { queues, nextPageToken: last?.name ?? '', startupHoldUntil: toOptionalTimestamp(holdUntil) };
+}
+
+function whatFits(all: wire.QueueInfo[]): wire.QueueInfo[] {
+  let bytes = 0;
+  for (const [index, queue] of all.entries()) {
+    bytes += QueueInfo.encode(queue).finish().length + FRAME_BYTES;
+    if (bytes > ANSWER_BYTES) return all.slice(0, index);
+  }
+  return all;
 }
 
 function queueMessage(view: QueueView): wire.QueueInfo {

@@ -55,7 +55,12 @@ export function deQueueRequest(message: DeQueueMessage, check: Check): DeQueueRe
 
 function holderOf(holder: DeQueueMessage['holder'], check: Check): DeQueueRequest['holder'] {
   if (holder?.$case === 'ticket') return { ticket: check.requiredId('ticket', holder.value) };
-  if (holder === undefined) check.wrong('token', 'neither token nor ticket', 'one of the two');
+  if (holder === undefined)
+    check.wrong(
+      'token',
+      'missing, as is ticket',
+      'one of the two: the token of a turn that ends, or the ticket of a place that is given up',
+    );
   return { token: holder === undefined ? 0 : fromWireToken(holder.value) };
 }
 

@@ -56,9 +56,16 @@ function placeOf(hash: number): number {
   return (hash ^ (hash >>> 15)) & (PLACES - 1);
 }
 
+/**
+ * Whether these bytes are this text in ASCII. A text that is expected may be of any script, and beyond ASCII the units of
+ * one text can be the bytes of another: those of "é" are the units of "Ã©".
+ */
 function isText(text: string, bytes: Buffer, start: number, length: number): boolean {
   if (text.length !== length) return false;
-  for (let i = 0; i < length; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
+  for (let i = 0; i < length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit > LAST_ASCII || unit !== bytes[start + i]) return false;
+  }
   return true;
 }
 

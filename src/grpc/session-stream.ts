@@ -204,7 +204,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
       if (call.$case === 'hello') this.#hello(command, call.value);
       else this.#ask(command, kindOf(call), call.value);
     } catch (error) {
-      this.kit.check.take();
+      this.kit.check.forget();
       if (this.#settle(command)) this.#tellFailure(id, error);
       return;
     }

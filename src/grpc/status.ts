@@ -78,6 +78,12 @@ const TELL: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => Told }
       ),
     ],
   }),
+  no_such: (refusal) => noSuch(refusal),
+  not_delayed: (refusal) => ({
+    code: status.FAILED_PRECONDITION,
+    reason: refusal.because.toUpperCase(),
+    message: NOT_DELAYED[refusal.because](refusal),
+  }),
   draining: (refusal) => ({
     code: status.UNAVAILABLE,
     reason: 'DRAINING',
@@ -171,6 +177,31 @@ function full(reason: string, refusal: Full): Told {
     ],
   };
 }
+
+/** A name that is only looked for: where it is new, nothing is made. */
+function noSuch({ what, queue, name, ended }: RefusalOf<'no_such'>): Told {
+  const message = {
+    queue: `there is no queue ${shorten(queue)} now; ListQueues (keyturn queues) lists them`,
+    key: `nothing is known of key ${shorten(name)} of queue ${shorten(queue)}: nobody holds it and nobody waits`,
+    item: `no item ${shorten(name)} of queue ${shorten(queue)} waits or is in flight${ended === undefined ? '' : `: it is ${ended}`}`,
+  }[what];
+  const resource = { resourceType: `keyturn.${what}`, resourceName: name, owner: '', description: '' };
+  const details = [any('ResourceInfo', ResourceInfo.encode(resource).finish())];
+  return { code: status.NOT_FOUND, reason: `NO_SUCH_${what.toUpperCase()}`, message, details };
+}
+
+const NOT_DELAYED: Readonly<Record<RefusalOf<'not_delayed'>['because'], (r: RefusalOf<'not_delayed'>) => string>> = {
+  parked: (refusal) =>
+    `${where(refusal)} is parked because of item ${shorten(refusal.itemId)}; ResumeKey (keyturn resume) lets it go on`,
+  waits_for_items: ({ itemId, queue, after = [], afterCount = 0 }) => {
+    const names = after.map((one) => `${shorten(one.itemId)} of queue ${one.queue}`);
+    const more = afterCount > names.length ? ` and ${afterCount - names.length} more` : '';
+    const which = names.length === 0 ? '' : `: ${names.join(', ')}${more}`;
+    return `item ${shorten(itemId)} of queue ${queue} does not wait for time but for other items to be done${which}`;
+  },
+  dead_letter: ({ itemId, queue }) =>
+    `item ${shorten(itemId)} of queue ${queue} is a dead letter; Redrive (keyturn dead-letters redrive) puts it back`,
+};
 
 function retryInfo(retryAfter: number): Any {
   return any('RetryInfo', RetryInfo.encode({ retryDelay: toDuration(retryAfter) }).finish());

@@ -41,6 +41,12 @@ export class Check {
     return refusal;
   }
 
+  /** The reading of a request ended in its middle. */
+  forget(): void {
+    this.#violations = undefined;
+    this.leave();
+  }
+
   /** The fields that follow are those of the message `list[index]`, or of `list[index].inner`. */
   enter(list: string, index: number, inner = ''): void {
     this.#list = list;

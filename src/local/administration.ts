@@ -6,8 +6,10 @@ import type {
   LimitsChange,
   ListDeadLettersRequest,
   ListKeysRequest,
+  ListQueuesRequest,
   Refusal,
   Result,
+  RetryNowRequest,
   Watch,
   Watcher,
 } from '../coordinator.js';
@@ -25,10 +27,10 @@ export class LocalAdministration implements Administration {
     private readonly maxWatchers: number,
   ) {}
 
-  async listQueues() {
+  async listQueues(request: ListQueuesRequest) {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal } as const;
-    return { ok: true, value: this.loop.core.listQueues(this.loop.now()) } as const;
+    return { ok: true, value: this.loop.core.listQueues(request, this.loop.now()) } as const;
   }
 
   async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
@@ -48,6 +50,10 @@ export class LocalAdministration implements Administration {
 
   async evictHolder(queue: string, key: string) {
     return this.#change(queue, (now) => this.loop.core.evictHolder(queue, key, now));
+  }
+
+  async retryNow(request: RetryNowRequest) {
+    return this.#change(request.queue, (now) => this.loop.core.retryNow(request, now));
   }
 
   async resumeKey(queue: string, key: string) {
@@ -125,7 +131,6 @@ export class LocalAdministration implements Administration {
       const go = () => {
         try {
           const { done, value } = scan.next();
-          this.loop.core.finishSlice(this.loop.now());
           this.loop.settle();
           if (done === true) resolve(value);
           else this.clock.soon(go);

@@ -55,7 +55,7 @@ describe('into a closed pipe', () => {
     const args = ['submit', '--queue', 'q', '--key', 'k', '--lines', '--address', address];
     const { ended } = await startWithClosed(['stdout'], args, lines);
     assert.equal((await ended).exitCode, 0);
-    assert.equal((await client.admin.listQueues()).find(({ name }) => name === 'q')?.waiting, 1_200);
+    assert.equal((await client.admin.listQueues()).queues.find(({ name }) => name === 'q')?.waiting, 1_200);
   });
 
   it('keyturn serve serves on, though nobody reads its log', async (t) => {

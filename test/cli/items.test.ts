@@ -125,7 +125,7 @@ describe('commands for people', () => {
       assert.equal(ended.exitCode, 0);
       assert.equal(ended.stdout.split('\n').length, 1_201);
       await command(args, { stdin });
-      const queue = (await sidecar.client.admin.listQueues()).find(({ name }) => name === 's4');
+      const queue = (await sidecar.client.admin.listQueues()).queues.find(({ name }) => name === 's4');
       assert.equal(queue?.waiting, 1_200);
       assert.deepEqual(
         (await take('s4')).slice(0, 2).map(({ itemId, payload }) => [itemId, payload]),

@@ -118,7 +118,7 @@ describe('keyturn replay', () => {
   }
 
   async function idle(queue: string): Promise<boolean> {
-    const found = (await sidecar.client.admin.listQueues()).find(({ name }) => name === queue);
+    const found = (await sidecar.client.admin.listQueues()).queues.find(({ name }) => name === queue);
     return found === undefined || (found.liveTurns === 0 && found.waiting === 0);
   }
 
@@ -267,7 +267,7 @@ describe('keyturn replay', () => {
       const running = startKeyturn([...args, '--work', '10m', '--json', ...transport], { env, stdin: 'k\na\na\nb\n' });
       t.after(() => running.child.kill('SIGKILL'));
       await until('two turns live and one line waits', async () => {
-        const found = (await sidecar.client.admin.listQueues()).find(({ name }) => name === queue);
+        const found = (await sidecar.client.admin.listQueues()).queues.find(({ name }) => name === queue);
         return found?.liveTurns === 2 && found.waiting === 1;
       });
       running.child.kill('SIGINT');
@@ -302,7 +302,7 @@ describe('keyturn replay', () => {
     t.after(() => running.child.kill('SIGKILL'));
     running.child.stdin?.write('{"k":1}\n');
     await until('the first line is through', async () => {
-      return (await sidecar.client.admin.listQueues()).some(({ name }) => name === queue) && (await idle(queue));
+      return (await sidecar.client.admin.listQueues()).queues.some(({ name }) => name === queue) && (await idle(queue));
     });
     running.child.kill('SIGINT');
     const ended = await running.ended;

@@ -83,12 +83,12 @@ test('SIGTERM loses nothing that is durable, and says so', async (t) => {
   );
 });
 
-test('a directory that another sidecar has: a clear error, exit code 2, and the other one goes on', async (t) => {
+test('a directory that another sidecar has: a clear error, exit code 1, and the other one goes on', async (t) => {
   const directory = dataDirectory(t);
   const args = ['--config', yamlFile(t, DURABLE), '--data-dir', directory];
   const sidecar = await ServeProcess.start(t, args);
   const { code, stderr } = await keyturn(['serve', ...args, '--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0']);
-  assert.equal(code, 2);
+  assert.equal(code, 1);
   assert.match(stderr, /^keyturn: data_dir: .*in use by process \d+/m);
   assert.doesNotMatch(stderr, /^\s+at |listening/m);
   assert.equal((await sidecar.get('/readyz')).status, 200);
@@ -109,9 +109,17 @@ test('data of a queue that is not durable any more: a clear error, exit code 2, 
   assert.equal((await take(await client(t, again))).deliveries.length, 1);
 });
 
-test('a directory that cannot be made: a clear error that names it, exit code 2', async (t) => {
-  const file = yamlFile(t, '');
-  const { code, stderr } = await keyturn(['serve', '--data-dir', join(file, 'data')]);
-  assert.equal(code, 2);
-  assert.ok(stderr.startsWith('keyturn: data_dir: ') && stderr.includes(file), stderr);
-});
+for (const [what, path] of [
+  ['below a file', (file: string) => join(file, 'data')],
+  ['where a file stands', (file: string) => file],
+  // Node's own recursive mkdir never returns there.
+  ['where none can be made', () => '/proc/keyturn/data'],
+] as const) {
+  test(`a directory ${what}: a clear error that names it and the setting, exit code 2`, async (t) => {
+    const directory = path(yamlFile(t, ''));
+    const { code, stderr } = await keyturn(['serve', '--data-dir', directory]);
+    assert.equal(code, 2);
+    assert.ok(stderr.startsWith('keyturn: data_dir: ') && stderr.includes(directory), stderr);
+    assert.match(stderr, /name a directory: --data-dir, KEYTURN_DATA_DIR or data_dir/);
+  });
+}

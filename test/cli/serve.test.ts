@@ -111,14 +111,17 @@ for (const [flag, other] of [
     assert.equal(code, 1);
     assert.match(
       stderr,
-      new RegExp(`^keyturn: ${flag.slice(2).replace('-', '_')}: .*EADDRINUSE.*127\\.0\\.0\\.1:${port}`, 'm'),
+      new RegExp(
+        `^keyturn: ${flag.slice(2).replace('-', '_')}: 127\\.0\\.0\\.1:${port} is in use.*EADDRINUSE.*${flag}`,
+        'm',
+      ),
     );
     assert.doesNotMatch(stderr, /listening/);
     assert.doesNotMatch(stderr, /^\s+at /m);
   });
 }
 
-test('a socket path that cannot be used: a clear error, exit code 1', async () => {
+test('a socket path that cannot be used: a clear error, exit code 2', async () => {
   const { code, stderr } = await keyturn([
     'serve',
     '--listen',
@@ -126,6 +129,24 @@ test('a socket path that cannot be used: a clear error, exit code 1', async () =
     '--http-listen',
     '127.0.0.1:0',
   ]);
-  assert.equal(code, 1);
+  assert.equal(code, 2);
   assert.match(stderr, /^keyturn: listen: .*\/nonexistent\/keyturn\.sock/m);
 });
+
+for (const [what, address, code, said] of [
+  [
+    'a socket in a directory that is not there',
+    'unix:/nonexistent/k.sock',
+    2,
+    /directory that does not exist; make it first/,
+  ],
+  ['a socket below a file', 'unix:/etc/passwd/k.sock', 2, /below something that is no directory/],
+  ['an address of another machine', '192.0.2.1:0', 2, /no address of this machine/],
+] as const) {
+  test(`${what}: it is said what is wrong with it, and how it is set`, async () => {
+    const ended = await keyturn(['serve', '--listen', address, '--http-listen', '127.0.0.1:0']);
+    assert.equal(ended.code, code);
+    assert.match(ended.stderr, said);
+    assert.match(ended.stderr, /^keyturn: listen: .*It is set by --listen, KEYTURN_LISTEN or listen in the file\.$/m);
+  });
+}

@@ -45,6 +45,7 @@ test('every setting of the process can be said in the file', (t) => {
     store: memory
     log_level: warn
     auto_create: false
+    queues: { orders: {} }
     drain_timeout: 1m
     startup_hold: 20s
     `,
@@ -64,7 +65,8 @@ test('every setting of the process can be said in the file', (t) => {
 });
 
 test('the environment overrides the file, flags override both', (t) => {
-  const text = 'listen: 127.0.0.1:1\nhttp_listen: 127.0.0.1:2\nlog_level: warn\nauto_create: true\ndrain_timeout: 1s\n';
+  const text =
+    'listen: 127.0.0.1:1\nhttp_listen: 127.0.0.1:2\nlog_level: warn\nauto_create: true\ndrain_timeout: 1s\nqueues: { q: {} }\n';
   const env = {
     KEYTURN_HTTP_LISTEN: '127.0.0.1:22',
     KEYTURN_LOG_LEVEL: 'error',

@@ -12,7 +12,7 @@ const FILES: readonly (readonly [what: string, yaml: string])[] = [
   ['nothing', ''],
   [
     'a process that differs',
-    'listen: unix:/run/k.sock\nhttp_listen: "[::1]:1"\nlog_level: silent\nauto_create: false\ndrain_timeout: 1500ms\nstartup_hold: 90s\n',
+    'listen: unix:/run/k.sock\nhttp_listen: "[::1]:1"\nlog_level: silent\nauto_create: false\ndrain_timeout: 1500ms\nstartup_hold: 90s\nqueues: { q: {} }\n',
   ],
   [
     'limits that differ',

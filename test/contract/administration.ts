@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CoordinatorEvent } from '../../src/coordinator.js';
+import type { CoordinatorEvent, ListQueuesRequest } from '../../src/coordinator.js';
+import { ALL_QUEUES } from '../support/builders.js';
 import { lost, type SetStage, type Stage, told } from './stage.js';
 
 export function administration(set: SetStage): void {
@@ -169,6 +170,24 @@ export function administration(set: SetStage): void {
       assert.ok(stage.ack(turn).value);
       assert.deepEqual(stage.drainIds(), []);
       assert.equal(told(await admin.discard(ALL, true)), 0, 'S34');
+    });
+  });
+
+  describe('ListQueues', () => {
+    it('by name, in pages, those with a text in their name', async () => {
+      const stage = set();
+      for (const name of ['b-1', 'a-1', 'a-2', 'c']) stage.hold({ queue: name });
+      const { admin } = stage.coordinator;
+      const list = async (change: Partial<ListQueuesRequest>) => {
+        const { queues, more } = told(await admin.listQueues({ ...ALL_QUEUES, ...change }));
+        return [queues.map(({ name }) => name), more];
+      };
+      assert.deepEqual(await list({}), [['a-1', 'a-2', 'b-1', 'c', 'q'], false]);
+      assert.deepEqual(await list({ most: 2 }), [['a-1', 'a-2'], true]);
+      assert.deepEqual(await list({ most: 2, after: 'a-2' }), [['b-1', 'c'], true]);
+      assert.deepEqual(await list({ most: 2, after: 'b-9' }), [['c', 'q'], false]);
+      assert.deepEqual(await list({ nameContains: '-1' }), [['a-1', 'b-1'], false]);
+      assert.deepEqual(await list({ nameContains: 'A' }), [[], false]);
     });
   });
 

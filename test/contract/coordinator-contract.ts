@@ -9,6 +9,7 @@ import { notices } from './notices.js';
 import { onStreams, onTiedStreams } from './over-sessions.js';
 import { policies } from './policy.js';
 import { restarts } from './restart.js';
+import { retryNow } from './retry-now.js';
 import { sessions } from './sessions.js';
 import { type MakeCoordinator, type SetStage, Stage } from './stage.js';
 import { tickets } from './tickets.js';
@@ -40,6 +41,7 @@ function describeCalls(name: string, make: MakeCoordinator, keeps: Keeps): void 
     dependencies(set);
     workers(set);
     administration(set);
+    retryNow(set);
     limits(set, keeps);
     restarts(make);
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy, SubmitResult } from '../../src/coordinator.js';
 import { bytes, policy } from '../support/builders.js';
+import { listedQueues } from '../support/listed-queues.js';
 import { block, decline, deliveryOf, idsOf, lost, type SetStage, told, turnOf } from './stage.js';
 
 const RETRY = { maxAttempts: 10, initial: 1_000, factor: 2, max: 5_000, jitter: 'none' } as const;
@@ -585,7 +586,7 @@ export function policies(set: SetStage): void {
       stage.end(stage.hold({ queue: 'fresh' }));
       stage.advance(120_000);
       stage.hold();
-      assert.ok(!told(await stage.coordinator.admin.listQueues()).some(({ name }) => name === 'fresh'));
+      assert.ok(!(await listedQueues(stage.coordinator)).some(({ name }) => name === 'fresh'));
     });
 
     it('S26: without auto_create all calls of an unknown queue are NO_SUCH_QUEUE', async () => {
@@ -609,7 +610,7 @@ export function policies(set: SetStage): void {
       const stage = set();
       assert.equal(stage.await('i', 0, 'never').value.state, 'unknown');
       assert.equal((await stage.explain('k', 'never')).state, 'INIT');
-      assert.ok(!told(await stage.coordinator.admin.listQueues()).some(({ name }) => name === 'never'));
+      assert.ok(!(await listedQueues(stage.coordinator)).some(({ name }) => name === 'never'));
     });
   });
 }

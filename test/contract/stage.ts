@@ -14,6 +14,7 @@ import type { Clock } from '../../src/local/clock.js';
 import { KEY, QUEUE, type SettingsChange, settings } from '../support/builders.js';
 import type { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
+import { listedQueues } from '../support/listed-queues.js';
 import { Worker } from './worker.js';
 
 export { turnOf } from './worker.js';
@@ -46,7 +47,7 @@ export class Stage extends Worker {
   }
 
   async queue(name = QUEUE): Promise<QueueView> {
-    const view = told(await this.coordinator.admin.listQueues()).find((one) => one.name === name);
+    const view = (await listedQueues(this.coordinator)).find((one) => one.name === name);
     assert.ok(view !== undefined, `queue ${name} is listed`);
     return view;
   }

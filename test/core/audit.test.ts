@@ -7,7 +7,7 @@ import type { Stream } from '../../src/core/core.js';
 import { LANE_STATES } from '../../src/core/model.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { auditCoordinator, auditCore } from '../support/audit.js';
-import { enQueueRequest, newItem, QUEUE, settings } from '../support/builders.js';
+import { ALL_QUEUES, enQueueRequest, newItem, QUEUE, settings } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
 import { okay, runThrough, Stage } from './stage.js';
@@ -187,7 +187,7 @@ class Play {
     const { stage } = this;
     const scan = stage.core.discardWaiting(choice, 2, () => stage.now);
     if (scan.ok && scan.value !== undefined) runThrough(scan.value);
-    stage.person((now) => ({ ok: true, value: stage.core.finishSlice(now) }), String);
+    stage.carry();
     stage.person((now) => stage.core.discardDead({ ...choice, itemIds: [] }, now), String);
   }
 
@@ -216,7 +216,7 @@ function ticketOf(nth: number): { ticket: string } | object {
 }
 
 function withinLimits(stage: Stage): void {
-  const [view] = stage.core.listQueues(stage.now);
+  const [view] = stage.core.listQueues(ALL_QUEUES, stage.now).queues;
   assert.ok(view);
   const { INIT, ...busy } = view.states;
   assert.ok(INIT <= LIMITS.idleLanes, `${INIT} idle lanes`);
@@ -253,7 +253,7 @@ describe('what the core tells about itself', () => {
         for (const step of todo) play.step(step);
         play.breakAll();
         windUp(play.stage);
-        const [view] = play.stage.core.listQueues(play.stage.now);
+        const [view] = play.stage.core.listQueues(ALL_QUEUES, play.stage.now).queues;
         assert.deepEqual(
           LANE_STATES.filter((state) => state !== 'INIT' && view?.states[state] !== 0),
           [],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { LANE_STATES } from '../../src/core/model.js';
-import { QUEUE } from '../support/builders.js';
+import { ALL_QUEUES, QUEUE } from '../support/builders.js';
 import { okay, Stage } from './stage.js';
 
 const IDLE = { limits: { idleLanes: 1 } };
@@ -41,7 +41,7 @@ describe('keys with nothing to do', () => {
   it('are bounded over all queues together', () => {
     const stage = new Stage({ queues: { a: {}, b: {} }, limits: { idleLanes: 10 } });
     for (let i = 0; i < 100; i++) passThrough(stage, `k${i}`, i % 2 === 0 ? 'a' : 'b');
-    const idle = stage.core.listQueues(stage.now).map(({ states }) => states.INIT);
+    const idle = stage.core.listQueues(ALL_QUEUES, stage.now).queues.map(({ states }) => states.INIT);
     assert.deepEqual(idle, [5, 5]);
   });
 

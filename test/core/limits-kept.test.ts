@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BUILT_IN_POLICY } from '../../src/core/policy.js';
-import { bytes, newItem, QUEUE } from '../support/builders.js';
+import { ALL_QUEUES, bytes, newItem, QUEUE } from '../support/builders.js';
 import { full } from './refused.js';
 import { okay, runThrough, Stage } from './stage.js';
 
@@ -30,10 +30,7 @@ describe('limits.payload_memory_bytes', () => {
     assert.ok(waiting.open);
     const scan = okay(stage.core.discardWaiting({ queue: 'one', key: 'a', itemIds: [] }, 10, () => stage.now));
     assert.equal(scan && runThrough(scan), 1);
-    stage.person(
-      (now) => ({ ok: true, value: stage.core.finishSlice(now) }),
-      () => 'slice',
-    );
+    stage.carry();
     assert.equal(waiting.value.results.length, 1);
   });
 
@@ -122,7 +119,7 @@ describe('limits.queues', () => {
     stage.now += 1;
     assert.equal(stage.enQueue('worker', { queue: 'c' }).value.decision, 'accept');
     assert.deepEqual(
-      stage.core.listQueues(stage.now).map(({ name }) => name),
+      stage.core.listQueues(ALL_QUEUES, stage.now).queues.map(({ name }) => name),
       ['b', 'c'],
     );
   });
@@ -138,7 +135,7 @@ describe('limits.queues', () => {
     assert.ok(value.decision === 'accept');
     stage.deQueue('worker', { queue: 'idle', holder: { token: value.turn.token } });
     stage.submit('submitter', [{}], 'busy');
-    const names = () => stage.core.listQueues(stage.now).map(({ name }) => name);
+    const names = () => stage.core.listQueues(ALL_QUEUES, stage.now).queues.map(({ name }) => name);
     stage.pass(59_000);
     assert.deepEqual(names(), ['busy', 'idle']);
     stage.pass(20_000);

@@ -31,7 +31,7 @@ export class Settling {
   }
 
   async #open(): Promise<readonly QueueInfo[]> {
-    const queues = await this.keyturn.admin.listQueues();
+    const { queues } = await this.keyturn.admin.listQueues();
     return queues.filter(({ waiting, liveTurns }) => waiting > 0 || liveTurns > 0);
   }
 

@@ -193,8 +193,9 @@ test('ListQueues tells policy and counts', async (t) => {
   const view = { name: 'a', policy, states, waitingCallers: 2, waitingItems: 3, liveTurns: 4, oldestWaiting: 1_234 };
   const rest = { longestHold: undefined, deadLetters: 5, paused: true };
   const quiet = { ...view, ...rest, policy: BUILT_IN_POLICY, oldestWaiting: undefined, paused: false };
-  coordinator.admin.listQueues = () => Promise.resolve({ ok: true, value: [{ ...view, ...rest }, quiet] });
-  const [first, second] = await client.admin.listQueues();
+  const page = { queues: [{ ...view, ...rest }, quiet], more: false, holdUntil: undefined };
+  coordinator.admin.listQueues = () => Promise.resolve({ ok: true, value: page });
+  const [first, second] = (await client.admin.listQueues()).queues;
   assert.deepEqual(first, {
     name: 'a',
     policy: { ...policy, waitingPerKey: '3' },

@@ -218,7 +218,7 @@ test('an answer of Acquire stays within what clients accept, with the rest for t
 test('AdminService: list, explain, evict, pause, resume, limits', async (t) => {
   const { client } = await sidecar(t);
   const turn = turnOf(await client.enQueue({ queue: 'q', key: 'k', consumerId: 'w1' }));
-  const [queue] = await client.admin.listQueues();
+  const [queue] = (await client.admin.listQueues()).queues;
   assert.ok(queue);
   assert.deepEqual([queue.name, queue.liveTurns, queue.paused, queue.states.PROCESS], ['q', 1, false, 1]);
   const { keys } = await client.admin.listKeys({ queue: 'q' });
@@ -238,6 +238,38 @@ test('AdminService: list, explain, evict, pause, resume, limits', async (t) => {
   const without = await client.admin.setLimits('q', { rate: 'none', maxInFlight: 'none' });
   assert.deepEqual(without, { rate: undefined, maxInFlight: undefined });
   assert.deepEqual(await client.admin.resumeKey('q', 'k'), { resumed: false, state: 'INIT' });
+});
+
+test('RetryNow: a key or an item that only time keeps back may start now', async (t) => {
+  const { client } = await sidecar(t);
+  await client.submit({ queue: 'q', items: [{ key: 'k', itemId: 'i', delay: 60_000 }] });
+  const { changed, ended, wasUntil, key, itemId, state } = await client.admin.retryNow({ queue: 'q', itemId: 'i' });
+  assert.deepEqual([changed, ended, key, itemId, state], [true, ['delay'], 'k', 'i', 'READY']);
+  assert.ok(wasUntil !== undefined);
+  const again = await client.admin.retryNow({ queue: 'q', key: 'k' });
+  assert.deepEqual([again.changed, again.ended, again.itemId], [false, [], undefined]);
+  assert.equal((await client.acquire({ queues: ['q'] })).deliveries[0]?.items[0]?.itemId, 'i');
+});
+
+test('ListQueues: all that fit 3 MiB, then a token; or pages as they are asked for', async (t) => {
+  const { client, coordinator } = await sidecar(t, { limits: { queues: 12_000 } });
+  const names = Array.from({ length: 11_000 }, (_, at) => `${'q'.repeat(120)}-${String(at).padStart(5, '0')}`);
+  for (const name of names) await coordinator.admin.pauseQueue(name);
+  const first = await client.admin.listQueues();
+  assert.ok(first.queues.length > 3_000 && first.queues.length < names.length, 'as many as fit');
+  const told = first.queues.map(({ name }) => name);
+  for (let pageToken = first.nextPageToken; pageToken !== ''; ) {
+    const page = await client.admin.listQueues({ pageToken });
+    told.push(...page.queues.map(({ name }) => name));
+    pageToken = page.nextPageToken;
+  }
+  assert.deepEqual(told, names);
+  const page = await client.admin.listQueues({ nameContains: '-0100', pageSize: 3 });
+  assert.deepEqual(
+    page.queues.map(({ name }) => name),
+    names.slice(1_000, 1_003),
+  );
+  assert.equal(page.nextPageToken, names[1_002]);
 });
 
 test('WatchEvents tells what happens in a queue', async (t) => {

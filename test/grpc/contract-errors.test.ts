@@ -141,7 +141,7 @@ test('QUEUE_FULL accepts nothing of the batch', async (t) => {
   const { client } = await sidecar(t, { policy: { maxWaiting: 2 } });
   await client.submit({ queue: 'q', items: [{ key: 'a' }] });
   await isFull(client.submit({ queue: 'q', items: [{ key: 'b' }, { key: 'c' }] }), 'QUEUE_FULL');
-  const [queue] = await client.admin.listQueues();
+  const [queue] = (await client.admin.listQueues()).queues;
   assert.equal(queue?.waiting, 1);
 });
 
@@ -243,6 +243,7 @@ test('NO_SUCH_QUEUE for every call when queues are not made on first use', async
     client.admin.listKeys({ queue: 'q' }),
     client.admin.explainKey('q', 'k'),
     client.admin.evictHolder('q', 'k'),
+    client.admin.retryNow({ queue: 'q', key: 'k' }),
     client.admin.resumeKey('q', 'k'),
     client.admin.pauseQueue('q'),
     client.admin.resumeQueue('q'),
@@ -282,4 +283,5 @@ test('a page_token that is not ours is a bad request', async (t) => {
   await take(client);
   await isBadRequest(client.admin.listKeys({ queue: 'q', pageToken: 'not ours' }), 'page_token');
   await isBadRequest(client.admin.listDeadLetters({ queue: 'q', pageToken: 'not ours' }), 'page_token');
+  await isBadRequest(client.admin.listQueues({ pageToken: 'not ours' }), 'page_token');
 });

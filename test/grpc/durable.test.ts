@@ -52,7 +52,7 @@ test('before it is ready every call is refused with UNAVAILABLE, STORE_UNAVAILAB
     () => call(raw, raw.enQueue, enqueue),
     () => call(raw, raw.enQueue, { ...enqueue, queue: 'm' }),
     () => call(raw, raw.submit, submit),
-    () => call(rawAdmin, rawAdmin.listQueues, {}),
+    () => call(rawAdmin, rawAdmin.listQueues, { nameContains: '', pageSize: 0, pageToken: '' }),
     () => call(rawAdmin, rawAdmin.pauseQueue, { queue: 'q' }),
     () => new SessionClient(raw).failed(),
   ]) {

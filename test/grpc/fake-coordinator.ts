@@ -25,6 +25,7 @@ export class FakeCoordinator implements Coordinator {
     listKeys: () => unexpected('listKeys'),
     explainKey: () => unexpected('explainKey'),
     evictHolder: () => unexpected('evictHolder'),
+    retryNow: () => unexpected('retryNow'),
     resumeKey: () => unexpected('resumeKey'),
     pauseQueue: () => unexpected('pauseQueue'),
     resumeQueue: () => unexpected('resumeQueue'),

@@ -19,7 +19,8 @@ function temporaryPath(t: TestContext, name: string): string {
 
 function serving(): FakeCoordinator {
   const coordinator = new FakeCoordinator();
-  coordinator.admin.listQueues = () => Promise.resolve({ ok: true, value: [] });
+  coordinator.admin.listQueues = () =>
+    Promise.resolve({ ok: true, value: { queues: [], more: false, holdUntil: undefined } });
   return coordinator;
 }
 
@@ -30,7 +31,7 @@ for (const listen of ['127.0.0.1:0', 'localhost:0', '0.0.0.0:0', ...(v6 ? ['[::1
   test(`${listen} gives a real port that a client reaches`, async (t) => {
     const { address, client } = await startSidecar(t, serving(), { listen });
     assert.match(address, /:[1-9]\d*$/);
-    assert.deepEqual(await client.admin.listQueues(), []);
+    assert.deepEqual((await client.admin.listQueues()).queues, []);
   });
 }
 
@@ -63,7 +64,7 @@ test('a Unix socket is for the owner and the group, and gone after a stop', asyn
     const { address, client, server } = await startSidecar(t, serving(), { listen: `unix:${path}` });
     assert.equal(address, `unix:${path}`);
     assert.equal(lstatSync(path).mode & 0o777, 0o660);
-    assert.deepEqual(await client.admin.listQueues(), []);
+    assert.deepEqual((await client.admin.listQueues()).queues, []);
     if (stop === 'stop') await server.stop(1_000);
     else server.forceStop();
     assert.equal(existsSync(path), false, stop);
@@ -89,7 +90,7 @@ test('a socket file that a killed process left is replaced', async (t) => {
   await once(spawn(process.execPath, ['-e', script]), 'exit');
   assert.ok(lstatSync(path).isSocket());
   const { client } = await startSidecar(t, serving(), { listen: `unix:${path}` });
-  assert.deepEqual(await client.admin.listQueues(), []);
+  assert.deepEqual((await client.admin.listQueues()).queues, []);
 });
 
 test('a socket that somebody answers on is left alone', async (t) => {

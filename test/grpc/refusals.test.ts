@@ -68,6 +68,20 @@ const CASES: Readonly<Record<Refusal['kind'], Case>> = {
       metadata: {},
     },
   },
+  no_such: {
+    refusal: { kind: 'no_such', what: 'item', queue: 'orders', name: 'i1', ended: 'done' },
+    expected: {
+      code: 'NOT_FOUND',
+      reason: 'NO_SUCH_ITEM',
+      message: 'no item "i1" of queue "orders" waits or is in flight: it is done',
+      types: ['ErrorInfo', 'ResourceInfo'],
+      resource: 'i1',
+    },
+  },
+  not_delayed: {
+    refusal: { kind: 'not_delayed', because: 'parked', ...where, itemId: 'i1' },
+    expected: { code: 'FAILED_PRECONDITION', reason: 'PARKED', types: ['ErrorInfo'], metadata: {} },
+  },
   draining: {
     refusal: { kind: 'draining', retryAfter: 2_000 },
     expected: { code: 'UNAVAILABLE', reason: 'DRAINING', types: ['ErrorInfo', 'RetryInfo'], retryAfter: 2_000 },
@@ -123,6 +137,28 @@ test('TURN_LOST names each cause as the contract does', async (t) => {
     coordinator.deQueue = (_request, reply) => reply.refuse({ kind: 'turn_lost', ...where, cause });
     const { metadata } = await failureOf(call(raw, raw.deQueue, deQueue));
     assert.deepEqual(metadata, { cause: CAUSES[cause] });
+  }
+});
+
+test('what RetryNow cannot end says what to do instead', async (t) => {
+  const coordinator = new FakeCoordinator();
+  const { raw } = await startSidecar(t, coordinator);
+  const after = [{ queue: 'orders', itemId: 'a' }];
+  const told: Readonly<Record<string, readonly [RegExp, Refusal]>> = {
+    NO_SUCH_QUEUE: [/keyturn queues/, { kind: 'no_such', what: 'queue', queue: 'nope', name: 'nope' }],
+    NO_SUCH_KEY: [/nobody waits/, { kind: 'no_such', what: 'key', queue: 'orders', name: 'k1' }],
+    PARKED: [/keyturn resume/, { kind: 'not_delayed', because: 'parked', ...where, itemId: 'i1' }],
+    DEAD_LETTER: [/dead-letters redrive/, { kind: 'not_delayed', because: 'dead_letter', ...where, itemId: 'i1' }],
+    WAITS_FOR_ITEMS: [
+      /"a" of queue orders and 2 more$/,
+      { kind: 'not_delayed', because: 'waits_for_items', ...where, itemId: 'i1', after, afterCount: 3 },
+    ],
+  };
+  for (const [reason, [message, refusal]] of Object.entries(told)) {
+    coordinator.deQueue = (_request, reply) => reply.refuse(refusal);
+    const failure = await failureOf(call(raw, raw.deQueue, deQueue));
+    assert.equal(failure.reason, reason);
+    assert.match(failure.message, message);
   }
 });
 

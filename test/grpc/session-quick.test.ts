@@ -16,6 +16,56 @@ const text = fc.oneof(
   { weight: 6, arbitrary: fc.string({ unit: 'grapheme-ascii', maxLength: 200 }) },
   fc.string({ unit: 'grapheme', maxLength: 40 }),
 );
+/** Of several scripts; of some the UTF-16 units are the UTF-8 bytes of another: "é" is C3 A9, and so is "Ã©". */
+const KNOWN = [
+  ...[
+    'é',
+    'Ã©',
+    'ã\u0081\u0093',
+    'こ',
+    'Ж',
+    'Ð\u0096',
+    'é1',
+    '\u0080',
+    'Â\u0080',
+    'ÿ',
+    '\u00ff\u00fe',
+    '😀',
+    'ð\u009f\u0098\u0080',
+  ],
+  ...[
+    'שלום',
+    'مرحبا',
+    'ไทย',
+    '한국',
+    'नमस्ते',
+    'Ελλάδα',
+    'łódź',
+    'a',
+    'ab',
+    'a'.repeat(48),
+    'é'.repeat(24),
+    '\ufeffk',
+    '\u0000',
+  ],
+];
+
+/** A reader that was told all of these, as when turns of such keys were given. */
+function knowing(): QuickReader {
+  const reader = new QuickReader();
+  for (const known of KNOWN) reader.texts.expect(known);
+  return reader;
+}
+
+const knownOrLike = fc
+  .constantFrom(...KNOWN)
+  .chain((known) =>
+    fc.constantFrom(
+      known,
+      Buffer.from(known, 'utf8').toString('latin1'),
+      Buffer.from(known, 'latin1').toString('utf8'),
+    ),
+  );
 const bytes = fc.uint8Array({ maxLength: 300 });
 const token = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
@@ -138,6 +188,35 @@ describe('a command read quickly', () => {
       }),
       { numRuns: 20_000 },
     );
+  });
+
+  it('is what the generated decoder reads after texts of every script were made known', () => {
+    for (const key of KNOWN.flatMap((known) => [known, Buffer.from(known, 'utf8').toString('latin1')])) {
+      const value = { queue: 'q', key, token: 1n, result: new Uint8Array(0), followUps: [], next: undefined };
+      const written = encoded({ id: 1, call: { $case: 'ack', value } });
+      const quick = knowing().read(written, 0, written.length);
+      if (quick !== undefined) assert.deepEqual(plain(quick), plain(Command.decode(written)));
+    }
+    const reader = knowing();
+    fc.assert(
+      fc.property(ack, knownOrLike, knownOrLike, (value, queue, key) => {
+        for (const known of KNOWN) reader.texts.expect(known);
+        const written = encoded({ id: 1, call: { $case: 'ack', value: { ...value, queue, key } } });
+        const quick = reader.read(written, 0, written.length);
+        if (quick !== undefined) assert.deepEqual(plain(quick), plain(Command.decode(written)));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('leaves bytes that are no UTF-8 to the generated decoder, whatever text is known', () => {
+    for (const known of KNOWN) {
+      const raw = Buffer.from(known, 'latin1');
+      const fields = Buffer.concat([Buffer.from([0x0a, 1, 0x71, 0x12, raw.length]), raw, Buffer.from([0x18, 1])]);
+      const written = Buffer.concat([Buffer.from([0x08, 1, 0x32, fields.length]), fields]);
+      const quick = knowing().read(written, 0, written.length);
+      if (quick !== undefined) assert.deepEqual(plain(quick), plain(Command.decode(written)));
+    }
   });
 
   it('is the same in the middle of a message', () => {

@@ -59,6 +59,27 @@ test('every call can be made on one stream', async (t) => {
   assert.deepEqual(await session.ask('cancel', commands.cancel(0)), { cancelled: false });
 });
 
+test('keys of which one is written with the bytes that are the units of the other are two keys, on two streams too', async (t) => {
+  const { raw } = await startSidecar(t, localCoordinator(t));
+  const [one, other] = [new SessionClient(raw), new SessionClient(raw)];
+  tokenOf(await one.ask('enqueue', commands.enqueue({ key: 'Ã©' })));
+  tokenOf(await other.ask('enqueue', commands.enqueue({ key: 'é' })));
+  const items = ['é', 'Ã©'].map((key) => message(NewItem, { key, itemId: key }));
+  await other.ask('submit', commands.submit({ queue: 'items', items }));
+  const { deliveries } = await one.ask('acquire', commands.acquire({ queues: ['items'], maxTurns: 2 }));
+  assert.deepEqual(
+    deliveries.map(({ turn, items: [item] }) => [turn?.key, item?.itemId]),
+    [
+      ['é', 'é'],
+      ['Ã©', 'Ã©'],
+    ],
+  );
+  for (const { turn } of deliveries) {
+    assert.ok(turn);
+    await other.ask('ack', commands.ack(turn.token, { queue: 'items', key: turn.key }));
+  }
+});
+
 test('a reply leaves out what its command said; a turn that time does not end has no end', async (t) => {
   const { raw } = await startSidecar(t, localCoordinator(t, { policy: { lease: 1_500 } }));
   const session = new SessionClient(raw);

@@ -245,9 +245,30 @@ const CASES: readonly Case[] = [
 function adminCases(): readonly Case[] {
   const long = 'k'.repeat(1_025);
   const keys = { queue: 'q', state: LaneState.LANE_STATE_UNSPECIFIED, pageSize: 0, pageToken: '' };
+  const queues = { nameContains: '', pageSize: 0, pageToken: '' };
   const letters = { queue: 'q', pageSize: 0, pageToken: '' };
   const choice = { queue: 'q', itemIds: [] };
   return [
+    {
+      what: 'ListQueues with a long name_contains',
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.listQueues, { ...queues, nameContains: 'q'.repeat(129) }),
+      fields: ['name_contains'],
+    },
+    {
+      what: 'a page of 1,001 queues, after what is no name',
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.listQueues, { ...queues, pageSize: 1_001, pageToken: '?' }),
+      fields: ['page_token', 'page_size'],
+    },
+    {
+      what: 'RetryNow of a key and an item',
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.retryNow, { queue: 'q', key: 'k', itemId: 'i' }),
+      fields: ['item_id'],
+    },
+    {
+      what: 'RetryNow of neither, in a bad queue',
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.retryNow, { queue: '', key: '', itemId: '' }),
+      fields: ['queue', 'key'],
+    },
     {
       what: 'ListKeys with a bad queue',
       ask: (s) => call(s.rawAdmin, s.rawAdmin.listKeys, { ...keys, queue: '' }),

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { StrandedError } from '../../src/local/durable/recovery.js';
 import { JournalError } from '../../src/local/journal/journal.js';
 import { turnOf } from '../contract/worker.js';
-import { acquireRequest, bytes, enQueueRequest } from '../support/builders.js';
+import { ALL_QUEUES, acquireRequest, bytes, enQueueRequest } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
 import { DurableStage, MEMORY, told, unavailable } from './durable-stage.js';
@@ -45,7 +45,12 @@ describe('a start', () => {
     const watch = admin.watch('q', undefined, { wake: () => undefined, end: () => undefined });
     assert.ok(!watch.ok && unavailable(watch.refusal));
     const page = { queue: 'q', key: undefined, state: undefined, pageSize: 10, pageToken: '' };
-    const looks = [admin.listQueues(), admin.listKeys(page), admin.explainKey('q', 'k1'), admin.listDeadLetters(page)];
+    const looks = [
+      admin.listQueues(ALL_QUEUES),
+      admin.listKeys(page),
+      admin.explainKey('q', 'k1'),
+      admin.listDeadLetters(page),
+    ];
     for (const result of await Promise.all(looks)) assert.ok(!result.ok && unavailable(result.refusal));
     assert.deepEqual(
       stage.coordinator.stats().queues.map(({ view }) => view.waitingItems),

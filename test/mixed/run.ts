@@ -174,7 +174,7 @@ class Run {
   }
 
   async #checkEmpty(): Promise<void> {
-    for (const { name, waiting, liveTurns, deadLetters } of await this.watch.admin.listQueues())
+    for (const { name, waiting, liveTurns, deadLetters } of (await this.watch.admin.listQueues()).queues)
       if (waiting + liveTurns + deadLetters > 0)
         this.#problems.push({
           rule: 'empty',

@@ -9,6 +9,7 @@ import type {
   QueueView,
   Result,
 } from '../../src/coordinator.js';
+import { ALL_QUEUES } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import type { Ledger } from '../support/ledger.js';
 import { IDS, KEYS } from './commands.js';
@@ -65,7 +66,7 @@ export function realPeople(coordinator: Coordinator, ledger: Ledger): People {
     redrive: async (queue, key, itemIds) => told(await admin.redrive({ queue, key, itemIds })),
     discard: async (queue, key, itemIds, waiting) => told(await admin.discard({ queue, key, itemIds }, waiting)),
     async see(queue) {
-      const view = told(await admin.listQueues()).find(({ name }) => name === queue);
+      const view = told(await admin.listQueues(ALL_QUEUES)).queues.find(({ name }) => name === queue);
       const keys = await Promise.all(KEYS.map(async (key) => explained(told(await admin.explainKey(queue, key)))));
       const items = itemsOf(coordinator, queue);
       for (const { id, state } of items) {

@@ -34,7 +34,8 @@ export function submit(world: World, request: SubmitRequest, reply: Reply<Submit
     // Whoever needs no room overtakes nobody.
     const inOrder = placesNeeded(world, queue, items) === 0 || !world.submits.some((one) => one.queue === queue);
     if (inOrder && attempt()) return undefined;
-    if (request.waitForRoom > 0) return waitForRoom(world, queue, request.waitForRoom, attempt, reply);
+    const needsNone = () => placesNeeded(world, queue, items) === 0;
+    if (request.waitForRoom > 0) return waitForRoom(world, queue, request.waitForRoom, attempt, needsNone, reply);
     reply.refuse(world.queueFull(queue));
     return undefined;
   });
@@ -48,7 +49,8 @@ function isBad(world: World, queue: ModelQueue, items: readonly NewItem[]): bool
 
 /** S30 counts the room that a batch needs before anything is accepted. */
 function hasRoom(world: World, queue: ModelQueue, items: readonly NewItem[]): boolean {
-  return world.waiting(queue) + placesNeeded(world, queue, items) <= queue.policy.maxWaiting;
+  const needed = placesNeeded(world, queue, items);
+  return needed === 0 || world.waiting(queue) + needed <= queue.policy.maxWaiting;
 }
 
 function submitBatch(world: World, queue: ModelQueue, items: readonly NewItem[]): SubmitResult[] {
@@ -80,6 +82,7 @@ function waitForRoom(
   queue: ModelQueue,
   wait: number,
   attempt: () => boolean,
+  needsNone: () => boolean,
   reply: Reply<SubmitAnswer>,
 ): Waiting {
   const submit: WaitingSubmit = { queue, attempt, timer: undefined };
@@ -88,7 +91,10 @@ function waitForRoom(
     world.submits = world.submits.filter((one) => one !== submit);
   };
   submit.timer = world.timer(world.now + wait, () => {
+    // Whoever needs no room overtakes nobody.
+    const isFirst = world.submits.find((one) => one.queue === queue) === submit;
     leave();
+    if ((isFirst || needsNone()) && attempt()) return;
     reply.refuse(world.queueFull(queue));
   });
   world.submits.push(submit);

@@ -15,6 +15,7 @@ import type {
 } from '../../src/coordinator.js';
 import type { Core } from '../../src/core/core.js';
 import { LANE_STATES } from '../../src/core/model.js';
+import { ALL_QUEUES } from './builders.js';
 import { listedQueues } from './listed-queues.js';
 
 /** Everything that is told at one moment. */
@@ -33,7 +34,7 @@ const MOST_PAGES = 100_000;
 
 /** Precondition: nothing that is due is left to happen. */
 export function auditCore(core: Core, now: number): void {
-  const queues = core.listQueues(now);
+  const { queues } = core.listQueues(ALL_QUEUES, now);
   const keys = new Map<string, Map<LaneState, KeyView[]>>();
   const explanations = new Map<string, Map<string, KeyExplanation>>();
   for (const { name } of queues) {
@@ -191,6 +192,9 @@ function checkWhole({ queues, stats }: Told): void {
   assert.ok(stats.parkedCalls >= callers, 'those in lines are among those who wait');
   assert.ok(items === 0 || stats.payloadBytes > 0, 'what is kept is charged');
   const live = queues.reduce((sum, queue) => sum + queue.liveTurns, 0);
-  assert.ok(items + live > 0 || stats.payloadBytes === 0, 'what is not kept is not charged');
+  assert.ok(
+    items + live + stats.parkedCalls > 0 || stats.payloadBytes === 0,
+    'what nobody keeps or waits to hand in is not charged',
+  );
   assert.deepEqual(stats.queues.map(({ view }) => view.name).toSorted(), queues.map(({ name }) => name).toSorted());
 }

@@ -7,12 +7,16 @@ import type {
   DeQueueRequest,
   EnQueueRequest,
   Limits,
+  ListQueuesRequest,
   NackRequest,
   NewItem,
   Policy,
 } from '../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../src/core/limits.js';
 import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+
+/** In one page. */
+export const ALL_QUEUES: ListQueuesRequest = { nameContains: '', after: '', most: Number.POSITIVE_INFINITY };
 
 export const QUEUE = 'q';
 export const KEY = 'k';

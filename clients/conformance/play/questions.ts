@@ -16,7 +16,7 @@ const choice = (args: Fields) => ({
 
 const QUESTIONS: Readonly<Record<string, Ask>> = {
   explain_key: ({ admin }, args) => admin.explainKey(text(args, 'queue'), text(args, 'key')),
-  list_queues: async ({ admin }) => ({ queues: await admin.listQueues() }),
+  list_queues: async ({ admin }) => ({ queues: (await admin.listQueues()).queues }),
   list_keys: ({ admin }, args) =>
     // The sidecar says which states there are.
     admin.listKeys({ queue: text(args, 'queue'), state: optional(args, 'state') as LaneState | undefined }),

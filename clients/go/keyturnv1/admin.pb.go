@@ -717,9 +717,15 @@ func (x *QueueInfo) GetPaused() bool {
 	return false
 }
 
-// ListQueuesRequest has no fields.
+// ListQueuesRequest chooses queues.
 type ListQueuesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only queues with this in their name, upper and lower case told apart. Empty: all.
+	NameContains string `protobuf:"bytes,1,opt,name=name_contains,json=nameContains,proto3" json:"name_contains,omitempty"`
+	// 1 to 1,000. Unset: all that fit into the answer.
+	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the last answer.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -754,13 +760,38 @@ func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
 	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
-// ListQueuesResponse lists the queues by name.
+func (x *ListQueuesRequest) GetNameContains() string {
+	if x != nil {
+		return x.NameContains
+	}
+	return ""
+}
+
+func (x *ListQueuesRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListQueuesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListQueuesResponse is one page.
 type ListQueuesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The queues.
-	Queues        []*QueueInfo `protobuf:"bytes,1,rep,name=queues,proto3" json:"queues,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The queues, by name. Stops growing at 3 MiB, with at least one.
+	Queues []*QueueInfo `protobuf:"bytes,1,rep,name=queues,proto3" json:"queues,omitempty"`
+	// For the next page; empty: that was the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Until then no queue gives a turn, because the sidecar was just started (`startup_hold`). Unset: they do.
+	StartupHoldUntil *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=startup_hold_until,json=startupHoldUntil,proto3" json:"startup_hold_until,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ListQueuesResponse) Reset() {
@@ -796,6 +827,20 @@ func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
 func (x *ListQueuesResponse) GetQueues() []*QueueInfo {
 	if x != nil {
 		return x.Queues
+	}
+	return nil
+}
+
+func (x *ListQueuesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListQueuesResponse) GetStartupHoldUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartupHoldUntil
 	}
 	return nil
 }
@@ -1565,6 +1610,170 @@ func (x *EvictHolderResponse) GetState() LaneState {
 	return LaneState_LANE_STATE_UNSPECIFIED
 }
 
+// RetryNowRequest names a key or an item.
+type RetryNowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The queue.
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// The key: what keeps the head of its line back ends, its min_interval included. Exactly one of `key` and `item_id`.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// The item: its own back-off or delay ends, wherever it stands in its line; the min_interval of its key stays.
+	ItemId        string `protobuf:"bytes,3,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryNowRequest) Reset() {
+	*x = RetryNowRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryNowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryNowRequest) ProtoMessage() {}
+
+func (x *RetryNowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryNowRequest.ProtoReflect.Descriptor instead.
+func (*RetryNowRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RetryNowRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *RetryNowRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *RetryNowRequest) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+// RetryNowResponse tells what changed.
+type RetryNowResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Something was kept back by time, and is not any more.
+	Changed bool `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	// What ended: `retry` (a back-off), `delay`, `min_interval`. Empty: nothing.
+	Ended []string `protobuf:"bytes,2,rep,name=ended,proto3" json:"ended,omitempty"`
+	// Until when that would have kept it back.
+	WasUntil *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=was_until,json=wasUntil,proto3" json:"was_until,omitempty"`
+	// The key.
+	Key string `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
+	// The item whose back-off or delay ended; empty: none did.
+	ItemId string `protobuf:"bytes,5,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	// The state of the key now.
+	State LaneState `protobuf:"varint,6,opt,name=state,proto3,enum=keyturn.v1.LaneState" json:"state,omitempty"`
+	// What still keeps the key from moving, in one sentence, as ExplainKey says it; empty when nothing does.
+	Why           string `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryNowResponse) Reset() {
+	*x = RetryNowResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryNowResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryNowResponse) ProtoMessage() {}
+
+func (x *RetryNowResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryNowResponse.ProtoReflect.Descriptor instead.
+func (*RetryNowResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RetryNowResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
+func (x *RetryNowResponse) GetEnded() []string {
+	if x != nil {
+		return x.Ended
+	}
+	return nil
+}
+
+func (x *RetryNowResponse) GetWasUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.WasUntil
+	}
+	return nil
+}
+
+func (x *RetryNowResponse) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *RetryNowResponse) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+func (x *RetryNowResponse) GetState() LaneState {
+	if x != nil {
+		return x.State
+	}
+	return LaneState_LANE_STATE_UNSPECIFIED
+}
+
+func (x *RetryNowResponse) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
 // ResumeKeyRequest names a key.
 type ResumeKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1578,7 +1787,7 @@ type ResumeKeyRequest struct {
 
 func (x *ResumeKeyRequest) Reset() {
 	*x = ResumeKeyRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1590,7 +1799,7 @@ func (x *ResumeKeyRequest) String() string {
 func (*ResumeKeyRequest) ProtoMessage() {}
 
 func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1603,7 +1812,7 @@ func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyRequest.ProtoReflect.Descriptor instead.
 func (*ResumeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResumeKeyRequest) GetQueue() string {
@@ -1633,7 +1842,7 @@ type ResumeKeyResponse struct {
 
 func (x *ResumeKeyResponse) Reset() {
 	*x = ResumeKeyResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +1854,7 @@ func (x *ResumeKeyResponse) String() string {
 func (*ResumeKeyResponse) ProtoMessage() {}
 
 func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +1867,7 @@ func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyResponse.ProtoReflect.Descriptor instead.
 func (*ResumeKeyResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResumeKeyResponse) GetResumed() bool {
@@ -1686,7 +1895,7 @@ type PauseQueueRequest struct {
 
 func (x *PauseQueueRequest) Reset() {
 	*x = PauseQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +1907,7 @@ func (x *PauseQueueRequest) String() string {
 func (*PauseQueueRequest) ProtoMessage() {}
 
 func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +1920,7 @@ func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueRequest.ProtoReflect.Descriptor instead.
 func (*PauseQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PauseQueueRequest) GetQueue() string {
@@ -1730,7 +1939,7 @@ type PauseQueueResponse struct {
 
 func (x *PauseQueueResponse) Reset() {
 	*x = PauseQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1742,7 +1951,7 @@ func (x *PauseQueueResponse) String() string {
 func (*PauseQueueResponse) ProtoMessage() {}
 
 func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1755,7 +1964,7 @@ func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueResponse.ProtoReflect.Descriptor instead.
 func (*PauseQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 // ResumeQueueRequest names a queue.
@@ -1769,7 +1978,7 @@ type ResumeQueueRequest struct {
 
 func (x *ResumeQueueRequest) Reset() {
 	*x = ResumeQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1781,7 +1990,7 @@ func (x *ResumeQueueRequest) String() string {
 func (*ResumeQueueRequest) ProtoMessage() {}
 
 func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1794,7 +2003,7 @@ func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueRequest.ProtoReflect.Descriptor instead.
 func (*ResumeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResumeQueueRequest) GetQueue() string {
@@ -1813,7 +2022,7 @@ type ResumeQueueResponse struct {
 
 func (x *ResumeQueueResponse) Reset() {
 	*x = ResumeQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +2034,7 @@ func (x *ResumeQueueResponse) String() string {
 func (*ResumeQueueResponse) ProtoMessage() {}
 
 func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +2047,7 @@ func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueResponse.ProtoReflect.Descriptor instead.
 func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 // SetLimitsRequest changes limits of a queue; what is unset stays.
@@ -1856,7 +2065,7 @@ type SetLimitsRequest struct {
 
 func (x *SetLimitsRequest) Reset() {
 	*x = SetLimitsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1868,7 +2077,7 @@ func (x *SetLimitsRequest) String() string {
 func (*SetLimitsRequest) ProtoMessage() {}
 
 func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1881,7 +2090,7 @@ func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsRequest.ProtoReflect.Descriptor instead.
 func (*SetLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SetLimitsRequest) GetQueue() string {
@@ -1918,7 +2127,7 @@ type SetLimitsResponse struct {
 
 func (x *SetLimitsResponse) Reset() {
 	*x = SetLimitsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +2139,7 @@ func (x *SetLimitsResponse) String() string {
 func (*SetLimitsResponse) ProtoMessage() {}
 
 func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +2152,7 @@ func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsResponse.ProtoReflect.Descriptor instead.
 func (*SetLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetLimitsResponse) GetRate() *Rate {
@@ -1977,7 +2186,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1989,7 +2198,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2002,7 +2211,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListDeadLettersRequest) GetQueue() string {
@@ -2054,7 +2263,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2066,7 +2275,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2079,7 +2288,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DeadLetter) GetItem() *Item {
@@ -2137,7 +2346,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2149,7 +2358,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2162,7 +2371,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -2194,7 +2403,7 @@ type RedriveRequest struct {
 
 func (x *RedriveRequest) Reset() {
 	*x = RedriveRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +2415,7 @@ func (x *RedriveRequest) String() string {
 func (*RedriveRequest) ProtoMessage() {}
 
 func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +2428,7 @@ func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveRequest.ProtoReflect.Descriptor instead.
 func (*RedriveRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RedriveRequest) GetQueue() string {
@@ -2254,7 +2463,7 @@ type RedriveResponse struct {
 
 func (x *RedriveResponse) Reset() {
 	*x = RedriveResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2266,7 +2475,7 @@ func (x *RedriveResponse) String() string {
 func (*RedriveResponse) ProtoMessage() {}
 
 func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2279,7 +2488,7 @@ func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveResponse.ProtoReflect.Descriptor instead.
 func (*RedriveResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RedriveResponse) GetRedriven() uint32 {
@@ -2306,7 +2515,7 @@ type DiscardRequest struct {
 
 func (x *DiscardRequest) Reset() {
 	*x = DiscardRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2318,7 +2527,7 @@ func (x *DiscardRequest) String() string {
 func (*DiscardRequest) ProtoMessage() {}
 
 func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2331,7 +2540,7 @@ func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardRequest.ProtoReflect.Descriptor instead.
 func (*DiscardRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DiscardRequest) GetQueue() string {
@@ -2373,7 +2582,7 @@ type DiscardResponse struct {
 
 func (x *DiscardResponse) Reset() {
 	*x = DiscardResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2594,7 @@ func (x *DiscardResponse) String() string {
 func (*DiscardResponse) ProtoMessage() {}
 
 func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2607,7 @@ func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardResponse.ProtoReflect.Descriptor instead.
 func (*DiscardResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DiscardResponse) GetDiscarded() uint32 {
@@ -2421,7 +2630,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2642,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2655,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WatchEventsRequest) GetQueue() string {
@@ -2486,7 +2695,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2498,7 +2707,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2511,7 +2720,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -2576,7 +2785,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2588,7 +2797,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2601,7 +2810,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *WatchEventsResponse) GetEvents() []*Event {
@@ -2679,10 +2888,16 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"live_turns\x18\x05 \x01(\rR\tliveTurns\x12@\n" +
 	"\x0eoldest_waiting\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\roldestWaiting\x12!\n" +
 	"\fdead_letters\x18\a \x01(\rR\vdeadLetters\x12\x16\n" +
-	"\x06paused\x18\b \x01(\bR\x06paused\"\x13\n" +
-	"\x11ListQueuesRequest\"C\n" +
+	"\x06paused\x18\b \x01(\bR\x06paused\"t\n" +
+	"\x11ListQueuesRequest\x12#\n" +
+	"\rname_contains\x18\x01 \x01(\tR\fnameContains\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xb5\x01\n" +
 	"\x12ListQueuesResponse\x12-\n" +
-	"\x06queues\x18\x01 \x03(\v2\x15.keyturn.v1.QueueInfoR\x06queues\"\x90\x01\n" +
+	"\x06queues\x18\x01 \x03(\v2\x15.keyturn.v1.QueueInfoR\x06queues\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12H\n" +
+	"\x12startup_hold_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x10startupHoldUntil\"\x90\x01\n" +
 	"\x0fListKeysRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12+\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\x12\x1b\n" +
@@ -2749,7 +2964,19 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\vconsumer_id\x18\x03 \x01(\tR\n" +
 	"consumerId\x12%\n" +
 	"\x0eitems_returned\x18\x04 \x01(\rR\ritemsReturned\x12+\n" +
-	"\x05state\x18\x05 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\":\n" +
+	"\x05state\x18\x05 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\"R\n" +
+	"\x0fRetryNowRequest\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x17\n" +
+	"\aitem_id\x18\x03 \x01(\tR\x06itemId\"\xe5\x01\n" +
+	"\x10RetryNowResponse\x12\x18\n" +
+	"\achanged\x18\x01 \x01(\bR\achanged\x12\x14\n" +
+	"\x05ended\x18\x02 \x03(\tR\x05ended\x127\n" +
+	"\twas_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\bwasUntil\x12\x10\n" +
+	"\x03key\x18\x04 \x01(\tR\x03key\x12\x17\n" +
+	"\aitem_id\x18\x05 \x01(\tR\x06itemId\x12+\n" +
+	"\x05state\x18\x06 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\x12\x10\n" +
+	"\x03why\x18\a \x01(\tR\x03why\":\n" +
 	"\x10ResumeKeyRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"Z\n" +
@@ -2835,14 +3062,15 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x15EVENT_KIND_SETTLEMENT\x10\x03\x12\x15\n" +
 	"\x11EVENT_KIND_EXPIRY\x10\x04\x12\x17\n" +
 	"\x13EVENT_KIND_EVICTION\x10\x05\x12\x1a\n" +
-	"\x16EVENT_KIND_DEAD_LETTER\x10\x062\xa6\a\n" +
+	"\x16EVENT_KIND_DEAD_LETTER\x10\x062\xed\a\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
 	"\bListKeys\x12\x1b.keyturn.v1.ListKeysRequest\x1a\x1c.keyturn.v1.ListKeysResponse\x12K\n" +
 	"\n" +
 	"ExplainKey\x12\x1d.keyturn.v1.ExplainKeyRequest\x1a\x1e.keyturn.v1.ExplainKeyResponse\x12N\n" +
-	"\vEvictHolder\x12\x1e.keyturn.v1.EvictHolderRequest\x1a\x1f.keyturn.v1.EvictHolderResponse\x12H\n" +
+	"\vEvictHolder\x12\x1e.keyturn.v1.EvictHolderRequest\x1a\x1f.keyturn.v1.EvictHolderResponse\x12E\n" +
+	"\bRetryNow\x12\x1b.keyturn.v1.RetryNowRequest\x1a\x1c.keyturn.v1.RetryNowResponse\x12H\n" +
 	"\tResumeKey\x12\x1c.keyturn.v1.ResumeKeyRequest\x1a\x1d.keyturn.v1.ResumeKeyResponse\x12K\n" +
 	"\n" +
 	"PauseQueue\x12\x1d.keyturn.v1.PauseQueueRequest\x1a\x1e.keyturn.v1.PauseQueueResponse\x12N\n" +
@@ -2867,7 +3095,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                  // 0: keyturn.v1.LaneState
 	(EventKind)(0),                  // 1: keyturn.v1.EventKind
@@ -2887,100 +3115,107 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*ExplainKeyResponse)(nil),      // 15: keyturn.v1.ExplainKeyResponse
 	(*EvictHolderRequest)(nil),      // 16: keyturn.v1.EvictHolderRequest
 	(*EvictHolderResponse)(nil),     // 17: keyturn.v1.EvictHolderResponse
-	(*ResumeKeyRequest)(nil),        // 18: keyturn.v1.ResumeKeyRequest
-	(*ResumeKeyResponse)(nil),       // 19: keyturn.v1.ResumeKeyResponse
-	(*PauseQueueRequest)(nil),       // 20: keyturn.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),      // 21: keyturn.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),      // 22: keyturn.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),     // 23: keyturn.v1.ResumeQueueResponse
-	(*SetLimitsRequest)(nil),        // 24: keyturn.v1.SetLimitsRequest
-	(*SetLimitsResponse)(nil),       // 25: keyturn.v1.SetLimitsResponse
-	(*ListDeadLettersRequest)(nil),  // 26: keyturn.v1.ListDeadLettersRequest
-	(*DeadLetter)(nil),              // 27: keyturn.v1.DeadLetter
-	(*ListDeadLettersResponse)(nil), // 28: keyturn.v1.ListDeadLettersResponse
-	(*RedriveRequest)(nil),          // 29: keyturn.v1.RedriveRequest
-	(*RedriveResponse)(nil),         // 30: keyturn.v1.RedriveResponse
-	(*DiscardRequest)(nil),          // 31: keyturn.v1.DiscardRequest
-	(*DiscardResponse)(nil),         // 32: keyturn.v1.DiscardResponse
-	(*WatchEventsRequest)(nil),      // 33: keyturn.v1.WatchEventsRequest
-	(*Event)(nil),                   // 34: keyturn.v1.Event
-	(*WatchEventsResponse)(nil),     // 35: keyturn.v1.WatchEventsResponse
-	(*durationpb.Duration)(nil),     // 36: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 37: google.protobuf.Timestamp
-	(*ItemRef)(nil),                 // 38: keyturn.v1.ItemRef
-	(*Item)(nil),                    // 39: keyturn.v1.Item
+	(*RetryNowRequest)(nil),         // 18: keyturn.v1.RetryNowRequest
+	(*RetryNowResponse)(nil),        // 19: keyturn.v1.RetryNowResponse
+	(*ResumeKeyRequest)(nil),        // 20: keyturn.v1.ResumeKeyRequest
+	(*ResumeKeyResponse)(nil),       // 21: keyturn.v1.ResumeKeyResponse
+	(*PauseQueueRequest)(nil),       // 22: keyturn.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),      // 23: keyturn.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),      // 24: keyturn.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),     // 25: keyturn.v1.ResumeQueueResponse
+	(*SetLimitsRequest)(nil),        // 26: keyturn.v1.SetLimitsRequest
+	(*SetLimitsResponse)(nil),       // 27: keyturn.v1.SetLimitsResponse
+	(*ListDeadLettersRequest)(nil),  // 28: keyturn.v1.ListDeadLettersRequest
+	(*DeadLetter)(nil),              // 29: keyturn.v1.DeadLetter
+	(*ListDeadLettersResponse)(nil), // 30: keyturn.v1.ListDeadLettersResponse
+	(*RedriveRequest)(nil),          // 31: keyturn.v1.RedriveRequest
+	(*RedriveResponse)(nil),         // 32: keyturn.v1.RedriveResponse
+	(*DiscardRequest)(nil),          // 33: keyturn.v1.DiscardRequest
+	(*DiscardResponse)(nil),         // 34: keyturn.v1.DiscardResponse
+	(*WatchEventsRequest)(nil),      // 35: keyturn.v1.WatchEventsRequest
+	(*Event)(nil),                   // 36: keyturn.v1.Event
+	(*WatchEventsResponse)(nil),     // 37: keyturn.v1.WatchEventsResponse
+	(*durationpb.Duration)(nil),     // 38: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 39: google.protobuf.Timestamp
+	(*ItemRef)(nil),                 // 40: keyturn.v1.ItemRef
+	(*Item)(nil),                    // 41: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	36, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	36, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	36, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	36, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	36, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	36, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	36, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	38, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	38, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	38, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	38, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	38, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	38, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	38, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	36, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	36, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	36, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	38, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	38, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	38, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	36, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	38, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	0,  // 17: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
-	0,  // 18: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	37, // 19: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
-	10, // 20: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
-	37, // 21: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	36, // 22: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	37, // 23: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	37, // 24: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	38, // 25: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
-	0,  // 26: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	37, // 27: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
-	13, // 28: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
-	14, // 29: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	37, // 30: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
-	0,  // 31: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	0,  // 32: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
-	2,  // 33: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
-	2,  // 34: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
-	39, // 35: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	37, // 36: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
-	27, // 37: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
-	1,  // 38: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	37, // 39: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
-	34, // 40: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	7,  // 41: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	9,  // 42: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	12, // 43: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	16, // 44: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	18, // 45: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	20, // 46: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	22, // 47: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	24, // 48: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	26, // 49: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	29, // 50: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	31, // 51: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	33, // 52: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	8,  // 53: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	11, // 54: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	15, // 55: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	17, // 56: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	19, // 57: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	21, // 58: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	23, // 59: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	25, // 60: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	28, // 61: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	30, // 62: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	32, // 63: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	35, // 64: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	53, // [53:65] is the sub-list for method output_type
-	41, // [41:53] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	39, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	0,  // 18: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
+	0,  // 19: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
+	39, // 20: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	10, // 21: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
+	39, // 22: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	38, // 23: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	39, // 24: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	39, // 25: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	40, // 26: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	0,  // 27: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
+	39, // 28: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	13, // 29: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
+	14, // 30: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
+	39, // 31: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	0,  // 32: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
+	39, // 33: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	0,  // 34: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
+	0,  // 35: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
+	2,  // 36: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
+	2,  // 37: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
+	41, // 38: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	39, // 39: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	29, // 40: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
+	1,  // 41: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
+	39, // 42: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	36, // 43: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
+	7,  // 44: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	9,  // 45: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	12, // 46: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	16, // 47: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	18, // 48: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	20, // 49: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	22, // 50: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	24, // 51: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	26, // 52: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	28, // 53: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	31, // 54: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	33, // 55: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	35, // 56: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	8,  // 57: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	11, // 58: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	15, // 59: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	17, // 60: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	19, // 61: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	21, // 62: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	23, // 63: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	25, // 64: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	27, // 65: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	30, // 66: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	32, // 67: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	34, // 68: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	37, // 69: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	57, // [57:70] is the sub-list for method output_type
+	44, // [44:57] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -2989,18 +3224,18 @@ func file_keyturn_v1_admin_proto_init() {
 		return
 	}
 	file_keyturn_v1_coordinator_proto_init()
-	file_keyturn_v1_admin_proto_msgTypes[22].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[24].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[27].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[26].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[29].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[31].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   34,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

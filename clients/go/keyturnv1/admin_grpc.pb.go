@@ -25,6 +25,7 @@ const (
 	AdminService_ListKeys_FullMethodName        = "/keyturn.v1.AdminService/ListKeys"
 	AdminService_ExplainKey_FullMethodName      = "/keyturn.v1.AdminService/ExplainKey"
 	AdminService_EvictHolder_FullMethodName     = "/keyturn.v1.AdminService/EvictHolder"
+	AdminService_RetryNow_FullMethodName        = "/keyturn.v1.AdminService/RetryNow"
 	AdminService_ResumeKey_FullMethodName       = "/keyturn.v1.AdminService/ResumeKey"
 	AdminService_PauseQueue_FullMethodName      = "/keyturn.v1.AdminService/PauseQueue"
 	AdminService_ResumeQueue_FullMethodName     = "/keyturn.v1.AdminService/ResumeQueue"
@@ -41,7 +42,7 @@ const (
 //
 // AdminService answers operators' questions and carries out their decisions.
 type AdminServiceClient interface {
-	// ListQueues tells of every queue.
+	// ListQueues tells of the queues, by name, in pages.
 	ListQueues(ctx context.Context, in *ListQueuesRequest, opts ...grpc.CallOption) (*ListQueuesResponse, error)
 	// ListKeys lists the keys of a queue that are in one state, longest in it first.
 	ListKeys(ctx context.Context, in *ListKeysRequest, opts ...grpc.CallOption) (*ListKeysResponse, error)
@@ -49,6 +50,8 @@ type AdminServiceClient interface {
 	ExplainKey(ctx context.Context, in *ExplainKeyRequest, opts ...grpc.CallOption) (*ExplainKeyResponse, error)
 	// EvictHolder ends the live turn of a key; its items go back without counting an attempt.
 	EvictHolder(ctx context.Context, in *EvictHolderRequest, opts ...grpc.CallOption) (*EvictHolderResponse, error)
+	// RetryNow ends what only time keeps back: a back-off, a delay, the min_interval of one key.
+	RetryNow(ctx context.Context, in *RetryNowRequest, opts ...grpc.CallOption) (*RetryNowResponse, error)
 	// ResumeKey lets a parked key go on.
 	ResumeKey(ctx context.Context, in *ResumeKeyRequest, opts ...grpc.CallOption) (*ResumeKeyResponse, error)
 	// PauseQueue stops a queue from giving turns; turns that live go on.
@@ -109,6 +112,16 @@ func (c *adminServiceClient) EvictHolder(ctx context.Context, in *EvictHolderReq
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EvictHolderResponse)
 	err := c.cc.Invoke(ctx, AdminService_EvictHolder_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) RetryNow(ctx context.Context, in *RetryNowRequest, opts ...grpc.CallOption) (*RetryNowResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RetryNowResponse)
+	err := c.cc.Invoke(ctx, AdminService_RetryNow_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +223,7 @@ type AdminService_WatchEventsClient = grpc.ServerStreamingClient[WatchEventsResp
 //
 // AdminService answers operators' questions and carries out their decisions.
 type AdminServiceServer interface {
-	// ListQueues tells of every queue.
+	// ListQueues tells of the queues, by name, in pages.
 	ListQueues(context.Context, *ListQueuesRequest) (*ListQueuesResponse, error)
 	// ListKeys lists the keys of a queue that are in one state, longest in it first.
 	ListKeys(context.Context, *ListKeysRequest) (*ListKeysResponse, error)
@@ -218,6 +231,8 @@ type AdminServiceServer interface {
 	ExplainKey(context.Context, *ExplainKeyRequest) (*ExplainKeyResponse, error)
 	// EvictHolder ends the live turn of a key; its items go back without counting an attempt.
 	EvictHolder(context.Context, *EvictHolderRequest) (*EvictHolderResponse, error)
+	// RetryNow ends what only time keeps back: a back-off, a delay, the min_interval of one key.
+	RetryNow(context.Context, *RetryNowRequest) (*RetryNowResponse, error)
 	// ResumeKey lets a parked key go on.
 	ResumeKey(context.Context, *ResumeKeyRequest) (*ResumeKeyResponse, error)
 	// PauseQueue stops a queue from giving turns; turns that live go on.
@@ -255,6 +270,9 @@ func (UnimplementedAdminServiceServer) ExplainKey(context.Context, *ExplainKeyRe
 }
 func (UnimplementedAdminServiceServer) EvictHolder(context.Context, *EvictHolderRequest) (*EvictHolderResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method EvictHolder not implemented")
+}
+func (UnimplementedAdminServiceServer) RetryNow(context.Context, *RetryNowRequest) (*RetryNowResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method RetryNow not implemented")
 }
 func (UnimplementedAdminServiceServer) ResumeKey(context.Context, *ResumeKeyRequest) (*ResumeKeyResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ResumeKey not implemented")
@@ -369,6 +387,24 @@ func _AdminService_EvictHolder_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).EvictHolder(ctx, req.(*EvictHolderRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_RetryNow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetryNowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).RetryNow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_RetryNow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).RetryNow(ctx, req.(*RetryNowRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -532,6 +568,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "EvictHolder",
 			Handler:    _AdminService_EvictHolder_Handler,
+		},
+		{
+			MethodName: "RetryNow",
+			Handler:    _AdminService_RetryNow_Handler,
 		},
 		{
 			MethodName: "ResumeKey",

@@ -59,6 +59,45 @@ export interface PolicyInfo {
   readonly onDependencyDead: string;
 }
 
+export interface ListQueuesCall {
+  /** Only queues with this in their name. Unset: all. */
+  readonly nameContains?: string | undefined;
+  /** Unset: all that fit into one answer. */
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
+}
+
+export interface QueuePage {
+  /** By name. */
+  readonly queues: readonly QueueInfo[];
+  /** Empty: that was the last page. */
+  readonly nextPageToken: string;
+  /** Until then no queue gives a turn, because the sidecar was just started (`startup_hold`). Unset: they do. */
+  readonly startupHoldUntil: number | undefined;
+}
+
+/** A key, or an item: exactly one of them. */
+export interface RetryNowCall {
+  readonly queue: string;
+  readonly key?: string | undefined;
+  readonly itemId?: string | undefined;
+}
+
+export interface RetryNowView {
+  /** Something was kept back by time, and is not any more. */
+  readonly changed: boolean;
+  /** What ended: `retry` (a back-off), `delay`, `min_interval`. */
+  readonly ended: readonly string[];
+  /** Until when that would have kept it back. */
+  readonly wasUntil: number | undefined;
+  readonly key: string;
+  /** The item whose back-off or delay ended. */
+  readonly itemId: string | undefined;
+  /** The state of the key now, and what still keeps it from moving. */
+  readonly state: LaneState;
+  readonly why: string;
+}
+
 export interface ListKeysCall {
   readonly queue: string;
   /** Unset: any but INIT. */

@@ -13,14 +13,21 @@ import { startSidecar } from './sidecar.js';
 export async function serve(flags: ServeFlags): Promise<void> {
   const config = readConfig(flags);
   if (flags.printConfig === true) process.stdout.write(printConfig(config));
-  else if (flags.checkConfig === true) process.stdout.write('the configuration is fine\n');
+  else if (flags.checkConfig === true) process.stdout.write(checked(config));
   else await run(config);
+}
+
+/** Warnings are told, and are no reason to exit with another code: a pipeline may have written the file for later. */
+function checked({ warnings }: Config): string {
+  const lines = warnings.map((warning) => `warning: ${warning}\n`);
+  return `${lines.join('')}the configuration is fine\n`;
 }
 
 async function run(config: Config): Promise<void> {
   const terminal = process.stderr.isTTY === true;
   const version = packageVersion();
   const log = createLogger({ level: config.server.logLevel, terminal });
+  for (const warning of config.warnings) log.warn(warning);
   const sidecar = await startSidecar(config, { log, version });
   drainOnSignals(sidecar, { log, timeout: config.server.drainTimeout });
   const { grpc, http } = sidecar;

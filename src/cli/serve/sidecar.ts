@@ -10,8 +10,7 @@ import { LocalCoordinator } from '../../local/coordinator.js';
 import type { StoreState } from '../../local/durable/state.js';
 import type { Logger } from '../../observability/logger.js';
 import { createMetrics, type Metrics } from '../../observability/metrics.js';
-import { EXIT } from '../exit-codes.js';
-import { CommandFailure } from '../failure.js';
+import { cannotListen } from './cannot-listen.js';
 import { Certificates } from './certificates.js';
 import { failData, openDataDirectory } from './data-directory.js';
 import { Readiness } from './readiness.js';
@@ -144,7 +143,7 @@ async function listenHttp(
   try {
     return await startHttpServer({ host, port, metrics: metrics.render, notReady: () => readiness.notReady, log });
   } catch (error) {
-    throw cannotListen('http_listen', error);
+    throw cannotListen('http_listen', server.httpListen, error);
   }
 }
 
@@ -162,14 +161,8 @@ async function listenGrpc(
   try {
     return await startGrpcServer({ ...parts, listen, limits, observe, serving: false });
   } catch (error) {
-    throw cannotListen('listen', error);
+    throw cannotListen('listen', listen, error);
   }
-}
-
-/** The errors of both servers name the address. */
-function cannotListen(setting: string, error: unknown): CommandFailure {
-  const why = error instanceof Error ? error.message : String(error);
-  return new CommandFailure(`${setting}: ${why}`, EXIT.failure);
 }
 
 function warnBeyondLoopback({ server, tls }: Config, log: Logger): void {

@@ -32,7 +32,7 @@ export class DataReader {
   /** @param badPage told of each before it is refused. @throws JournalError */
   static async open(directory: string, badPage?: BadPage): Promise<DataReader> {
     const file = `${directory}/${DATA_FILE}`;
-    if (!(await hasData(directory))) throw journalError('io', `there is no ${DATA_FILE} in ${directory}`);
+    if (!(await hasData(directory))) throw journalError('no_data', `there is no ${DATA_FILE} in ${directory}`);
     try {
       const owner = await ownerOf(directory, file, badPage ?? refuse(file));
       const tables = await openTables(directory, 'read');

@@ -1,7 +1,7 @@
 /** The directory of a journal: made when it is not there, and never taken for a new one when it is not. */
-import { access, constants, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { accessError, journalError } from './failures.js';
+import { accessError, directoryError, journalError } from './failures.js';
 import { ABOUT, DATA_FILE, FORMAT, LIBRARY_LOCK_FILE, openTables } from './tables.js';
 
 /** Where a new data file is made; what a crash left of one before is removed. */
@@ -10,12 +10,41 @@ const NURSERY = 'data.new';
 /** @throws JournalError */
 export async function makeDirectory(directory: string): Promise<void> {
   try {
-    const made = await mkdir(directory, { recursive: true, mode: 0o700 });
+    const made = await makeAll(resolve(directory));
     // The name of a directory is on the disk when the directory that it stands in is.
-    if (made !== undefined) await flush(dirname(resolve(made)));
+    if (made !== undefined) await flush(dirname(made));
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw accessError('using the directory', directory, error);
+    throw directoryError(directory, error);
+  }
+}
+
+/**
+ * Makes a directory and those above it. Not by `recursive`: where none can be made, as below `/proc`, Node tries for
+ * ever.
+ *
+ * @returns the topmost that was made; unset: it was there
+ */
+async function makeAll(path: string): Promise<string | undefined> {
+  if (await isDirectory(path)) return undefined;
+  const parent = dirname(path);
+  const made = parent === path ? undefined : await makeAll(parent);
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return made ?? path;
+  } catch (error) {
+    // Somebody else made it meanwhile.
+    if (await isDirectory(path)) return made;
+    throw error;
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
   }
 }
 
@@ -25,7 +54,7 @@ export async function hasData(directory: string): Promise<boolean> {
   try {
     names = await readdir(directory);
   } catch (error) {
-    throw accessError('reading the directory', directory, error);
+    throw directoryError(directory, error);
   }
   if (names.includes(DATA_FILE)) return true;
   if (names.includes(LIBRARY_LOCK_FILE)) {

@@ -5,6 +5,8 @@ import { JournalError, type JournalProblem } from './journal.js';
 /** By number, as the library has them, and by name, as Node has them. */
 const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27]);
 const FORBIDDEN: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EROFS', 13, 1, 30]);
+/** No such file, not a directory, a loop of links, a name that is too long. */
+const NOWHERE: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'EEXIST', 'ELOOP', 'ENAMETOOLONG']);
 /** Page not found, corrupted, not a file of the library, another version of it. */
 const DAMAGED: ReadonlySet<unknown> = new Set([-30797, -30796, -30793, -30794]);
 
@@ -15,6 +17,8 @@ const TO_DO: Readonly<Record<JournalProblem, string>> = {
   newer_format: 'start the version of keyturn that wrote it, or a newer one',
   in_use: 'stop that process, or give this one a directory of its own',
   not_writable: 'give the user that runs keyturn the right to read and write there',
+  no_directory: 'name a directory: --data-dir, KEYTURN_DATA_DIR or data_dir',
+  no_data: 'name the directory that data_dir of the sidecar names, or look whether a durable queue was ever used',
 };
 
 export function journalError(problem: JournalProblem, what: string, cause?: unknown): JournalError {
@@ -44,6 +48,20 @@ export function accessError(doing: string, file: string, error: unknown): Journa
   if (error instanceof JournalError) return error;
   const { code, message } = plain(error);
   return journalError(problemOf(code), `${doing} ${file} failed: ${message}`, error);
+}
+
+/** For what a setting or an option names as a directory. */
+export function directoryError(directory: string, error: unknown): JournalError {
+  if (error instanceof JournalError) return error;
+  const { code } = plain(error);
+  if (!NOWHERE.has(code)) return accessError('using the directory', directory, error);
+  const what =
+    code === 'ENOENT'
+      ? 'does not exist'
+      : code === 'ELOOP' || code === 'ENAMETOOLONG'
+        ? 'is no usable path'
+        : 'is no directory, or stands below something that is none';
+  return journalError('no_directory', `${directory} ${what}`, error);
 }
 
 function problemOf(code: unknown): JournalProblem {

@@ -41,7 +41,11 @@ export type JournalProblem =
   | 'damaged'
   | 'newer_format'
   | 'in_use'
-  | 'not_writable';
+  | 'not_writable'
+  /** The path is none of a directory that is there or could be made. */
+  | 'no_directory'
+  /** There is a directory, without data in it. */
+  | 'no_data';
 
 /** `message` names the file and says what to do. */
 export class JournalError extends Error {

@@ -151,7 +151,7 @@ it('a spool that is killed while it hands over goes on where it was: nothing twi
   const second = new Child(t, [address, directory, '0']);
   const keyturn = connect(address);
   t.after(() => keyturn.close({ timeout: 0 }));
-  const waiting = async () => (await keyturn.admin.listQueues()).find(({ name }) => name === 'q')?.waiting ?? 0;
+  const waiting = async () => (await keyturn.admin.listQueues()).queues.find(({ name }) => name === 'q')?.waiting ?? 0;
   while ((await waiting()) === 0);
   await second.kill();
   await handOver(t, address, directory);

@@ -258,7 +258,7 @@ it('many calls at once are answered, each its own', async (t) => {
   );
   const ended = await Promise.all(turns.map((turn) => made.deQueue(refOf(turn))));
   assert.equal(ended.length, keys.length);
-  assert.equal((await made.admin.listQueues())[0]?.liveTurns, 0);
+  assert.equal((await made.admin.listQueues()).queues[0]?.liveTurns, 0);
 });
 
 it('answers of large payloads come through', async (t) => {

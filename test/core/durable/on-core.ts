@@ -69,7 +69,8 @@ export abstract class OnCore implements Coordinator {
   }
 
   readonly admin: Administration = {
-    listQueues: async () => ({ ok: true, value: this.core.listQueues(this.now) }),
+    listQueues: async (request) => ({ ok: true, value: this.core.listQueues(request, this.now) }),
+    retryNow: async (request) => this.core.retryNow(request, this.now),
     listKeys: async (request) => {
       const scan = this.core.listKeys(request, ALL);
       if (!scan.ok) return scan;
@@ -185,7 +186,6 @@ export abstract class OnCore implements Coordinator {
       const scan = core.discardWaiting(choice, ALL, () => this.now);
       if (!scan.ok) return scan;
       const gone = scan.value === undefined ? 0 : runThrough(scan.value);
-      core.finishSlice(this.now);
       return { ok: true, value: dead.value + gone };
     });
   }

@@ -18,6 +18,7 @@ const INIT: Row = {
   evict: [stays('INIT', NONE, 'person nobody')],
   delay_ends: [stays('INIT', NONE)],
   gate_opens: [stays('INIT', NONE, 'person opened')],
+  retry_now: [stays('INIT', NONE, 'person NO_SUCH')],
   resume: [stays('INIT', NONE, 'person not parked')],
   redrive: [to('READY', NONE, 'dead', 'person 1 back')],
   discard: [stays('INIT', NONE, 'person 0 gone')],
@@ -49,6 +50,7 @@ const PROCESS: Row = {
   evict: [to('INIT', held('caller'), '', 'person evicted'), to('READY', held('item'), 'own', 'person evicted')],
   delay_ends: [stays('PROCESS', held('caller'))],
   gate_opens: [stays('PROCESS', held('caller'), 'person opened')],
+  retry_now: [stays('PROCESS', held('caller'), 'person nothing ended')],
   resume: [stays('PROCESS', held('caller'), 'person not parked')],
   redrive: [to('BLOCK', held('caller'), 'dead', 'person 1 back')],
   // S34: what is in flight is not touched.
@@ -119,6 +121,7 @@ const BLOCK: Row = {
   ],
   delay_ends: [stays('BLOCK', heldWith('caller', 'item'))],
   gate_opens: [stays('BLOCK', heldWith('caller', 'caller'), 'person opened')],
+  retry_now: [stays('BLOCK', heldWith('caller', 'item'), 'person nothing ended')],
   resume: [stays('BLOCK', heldWith('caller', 'caller'), 'person not parked')],
   redrive: [
     to('BLOCK', heldWith('caller', 'caller'), 'dead caller', 'person 1 back'),
@@ -171,6 +174,7 @@ const READY: Row = {
     to('PROCESS', waits('absent'), '', 'person opened'),
     stays('READY', waits('item'), 'person opened'),
   ],
+  retry_now: [stays('READY', waits('item'), 'person nothing ended')],
   resume: [stays('READY', waits('item'), 'person not parked')],
   redrive: [
     to('READY', waits('item'), 'dead item', 'person 1 back'),
@@ -215,6 +219,12 @@ const DELAY: Row = {
     stays('DELAY', waits('item'), 'person opened'),
     stays('DELAY', waits('caller', 'paced'), 'person opened'),
   ],
+  retry_now: [
+    to('READY', waits('item'), 'item', 'person ended delay'),
+    to('READY', waits('item', 'paced'), 'item', 'person ended min_interval'),
+    to('PROCESS', waits('caller', 'paced'), '', 'caller ACCEPT', 'person ended min_interval'),
+    to('INIT', PACED, '', 'person ended min_interval'),
+  ],
   resume: [stays('DELAY', waits('item'), 'person not parked')],
   // S24: redriven items go before the one that waits for its delay, and do not wait for it.
   redrive: [to('READY', waits('item'), 'dead item', 'person 1 back')],
@@ -241,6 +251,7 @@ const PARK: Row = {
   evict: [stays('PARK', NONE, 'person nobody')],
   delay_ends: [stays('PARK', waits('item'))],
   gate_opens: [stays('PARK', waits('caller'), 'person opened')],
+  retry_now: [stays('PARK', waits('item'), 'person NOT_DELAYED')],
   resume: [
     to('INIT', NONE, '', 'person resumed'),
     to('READY', waits('item'), 'item', 'person resumed'),
@@ -250,7 +261,7 @@ const PARK: Row = {
   // A parked key stays parked until resumed.
   redrive: [to('PARK', NONE, 'dead', 'person 1 back'), to('PARK', waits('item'), 'dead item', 'person 1 back')],
   discard: [to('PARK', waits('item'), '', 'person 1 gone'), stays('PARK', NONE, 'person 0 gone')],
-  // No turn can have come to a dead letter while `startup_hold` lasts; after it nothing is adopted.
+  // While `startup_hold` lasts a key parks only by what an item of it waits for: `adopted-park.test.ts`.
   adopt: [stays('PARK', waits('item'), 'renewer LOST unknown')],
 };
 

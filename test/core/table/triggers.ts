@@ -26,6 +26,11 @@ export const TRIGGERS: Readonly<Record<LaneEvent, (scene: Scene) => void>> = {
     ),
   delay_ends: ({ stage }) => stage.pass(DELAY),
   gate_opens: openGate,
+  retry_now: ({ stage, queue }) =>
+    stage.person(
+      (now) => stage.core.retryNow({ queue, what: { key: KEY } }, now),
+      ({ ended }) => (ended.length > 0 ? `ended ${ended.join(' ')}` : 'nothing ended'),
+    ),
   resume: ({ stage, queue }) =>
     stage.person(
       (now) => stage.core.resumeKey(queue, KEY, now),

@@ -22,9 +22,37 @@ class Admin:
     def __init__(self, unary: Unary) -> None:
         self._unary = unary
 
-    def list_queues(self, *, timeout: float = _TIMEOUT) -> Call[pb.ListQueuesResponse]:
-        """Tell of every queue: its policy and its counts."""
-        return self._ask("ListQueues", pb.ListQueuesRequest, pb.ListQueuesResponse, timeout)
+    def list_queues(
+        self,
+        *,
+        name_contains: str = "",
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float = _TIMEOUT,
+    ) -> Call[pb.ListQueuesResponse]:
+        """Tell of the queues, by name: policies and counts. `page_size` 0: as many as fit into one answer."""
+        return self._ask(
+            "ListQueues",
+            lambda: pb.ListQueuesRequest(name_contains=name_contains, page_size=page_size, page_token=page_token),
+            pb.ListQueuesResponse,
+            timeout,
+        )
+
+    def retry_now(
+        self,
+        queue: str,
+        *,
+        key: str = "",
+        item_id: str = "",
+        timeout: float = _TIMEOUT,
+    ) -> Call[pb.RetryNowResponse]:
+        """End what only time keeps back, of a key or of an item: a back-off, a delay, a `min_interval`."""
+        return self._ask(
+            "RetryNow",
+            lambda: pb.RetryNowRequest(queue=queue, key=key, item_id=item_id),
+            pb.RetryNowResponse,
+            timeout,
+        )
 
     def list_keys(
         self,

@@ -13,7 +13,10 @@ import type {
   LimitsView,
   ListDeadLettersCall,
   ListKeysCall,
-  QueueInfo,
+  ListQueuesCall,
+  QueuePage,
+  RetryNowCall,
+  RetryNowView,
 } from '../admin-words.js';
 import type { CallSettings } from '../calls.js';
 import type { Security } from '../connection-failure.js';
@@ -32,9 +35,10 @@ export class AdminCalls {
     this.#admin = new AdminServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
   }
 
-  async listQueues(settings?: CallSettings): Promise<readonly QueueInfo[]> {
+  /** A page of the queues, by name. Without `pageSize` as many as fit into one answer: some thousands. */
+  async listQueues(call: ListQueuesCall = {}, settings?: CallSettings): Promise<QueuePage> {
     const client = this.#admin;
-    return (await this.#calls.ask(client, client.listQueues, {}, settings)).queues.map(admin.queueInfo);
+    return admin.queuePage(await this.#calls.ask(client, client.listQueues, admin.wireListQueues(call), settings));
   }
 
   async listKeys(call: ListKeysCall, settings?: CallSettings): Promise<KeyPage> {
@@ -50,6 +54,12 @@ export class AdminCalls {
   async evictHolder(queue: string, key: string, settings?: CallSettings): Promise<EvictionView> {
     const client = this.#admin;
     return admin.evictionView(await this.#calls.ask(client, client.evictHolder, { queue, key }, settings));
+  }
+
+  /** Ends what only time keeps back: of a key, or of an item wherever it stands. */
+  async retryNow(call: RetryNowCall, settings?: CallSettings): Promise<RetryNowView> {
+    const client = this.#admin;
+    return admin.retryNowView(await this.#calls.ask(client, client.retryNow, admin.wireRetryNow(call), settings));
   }
 
   async resumeKey(

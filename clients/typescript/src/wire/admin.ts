@@ -14,13 +14,47 @@ import type {
   LineEntryView,
   ListDeadLettersCall,
   ListKeysCall,
+  ListQueuesCall,
   PolicyInfo,
   QueueInfo,
+  QueuePage,
+  RetryNowCall,
+  RetryNowView,
 } from '../admin-words.js';
 import * as wire from '../gen/keyturn/v1/admin.js';
 import { deliveredItem, instantOf, known, unlessEmpty } from './answers.js';
 import { fromDuration, fromTimestamp, fromWireToken, optionalMs } from './time.js';
 import { EVENT_KINDS, LANE_STATES, wordOf } from './word-tables.js';
+
+export function wireListQueues(call: ListQueuesCall): wire.ListQueuesRequest {
+  return { nameContains: call.nameContains ?? '', pageSize: call.pageSize ?? 0, pageToken: call.pageToken ?? '' };
+}
+
+export function queuePage(message: wire.ListQueuesResponse): QueuePage {
+  const { queues, nextPageToken, startupHoldUntil } = message;
+  return {
+    queues: queues.map(queueInfo),
+    nextPageToken,
+    startupHoldUntil: startupHoldUntil && fromTimestamp(startupHoldUntil),
+  };
+}
+
+export function wireRetryNow(call: RetryNowCall): wire.RetryNowRequest {
+  return { queue: call.queue, key: call.key ?? '', itemId: call.itemId ?? '' };
+}
+
+export function retryNowView(message: wire.RetryNowResponse): RetryNowView {
+  const { changed, ended, wasUntil, key, itemId, state, why } = message;
+  return {
+    changed,
+    ended,
+    wasUntil: wasUntil && fromTimestamp(wasUntil),
+    key,
+    itemId: unlessEmpty(itemId),
+    state: stateOf(state),
+    why,
+  };
+}
 
 export function wireListKeys(call: ListKeysCall): wire.ListKeysRequest {
   return {
@@ -48,7 +82,7 @@ export function wireSetLimits(queue: string, change: LimitsChange): wire.SetLimi
   };
 }
 
-export function queueInfo(message: wire.QueueInfo): QueueInfo {
+function queueInfo(message: wire.QueueInfo): QueueInfo {
   const states: Partial<Record<LaneState, number>> = {};
   for (const { state, count } of message.states) states[stateOf(state)] = count;
   return {

@@ -21,7 +21,7 @@ function begins(worker: string, key: string): (event: Event) => event is Begin {
 }
 
 async function waiting(sidecar: Serving, queue: string): Promise<number> {
-  return (await sidecar.client.admin.listQueues()).find(({ name }) => name === queue)?.waiting ?? 0;
+  return (await sidecar.client.admin.listQueues()).queues.find(({ name }) => name === queue)?.waiting ?? 0;
 }
 
 describe('a worker that is killed', OPTIONS, () => {

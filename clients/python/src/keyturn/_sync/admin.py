@@ -19,9 +19,31 @@ class Admin:
         self._thread = thread
         self._aio = client
 
-    def list_queues(self, *, timeout: float = _TIMEOUT) -> pb.ListQueuesResponse:
-        """Tell of every queue: its policy and its counts."""
-        return self._thread.call(lambda: self._aio.admin.list_queues(timeout=timeout))
+    def list_queues(
+        self,
+        *,
+        name_contains: str = "",
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float = _TIMEOUT,
+    ) -> pb.ListQueuesResponse:
+        """Tell of the queues, by name: policies and counts. `page_size` 0: as many as fit into one answer."""
+        return self._thread.call(
+            lambda: self._aio.admin.list_queues(
+                name_contains=name_contains, page_size=page_size, page_token=page_token, timeout=timeout
+            )
+        )
+
+    def retry_now(
+        self,
+        queue: str,
+        *,
+        key: str = "",
+        item_id: str = "",
+        timeout: float = _TIMEOUT,
+    ) -> pb.RetryNowResponse:
+        """End what only time keeps back, of a key or of an item: a back-off, a delay, a `min_interval`."""
+        return self._thread.call(lambda: self._aio.admin.retry_now(queue, key=key, item_id=item_id, timeout=timeout))
 
     def list_keys(
         self,
