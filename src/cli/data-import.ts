@@ -21,8 +21,8 @@ if it is not there. The queues have to be durable when a sidecar starts on it.
 
 Fields of an item: kind ("item"), queue, key, item_id, submitted_at, payload (base64); and if it has them
 idempotency_key, not_before, after, attempts, last_error, headers, waits_for if that is not all of "after" any
-more, and doomed (true) if one of these is dead and it could not become a dead letter yet; of a "dead_letter" also
-cause and died_at.
+more, and doomed (true) if one of these is dead and it could not become a dead letter yet; fingerprint (of the item
+as it was submitted, worked out if it is left out); of a "dead_letter" also cause and died_at.
 `;
 
 /** Items of a batch, and what their payloads may have together. */
@@ -69,7 +69,7 @@ async function knownIn(journal: Journal): Promise<Known> {
   for await (const rows of journal.read()) {
     for (const row of rows) {
       if (row.table !== 'items') continue;
-      ids.add(idOf(row.queue, row.id));
+      if (row.state !== 'ended') ids.add(idOf(row.queue, row.id));
       lastSeq = Math.max(lastSeq, row.seq);
     }
   }
@@ -81,6 +81,7 @@ function idOf(queue: string, id: string): string {
 }
 
 function refuseKnown(file: string, line: number, read: DataLine, ids: Set<string>): void {
+  if (read.kind === 'end') return;
   const { queue, id } = read.kind === 'result' ? read.row : read.item;
   const name = idOf(queue, id);
   if (ids.has(name)) {
@@ -121,7 +122,7 @@ async function write(journal: Journal, file: string, firstSeq: number): Promise<
     batch.push(...rowsOf(read, seq));
     seq += 1;
     lines += 1;
-    if (read.kind !== 'result') bytes += read.item.content.payload.length;
+    if ('item' in read) bytes += read.item.content.payload.length;
     if (lines < BATCH.lines && bytes < BATCH.bytes) continue;
     await journal.write(batch, at);
     [batch, lines, bytes] = [[], 0, 0];
@@ -132,25 +133,24 @@ async function write(journal: Journal, file: string, firstSeq: number): Promise<
 
 function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
   if (line.kind === 'result') return [{ put: { ...line.row, seq } }];
+  if (line.kind === 'end') return [{ put: { ...line.row, seq } }];
   const { item, progress } = line;
-  const { key, idempotencyKey, content } = item;
+  const { content } = item;
   const put: RowChange = {
     put: {
       ...item,
       seq,
       notBefore: progress === undefined ? item.notBefore : 0,
-      fingerprint: fingerprintOf({
-        key,
-        idempotencyKey,
-        payload: content.payload,
-        headers: content.headers,
-        after: item.after.length > 0 ? item.after : undefined,
-      }),
+      fingerprint: line.fingerprint ?? workedOut(item),
       takesRoom: true,
       contentBytes: bytesOf(content),
     },
   };
   return progress === undefined ? [put] : [put, progressOf(progress, seq)];
+}
+
+function workedOut({ key, idempotencyKey, content: { payload, headers }, after }: ItemLine['item']): number {
+  return fingerprintOf({ key, idempotencyKey, payload, headers, after: after.length > 0 ? after : undefined });
 }
 
 /** What came back takes no room. */

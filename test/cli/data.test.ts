@@ -75,7 +75,7 @@ describe('keyturn data check', () => {
   it('says that all is well, and how much there is', async (t) => {
     const directory = await filled(t, [FLOOR, ...ALL_KINDS.filter(({ table }) => table === 'items')]);
     const { exitCode, stdout } = await data('check', '--data-dir', directory);
-    assert.equal(stdout, `all is well: 12 rows and 8 payloads in ${directory}/data.mdb\n`);
+    assert.equal(stdout, `all is well: 17 rows and 8 payloads in ${directory}/data.mdb\n`);
     assert.equal(exitCode, 0);
   });
 
@@ -214,6 +214,7 @@ describe('keyturn data export', () => {
       not_before: '2026-11-20T11:00:05.250Z',
       after: [{ queue: 'mail', item_id: 'letter-3' }],
       headers: { kind: 'order' },
+      fingerprint: OPEN.fingerprint,
       payload: Buffer.from('größe').toString('base64'),
     });
     assert.equal(dead.kind, 'dead_letter');
@@ -310,6 +311,55 @@ describe('keyturn data import', () => {
     assert.deepEqual([imported.after, imported.fingerprint], [after, fingerprint]);
   });
 
+  it('an item is sent again as it was, though what it waited for was done in part before it was written', async (t) => {
+    const content = contentOf('');
+    const both = [
+      { queue: 'orders', itemId: 'done-before' },
+      { queue: 'orders', itemId: 'open' },
+    ];
+    const fingerprint = fingerprintOf({ ...content, key: 'customer-4', idempotencyKey: undefined, after: both });
+    const item = itemRow(4, { after: both.slice(1), content, fingerprint });
+    const from = await filled(t, [FLOOR, item]);
+    const file = join(from, '..', 'all.jsonl');
+    await data('export', '--data-dir', from, '--output', file);
+    const into = join(from, '..', 'other');
+    assert.equal((await data('import', file, '--data-dir', into)).exitCode, 0);
+    const [imported] = (await contentsIn(into)).filter(({ table }) => table === 'items');
+    assert.ok(imported?.table === 'items' && imported.state === 'open');
+    assert.deepEqual([imported.fingerprint, imported.after], [fingerprint, item.after]);
+  });
+
+  it('a line of an item without a fingerprint has that of what is on it', async (t) => {
+    const folder = await temporaryFolder(t);
+    const directory = join(folder, 'data');
+    const file = await put(folder, 'in.jsonl', `${line({ payload: 'AQI=' })}\n`);
+    assert.equal((await data('import', file, '--data-dir', directory)).exitCode, 0);
+    const [imported] = await contentsIn(directory);
+    assert.ok(imported?.table === 'items' && imported.state === 'open');
+    const content = { payload: Uint8Array.of(1, 2), headers: undefined };
+    assert.equal(imported.fingerprint, fingerprintOf({ ...content, key: 'k', idempotencyKey: undefined }));
+  });
+
+  it('what ended and was not told to all is there again behind those that wait for it, of whatever queue', async (t) => {
+    const end = { table: 'items', state: 'ended', queue: 'mail', id: 'letter-3', end: 'dead' } as const;
+    const from = await filled(t, [FLOOR, OPEN, { ...end, seq: 600 }, { ...OPEN, id: 'later', seq: 700 }]);
+    const file = join(from, '..', 'all.jsonl');
+    await data('export', '--data-dir', from, '--queue', 'orders', '--output', file);
+    const into = join(from, '..', 'other');
+    const { exitCode, stderr } = await data('import', file, '--data-dir', into);
+    assert.deepEqual([exitCode, stderr], [0, '']);
+    const items = (await contentsIn(into)).filter((row) => row.table === 'items');
+    assert.deepEqual(
+      items.map(({ seq, id, state }) => [seq, id, state]),
+      [
+        [1, OPEN.id, 'open'],
+        [2, 'letter-3', 'ended'],
+        [3, 'later', 'open'],
+      ],
+    );
+    assert.deepEqual(items[1], { ...end, seq: 2 });
+  });
+
   it('appends to what is there', async (t) => {
     const directory = await filled(t, [FLOOR, { ...OPEN, seq: 700, id: 'before' }]);
     const file = await put(directory, 'in.jsonl', `${line({})}\n\n${line({ item_id: 'b' })}\n`);
@@ -328,8 +378,8 @@ describe('keyturn data import', () => {
   const WRONG: readonly (readonly [string, string, RegExp])[] = [
     ['no JSON', '{', /is no JSON$/],
     ['no object', '[]', /is no JSON object$/],
-    ['no kind', '{}', /field kind: is missing; allowed: item, dead_letter, result$/],
-    ['a kind that is none', line({ kind: 'x' }), /field kind: is "x"; allowed: item, dead_letter, result$/],
+    ['no kind', '{}', /field kind: is missing; allowed: item, dead_letter, result, end$/],
+    ['a kind that is none', line({ kind: 'x' }), /field kind: is "x"; allowed: item, dead_letter, result, end$/],
     ['a bad queue', line({ queue: 'a b' }), /field queue: is "a b"; allowed: 1 to 128 of A-Za-z0-9\._:\/-$/],
     ['a long key', line({ key: 'k'.repeat(1_025) }), /field key: is "k{59}…; allowed: a text of 0 to 1024 bytes$/],
     ['no id', line({ item_id: '' }), /field item_id: is ""; allowed: a text of 1 to 256 bytes$/],
