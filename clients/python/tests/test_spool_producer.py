@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import keyturn
-from keyturn import NewItem, Spool, SpoolError
+from keyturn import ItemRef, NewItem, Spool, SpoolError
 from keyturn._spool import spool as spool_module
 from keyturn._spool.store import Chunk, Store
 from keyturn.aio import Client
@@ -125,3 +125,50 @@ async def test_after_a_disk_that_failed_all_is_handed_over_and_the_spool_is_used
         assert await taken(client, "e", 3) == [b"1", b"2" * 500, b"3"]
         own_sidecar[-1].kill()
         assert (await producer.add(NewItem(b"4", key="a"))).decision == "spooled"
+
+
+NEVER = {
+    "payload": NewItem(b"x" * (2 << 20)),
+    "key": NewItem(key="k" * 1_025),
+    "item_id": NewItem(item_id="é" * 129),
+    "idempotency_key": NewItem(idempotency_key="x" * 257),
+    "headers": NewItem(headers={str(n): "" for n in range(65)}),
+    "delay": NewItem(delay=31 * 86_400),
+    "after[0].queue": NewItem(after=[ItemRef("a b", "x")]),
+    "after[0].item_id": NewItem(after=[ItemRef("a", "")]),
+    "after": NewItem(after=[ItemRef("a", "x")] * 2),
+}
+
+
+@pytest.mark.parametrize("field", NEVER)
+async def test_a_spool_confirms_nothing_that_no_sidecar_would_accept(tmp_path: Path, field: str, address: str) -> None:
+    async with keyturn.aio.connect(address) as client:
+        producer = client.producer("e", spool=Spool(tmp_path), on_error=lambda *_: None)
+        with pytest.raises(keyturn.KeyturnError) as refused:
+            producer.add(NEVER[field])
+        assert [one.field for one in refused.value.violations] == [f"items[0].{field}"]
+        # The sidecar says the same.
+        with pytest.raises(keyturn.KeyturnError) as by_sidecar:
+            await client.submit("e", NEVER[field])
+        assert [one.field.replace("after[1]", "after") for one in by_sidecar.value.violations] == [f"items[0].{field}"]
+
+
+def test_a_spool_is_of_a_queue_that_there_can_be(client: keyturn.Client, tmp_path: Path) -> None:
+    with pytest.raises(keyturn.WrongArgumentError, match="queue is 'a b'"):
+        client.producer("a b", spool=Spool(tmp_path), on_error=print)
+    producer = client.producer("e", spool=Spool(tmp_path), on_error=print)
+    with pytest.raises(keyturn.KeyturnError, match="payload"):
+        producer.add(NEVER["payload"])
+
+
+async def test_what_its_caller_changes_after_an_item_was_added_is_not_sent(aclient: Client, queue: str) -> None:
+    producer = aclient.producer(queue, interval=0.05)
+    headers, after = {"n": "1"}, [ItemRef("e", "never")]
+    added = producer.add(NewItem(b"1", headers=headers, after=after, after_unknown="wait"))
+    headers["n"] = "2"
+    after.clear()
+    other = producer.add(NewItem(b"2", headers=headers))
+    await producer.flush()
+    (delivery,) = await aclient.acquire(queue, wait=5)
+    assert (delivery.items[0].item_id, dict(delivery.items[0].headers)) == ((await other).item_id, {"n": "2"})
+    assert (await aclient.await_item(queue, (await added).item_id)).state == "waiting"

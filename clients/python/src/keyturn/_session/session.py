@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from keyturn._backoff import BackOff
 from keyturn._channel import Connection
+from keyturn._connection_failure import TlsError
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._metrics import Metrics
 from keyturn._session.command import CallCommand, GivingBack, OwnCommand, WorkerCommand
@@ -214,6 +215,7 @@ class Session:
         if reply.hello.HasField("ttl"):
             self._liveness.ttl = answers.seconds(reply.hello.ttl)
         workers = self._open.of_workers()
+        self._connection.stands()
         self._state = "ready"
         self._last_failure = None
         if self._was_broken:
@@ -254,7 +256,8 @@ class Session:
         if self._farewell is not None:
             self._farewell.set()
         if stream is self._stream:
-            self._broke(error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE"))
+            told = error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE")
+            self._broke(self._connection.explained(told))
 
     def _broke(self, error: KeyturnError) -> None:
         """The stream is of no use any more, for this reason."""
@@ -279,7 +282,7 @@ class Session:
         self._was_broken = True
         self._last_failure = error
         self._state = "idle"
-        if error.code in _FOR_GOOD:
+        if error.code in _FOR_GOOD or isinstance(error, TlsError):
             self._fail(error)
         if self._wanted:
             self._state = "pausing"

@@ -97,6 +97,7 @@ class Unary:
             method: Any = self._connection.channel.unary_unary(f"/keyturn.v1.{path}")
             limit = None if timeout == inf else min(timeout, _LONGEST)
             result = read(answer.FromString(await method(message, timeout=limit)))
+            self._connection.stands()
             if give_back is not None:
                 future.on_unread = lambda: give_back(result)
             if after is None:
@@ -104,7 +105,7 @@ class Unary:
             else:
                 after(result, asked_at, lambda: future.resolve(result))
         except grpc.aio.AioRpcError as error:
-            refused = rpc_error(error)
+            refused = self._connection.explained(rpc_error(error))
             code = refused.code
             future.reject(refused)
         except KeyturnError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Literal
 
+from keyturn._connection_failure import TlsError
 from keyturn._ids import Ids
 from keyturn._transport import Transport
 from keyturn.errors import KeyturnError
@@ -102,6 +103,8 @@ class Base:
 
 def failure_of(error: BaseException) -> Failure:
     if not isinstance(error, KeyturnError):
+        return "refused"
+    if isinstance(error, TlsError) and error.is_certain:
         return "refused"
     if error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
         return "away"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from keyturn._options import DAY, MIB, callable_needed, count_within, number_within, text_needed, word_within
+from keyturn._work.item_limits import queue_problem
 from keyturn._work.submit import DURABILITIES
 from keyturn.errors import WrongArgumentError
 from keyturn.words import Decision, Durability, NewItem, Reason
@@ -84,6 +85,8 @@ def producer_settings(
 ) -> ProducerSettings:
     """Raises WrongArgumentError naming what is wrong."""
     text_needed("queue", queue)
+    if spool is not None and (problem := queue_problem(queue)) is not None:
+        raise WrongArgumentError(f"queue is {problem}", "queue")
     count_within("count", count, 1, 1_000)
     number_within("interval", interval, 0, 60)
     count_within("max_items", max_items, 1, 1_000_000)
