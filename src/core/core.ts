@@ -113,7 +113,7 @@ export class Core {
   /** All that has changed since the last time, as it is now. Whoever takes it has to see to it that it is written. */
   collect(now: number): Batch {
     const { changes } = this.#state;
-    if (changes === undefined) return { changes: [], instant: now + this.#state.epoch, items: [] };
+    if (changes === undefined) return { changes: [], instant: now + this.#state.epoch, items: [], floor: undefined };
     return collect(this.#state, changes, now);
   }
 

@@ -37,5 +37,12 @@ export function badRequest(field: string, description: string): Refusal {
   return { kind: 'bad_request', violations: [{ field, description }] };
 }
 
+/** Nobody may get a turn, of whatever queue: a token beyond those that the disk knows of could be given again. */
+export const TOKENS_USED_UP: Refusal = Object.freeze({
+  kind: 'store_unavailable',
+  description: 'all tokens that are reserved on the disk are used up, and it takes no more; look at the log',
+  retryAfter: RETRY_SOON,
+});
+
 export const DRAINING: Refusal = Object.freeze({ kind: 'draining', retryAfter: RETRY_SOON });
 export const CANCELLED: Refusal = Object.freeze({ kind: 'cancelled' });
