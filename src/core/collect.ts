@@ -47,6 +47,7 @@ export function collect(state: CoreState, changes: Changes, now: number): Batch 
 
 /** It is flushed: what these items carry need not be in memory any more. */
 export function written(state: CoreState, changes: Changes, batch: Batch): void {
+  changes.written();
   for (const item of batch.items) {
     if (item.stored?.where !== 'written') continue;
     if (isKept(item)) state.payloadBytes -= item.stored.bytes;

@@ -1,4 +1,4 @@
-import type { LossCause, Refusal } from './model.js';
+import type { LossCause, Refusal, Result } from './model.js';
 
 /** When it is worth trying again, ms, where nothing better is known. */
 export const RETRY_SOON = 1_000;
@@ -35,6 +35,11 @@ export function turnLost(queue: string, key: string, cause: LossCause): Refusal 
 
 export function badRequest(field: string, description: string): Refusal {
   return { kind: 'bad_request', violations: [{ field, description }] };
+}
+
+export function badPageToken(token: string): Result<never> {
+  const description = `"${token.slice(0, 64)}" is not the next_page_token of an earlier answer`;
+  return { ok: false, refusal: badRequest('page_token', description) };
 }
 
 /** Nobody may get a turn, of whatever queue: a token beyond those that the disk knows of could be given again. */
