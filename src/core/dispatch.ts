@@ -98,7 +98,7 @@ function comeBack(
     const turn = turnOf(lane);
     if (turn?.token !== token) continue;
     tellAgain(state, turn, asker.stream, request.lease, now);
-    deliveries.push(deliveryView(state, turn));
+    deliveries.push(deliveryView(state, turn, now));
   }
   return deliveries;
 }
@@ -201,7 +201,7 @@ function deliver(
   const arrivedAt = waitedSince(items[0], now);
   const holder = { consumerId, ticket, lease, arrivedAt };
   const turn = startTurn(state, lane, { kind: 'items', items, done }, holder, asker.stream, now);
-  const delivery = deliveryView(state, turn);
+  const delivery = deliveryView(state, turn, now);
   if (done) for (const item of items) finishHandedOut(state, item, now);
   return delivery;
 }

@@ -104,11 +104,16 @@ export function openLane(state: CoreState, queue: Queue, key: string, now: numbe
 
 /** What is over by the clock is over, even if the wheel is late. */
 export function catchUp(state: CoreState, lane: Lane, now: number): void {
+  endPhase(state, lane, now);
+  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
+}
+
+/** Its turn or its delay, if that is over. */
+export function endPhase(state: CoreState, lane: Lane, now: number): void {
   const { phase } = lane;
   if (phase.at === 'HELD') {
     if (isOver(phase, now)) expire(state, lane, now);
   } else if (phase.at === 'DELAY' && now >= lane.due) expire(state, lane, now);
-  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
 }
 
 /**
