@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { ProgressRow } from '../core/rows.js';
 import type { DataReader } from '../local/journal/data-reader.js';
 import { act } from './action.js';
+import { isGoneReader } from './closed-pipes.js';
 import { type DataDirectoryOptions, dataDirectoryOption, withData } from './data-directory.js';
 import { toEndLine, toItemLine, toResultLine } from './data-lines.js';
 import { EXIT } from './exit-codes.js';
@@ -49,7 +50,7 @@ async function exportLines(options: ExportOptions): Promise<number> {
 
 async function write(lines: Readable, file: string | undefined): Promise<void> {
   if (file === undefined) {
-    await pipeline(lines, process.stdout, { end: false });
+    await printed(pipeline(lines, process.stdout, { end: false }));
     return;
   }
   try {
@@ -57,6 +58,17 @@ async function write(lines: Readable, file: string | undefined): Promise<void> {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && 'syscall' in error)) throw error;
     throw new CommandFailure(`${file} cannot be written: ${error.message}`, EXIT.failure);
+  }
+}
+
+/** Whoever read it has read enough: `| head -1`. */
+async function printed(writing: Promise<void>): Promise<void> {
+  try {
+    await writing;
+  } catch (error) {
+    if (isGoneReader(error)) return;
+    if (!(error instanceof Error && 'code' in error && 'syscall' in error)) throw error;
+    throw new CommandFailure(`standard output cannot be written: ${error.message}`, EXIT.failure);
   }
 }
 
