@@ -325,6 +325,7 @@ export class Session {
     // Its caller's signal may live on for long: it keeps nothing of what was given up.
     command.unfollow?.();
     command.unfollow = undefined;
+    command.detach();
     if (command.isSent) {
       // It stays open until the sidecar has answered it, in one way or the other: its id is taken, and it may bring a turn.
       return this.#cancel(command);
