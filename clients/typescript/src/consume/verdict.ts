@@ -92,8 +92,9 @@ export function verdictOf(handled: Handled, newId: () => string): Verdict {
     throw new TypeError(`the handler returned a result that is ${shownValue(handled.result)}; allowed are bytes`);
   const followUps = (handled.followUps ?? []).map(({ queue, item }, at) => {
     checkItem(item, 'followUps', at, '.item');
-    const payload = item.payload && copied(item.payload);
-    return { queue, item: { ...item, payload, itemId: item.itemId || newId() } };
+    const { payload, itemId } = item;
+    const own = payload === undefined ? {} : { payload: copied(payload) };
+    return { queue, item: { ...item, ...own, itemId: itemId || newId() } };
   });
   return { call: 'ack', result: handled.result && copied(handled.result), followUps };
 }
