@@ -40,6 +40,8 @@ type settings struct {
 	maxOpenCalls int
 	maxOpenBytes int
 	tls          *tls.Config
+	// Nil without TLS.
+	watch *tlsWatch
 	// WithTLS was said without a config. Plain text is not what was asked for then.
 	noTLS bool
 	// Nil: nobody is told.

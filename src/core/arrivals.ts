@@ -112,7 +112,7 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'accept' });
   const cargo = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
   const turn = startTurn(state, lane, cargo, arrival, asker.stream, now);
-  answerTurn(state, asker, turn);
+  answerTurn(state, asker, turn, now);
 }
 
 export function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
@@ -191,7 +191,7 @@ function waitOrLeave(state: CoreState, caller: Caller, wait: number, now: number
   return undefined;
 }
 
-function isWaiting(caller: Caller): boolean {
+export function isWaiting(caller: Caller): boolean {
   return caller.lane.queue.callers.has(caller);
 }
 
@@ -232,7 +232,7 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
   if (known instanceof Turn) {
     if (known.handed === 'kept') known.consumerId = arrival.consumerId;
     tellAgain(state, known, arrival.asker.stream, arrival.lease, now);
-    answerTurn(state, arrival.asker, known);
+    answerTurn(state, arrival.asker, known, now);
     return undefined;
   }
   // Of two open calls with one ticket the newer waits.

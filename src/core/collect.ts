@@ -1,11 +1,12 @@
 /** Marks become rows: what changed is written down as it is now. */
 import type { Changes, ItemMark, Marks } from './changes.js';
 import type { DeadLetter } from './dead-letters.js';
-import { waitsFor } from './dependencies.js';
+import { type Prerequisite, waitsFor } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { partsOf } from './idempotency.js';
-import { type Cargo, keylessName, type Lane, type Turn, turnOf } from './lane.js';
+import { type Cargo, keylessName, type Lane, parkOf, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
+import { isLinked } from './link.js';
 import type { Queue } from './queue.js';
 import type { FinishedItem } from './remembered.js';
 import type {
@@ -89,6 +90,7 @@ class Writer {
     for (const [queue, names] of marks.keys) for (const name of names) this.#key(queue, name);
     for (const lane of marks.parks) this.#park(lane);
     for (const [seq, mark] of marks.items) this.#item(seq, mark);
+    for (const ended of marks.ends) this.#end(ended);
   }
 
   #pause({ name, paused }: Queue): void {
@@ -110,11 +112,12 @@ class Writer {
   }
 
   #park(lane: Lane): void {
-    const { phase, queue, key } = lane;
+    const { queue, key } = lane;
+    const parked = parkOf(lane);
     const id = { table: 'parks', queue: queue.name, key, lane: keylessName(lane) } as const;
-    if (phase.at !== 'PARK') this.rows.push({ delete: id });
+    if (parked === undefined) this.rows.push({ delete: id });
     else {
-      const { since, because, itemId } = phase;
+      const { since, because, itemId } = parked;
       this.rows.push({ put: { ...id, since: this.#instant(since), because, itemId } });
     }
   }
@@ -240,6 +243,12 @@ class Writer {
     const { state, result, error, attempt, fingerprint } = finished;
     const common = { table: 'items', seq, queue: queue.name, id } as const;
     return { ...common, state, result, error, attempt, fingerprint, until: this.#instant(until) };
+  }
+
+  #end(ended: Prerequisite): void {
+    const { queue, itemId: id, end, seq } = ended;
+    if (end === undefined || !isLinked(ended)) this.rows.push({ delete: { table: 'items', seq } });
+    else this.#put({ table: 'items', seq, state: 'ended', queue, id, end });
   }
 
   #notBefore({ notBefore }: Item): number {

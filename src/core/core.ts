@@ -353,17 +353,25 @@ export class Core {
     return this.#with(choice.queue, (found) => (found ? discardDead(this.#state, found, choice, now) : 0), now);
   }
 
-  /** In slices: see `dead-letters.ts`. End each slice with {@link Core.finishSlice}. */
+  /** In slices: see `dead-letters.ts`. Each is a step. */
   discardWaiting(
     choice: views.ItemChoice,
     slice: number,
     clock: () => number,
   ): model.Result<Generator<undefined, number> | undefined> {
-    return this.#with(choice.queue, (found) => found && discardWaiting(this.#state, found, choice, slice, clock));
+    const scan = (found: Queue) => discardWaiting(this.#state, found, choice, slice, clock);
+    return this.#with(choice.queue, (found) => found && this.#inSteps(scan(found), clock));
   }
 
-  finishSlice(now: number): void {
-    this.#finish(undefined, now);
+  /** What others did between two slices has nothing to do with the next one. */
+  *#inSteps<T>(scan: Generator<undefined, T>, clock: () => number): Generator<undefined, T> {
+    for (;;) {
+      this.#begin(clock());
+      const { done, value } = scan.next();
+      this.#finish(undefined, clock());
+      if (done === true) return value;
+      yield;
+    }
   }
 
   /** Whether there is, or may be, a queue of this name. */

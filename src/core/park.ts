@@ -1,4 +1,4 @@
-import { INIT, type Lane, type Park } from './lane.js';
+import { INIT, type Lane, type Park, parkOf } from './lane.js';
 import { isLinked, unlink } from './link.js';
 import { tell } from './show.js';
 import type { CoreState } from './state.js';
@@ -13,10 +13,11 @@ export function park(state: CoreState, lane: Lane, reason: Park | undefined, now
   if (state.watching) tell(state, 'park', lane, now, { itemId: reason.itemId, detail: reason.because });
 }
 
-/** Lets it go on. The caller resolves it afterwards. @returns whether it was parked */
+/** Lets it go on, when its turn ends if it has one. The caller resolves it afterwards. @returns whether it was parked */
 export function unpark(lane: Lane): boolean {
-  if (lane.phase.at !== 'PARK') return false;
-  lane.phase = INIT;
+  if (parkOf(lane) === undefined) return false;
+  if (lane.phase.at === 'HELD') lane.phase.parked = undefined;
+  else lane.phase = INIT;
   lane.queue.keylessParked.delete(lane);
   lane.queue.changes?.park(lane);
   return true;

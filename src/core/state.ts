@@ -42,7 +42,7 @@ export class CoreState {
   readonly idle: IdleLanes;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
-  readonly dependencies = new Dependencies();
+  readonly dependencies: Dependencies = new Dependencies(this);
   /** Goes on telling items that what they wait for has ended. */
   readonly newsTimer = new NewsTimer();
   /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
@@ -107,7 +107,9 @@ export class CoreState {
     this.changes = start.durable === true ? new Changes(this.effects, start.now) : undefined;
     this.idle = new IdleLanes(settings.limits.idleLanes, forgetLane);
     const { changes } = this;
-    if (changes !== undefined) this.tokens.reserveBy(() => changes.floor());
+    if (changes === undefined) return;
+    this.tokens.reserveBy(() => changes.floor());
+    this.dependencies.onAllTold = (ended) => changes.end(ended);
   }
 }
 

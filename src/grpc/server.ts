@@ -69,7 +69,7 @@ async function addServices(server: Server, kit: Kit, health: Health, streams: Op
   server.addService(COORDINATOR_SERVICE, coordinatorService(kit, streams));
   server.addService(AdminServiceService, adminService(kit, streams));
   health.addTo(server, streams);
-  await addReflection(server);
+  await addReflection(server, streams);
 }
 
 async function listen(server: Server, wanted: string, credentials: ServerCredentials): Promise<string> {
