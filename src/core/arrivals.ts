@@ -7,7 +7,7 @@ import { finish } from './items.js';
 import { isKeyless, type Lane, PLAIN_CALLER, Turn } from './lane.js';
 import { Caller, type Entry, type Line } from './line.js';
 import type { Reason } from './model.js';
-import { CANCELLED, limitRefusal, queueFull, RETRY_SOON } from './refusals.js';
+import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from './refusals.js';
 import { delayOf, resolve } from './resolve.js';
 import { countIn, countOut, type Leaving, lineOf, restIfNew, show, takeOut, tell, tellLeaving } from './show.js';
 import { after, type CoreState } from './state.js';
@@ -70,6 +70,10 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
   if (retryAfter !== undefined) {
     tellDecline(state, lane, arrival, 'too_soon', now);
     answerDecline(state, lane, asker, { reason: 'too_soon', retryAfter });
+    return undefined;
+  }
+  if (state.tokens.areUsedUp) {
+    refuse(state, asker, TOKENS_USED_UP);
     return undefined;
   }
   if (lane.row.moves.caller_arrives === 'start_or_line_up' && isOpen(state, lane, now)) {

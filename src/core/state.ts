@@ -26,6 +26,8 @@ export interface Start {
   readonly durable?: boolean;
   /** All tokens of earlier runs are smaller. Unset: nothing is known. */
   readonly tokenFloor?: number | undefined;
+  /** How many tokens are reserved on the disk ahead of use. Unset: 2^24. */
+  readonly tokensAhead?: number | undefined;
 }
 
 /** Everything the core knows. Written by one step at a time. */
@@ -97,7 +99,7 @@ export class CoreState {
     start: Start,
   ) {
     this.wheel = new TimingWheel(start.now);
-    this.tokens = new Tokens(start.wall, start.tokenFloor);
+    this.tokens = new Tokens(start.wall, start.tokenFloor, start.tokensAhead);
     this.random = new Random(start.seed);
     this.ownIds = `${OWN_ID}${this.tokens.first.toString(36)}-`;
     this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);
