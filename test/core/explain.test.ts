@@ -1,4 +1,4 @@
-/** What people are told of a key, where it was not so (E1). The rest: `explain-property.test.ts`, `test/contract/administration.ts`. */
+/** What people are told of a key, where it was not so (E1). The rest: `test/contract/administration.ts`. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CoordinatorEvent, Policy } from '../../src/coordinator.js';
