@@ -3,7 +3,7 @@ import { endTickets, expire } from './expiry.js';
 import { isKeyless, Lane } from './lane.js';
 import type { ItemRef, NewItem, Refusal } from './model.js';
 import type { Policy } from './policy.js';
-import { Queue } from './queue.js';
+import { isDurable, Queue } from './queue.js';
 import { limitRefusal } from './refusals.js';
 import { countNew } from './show.js';
 import { type CoreState, dropLane } from './state.js';
@@ -58,6 +58,14 @@ export function makeQueue(state: CoreState, name: string, policy: Policy, named:
   return queue;
 }
 
+/** Whether what is asked of this queue may have to wait for the disk. It need not exist. */
+export function mayBeDurable({ changes, settings, queues }: CoreState, name: string): boolean {
+  if (changes === undefined) return false;
+  const known = queues.get(name);
+  if (known !== undefined) return known.changes !== undefined;
+  return isDurable(settings.queues.get(name) ?? settings.defaultPolicy);
+}
+
 export function isRefusal(value: Queue | Refusal | undefined): value is Refusal {
   return value !== undefined && !(value instanceof Queue);
 }
@@ -96,11 +104,16 @@ export function openLane(state: CoreState, queue: Queue, key: string, now: numbe
 
 /** What is over by the clock is over, even if the wheel is late. */
 export function catchUp(state: CoreState, lane: Lane, now: number): void {
+  endPhase(state, lane, now);
+  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
+}
+
+/** Its turn or its delay, if that is over. */
+export function endPhase(state: CoreState, lane: Lane, now: number): void {
   const { phase } = lane;
   if (phase.at === 'HELD') {
     if (isOver(phase, now)) expire(state, lane, now);
   } else if (phase.at === 'DELAY' && now >= lane.due) expire(state, lane, now);
-  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
 }
 
 /**

@@ -187,7 +187,7 @@ export function endTurn(
   const queue = lane.queue;
   if (queue.changes !== undefined) markEnd(queue.changes, turn);
   if (turn.owner !== undefined) {
-    tellLost(state, turn, ending.ended, by);
+    tellLost(state, turn, ending.ended, by, now);
     disown(state, turn);
   }
   state.wheel.cancel(lane);
