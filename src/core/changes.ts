@@ -49,6 +49,8 @@ export class Marks {
   }
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 export class Changes {
   /** The moment of the step. */
   now: number;
@@ -62,6 +64,8 @@ export class Changes {
    */
   readonly handedOut = new Map<number, Item>();
   #marks = new Marks();
+  /** Those whose rows are in the batch that is being written. */
+  #sessionsInWriting: ReadonlySet<string> = NONE;
   #urgent = false;
   #flushBy = Number.POSITIVE_INFINITY;
   /** Changes of queues that are flushed by count. */
@@ -159,6 +163,16 @@ export class Changes {
     this.outbox.held = true;
   }
 
+  /** What a start would find of this session is not what it is. */
+  isUnwritten(session: string): boolean {
+    return this.#marks.sessions.has(session) || this.#sessionsInWriting.has(session);
+  }
+
+  /** What was taken last is on disk. */
+  written(): void {
+    this.#sessionsInWriting = NONE;
+  }
+
   floor(): void {
     this.#marks.floor = true;
     this.#urgent = true;
@@ -179,6 +193,7 @@ export class Changes {
   take(): Marks {
     const marks = this.#marks;
     this.#marks = new Marks();
+    this.#sessionsInWriting = marks.sessions;
     this.#urgent = false;
     this.#flushBy = Number.POSITIVE_INFINITY;
     this.#counted.clear();

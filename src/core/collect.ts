@@ -33,17 +33,21 @@ export interface Batch {
   readonly instant: number;
   /** Those whose contents are in it. */
   readonly items: readonly Item[];
+  /** What it says of tokens: all up to the next time are smaller. Unset: nothing. */
+  readonly floor: number | undefined;
 }
 
 /** A step is never torn: what changed together is in one batch. */
 export function collect(state: CoreState, changes: Changes, now: number): Batch {
   const writer = new Writer(state, changes);
   writer.write(changes.take());
-  return { changes: writer.rows, instant: now + state.epoch, items: writer.items };
+  const { rows, items, floor } = writer;
+  return { changes: rows, instant: now + state.epoch, items, floor };
 }
 
 /** It is flushed: what these items carry need not be in memory any more. */
 export function written(state: CoreState, changes: Changes, batch: Batch): void {
+  changes.written();
   for (const item of batch.items) {
     if (item.stored?.where !== 'written') continue;
     if (isKept(item)) state.payloadBytes -= item.stored.bytes;
@@ -51,12 +55,18 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
     item.payload = AWAY;
     item.headers = undefined;
   }
+  if (batch.floor !== undefined && state.tokens.written(batch.floor)) openTokensGate(state, changes.now);
   if (batch.items.length === 0) return;
   for (const queue of state.roomQueues) {
     markRoom(state, queue);
     // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
     state.wheel.schedule(queue.gateTimer, Math.ceil(changes.now));
   }
+}
+
+/** Turns may start again, in whatever queue they are waited for. */
+function openTokensGate({ queues, wheel }: CoreState, now: number): void {
+  for (const queue of queues.values()) wheel.schedule(queue.gateTimer, Math.ceil(now));
 }
 
 /** Whether it is waiting, in flight, or a dead letter. */
@@ -75,6 +85,7 @@ function letterOf(item: Item): DeadLetter | undefined {
 class Writer {
   readonly rows: RowChange[] = [];
   readonly items: Item[] = [];
+  floor: number | undefined = undefined;
 
   constructor(
     private readonly state: CoreState,
@@ -83,7 +94,7 @@ class Writer {
 
   write(marks: Marks): void {
     for (const id of marks.strays) this.rows.push({ delete: id });
-    if (marks.floor) this.rows.push({ put: { table: 'floor', token: this.state.tokens.reserved } });
+    if (marks.floor) this.#floor();
     for (const queue of marks.pauses) this.#pause(queue);
     for (const id of marks.sessions) this.#session(id);
     for (const [token, lane] of marks.tokens) this.#token(token, lane);
@@ -91,6 +102,11 @@ class Writer {
     for (const lane of marks.parks) this.#park(lane);
     for (const [seq, mark] of marks.items) this.#item(seq, mark);
     for (const ended of marks.ends) this.#end(ended);
+  }
+
+  #floor(): void {
+    this.floor = this.state.tokens.reserved;
+    this.rows.push({ put: { table: 'floor', token: this.floor } });
   }
 
   #pause({ name, paused }: Queue): void {

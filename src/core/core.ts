@@ -9,22 +9,22 @@ import type { Effect } from './effects.js';
 import { explainKey } from './explain.js';
 import { listQueues } from './list-queues.js';
 import { isKeysToken, listKeys } from './listing.js';
-import { findLane, findQueue, isRefusal, openQueue } from './lookup.js';
+import { findLane, findQueue, isRefusal, mayBeDurable, openQueue } from './lookup.js';
 import type * as model from './model.js';
 import { nack } from './nack.js';
 import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { finishStep, isUnfinished } from './pump.js';
-import { isDurable, type Queue } from './queue.js';
-import { badRequest } from './refusals.js';
+import type { Queue } from './queue.js';
+import { badPageToken } from './refusals.js';
 import { renew } from './renew.js';
 import { type Past, Restoring, type Stranded } from './restore.js';
 import { retryNow } from './retry-now.js';
 import type { Row } from './rows.js';
 import type { Stream } from './session.js';
-import { closeStream, hello, openStream } from './sessions.js';
+import { closeStream, hello, helloNow, openStream } from './sessions.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
-import { coordinatorStats, memoryItems } from './stats.js';
+import { coordinatorStats, liveTurns, memoryItems } from './stats.js';
 import { submit } from './submit.js';
 import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
@@ -53,22 +53,22 @@ export class Core {
     this.#state.wheel.schedule(this.#state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
   }
 
+  /** For tests that recount what is kept twice (`test/support/recount.ts`). Nothing else may look. */
+  get inside(): CoreState {
+    return this.#state;
+  }
+
   /** Nothing happens by itself before this moment. */
   get wakeAt(): number {
     return this.#state.wheel.wakeAt;
   }
 
   get liveTurns(): number {
-    let live = 0;
-    for (const queue of this.#state.queues.values()) live += queue.inFlight;
-    return live;
+    return liveTurns(this.#state);
   }
 
-  /** Items that wait or are in flight, and dead letters, that are kept in memory alone. */
   get memoryItems(): number {
-    let kept = 0;
-    for (const queue of this.#state.queues.values()) kept += memoryItems(queue);
-    return kept;
+    return memoryItems(this.#state);
   }
 
   /** Whether {@link Core.takeEffect} has one. */
@@ -113,7 +113,7 @@ export class Core {
   /** All that has changed since the last time, as it is now. Whoever takes it has to see to it that it is written. */
   collect(now: number): Batch {
     const { changes } = this.#state;
-    if (changes === undefined) return { changes: [], instant: now + this.#state.epoch, items: [] };
+    if (changes === undefined) return { changes: [], instant: now + this.#state.epoch, items: [], floor: undefined };
     return collect(this.#state, changes, now);
   }
 
@@ -151,13 +151,8 @@ export class Core {
     return false;
   }
 
-  /** Whether what is asked of this queue may have to wait for the disk. It need not exist. */
   isDurable(queue: string): boolean {
-    const { changes, settings, queues } = this.#state;
-    if (changes === undefined) return false;
-    const known = queues.get(queue);
-    if (known !== undefined) return known.changes !== undefined;
-    return isDurable(settings.queues.get(queue) ?? settings.defaultPolicy);
+    return mayBeDurable(this.#state, queue);
   }
 
   /**
@@ -171,6 +166,11 @@ export class Core {
   /** Adding this to `now` gives the wall clock; only for instants in answers. */
   setWallOffset(offset: number): void {
     this.#state.wallOffset = offset;
+  }
+
+  /** Why the disk takes nothing now; unset: it does. Only for answers to people. */
+  set diskTrouble(reason: string | undefined) {
+    this.#state.diskTrouble = reason;
   }
 
   set watching(watching: boolean) {
@@ -248,6 +248,12 @@ export class Core {
     this.#begin(now);
     hello(this.#state, stream, request, reply, now);
     this.#finish(undefined, now);
+  }
+
+  /** What a hello is answered that could not be answered when it was said. */
+  helloNow(before: model.HelloAnswer, now: number): model.HelloAnswer {
+    this.#begin(now);
+    return this.#finish(helloNow(this.#state, before, now), now);
   }
 
   closeStream(stream: Stream, now: number): void {
@@ -400,9 +406,4 @@ export class Core {
     if (isRefusal(queue)) return { ok: false, refusal: queue };
     return this.#with(name, () => run(queue), now);
   }
-}
-
-function badPageToken(token: string): model.Result<never> {
-  const description = `"${token.slice(0, 64)}" is not the next_page_token of an earlier answer`;
-  return { ok: false, refusal: badRequest('page_token', description) };
 }

@@ -12,7 +12,7 @@ import { isLinked } from './link.js';
 import { catchUp } from './lookup.js';
 import type { AcquireRequest, Delivery } from './model.js';
 import type { Queue } from './queue.js';
-import { limitRefusal } from './refusals.js';
+import { limitRefusal, TOKENS_USED_UP } from './refusals.js';
 import { resolve } from './resolve.js';
 import { takeOut } from './show.js';
 import { after, type CoreState } from './state.js';
@@ -30,6 +30,10 @@ export function dispatch(
   const ticket = request.ticket === undefined ? undefined : state.dispatchTickets.open(consumerId, request.ticket);
   const again = ticket === undefined ? [] : comeBack(state, ticket, request, asker, now);
   const deliveries = again.length > 0 ? again : gather(state, { asker, request, queues, ticket }, now, undefined);
+  if (deliveries.length === 0 && state.tokens.areUsedUp) {
+    refuse(state, asker, TOKENS_USED_UP);
+    return undefined;
+  }
   if (deliveries.length > 0 || request.wait <= 0) {
     answerDeliveries(state, asker, deliveries);
     return undefined;

@@ -3,7 +3,7 @@ import { endTickets, expire } from './expiry.js';
 import { isKeyless, Lane } from './lane.js';
 import type { ItemRef, NewItem, Refusal } from './model.js';
 import type { Policy } from './policy.js';
-import { Queue } from './queue.js';
+import { isDurable, Queue } from './queue.js';
 import { limitRefusal } from './refusals.js';
 import { countNew } from './show.js';
 import { type CoreState, dropLane } from './state.js';
@@ -56,6 +56,14 @@ export function makeQueue(state: CoreState, name: string, policy: Policy, named:
   const queue = new Queue(name, policy, named, state.results, now, ownPrefix, state.changes);
   state.queues.set(name, queue);
   return queue;
+}
+
+/** Whether what is asked of this queue may have to wait for the disk. It need not exist. */
+export function mayBeDurable({ changes, settings, queues }: CoreState, name: string): boolean {
+  if (changes === undefined) return false;
+  const known = queues.get(name);
+  if (known !== undefined) return known.changes !== undefined;
+  return isDurable(settings.queues.get(name) ?? settings.defaultPolicy);
 }
 
 export function isRefusal(value: Queue | Refusal | undefined): value is Refusal {

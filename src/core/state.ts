@@ -26,6 +26,8 @@ export interface Start {
   readonly durable?: boolean;
   /** All tokens of earlier runs are smaller. Unset: nothing is known. */
   readonly tokenFloor?: number | undefined;
+  /** How many tokens are reserved on the disk ahead of use. Unset: 2^24. */
+  readonly tokensAhead?: number | undefined;
 }
 
 /** Everything the core knows. Written by one step at a time. */
@@ -68,6 +70,8 @@ export class CoreState {
   /** Queues with Submits that wait for room. They may lack what all queues have together. */
   readonly roomQueues = new Set<Queue>();
   draining = false;
+  /** Why the disk takes nothing that is written. Unset: it does, or there is none. */
+  diskTrouble: string | undefined = undefined;
   /** It began from a directory that an earlier run wrote. */
   remembersTurns = false;
   /** Somebody watches events. */
@@ -95,7 +99,7 @@ export class CoreState {
     start: Start,
   ) {
     this.wheel = new TimingWheel(start.now);
-    this.tokens = new Tokens(start.wall, start.tokenFloor);
+    this.tokens = new Tokens(start.wall, start.tokenFloor, start.tokensAhead);
     this.random = new Random(start.seed);
     this.ownIds = `${OWN_ID}${this.tokens.first.toString(36)}-`;
     this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);
