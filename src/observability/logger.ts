@@ -24,8 +24,9 @@ export function createLogger({ level, terminal }: LogOptions): Logger {
     hooks: {
       // Fields have their formatter; here are message and what is put into it.
       logMethod(args, method) {
-        const [first, ...rest] = args.map((arg) => (typeof arg === 'string' ? harmless(arg) : arg));
-        method.apply(this, [first ?? '', ...rest]);
+        const [first, message, ...rest] = args;
+        const shown = message === undefined ? [] : [harmless(message), ...rest.map(harmlessText)];
+        method.apply(this, [harmlessText(first), ...shown]);
       },
     },
   };
@@ -33,6 +34,10 @@ export function createLogger({ level, terminal }: LogOptions): Logger {
   if (terminal)
     return pino(options, pretty({ destination: STDERR, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss.l' }));
   return pino(options, destination({ dest: STDERR, sync: true }));
+}
+
+function harmlessText(value: unknown): unknown {
+  return typeof value === 'string' ? harmless(value) : value;
 }
 
 function harmlessFields(fields: Record<string, unknown>): Record<string, unknown> {
