@@ -25,8 +25,8 @@ export function createLogger({ level, terminal }: LogOptions): Logger {
       // Fields have their formatter; here are message and what is put into it.
       logMethod(args, method) {
         const [first, message, ...rest] = args;
-        const shown = message === undefined ? [] : [harmless(message), ...rest.map(harmlessText)];
-        method.apply(this, [harmlessText(first), ...shown]);
+        if (message === undefined) method.apply(this, [harmlessText(first)]);
+        else method.apply(this, [harmlessText(first), harmless(message), ...rest.map(harmlessText)]);
       },
     },
   };
