@@ -151,13 +151,13 @@ function templateOf(options: SubmitOptions): ItemCall {
 /** The name of a queue has no `=`, an id may have some. */
 function awaitedOf(given: string): ItemRef {
   const at = given.indexOf('=');
-  if (at < 1) throw new CommandFailure(`--after ${plain(given)}: write queue=id`, EXIT.usage);
+  if (at < 1) throw new CommandFailure(`--after ${harmlessJson(given)}: write queue=id`, EXIT.usage);
   return { queue: given.slice(0, at), itemId: given.slice(at + 1) };
 }
 
 function headerOf(given: string): [string, string] {
   const at = given.indexOf('=');
-  if (at < 1) throw new CommandFailure(`--header ${plain(given)}: write name=value`, EXIT.usage);
+  if (at < 1) throw new CommandFailure(`--header ${harmlessJson(given)}: write name=value`, EXIT.usage);
   return [given.slice(0, at), given.slice(at + 1)];
 }
 
