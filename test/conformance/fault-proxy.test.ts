@@ -125,6 +125,42 @@ test('silence: nothing arrives and nobody is told, until it is healed', async (t
   strictEqual(client.destroyed || other.destroyed, false);
 });
 
+test('held answers: requests arrive and are counted, answers wait until it is healed and keep their order', async (t) => {
+  const { proxy, accepted, dial } = await scene(t);
+  const client = await dial();
+  proxy.holdAnswers();
+  only(accepted).write('an answer ');
+  client.write('crosses');
+  strictEqual(await read(only(accepted), 7), 'crosses');
+  strictEqual(proxy.toSidecar, 7);
+  only(accepted).write('that was made before');
+  client.write('again');
+  strictEqual(await read(only(accepted), 5), 'again');
+  let arrived = 0;
+  client.on('data', (bytes: Buffer) => {
+    arrived += bytes.length;
+  });
+  const other = await dial();
+  strictEqual(arrived, 0);
+  proxy.heal();
+  while (arrived < 30) await once(client, 'data');
+  strictEqual(arrived, 30);
+  strictEqual(client.destroyed || other.destroyed, false);
+});
+
+test('held answers: the end of a connection that the sidecar closed waits with them', async (t) => {
+  const { proxy, accepted, dial } = await scene(t);
+  const client = await dial();
+  proxy.holdAnswers();
+  const ends = readAll(client);
+  only(accepted).end('the last words');
+  client.write('still open');
+  strictEqual(await read(only(accepted), 10), 'still open');
+  proxy.heal();
+  client.end();
+  strictEqual(await ends, 'the last words');
+});
+
 test('refused: new connections end at once, old ones go on; healed they are let through', async (t) => {
   const { proxy, accepted, dial } = await scene(t);
   const old = await dial();

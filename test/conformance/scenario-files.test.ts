@@ -69,7 +69,11 @@ const REFUSED: readonly (readonly [string, string, RegExp])[] = [
   ['a step', file('enqeue: { queue: q, key: k }'), /a step does one thing; it may be one of hello, open/],
   ['two steps in one', file('mark: a\n        kill: main'), /mark, kill: a step does one thing/],
   ['a duration', file('mark: a\n        within: 10'), /within: 10 is not allowed; a duration \(250ms, 2s, 1m\) is/],
-  ['a fault', file('fault: explode'), /"explode" is not allowed; cut, heal, refuse, drop_answers, silence is/],
+  [
+    'a fault',
+    file('fault: explode'),
+    /"explode" is not allowed; cut, heal, refuse, drop_answers, hold_answers, silence is/,
+  ],
   ['an event', file('event: { event: begun }'), /"begun" is not allowed; started, lost/],
   ['a question', file('ask: { explain: { queue: q } }'), /explain is not known; allowed are explain_key/],
   [

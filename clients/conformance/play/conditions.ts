@@ -18,7 +18,10 @@ function questionOf(stage: Stage, body: unknown): readonly [string, Fields] {
 }
 
 async function told(stage: Stage, question: string, args: Fields): Promise<unknown> {
-  if (question === 'proxy') return { accepted: proxyOf(stage).accepted, open: proxyOf(stage).open };
+  if (question === 'proxy') {
+    const { accepted, open, toSidecar } = proxyOf(stage);
+    return { accepted, open, to_sidecar: toSidecar };
+  }
   const { queues } = stage;
   const answer = queues.in(await ask(stage.sidecar.client, question, fieldsOf(queues.out(args))));
   return question === 'list_queues' ? { queues: queues.own(fieldsOf(answer)['queues']) } : answer;

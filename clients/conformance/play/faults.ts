@@ -23,6 +23,8 @@ export function fault(stage: Stage, body: unknown): void {
       return proxy.refuse();
     case 'drop_answers':
       return proxy.dropAnswers();
+    case 'hold_answers':
+      return proxy.holdAnswers();
     case 'silence':
       return proxy.silence();
     default:

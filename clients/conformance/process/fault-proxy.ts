@@ -10,7 +10,7 @@ interface Pair {
   readonly sidecar: Socket;
 }
 
-/** Bytes that are kept back by {@link FaultProxy.silence}; beyond this the connection is cut, as by a network that drops. */
+/** Bytes that are kept back by {@link FaultProxy.silence} and {@link FaultProxy.holdAnswers}; beyond this the connection is cut, as by a network that drops. */
 const MOST_HELD = 64 * 1_048_576;
 
 export class FaultProxy {
@@ -24,6 +24,8 @@ export class FaultProxy {
   #refuses = false;
   #dropsAnswers = false;
   #isSilent = false;
+  #holdsAnswers = false;
+  #toSidecar = 0;
   #delay = 0;
   #cutAfter: { readonly direction: Direction; left: number } | undefined;
   #accepted = 0;
@@ -57,6 +59,11 @@ export class FaultProxy {
     return this.#pairs.size;
   }
 
+  /** How many bytes clients have sent, all of which are on their way to the sidecar unless it is silent. */
+  get toSidecar(): number {
+    return this.#toSidecar;
+  }
+
   /** Ends every connection, now, as if the machine between had gone. */
   cut(): void {
     for (const pair of this.#pairs) this.#end(pair);
@@ -79,6 +86,14 @@ export class FaultProxy {
     this.#isSilent = true;
   }
 
+  /**
+   * What comes from the sidecar is kept until {@link heal}, then it arrives; requests arrive meanwhile. So an answer crosses
+   * what was sent before it came, whatever that was: an answer that is known to be made, then the request, then healed.
+   */
+  holdAnswers(): void {
+    this.#holdsAnswers = true;
+  }
+
   /** New connections end at once. */
   refuse(): void {
     this.#refuses = true;
@@ -94,6 +109,7 @@ export class FaultProxy {
     this.#refuses = false;
     this.#dropsAnswers = false;
     this.#isSilent = false;
+    this.#holdsAnswers = false;
     this.#delay = 0;
     this.#cutAfter = undefined;
     for (const pair of this.#gapped) this.#end(pair);
@@ -120,17 +136,18 @@ export class FaultProxy {
 
   #carry(pair: Pair, from: Socket, to: Socket, direction: Direction): void {
     from.on('data', (bytes: Buffer) => this.#take(pair, to, bytes, direction));
-    from.on('end', () => this.#later(() => to.end()));
+    from.on('end', () => this.#later(direction, () => to.end()));
     from.on('error', () => this.#end(pair));
-    from.on('close', () => this.#later(() => this.#end(pair)));
+    from.on('close', () => this.#later(direction, () => this.#end(pair)));
   }
 
   #take(pair: Pair, to: Socket, bytes: Buffer, direction: Direction): void {
     if (direction === 'to_client' && this.#dropsAnswers) return void this.#gapped.add(pair);
     const passing = this.#counted(bytes, direction);
-    if (this.#isSilent) this.#heldBytes += passing.length;
+    if (direction === 'to_sidecar') this.#toSidecar += passing.length;
+    if (this.#holds(direction)) this.#heldBytes += passing.length;
     if (this.#heldBytes > MOST_HELD) return this.cut();
-    this.#later(() => to.write(passing));
+    this.#later(direction, () => to.write(passing));
     if (this.#cutAfter?.left !== 0) return;
     this.#cutAfter = undefined;
     // What was let through shall arrive: a connection that is reset loses what its end has not read.
@@ -149,10 +166,14 @@ export class FaultProxy {
   }
 
   /** Now, after the delay, or when it is healed: in order. */
-  #later(forward: () => void): void {
-    if (this.#isSilent) this.#held.push(forward);
+  #later(direction: Direction, forward: () => void): void {
+    if (this.#holds(direction)) this.#held.push(forward);
     else if (this.#delay > 0) setTimeout(forward, this.#delay);
     else forward();
+  }
+
+  #holds(direction: Direction): boolean {
+    return this.#isSilent || (this.#holdsAnswers && direction === 'to_client');
   }
 
   #end(pair: Pair): void {

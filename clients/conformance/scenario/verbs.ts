@@ -26,7 +26,8 @@ const ANSWERED = { error: ERROR, took: pattern(), since: text };
 
 const t = value(text);
 
-/** What the driver asks of the sidecar itself, by its own client; `proxy` tells how many connections there were and are. */
+/** What the driver asks of the sidecar itself, by its own client; `proxy` tells how many connections there were and are,
+ * and how many bytes clients have sent. */
 export const ASKED: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   explain_key: { queue: t, key: t },
   list_queues: {},
@@ -54,7 +55,7 @@ const OF_THE_STAGE: Readonly<Record<string, Verb>> = {
   no_event: { body: EVENT, words: { player: text } },
   fault: {
     body: either(
-      word('cut', 'heal', 'refuse', 'drop_answers', 'silence'),
+      word('cut', 'heal', 'refuse', 'drop_answers', 'hold_answers', 'silence'),
       fields({ delay: duration }),
       fields({ cut_after: fields({ to_sidecar: count, to_client: count }) }),
     ),
