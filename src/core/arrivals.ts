@@ -181,7 +181,7 @@ function waitOrLeave(state: CoreState, caller: Caller, wait: number, now: number
   return undefined;
 }
 
-function isWaiting(caller: Caller): boolean {
+export function isWaiting(caller: Caller): boolean {
   return caller.lane.queue.callers.has(caller);
 }
 
