@@ -194,7 +194,7 @@ func TestSpoolThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, directory := range []string{file, filepath.Join(file, "spool")} {
-		_, err := client.Producer("q", keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: directory}})
+		_, err := client.Producer("q", keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: directory}, OnError: func(error, *keyturn.NewItem) {}})
 		isSpoolError(t, err, keyturn.SpoolIO)
 		if !errors.Is(err, syscall.ENOTDIR) || !strings.Contains(err.Error(), directory) {
 			t.Errorf("%v", err)

@@ -1,6 +1,7 @@
 package keyturn
 
 import (
+	"bytes"
 	"context"
 
 	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
@@ -33,6 +34,7 @@ func (c *Client) enQueue(ctx context.Context, call *EnQueueCall) (*EnQueueAnswer
 
 // DeQueue ends a caller's turn by its token, or gives up a place or a turn by its ticket.
 func (c *Client) DeQueue(ctx context.Context, call DeQueueCall) (*DeQueueAnswer, error) {
+	call.Result = bytes.Clone(call.Result)
 	command, err := newDeQueue(&call)
 	if err := ask(ctx, c.over, command, err); err != nil {
 		return nil, err
@@ -51,7 +53,7 @@ func deQueueAnswer(command *command) (*DeQueueAnswer, error) {
 // SubmitBatch hands over a batch with one message, accepted as a whole or not at all. Items without an id get one. Unlike
 // [Client.Submit] it does not try again what the sidecar refused for now.
 func (c *Client) SubmitBatch(ctx context.Context, call SubmitCall) (*SubmitAnswer, error) {
-	call.Items = c.named(call.Items)
+	call.Items = ownedItems(c.named(call.Items))
 	return c.submitBatch(ctx, &call, 0)
 }
 
@@ -90,7 +92,11 @@ func turnsOf(answer *AcquireAnswer) []*TurnInfo {
 // Ack ends a turn: its items are done. In the same step it may submit follow-ups, which get an id if they have none, and
 // take the next turns.
 func (c *Client) Ack(ctx context.Context, call AckCall) (*AckAnswer, error) {
+	call.Result = bytes.Clone(call.Result)
 	call.FollowUps = c.namedFollowUps(call.FollowUps)
+	for at := range call.FollowUps {
+		call.FollowUps[at].Item = owned(call.FollowUps[at].Item)
+	}
 	command, err := newAck(&call)
 	if err := ask(ctx, c.over, command, err); err != nil {
 		return nil, err

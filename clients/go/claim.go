@@ -45,7 +45,7 @@ func (k *claim) wait(ctx context.Context) (*TurnInfo, Outcome, error) {
 		k.askedAt = min(k.askedAt, asked)
 		answer, err := k.once(ctx)
 		if ctx.Err() != nil {
-			k.giveUp(ctx, answer)
+			k.giveUp(answer)
 			return nil, Outcome{}, contextError(ctx)
 		}
 		switch {
@@ -61,7 +61,7 @@ func (k *claim) wait(ctx context.Context) (*TurnInfo, Outcome, error) {
 				Status: Declined, Reason: answer.Reason, SurvivorID: answer.SurvivorID, RetryAfter: answer.RetryAfter, Result: answer.Result,
 			}, nil
 		case !k.known || now() >= k.until:
-			k.giveUp(ctx, nil)
+			k.giveUp(nil)
 			return nil, Outcome{Status: Blocked, Ahead: answer.Ahead, RetryAfter: answer.RetryAfter}, nil
 		}
 		k.askedAt = never
@@ -87,8 +87,8 @@ func (k *claim) once(ctx context.Context) (*EnQueueAnswer, error) {
 	if k.known {
 		left = k.until.until()
 	}
-	if k.ticket == "" || failureOf(err) != away || left <= 0 {
-		k.giveUp(ctx, nil)
+	if k.ticket == "" || failureOf(err) != away || isAboutTLS(err) || left <= 0 {
+		k.giveUp(nil)
 		return nil, err
 	}
 	pause(ctx, min(k.pauses.next(retryAfterOf(err)), left))
@@ -113,7 +113,7 @@ func (k *claim) ask(ctx context.Context) (*EnQueueAnswer, error) {
 		Queue: k.queue, Key: k.key, Ticket: k.ticket, Wait: wait, Lease: k.opts.Lease, ConsumerID: k.opts.ConsumerID,
 		IdempotencyKey: k.opts.IdempotencyKey,
 	})
-	command.leaves, command.timeout = true, timeout
+	command.leaves, command.scoped, command.timeout = true, true, timeout
 	if err := ask(ctx, k.client.over, command, err); err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (k *claim) askStrict(ctx context.Context, wait, timeout time.Duration) (*En
 	command, err := newAcquire(&AcquireCall{
 		Queues: []string{k.queue}, Key: k.key, Ticket: k.ticket, Wait: wait, Lease: k.opts.Lease, ConsumerID: k.opts.ConsumerID,
 	})
-	command.leaves, command.timeout = true, timeout
+	command.leaves, command.scoped, command.timeout = true, true, timeout
 	if err := ask(ctx, k.client.over, command, err); err != nil {
 		return nil, err
 	}
@@ -152,9 +152,9 @@ func (k *claim) confirm(ctx context.Context, turn *TurnInfo) {
 	confirm(ctx, k.client.over, []*TurnInfo{turn})
 }
 
-// giveUp also gives back a turn that came at the last moment. If it fails the place ends with its ticket_ttl; why we leave
-// matters more.
-func (k *claim) giveUp(ctx context.Context, answer *EnQueueAnswer) {
+// giveUp also gives back a turn that came at the last moment. Nobody waits for it: the caller's time is over. If it fails
+// the place ends with its ticket_ttl.
+func (k *claim) giveUp(answer *EnQueueAnswer) {
 	call := &DeQueueCall{Queue: k.queue, Key: k.key, Ticket: k.ticket, Abandoned: true}
 	if answer != nil && answer.Turn != nil {
 		call.Ticket, call.Token = "", answer.Turn.Token
@@ -163,6 +163,9 @@ func (k *claim) giveUp(ctx context.Context, answer *EnQueueAnswer) {
 		return
 	}
 	command, err := newDeQueue(call)
+	if err != nil {
+		return
+	}
 	command.timeout = givingUp
-	_ = ask(context.WithoutCancel(ctx), k.client.over, command, err)
+	k.client.over.inPassing(command)
 }

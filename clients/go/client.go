@@ -106,9 +106,10 @@ func targetOf(address string) (string, error) {
 // dialOptions: the sidecar is a neighbour. Neither a proxy from the environment nor a service config from DNS may come
 // between.
 func dialOptions(set *settings) []grpc.DialOption {
-	secrets := insecure.NewCredentials()
+	var secrets credentials.TransportCredentials = insecure.NewCredentials()
 	if set.tls != nil {
-		secrets = credentials.NewTLS(set.tls)
+		set.watch = watchTLS(set.tls)
+		secrets = set.watch
 	}
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(secrets),
@@ -139,7 +140,7 @@ func (c *Client) Address() string { return c.address }
 func (c *Client) Admin() pb.AdminServiceClient { return pb.NewAdminServiceClient(c.conn) }
 
 // Close stops consumers (20 s for handlers) and producers (which flush, at the latest after the Timeout of their items),
-// then refuses the calls that are open ([ErrClosed]). Nothing is left of the client when it returns: no goroutine, no socket.
+// then refuses the calls that are open ([ErrClosed]), and gives those who work on a turn a second to end. Nothing is left of the client when it returns: no goroutine, no socket.
 // Closing twice is fine: each returns when all is done. A handler must not call it, which would wait for that handler; let it
 // end the context of [Client.Consume] instead.
 func (c *Client) Close() error {

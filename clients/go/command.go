@@ -32,6 +32,8 @@ type command struct {
 	timeout time.Duration
 	// It ends or keeps what the application has: room for it is found when there is none for new work.
 	keepsOrEnds bool
+	// scoped: whoever asks hands its turn on to somebody else, and says so with begin.
+	scoped bool
 	// leaves: should its context end, the place of its ticket is given up, whatever the cause.
 	leaves bool
 	// Its answer is read by the session itself, with the lock held. Nil for a call of the application.
@@ -77,6 +79,9 @@ func (c *command) settles() bool {
 	}
 	return false
 }
+
+// onlyEnds is whether it ends or keeps what the application has, and asks for nothing new.
+func (c *command) onlyEnds() bool { return c.keepsOrEnds && c.acquires() == nil }
 
 // acquires is the Acquire in it, if there is one.
 func (c *command) acquires() *pb.AcquireRequest {

@@ -1,6 +1,7 @@
 package keyturn
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -26,7 +27,7 @@ func (w *Work) Item() *Item { return &w.Items[0] }
 func (w *Work) SetResult(result []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.result = result
+	w.result = bytes.Clone(result)
 }
 
 // FollowUp submits an item in the same step as the end of this turn, when the handler returns nil: both or neither. Up to
@@ -34,7 +35,7 @@ func (w *Work) SetResult(result []byte) {
 func (w *Work) FollowUp(queue string, item NewItem) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.followUps = append(w.followUps, FollowUp{Queue: queue, Item: item})
+	w.followUps = append(w.followUps, FollowUp{Queue: queue, Item: owned(item)})
 }
 
 // said is what the handler said with SetResult and FollowUp.
@@ -64,6 +65,10 @@ const (
 	StageTurnLost Stage = "turn_lost"
 	// StageSettle: the turn could not be settled: it ends with its lease or its session.
 	StageSettle Stage = "settle"
+	// StageDeadLetter: items became dead letters, which nobody tries again before a person redrives them.
+	StageDeadLetter Stage = "dead_letter"
+	// StageStop: the handler was cut off by a stop whose time was over; its items went back, no attempt counts.
+	StageStop Stage = "stop"
 )
 
 // Trouble is what a consumer goes on after.

@@ -12,6 +12,8 @@ type heldTurn struct {
 	// tied: it lives as long as its session does.
 	tied   bool
 	ticket string
+	// fresh: of a scoped call that has not handed it on yet. Guarded by the transport.
+	fresh bool
 	// Never: as long as the session is known to live. Else until this moment: a new stream did not tell of it.
 	safeUntil moment
 

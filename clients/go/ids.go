@@ -1,8 +1,11 @@
 package keyturn
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
+	"maps"
+	"slices"
 	"strconv"
 	"sync/atomic"
 )
@@ -47,4 +50,21 @@ func (c *Client) namedFollowUps(followUps []FollowUp) []FollowUp {
 		named[at] = FollowUp{Queue: one.Queue, Item: c.withID(one.Item)}
 	}
 	return named
+}
+
+// owned is a copy of all that the caller may change: what was handed over may be read, and sent again, long after the call
+// that handed it over has returned.
+func owned(item NewItem) NewItem {
+	item.Payload = bytes.Clone(item.Payload)
+	item.Headers = maps.Clone(item.Headers)
+	item.After = slices.Clone(item.After)
+	return item
+}
+
+func ownedItems(items []NewItem) []NewItem {
+	made := make([]NewItem, len(items))
+	for at, item := range items {
+		made[at] = owned(item)
+	}
+	return made
 }

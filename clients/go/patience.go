@@ -18,7 +18,7 @@ func patiently(ctx context.Context, until moment, bears []failure, ask func(left
 	pauses := backOff{longest: longestBackOff}
 	for {
 		err := ask(max(time.Millisecond, until.until()))
-		if err == nil || ctx.Err() != nil || !isAmong(failureOf(err), bears) {
+		if err == nil || ctx.Err() != nil || !isAmong(failureOf(err), bears) || isAboutTLS(err) {
 			return err
 		}
 		wait := pauses.next(retryAfterOf(err))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -176,7 +177,7 @@ func TestSpoolThatIsTornOrDamaged(t *testing.T) {
 	client := dial(t, "127.0.0.1:1")
 	fill := func() (string, string) {
 		directory := t.TempDir()
-		producer := must(client.Producer("q", keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: directory, Patience: 50 * time.Millisecond}}))(t)
+		producer := must(client.Producer("q", keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: directory, Patience: 50 * time.Millisecond}, OnError: func(error, *keyturn.NewItem) {}}))(t)
 		for range 3 {
 			must(must(producer.Add(ctx, keyturn.NewItem{Key: "k", Payload: []byte("some payload")}))(t).Wait(ctx))(t)
 		}
@@ -206,9 +207,132 @@ func TestSpoolThatIsTornOrDamaged(t *testing.T) {
 	if err := os.WriteFile(file, append(data, data...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := client.Producer("q", keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: directory}})
+	_, err := client.Producer("q", keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: directory}, OnError: func(error, *keyturn.NewItem) {}})
 	isSpoolError(t, err, keyturn.SpoolDamaged)
 	if after := must(os.ReadFile(file))(t); len(after) != 2*len(data) {
 		t.Fatal("a damaged file was changed")
+	}
+}
+
+// spooling is a producer with a spool whose sidecar is away.
+func spooling(t *testing.T, client *keyturn.Client) *keyturn.Producer {
+	t.Helper()
+	return must(client.Producer("q", keyturn.ProducerOptions{
+		Spool:   &keyturn.SpoolOptions{Directory: t.TempDir(), Patience: 20 * time.Millisecond},
+		OnError: func(error, *keyturn.NewItem) {},
+	}))(t)
+}
+
+func TestSpoolConfirmsNothingThatNoSidecarMayAccept(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 20*time.Second)
+	client := dial(t, "127.0.0.1:1")
+	producer := spooling(t, client)
+	many := map[string]string{}
+	for n := range 65 {
+		many[fmt.Sprint(n)] = ""
+	}
+	refs := make([]keyturn.ItemRef, 101)
+	for n := range refs {
+		refs[n] = keyturn.ItemRef{Queue: "q", ItemID: fmt.Sprint(n)}
+	}
+	for field, item := range map[string]keyturn.NewItem{
+		"payload":          {Payload: make([]byte, 1<<20+1)},
+		"key":              {Key: strings.Repeat("k", 1025)},
+		"item_id":          {ItemID: strings.Repeat("i", 257)},
+		"idempotency_key":  {IdempotencyKey: strings.Repeat("i", 257)},
+		"headers":          {Headers: map[string]string{"h": strings.Repeat("v", 8<<10)}},
+		"headers ":         {Headers: many},
+		"delay":            {Delay: 31 * 24 * time.Hour},
+		"after":            {After: refs},
+		"after[0].queue":   {After: []keyturn.ItemRef{{Queue: "a b", ItemID: "i"}}},
+		"after[0].item_id": {After: []keyturn.ItemRef{{Queue: "q"}}},
+		"after[1]":         {After: []keyturn.ItemRef{refs[0], refs[0]}},
+	} {
+		_, err := producer.Add(ctx, item)
+		var told *keyturn.Error
+		if !errors.As(err, &told) || told.Code != codes.InvalidArgument || told.Violations[0].Field != "items[0]."+strings.TrimSpace(field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	// What just fits is kept.
+	most := keyturn.NewItem{Key: strings.Repeat("k", 1024), Payload: make([]byte, 1<<20), ItemID: strings.Repeat("i", 256), After: refs[:100], Delay: 30 * 24 * time.Hour}
+	if result := must(must(producer.Add(ctx, most))(t).Wait(ctx))(t); result.Decision != keyturn.Spooled {
+		t.Fatalf("%+v", result)
+	}
+}
+
+func TestSpoolOfAQueueThatCannotBeIsRefused(t *testing.T) {
+	t.Parallel()
+	client := dial(t, "127.0.0.1:1")
+	for _, queue := range []string{"", "a b", strings.Repeat("q", 129), "ü"} {
+		_, err := client.Producer(queue, keyturn.ProducerOptions{
+			Spool: &keyturn.SpoolOptions{Directory: t.TempDir()}, OnError: func(error, *keyturn.NewItem) {},
+		})
+		var told *keyturn.Error
+		if !errors.As(err, &told) || told.Violations[0].Field != "queue" {
+			t.Errorf("%q: %v", queue, err)
+		}
+	}
+}
+
+func TestSpoolWithoutAWayToHearOfDropsIsRefused(t *testing.T) {
+	t.Parallel()
+	client := dial(t, "127.0.0.1:1")
+	_, err := client.Producer("q", keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{Directory: t.TempDir()}})
+	var told *keyturn.Error
+	if !errors.As(err, &told) || told.Violations[0].Field != "on_error" {
+		t.Fatal(err)
+	}
+}
+
+// TestSpoolGoesOnWhenTheDiskHasRoomAgain: nothing can be written at first, neither items nor how far it came.
+func TestSpoolGoesOnWhenTheDiskHasRoomAgain(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 40*time.Second)
+	side := startSidecar(t, "")
+	side.kill()
+	client := dial(t, side.address)
+	directory := t.TempDir()
+	told := make(chan error, 1_000)
+	producer := must(client.Producer("q", keyturn.ProducerOptions{
+		Spool:   &keyturn.SpoolOptions{Directory: directory, Interval: 5 * time.Millisecond, Patience: 50 * time.Millisecond},
+		OnError: func(err error, _ *keyturn.NewItem) { told <- err },
+	}))(t)
+	blocked := []string{filepath.Join(directory, "0000000001.spool"), filepath.Join(directory, "cursor", "x")}
+	for _, path := range blocked {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(n int) *keyturn.Pending {
+		return must(producer.Add(ctx, keyturn.NewItem{Key: "k", Payload: []byte(fmt.Sprint(n, " ", strings.Repeat(".", 20_000)))}))(t)
+	}
+	first := add(0)
+	isSpoolError(t, <-told, keyturn.SpoolIO)
+	if err := os.Remove(blocked[0]); err != nil {
+		t.Fatal(err)
+	}
+	if result := must(first.Wait(ctx))(t); result.Decision != keyturn.Spooled {
+		t.Fatalf("%+v", result)
+	}
+	const items = 200
+	for n := 1; n < items; n++ {
+		must(add(n).Wait(ctx))(t)
+	}
+	side.restart()
+	for n := range items {
+		got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{"q"}, Wait: 10 * time.Second}))(t)
+		if len(got.Deliveries) != 1 || !strings.HasPrefix(string(got.Deliveries[0].Items[0].Payload), fmt.Sprint(n, " ")) {
+			t.Fatalf("%d: %+v", n, got)
+		}
+		must(client.Ack(ctx, keyturn.AckCall{TurnRef: got.Deliveries[0].Turn.TurnRef}))(t)
+	}
+	// That it could not be noted was told, and told once.
+	isSpoolError(t, <-told, keyturn.SpoolIO)
+	select {
+	case err := <-told:
+		t.Fatal("told again: ", err)
+	default:
 	}
 }

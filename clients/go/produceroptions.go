@@ -64,7 +64,7 @@ type ProducerOptions struct {
 	// Durability says what has happened when an item is accepted. Empty: as the queue has it.
 	Durability Durability
 	// OnError is told of every item that was not handed over, besides its [Pending], which may then be left alone; the item
-	// is nil for what concerns a spool as a whole. It is called by the producer's goroutine and must not wait for it.
+	// is nil for what concerns a spool as a whole. Required with a spool, whose items outlive their Pending. It is called by the producer's goroutine and must not wait for it.
 	OnError func(err error, item *NewItem)
 	// Spool writes items to disk while the sidecar cannot be reached. Nil: none.
 	Spool *SpoolOptions
@@ -85,8 +85,8 @@ type SpoolOptions struct {
 }
 
 func (o *ProducerOptions) check(queue string) error {
-	if queue == "" {
-		return wrongSetting("queue", queue, "a name")
+	if err := checkQueue("queue", queue); err != nil {
+		return err
 	}
 	o.Count = orDefault(o.Count, 100)
 	o.Interval = orDefault(o.Interval, 5*time.Millisecond)
@@ -113,6 +113,14 @@ func (o *ProducerOptions) check(queue string) error {
 	)
 }
 
+// checkHears: what was spooled may be refused when its Pending is long gone.
+func (o *ProducerOptions) checkHears() error {
+	if o.OnError != nil {
+		return nil
+	}
+	return wrongSetting("on_error", "nil", "a function, with a spool: an item of it that the sidecar refuses later, maybe after a restart, is told nowhere else")
+}
+
 func (o *ProducerOptions) checkSpool() error {
 	if o.Spool == nil {
 		return nil
@@ -133,5 +141,6 @@ func (o *ProducerOptions) checkSpool() error {
 		durationWithin("spool.interval", s.Interval, time.Millisecond, time.Minute),
 		countWithin("spool.count", s.Count, 1, 100_000),
 		durationWithin("spool.patience", s.Patience, time.Millisecond, time.Minute),
+		o.checkHears(),
 	)
 }

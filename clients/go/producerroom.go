@@ -9,13 +9,21 @@ import (
 
 // How items come into a producer.
 
-// Add takes an item; it gets an id if it has none. Its payload is not to be changed afterwards. When there is no room it
-// waits, or fails with ErrProducerFull. The error means that the item was not taken.
+// Add takes a copy of an item; it gets an id if it has none. When there is no room it waits, or fails with ErrProducerFull.
+// The error means that the item was not taken.
 func (p *Producer) Add(ctx context.Context, item NewItem) (*Pending, error) {
-	item = p.client.withID(item)
+	item = owned(p.client.withID(item))
 	size, err := checkedSize(&item, 0)
 	if err != nil {
 		return nil, err
+	}
+	if p.route != nil {
+		// A spool says that an item is kept, so it takes only what a sidecar may accept.
+		var check checks
+		check.limits("items[0]", &item)
+		if err := check.err(); err != nil {
+			return nil, err
+		}
 	}
 	at := now()
 	one := &Pending{ItemID: item.ItemID, item: item, size: size, since: at, deadline: at.plus(p.opts.Timeout), done: make(chan struct{}), admitted: make(chan struct{})}

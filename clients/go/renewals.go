@@ -68,6 +68,10 @@ func (r *renewals) keep(held *heldTurn, since moment) {
 		life.confirmed(now())
 		life.renewAt = now()
 	}
+	cause := Unreachable
+	if r.closed {
+		cause = Closed
+	}
 	over := r.closed || life.loseAt <= now()
 	if !over {
 		r.lives[held] = life
@@ -75,7 +79,7 @@ func (r *renewals) keep(held *heldTurn, since moment) {
 	}
 	r.mu.Unlock()
 	if over {
-		r.onLoss(held, Unreachable)
+		r.onLoss(held, cause)
 	}
 }
 

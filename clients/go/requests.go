@@ -148,8 +148,7 @@ func (c *checks) acquire(prefix string, call *AcquireCall) *pb.AcquireRequest {
 	}
 }
 
-// item copies the headers: what is sent again must be what was sent. The payload is the caller's to leave alone until the
-// call has ended.
+// item copies the headers. The payload is a copy already, of whoever took it from the application.
 func (c *checks) item(field string, item *NewItem) *pb.NewItem {
 	made := &pb.NewItem{
 		Key: c.text(field+".key", item.Key), Payload: item.Payload, ItemId: c.text(field+".item_id", item.ItemID),

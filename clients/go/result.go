@@ -56,13 +56,20 @@ func (c *Client) Result(ctx context.Context, queue, itemID string, opts ...Resul
 	}
 }
 
-// awaitPatiently is one part of the wait. A sidecar that is away is asked again until the time is over, but no shorter than
-// a call may take.
+// resultGrace is the way there and back of an answer that comes when the time is over.
+const resultGrace = 500 * time.Millisecond
+
+// awaitPatiently is one part of the wait. A sidecar that is away is asked again until the time is over.
 func (c *Client) awaitPatiently(ctx context.Context, ref ItemRef, until moment) (*AwaitAnswer, error) {
 	var answer *AwaitAnswer
-	err := patiently(ctx, max(until, now().plus(callGrace)), []failure{away}, func(time.Duration) error {
+	end := until
+	if until.until() == 0 {
+		// It is only asked, as any other call is.
+		end = now().plus(callGrace)
+	}
+	err := patiently(ctx, end, []failure{away}, func(time.Duration) error {
 		wait := wholeMillis(min(until.until(), longestWait))
-		call, done := context.WithTimeoutCause(ctx, wait+callGrace, errNoAnswer)
+		call, done := context.WithTimeoutCause(ctx, min(wait+callGrace, end.plus(resultGrace).until()), errNoAnswer)
 		defer done()
 		var err error
 		answer, err = c.Await(call, AwaitCall{ItemRef: ref, Wait: wait})

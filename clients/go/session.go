@@ -114,6 +114,8 @@ func (s *session) start(ctx context.Context, c *command) {
 	s.arm()
 }
 
+func (s *session) inPassing(c *command) { s.start(context.Background(), c) }
+
 // wait returns when the command is answered, or given up.
 func (s *session) wait(ctx context.Context, c *command) error {
 	select {
@@ -164,7 +166,40 @@ func (s *session) hold(info *TurnInfo, since moment) *heldTurn {
 	return held
 }
 
-func (s *session) release(held *heldTurn) { s.renew.drop(held) }
+func (s *session) release(held *heldTurn) {
+	s.renew.drop(held)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over(held)
+}
+
+func (s *session) begin(held *heldTurn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held.fresh = false
+	if held.lost() != nil {
+		return false
+	}
+	s.turns.begun[held] = struct{}{}
+	return true
+}
+
+func (s *session) giveUp(held *heldTurn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, begun := s.turns.begun[held]; begun && s.closing != nil && s.state != stopped {
+		s.turns.giveBack(held.ref)
+	}
+	s.over(held)
+}
+
+// over: nobody works on the turn any more. The lock is held.
+func (s *session) over(held *heldTurn) {
+	delete(s.turns.begun, held)
+	if s.closing != nil && s.isDrained() {
+		s.endDrain()
+	}
+}
 
 func (s *session) sendable() bool {
 	return s.state == ready || (s.state == greeting && s.link.piped)

@@ -34,7 +34,8 @@ func (s *session) close() {
 }
 
 // drain refuses the calls that are open, and waits for what the sidecar says to that: a turn that it has just given is given
-// back, and no place is left behind, which others would wait for until the session's end.
+// back, and no place is left behind, which others would wait for until the session's end. Whoever works on a turn is told to
+// stop, and has a moment to do so, so that its key comes free too.
 func (s *session) drain() {
 	s.mu.Lock()
 	if s.state == stopped {
@@ -43,10 +44,13 @@ func (s *session) drain() {
 	}
 	s.closing = make(chan struct{})
 	for _, c := range s.open.workersInOrder() {
-		s.abandon(c, closedError(), c.leaves)
+		// What only ends or keeps what we have may come to its end.
+		if !c.onlyEnds() {
+			s.abandon(c, closedError(), c.leaves)
+		}
 	}
 	s.turns.closing()
-	if s.link == nil || s.open.isEmpty() {
+	if s.link == nil || s.isDrained() {
 		s.mu.Unlock()
 		return
 	}
@@ -58,6 +62,8 @@ func (s *session) drain() {
 	case <-late.C:
 	}
 }
+
+func (s *session) isDrained() bool { return s.open.isEmpty() && len(s.turns.begun) == 0 }
 
 func (s *session) endDrain() {
 	if !s.drained {

@@ -81,7 +81,8 @@ func (s *session) broke(link *link, err error) {
 	}
 	s.log.Warn("keyturn: the session's stream broke", "error", err)
 	s.lastFailure, s.state = err, idle
-	if isForGood(err) {
+	if isForGood(err) || (isAboutTLS(err) && !s.greeted) {
+		// Where a session stood before, certificates may be about to be replaced: its calls have their time.
 		s.fail(err)
 	}
 	if s.wanted() {

@@ -17,6 +17,8 @@ const spoolBytes = 1 << 20
 // replay hands over what is on disk, oldest first, until nothing is left.
 func (r *spoolRoute) replay() {
 	defer r.running.Done()
+	pauses := backOff{longest: longestBackOff}
+	told := ""
 	for r.open.Err() == nil {
 		chunk, err := r.spool.Read(mostItems, spoolBytes)
 		if err == nil && chunk != nil {
@@ -24,12 +26,21 @@ func (r *spoolRoute) replay() {
 		} else if err == nil && r.ended() {
 			return
 		}
-		if err != nil && r.open.Err() == nil {
-			// What is on disk cannot be read, or not be noted as done. Nothing may pass it, and nothing of it is skipped.
-			r.setReachable(false)
-			r.producer.tellError(spoolError(err), nil)
-			<-r.open.Done()
+		if err == nil {
+			told = ""
+			pauses.reset()
+			continue
 		}
+		if r.open.Err() != nil {
+			return
+		}
+		// What is on disk cannot be read. Nothing may pass it, and nothing of it is skipped; somebody may put it right.
+		r.setReachable(false)
+		if err.Error() != told {
+			r.producer.tellError(spoolError(err), nil)
+		}
+		told = err.Error()
+		pause(r.open, pauses.next(0))
 	}
 }
 
@@ -82,13 +93,23 @@ func (r *spoolRoute) handOver(chunk *spool.Chunk) error {
 		r.setReachable(true)
 		pauses.reset()
 	}
-	if err := r.spool.Advance(chunk); err != nil {
-		return err
-	}
+	r.noted(r.spool.Advance(chunk))
 	r.mu.Lock()
 	r.tellChanged()
 	r.mu.Unlock()
 	return nil
+}
+
+// noted: that the disk does not know what was handed over stops nothing, as the items keep their ids. It is told once.
+func (r *spoolRoute) noted(err error) {
+	said := ""
+	if err != nil {
+		said = err.Error()
+		if said != r.notNoted {
+			r.producer.tellError(spoolError(err), nil)
+		}
+	}
+	r.notNoted = said
 }
 
 // waits before another try. A refusal is nothing about the items, so they are kept until somebody has put it right; it is

@@ -20,6 +20,11 @@ type spoolRoute struct {
 	cancel context.CancelFunc
 	// The replay.
 	running sync.WaitGroup
+	// Only the replay has it: the last trouble with noting what was handed over.
+	notNoted string
+	// Only the producer's goroutine has these: the last failure of the disk, and when to try again.
+	diskFailure string
+	diskPauses  backOff
 
 	mu sync.Mutex
 	// Items must not be sent past those on disk.
@@ -41,7 +46,7 @@ func newSpoolRoute(p *Producer) (*spoolRoute, error) {
 	if err != nil {
 		return nil, spoolError(err)
 	}
-	r := &spoolRoute{producer: p, spool: disk, changed: make(chan struct{})}
+	r := &spoolRoute{producer: p, spool: disk, changed: make(chan struct{}), diskPauses: backOff{longest: longestBackOff}}
 	r.open, r.cancel = context.WithCancel(context.Background())
 	if torn != nil {
 		p.tellError(spoolError(torn), nil)
@@ -84,12 +89,21 @@ func (r *spoolRoute) take(left []*Pending) []*Pending {
 	if over {
 		return left
 	}
-	if !isEnding && r.spool.Broken() == nil {
-		if after := r.append(left); len(after) < len(left) {
+	wait := left[0].deadline.until()
+	if !isEnding {
+		after, err := r.append(left)
+		if err == nil && len(after) < len(left) {
 			return after
 		}
+		left = after
+		if again, failed := r.diskFailed(err); failed {
+			wait = min(wait, again)
+		}
 	}
-	timer := time.NewTimer(left[0].deadline.until())
+	if len(left) == 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-changed:
@@ -99,7 +113,21 @@ func (r *spoolRoute) take(left []*Pending) []*Pending {
 	return left
 }
 
-func (r *spoolRoute) append(left []*Pending) []*Pending {
+// diskFailed says after how long to try again. A disk that is full is as a spool that is: items wait until there is room,
+// or their time is over. It is told once.
+func (r *spoolRoute) diskFailed(err error) (again time.Duration, failed bool) {
+	if err == nil {
+		return 0, false
+	}
+	if said := err.Error(); said != r.diskFailure {
+		r.diskFailure = said
+		r.producer.tellError(spoolError(err), nil)
+	}
+	return r.diskPauses.next(0), true
+}
+
+// append returns the items that it did not take.
+func (r *spoolRoute) append(left []*Pending) ([]*Pending, error) {
 	room, ever := r.spool.Room()
 	var taken []*Pending
 	var records [][]byte
@@ -121,15 +149,21 @@ func (r *spoolRoute) append(left []*Pending) []*Pending {
 		room -= int64(len(record))
 		taken, records = append(taken, one), append(records, record)
 	}
-	if len(taken) > 0 {
-		// Not waited for: while it is synced, more is written.
-		r.spool.Append(records, func(err error) {
-			for _, one := range taken {
-				r.producer.settle(one, SubmitResult{ItemID: one.ItemID, Decision: Spooled}, spoolError(err))
-			}
-		})
+	if len(taken) == 0 {
+		return left[at:], nil
 	}
-	return left[at:]
+	// Not waited for: while it is synced, more is written.
+	err := r.spool.Append(records, func(err error) {
+		for _, one := range taken {
+			r.producer.settle(one, SubmitResult{ItemID: one.ItemID, Decision: Spooled}, spoolError(err))
+		}
+	})
+	if err != nil {
+		return append(taken, left[at:]...), err
+	}
+	r.diskFailure = ""
+	r.diskPauses.reset()
+	return left[at:], nil
 }
 
 func spoolRecord(item *NewItem) ([]byte, error) {

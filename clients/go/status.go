@@ -44,6 +44,7 @@ func statusError(proto *rpcstatus.Status, ref TurnRef) error {
 		}
 		found.read(detail)
 	}
+	found.readTLS()
 	if found.Reason == reasonTurnLost {
 		return &TurnLostError{TurnRef: ref, Cause: lossNamed(found.Metadata["cause"]), err: found}
 	}

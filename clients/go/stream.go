@@ -154,7 +154,7 @@ func (s *session) ended(l *link, err error) {
 	if errors.Is(err, io.EOF) {
 		err = &Error{Code: codes.Unavailable, Message: "the sidecar ended the stream"}
 	} else {
-		err = statusError(status.Convert(err).Proto(), TurnRef{})
+		err = s.set.watch.explain(statusError(status.Convert(err).Proto(), TurnRef{}))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func (s *session) take(message *pb.SessionResponse, finished []*command) []*comm
 	if !s.wanted() {
 		s.live.idle()
 	}
-	if s.closing != nil && s.open.isEmpty() {
+	if s.closing != nil && s.isDrained() {
 		s.endDrain()
 	}
 	return finished

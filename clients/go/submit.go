@@ -40,7 +40,7 @@ func (o *SubmitOptions) check() error {
 }
 
 // Submit hands one item over, for Keyturn to keep until a worker takes it. It gets an id if it has none, the same on every
-// try, so that a lost answer makes no second item. Its payload is not to be changed afterwards.
+// try, so that a lost answer makes no second item.
 func (c *Client) Submit(ctx context.Context, queue string, item NewItem, opts ...SubmitOptions) (SubmitResult, error) {
 	results, err := c.submitAll(ctx, queue, []NewItem{item}, opts, func(cause error, _ []SubmitResult, _ []NewItem) error { return cause })
 	if err != nil {
@@ -126,6 +126,7 @@ func (c *Client) submitPatiently(ctx context.Context, queue string, items []NewI
 		patience = options.WaitForRoom + callGrace
 	}
 	var results []SubmitResult
+	items = ownedItems(items)
 	err := patiently(ctx, now().plus(patience), []failure{away}, func(left time.Duration) error {
 		call := &SubmitCall{Queue: queue, Items: items, WaitForRoom: options.WaitForRoom, Durability: options.Durability}
 		answer, err := c.submitBatch(ctx, call, left)

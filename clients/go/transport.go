@@ -14,11 +14,17 @@ type transport interface {
 	// start sends a command; what stands against it is told by wait, which is to be called for every one.
 	start(ctx context.Context, c *command)
 	wait(ctx context.Context, c *command) error
+	// inPassing sends what only ends something, in nobody's time: only close waits for it.
+	inPassing(c *command)
 	// ordered is whether the sidecar gets commands in the order of their starts.
 	ordered() bool
 	// hold keeps a turn alive that was given at since at the latest, until it is released.
 	hold(info *TurnInfo, since moment) *heldTurn
 	release(held *heldTurn)
+	// begin: somebody works on it from here on. False: it is lost, and nobody shall.
+	begin(held *heldTurn) bool
+	// giveUp gives back a turn that was lost because the client is being closed, now that nobody works on it any more.
+	giveUp(held *heldTurn)
 	// close refuses the calls that are open, and returns when nothing is left.
 	close()
 }

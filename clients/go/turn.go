@@ -1,6 +1,7 @@
 package keyturn
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"time"
@@ -42,7 +43,9 @@ func (c *Client) newTurn(parent context.Context, info *TurnInfo, maxHold time.Du
 // that is told its turn once more by a later call makes it no younger. A turn that another process was given, of which the
 // TurnRef and the Lease are needed, is renewed at once, and lost if that says so.
 func (c *Client) Hold(ctx context.Context, info TurnInfo) *Turn {
-	return c.newTurn(ctx, &info, 0)
+	turn := c.newTurn(ctx, &info, 0)
+	turn.begin()
+	return turn
 }
 
 // Context ends when the turn is lost (its cause is a [TurnLostError]), or in time before that, with the context that it was
@@ -61,7 +64,7 @@ func (t *Turn) Lost() error {
 func (t *Turn) SetResult(result []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.result = result
+	t.result = bytes.Clone(result)
 }
 
 // Done ends the turn: the work is done. A sidecar that is away is asked again for ten seconds, or until ctx ends. The error
@@ -111,9 +114,20 @@ func (t *Turn) Release() {
 	_ = t.end(ErrReleased)
 }
 
+// begin is nil when somebody may work on it from here on.
+func (t *Turn) begin() *TurnLostError {
+	if t.client.over.begin(t.held) {
+		return nil
+	}
+	return t.held.lost()
+}
+
 // end notes what it came to.
 func (t *Turn) end(outcome error) error {
 	t.over, t.outcome = true, outcome
+	if loss := t.held.lost(); outcome != nil && loss != nil && loss.Cause == Closed {
+		t.client.over.giveUp(t.held)
+	}
 	t.LetGo()
 	return outcome
 }

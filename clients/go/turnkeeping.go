@@ -38,6 +38,11 @@ type turnKeeping struct {
 	unclaimed []unclaimedTurn
 	// Tied turns that a new stream did not tell of, until a Renew does.
 	uncertain map[*heldTurn]struct{}
+	// Turns that were told lost because nothing was heard. The sidecar may keep them for the session still: the next stream
+	// tells.
+	unreachable map[turnID]struct{}
+	// Turns on which somebody works who will say when that is over.
+	begun map[*heldTurn]struct{}
 	// Nobody asks for anything any more.
 	isClosing bool
 }
@@ -46,6 +51,7 @@ func newTurnKeeping(renewals *renewals, metric metricsOf, askOwn func(*command))
 	return &turnKeeping{
 		renewals: renewals, askOwn: askOwn, metric: metric,
 		turns: map[turnID]*heldTurn{}, byTicket: map[string]*heldTurn{}, uncertain: map[*heldTurn]struct{}{},
+		begun: map[*heldTurn]struct{}{}, unreachable: map[turnID]struct{}{},
 	}
 }
 
@@ -56,7 +62,7 @@ func (k *turnKeeping) given(ref TurnRef, lease time.Duration, c *command) *heldT
 		k.certain(known)
 		return known
 	}
-	held := &heldTurn{ref: ref, lease: lease, tied: c.tied(), ticket: c.ticket(), safeUntil: never}
+	held := &heldTurn{ref: ref, lease: lease, tied: c.tied(), ticket: c.ticket(), fresh: c.scoped, safeUntil: never}
 	k.turns[ref.id()] = held
 	if held.tied {
 		k.tied++
@@ -112,6 +118,13 @@ func (k *turnKeeping) lostBy(ref TurnRef, cause LossCause) {
 func (k *turnKeeping) lose(held *heldTurn, cause LossCause) {
 	k.renewals.drop(held)
 	k.remove(held)
+	if cause != Closed {
+		// Nothing is to be given back.
+		delete(k.begun, held)
+	}
+	if cause == Unreachable && held.tied {
+		k.unreachable[held.ref.id()] = struct{}{}
+	}
 	if held.lose(cause) {
 		k.metric.turnLost(held.ref.Queue, cause)
 	}
@@ -192,7 +205,8 @@ func (k *turnKeeping) tick(at, stopAt moment) bool {
 	return silent
 }
 
-// closing: whoever holds a turn is told that it is lost, and those that nobody came for are given back.
+// closing: whoever holds a turn is told that it is lost. Those that nobody came for are given back, and those of scoped calls
+// that have not begun with them: nobody works on these, and their keys would be held for the ttl.
 func (k *turnKeeping) closing() {
 	k.isClosing = true
 	for _, one := range k.unclaimed {
@@ -201,7 +215,15 @@ func (k *turnKeeping) closing() {
 		}
 	}
 	k.unclaimed = nil
+	for _, held := range k.turns {
+		if held.fresh {
+			k.giveBack(held.ref)
+		}
+	}
 	k.loseAll(Closed)
+	for held := range k.begun {
+		k.lose(held, Closed)
+	}
 }
 
 func (k *turnKeeping) loseAll(cause LossCause) {

@@ -8,8 +8,8 @@ import (
 
 // What a new stream says of the turns of its session, and what a broken one leaves open.
 
-// attached: a new stream has the session. Turns of which nobody here knows are given back; those that are known here and
-// not there are asked for, and until the answer are no safer than they were (stopAt).
+// attached: a new stream has the session. Turns of which nobody here knows are given back, those that were told lost at
+// once; those that are known here and not there are asked for, and until the answer are no safer than they were (stopAt).
 func (k *turnKeeping) attached(told []*pb.TurnRef, open []*command, stopAt moment) {
 	settling := map[turnID]bool{}
 	for _, c := range open {
@@ -21,12 +21,19 @@ func (k *turnKeeping) attached(told []*pb.TurnRef, open []*command, stopAt momen
 	var unknown []TurnRef
 	for _, turn := range told {
 		ref := TurnRef{turn.Queue, turn.Key, turn.Token}
-		if held := k.turns[ref.id()]; held != nil {
+		_, gaveUp := k.unreachable[ref.id()]
+		switch held := k.turns[ref.id()]; {
+		case held != nil:
 			here[held] = true
-		} else if !settling[ref.id()] {
+		case settling[ref.id()]:
+		case gaveUp:
+			// It was delivered, and told lost: no open call waits for it.
+			k.giveBack(ref)
+		default:
 			unknown = append(unknown, ref)
 		}
 	}
+	clear(k.unreachable)
 	k.orphans = newOrphans(unknown, open, k.giveBack)
 	var missing []*heldTurn
 	for _, held := range k.turns {

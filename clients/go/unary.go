@@ -26,16 +26,32 @@ type unary struct {
 	mu    sync.Mutex
 	open  int
 	bytes int
+	// Turns of scoped calls that have not begun with them.
+	fresh map[turnID]TurnRef
+	// Turns on which somebody works who will say when that is over.
+	begun map[*heldTurn]struct{}
+	// Told when there are none, or fewer, once the client is being closed.
+	ending chan struct{}
+	// Nothing is given back any more.
+	final bool
 }
 
 func newUnary(set *settings, conn *grpc.ClientConn) *unary {
-	u := &unary{set: set, conn: conn, metric: metricsOf{set.metrics}}
+	u := &unary{
+		set: set, conn: conn, metric: metricsOf{set.metrics},
+		fresh: map[turnID]TurnRef{}, begun: map[*heldTurn]struct{}{}, ending: make(chan struct{}, 1),
+	}
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
 	u.renew = newRenewals(set.margin, func(ctx context.Context, call *RenewCall, timeout time.Duration) (*RenewAnswer, error) {
 		return renewOver(ctx, u, call, timeout)
 	}, func(held *heldTurn, cause LossCause) {
 		if held.lose(cause) {
 			u.metric.turnLost(held.ref.Queue, cause)
+		}
+		if cause != Closed {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			u.over(held)
 		}
 	})
 	return u
@@ -71,14 +87,24 @@ func (u *unary) ask(ctx context.Context, c *command) error {
 	}
 	call, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(u.ctx, func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(u.ctx, func() {
+		if !c.onlyEnds() {
+			cancel(ErrClosed)
+			return
+		}
+		time.AfterFunc(farewellTime, func() { cancel(ErrClosed) })
+	})()
 	if timeout > 0 {
 		var done context.CancelFunc
 		call, done = context.WithTimeout(call, timeout)
 		defer done()
 	}
 	response := c.response()
-	if err := u.invoke(call, c, response); err != nil {
+	err := u.invoke(call, c, response)
+	if c.settles() {
+		u.forget(c.ref)
+	}
+	if err != nil {
 		return u.failed(ctx, c, err)
 	}
 	c.answer = response
@@ -118,7 +144,7 @@ func (u *unary) failed(ctx context.Context, c *command, err error) error {
 		return closedError()
 	}
 	if ctx.Err() == nil {
-		return statusError(status.Convert(err).Proto(), c.ref)
+		return u.set.watch.explain(statusError(status.Convert(err).Proto(), c.ref))
 	}
 	return contextError(ctx)
 }
@@ -129,15 +155,11 @@ func (u *unary) hold(info *TurnInfo, since moment) *heldTurn {
 	return held
 }
 
-func (u *unary) release(held *heldTurn) { u.renew.drop(held) }
-
-func (u *unary) close() {
+func (u *unary) release(held *heldTurn) {
+	u.renew.drop(held)
 	u.mu.Lock()
-	u.cancel(ErrClosed)
-	u.mu.Unlock()
-	u.renew.close(Closed)
-	u.running.Wait()
-	u.renew.wait()
+	defer u.mu.Unlock()
+	u.over(held)
 }
 
 // sayWho names the client in calls that do not say who asks; a session has said so in its hello.

@@ -46,8 +46,13 @@ func (u *unary) askForTurns(ctx context.Context, c *command, timeout time.Durati
 			return u.failed(ctx, c, err)
 		}
 		c.answer = response
-		for _, turn := range turnsIn(response) {
+		turns := turnsIn(response)
+		for _, turn := range turns {
 			u.metric.turnGranted(turn.GetQueue())
+		}
+		if c.scoped && !u.noteFresh(turns) {
+			u.giveBack(turns)
+			return closedError()
 		}
 		return nil
 	case <-ctx.Done():
@@ -123,8 +128,7 @@ func (u *unary) askAgain(acquire *pb.AcquireRequest) []*pb.Turn {
 
 func (u *unary) giveBack(turns []*pb.Turn) {
 	for _, turn := range turns {
-		ref := TurnRef{turn.GetQueue(), turn.GetKey(), turn.GetToken()}
-		u.end(newNack(&NackCall{TurnRef: ref, Kind: NackRelease, Error: "nobody waits for it any more"}))
+		u.endTurn(TurnRef{turn.GetQueue(), turn.GetKey(), turn.GetToken()})
 	}
 }
 

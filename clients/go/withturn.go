@@ -116,9 +116,9 @@ func (c *Client) WithTurn(ctx context.Context, queue, key string, opts TurnOptio
 	}
 	// Also when the handler panics: then it is given back.
 	defer turn.Release()
-	if loss := turn.held.lost(); loss != nil {
+	if loss := turn.begin(); loss != nil {
 		// Lost before it began (a long wait, a slow process): nothing is started just to be stopped.
-		return Outcome{}, loss
+		return Outcome{}, notBegun(loss)
 	}
 	err = handler(turn.ctx, turn)
 	if loss := turn.held.lost(); loss != nil {
@@ -131,6 +131,14 @@ func (c *Client) WithTurn(ctx context.Context, queue, key string, opts TurnOptio
 		return Outcome{}, err
 	}
 	return Outcome{Status: Done, Token: turn.Token}, nil
+}
+
+// notBegun: of a client that was closed nothing had been handed on yet.
+func notBegun(loss *TurnLostError) error {
+	if loss.Cause == Closed {
+		return closedError()
+	}
+	return loss
 }
 
 // lossWith tells what the handler returned too, unless it only handed the loss on.
@@ -171,6 +179,10 @@ func (c *Client) Turn(ctx context.Context, queue, key string, opts TurnOptions) 
 	}
 	if turn == nil {
 		return nil, &NoTurnError{Outcome: outcome}
+	}
+	if loss := turn.begin(); loss != nil {
+		turn.Release()
+		return nil, notBegun(loss)
 	}
 	return turn, nil
 }

@@ -5,8 +5,9 @@ import type { Command } from 'commander';
 import type { ProgressRow } from '../core/rows.js';
 import type { DataReader } from '../local/journal/data-reader.js';
 import { act } from './action.js';
+import { isGoneReader } from './closed-pipes.js';
 import { type DataDirectoryOptions, dataDirectoryOption, withData } from './data-directory.js';
-import { toItemLine, toResultLine } from './data-lines.js';
+import { toEndLine, toItemLine, toResultLine } from './data-lines.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
 import { text } from './options.js';
@@ -19,7 +20,7 @@ interface ExportOptions extends DataDirectoryOptions {
 
 const HELP = `
 One JSON object a line, in the order of submission: kind "item" (open, also those that a worker has now),
-"dead_letter", or "result" (finished and remembered). Live turns, done idempotency keys, paused queues and parked
+"dead_letter", "result" (finished and remembered), or "end" (of what items before it wait for). Live turns, done idempotency keys, paused queues and parked
 keys are not in it: "keyturn data copy" copies everything.
 `;
 
@@ -49,7 +50,7 @@ async function exportLines(options: ExportOptions): Promise<number> {
 
 async function write(lines: Readable, file: string | undefined): Promise<void> {
   if (file === undefined) {
-    await pipeline(lines, process.stdout, { end: false });
+    await printed(pipeline(lines, process.stdout, { end: false }));
     return;
   }
   try {
@@ -60,6 +61,17 @@ async function write(lines: Readable, file: string | undefined): Promise<void> {
   }
 }
 
+/** Whoever read it has read enough: `| head -1`. */
+async function printed(writing: Promise<void>): Promise<void> {
+  try {
+    await writing;
+  } catch (error) {
+    if (isGoneReader(error)) return;
+    if (!(error instanceof Error && 'code' in error && 'syscall' in error)) throw error;
+    throw new CommandFailure(`standard output cannot be written: ${error.message}`, EXIT.failure);
+  }
+}
+
 /** Slices of lines. */
 async function* linesOf(reader: DataReader, queue: string | undefined): AsyncGenerator<readonly string[], void> {
   const progress = new Map<number, ProgressRow>();
@@ -67,8 +79,11 @@ async function* linesOf(reader: DataReader, queue: string | undefined): AsyncGen
     const lines: string[] = [];
     for (const row of rows) {
       if (row.table === 'progress') progress.set(row.seq, row);
-      if (row.table !== 'items' || (queue !== undefined && row.queue !== queue)) continue;
-      if (row.state === 'open') lines.push(toItemLine(row, reader.content(row.seq), progress.get(row.seq)));
+      if (row.table !== 'items') continue;
+      // Those that wait for it may be of any queue.
+      if (row.state === 'ended') lines.push(toEndLine(row));
+      else if (queue !== undefined && row.queue !== queue) continue;
+      else if (row.state === 'open') lines.push(toItemLine(row, reader.content(row.seq), progress.get(row.seq)));
       else lines.push(toResultLine(row));
     }
     if (lines.length > 0) yield lines;

@@ -11,18 +11,20 @@ import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
 import { FieldProblem } from './line-fields.js';
 import { amount } from './output.js';
+import { withRegularFile } from './regular-file.js';
+import { inputFailure } from './replay/lines.js';
 import { BrokenInput } from './replay/rows.js';
-import { textLines } from './replay/text-lines.js';
+import { NOT_UTF8, textLines } from './replay/text-lines.js';
 
 const HELP = `
-The file has what "keyturn data export" writes. It is read twice: nothing is written unless every line of it is
-right. Its items come after those that are there, in its order. No sidecar may run on the directory, which is made
+The file has what "keyturn data export" writes. Nothing is written unless every line of it is right: so what comes
+by a pipe is first copied to a file in TMPDIR. Its items come after those that are there, in its order. No sidecar may run on the directory, which is made
 if it is not there. The queues have to be durable when a sidecar starts on it.
 
 Fields of an item: kind ("item"), queue, key, item_id, submitted_at, payload (base64); and if it has them
 idempotency_key, not_before, after, attempts, last_error, headers, waits_for if that is not all of "after" any
-more, and doomed (true) if one of these is dead and it could not become a dead letter yet; of a "dead_letter" also
-cause and died_at.
+more, and doomed (true) if one of these is dead and it could not become a dead letter yet; fingerprint (of the item
+as it was submitted, worked out if it is left out); of a "dead_letter" also cause and died_at.
 `;
 
 /** Items of a batch, and what their payloads may have together. */
@@ -34,20 +36,30 @@ export function registerDataImport(group: Command): void {
   group
     .command('import')
     .description('Adds items, dead letters and results from JSON lines to a data directory.')
-    .argument('<file>', 'a file with JSON lines')
+    .argument('<file>', 'a file with JSON lines, - is standard input')
     .addOption(dataDirectoryOption())
     .addHelpText('after', HELP)
     .action((file: string, options: DataDirectoryOptions) => act(() => importLines(file, options)));
 }
 
-async function importLines(file: string, { dataDir }: DataDirectoryOptions): Promise<number> {
+function importLines(file: string, options: DataDirectoryOptions): Promise<number> {
+  return withRegularFile(file, (path) => importFile({ path, name: file === '-' ? 'standard input' : file }, options));
+}
+
+/** What is read, and how it is called in messages. */
+interface Source {
+  readonly path: string;
+  readonly name: string;
+}
+
+async function importFile(file: Source, { dataDir }: DataDirectoryOptions): Promise<number> {
   // Before a directory is made.
   for await (const _line of linesOf(file)) break;
   await toldToPeople(async () => {
     const journal = await openJournal(dataDir);
     try {
       const { ids, lastSeq } = await knownIn(journal);
-      for await (const { line, read } of linesOf(file)) refuseKnown(file, line, read, ids);
+      for await (const { line, read } of linesOf(file)) refuseKnown(file.name, line, read, ids);
       const count = await write(journal, file, lastSeq + 1);
       process.stdout.write(`${amount(count, 'line')} imported\n`);
     } finally {
@@ -69,7 +81,7 @@ async function knownIn(journal: Journal): Promise<Known> {
   for await (const rows of journal.read()) {
     for (const row of rows) {
       if (row.table !== 'items') continue;
-      ids.add(idOf(row.queue, row.id));
+      if (row.state !== 'ended') ids.add(idOf(row.queue, row.id));
       lastSeq = Math.max(lastSeq, row.seq);
     }
   }
@@ -81,6 +93,7 @@ function idOf(queue: string, id: string): string {
 }
 
 function refuseKnown(file: string, line: number, read: DataLine, ids: Set<string>): void {
+  if (read.kind === 'end') return;
   const { queue, id } = read.kind === 'result' ? read.row : read.item;
   const name = idOf(queue, id);
   if (ids.has(name)) {
@@ -95,24 +108,24 @@ interface ReadLine {
   readonly read: DataLine;
 }
 
-async function* linesOf(file: string): AsyncGenerator<ReadLine, void> {
+async function* linesOf({ path, name: file }: Source): AsyncGenerator<ReadLine, void> {
   let at = 0;
   try {
-    for await (const { line, text } of textLines(createReadStream(file), LONGEST_LINE)) {
+    for await (const { line, text } of textLines(createReadStream(path), LONGEST_LINE)) {
       at = line;
+      if (text === undefined) throw new FieldProblem(NOT_UTF8);
       yield { line, read: readLine(text) };
     }
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
     if (error instanceof FieldProblem) throw new CommandFailure(`${file}, line ${at}: ${error.message}`, EXIT.failure);
     if (error instanceof BrokenInput) throw new CommandFailure(`${file}, ${error.message}`, EXIT.failure);
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new CommandFailure(`${file} cannot be read: ${error.message}`, EXIT.failure);
+    throw inputFailure(file, error);
   }
 }
 
 /** @returns how many */
-async function write(journal: Journal, file: string, firstSeq: number): Promise<number> {
+async function write(journal: Journal, file: Source, firstSeq: number): Promise<number> {
   // Leases that are left are counted from the last batch: this one is none of a run.
   const at = journal.before.lastWrite ?? Date.now();
   let [seq, lines, bytes] = [firstSeq, 0, 0];
@@ -121,7 +134,7 @@ async function write(journal: Journal, file: string, firstSeq: number): Promise<
     batch.push(...rowsOf(read, seq));
     seq += 1;
     lines += 1;
-    if (read.kind !== 'result') bytes += read.item.content.payload.length;
+    if ('item' in read) bytes += read.item.content.payload.length;
     if (lines < BATCH.lines && bytes < BATCH.bytes) continue;
     await journal.write(batch, at);
     [batch, lines, bytes] = [[], 0, 0];
@@ -132,25 +145,24 @@ async function write(journal: Journal, file: string, firstSeq: number): Promise<
 
 function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
   if (line.kind === 'result') return [{ put: { ...line.row, seq } }];
+  if (line.kind === 'end') return [{ put: { ...line.row, seq } }];
   const { item, progress } = line;
-  const { key, idempotencyKey, content } = item;
+  const { content } = item;
   const put: RowChange = {
     put: {
       ...item,
       seq,
       notBefore: progress === undefined ? item.notBefore : 0,
-      fingerprint: fingerprintOf({
-        key,
-        idempotencyKey,
-        payload: content.payload,
-        headers: content.headers,
-        after: item.after.length > 0 ? item.after : undefined,
-      }),
+      fingerprint: line.fingerprint ?? workedOut(item),
       takesRoom: true,
       contentBytes: bytesOf(content),
     },
   };
   return progress === undefined ? [put] : [put, progressOf(progress, seq)];
+}
+
+function workedOut({ key, idempotencyKey, content: { payload, headers }, after }: ItemLine['item']): number {
+  return fingerprintOf({ key, idempotencyKey, payload, headers, after: after.length > 0 ? after : undefined });
 }
 
 /** What came back takes no room. */

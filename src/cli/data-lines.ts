@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../core/limits.js';
 import type { DeathCause, ItemRef } from '../core/model.js';
-import type { Content, FinishedRow, ItemRow, ProgressRow } from '../core/rows.js';
+import type { Content, EndRow, FinishedRow, ItemRow, ProgressRow } from '../core/rows.js';
 import { LineFields } from './line-fields.js';
 import { isoInstant } from './output.js';
 
@@ -13,6 +13,11 @@ import { isoInstant } from './output.js';
 export interface ItemLine {
   readonly kind: 'item' | 'dead_letter';
   readonly item: Omit<ItemRow, 'seq' | 'fingerprint' | 'takesRoom' | 'contentBytes'> & { readonly content: Content };
+  /**
+   * Of the item as it was submitted. It cannot always be worked out again: what of `after` was done before it was
+   * written is not in it any more. Unset: written by a version that did not tell it, or by a person.
+   */
+  readonly fingerprint: number | undefined;
   readonly progress:
     | Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'dead' | 'after' | 'doomed'>
     | undefined;
@@ -24,7 +29,13 @@ export interface ResultLine {
   readonly row: Omit<FinishedRow, 'seq'>;
 }
 
-export type DataLine = ItemLine | ResultLine;
+/** What items on the lines before it wait for has ended, and they were not told yet. */
+export interface EndLine {
+  readonly kind: 'end';
+  readonly row: Omit<EndRow, 'seq'>;
+}
+
+export type DataLine = ItemLine | ResultLine | EndLine;
 
 export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow | undefined): string {
   const notBefore = progress?.notBefore ?? row.notBefore;
@@ -39,6 +50,7 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
     after: row.after.length === 0 ? undefined : refs(row.after),
     waits_for: progress?.after && refs(progress.after),
     doomed: progress?.doomed === true ? true : undefined,
+    fingerprint: row.fingerprint,
     attempts: progress?.attempts,
     last_error: progress?.lastError,
     cause: progress?.dead?.cause,
@@ -62,6 +74,10 @@ export function toResultLine(row: FinishedRow): string {
   });
 }
 
+export function toEndLine({ queue, id, end }: EndRow): string {
+  return JSON.stringify({ kind: 'end', queue, item_id: id, end });
+}
+
 function refs(items: readonly ItemRef[]): readonly object[] {
   return items.map(({ queue, itemId }) => ({ queue, item_id: itemId }));
 }
@@ -72,14 +88,19 @@ function base64(bytes: Uint8Array): string {
 
 const DEATHS = ['max_attempts', 'refused', 'dependency'] as const satisfies readonly DeathCause[];
 const ENDS = ['done', 'superseded', 'discarded'] as const satisfies readonly FinishedRow['state'][];
+const TOLD_ENDS = [...ENDS, 'dead', 'declined'] as const satisfies readonly EndRow['end'][];
 
 /** @throws FieldProblem that names the field */
 export function readLine(text: string): DataLine {
   const line = new LineFields(text);
-  const kind = line.oneOf('kind', ['item', 'dead_letter', 'result']);
-  const read = kind === 'result' ? readResult(line) : readItem(line, kind);
+  const read = readKind(line, line.oneOf('kind', ['item', 'dead_letter', 'result', 'end']));
   line.refuseOthers();
   return read;
+}
+
+function readKind(line: LineFields, kind: DataLine['kind']): DataLine {
+  if (kind === 'result') return readResult(line);
+  return kind === 'end' ? readEnd(line) : readItem(line, kind);
 }
 
 function readItem(line: LineFields, kind: ItemLine['kind']): ItemLine {
@@ -99,7 +120,8 @@ function readItem(line: LineFields, kind: ItemLine['kind']): ItemLine {
       payload: line.base64('payload', payloadBytes),
     },
   };
-  return { kind, item, progress: readProgress(line, kind, item.notBefore) };
+  const fingerprint = line.optional('fingerprint', () => line.whole('fingerprint'));
+  return { kind, item, fingerprint, progress: readProgress(line, kind, item.notBefore) };
 }
 
 function readProgress(line: LineFields, kind: ItemLine['kind'], notBefore: number): ItemLine['progress'] {
@@ -121,10 +143,16 @@ function readResult(line: LineFields): ResultLine {
       id: line.id('item_id'),
       state: line.oneOf('state', ENDS),
       attempt: line.whole('attempt'),
-      until: line.instant('until'),
+      // No instant at all would be another kind of row.
+      until: Math.max(1, line.instant('until')),
       fingerprint: line.optional('fingerprint', () => line.whole('fingerprint')),
       error: line.optional('error', () => line.text('error', 0, DEFAULT_LIMITS.errorBytes)),
       result: line.optional('result', () => line.base64('result', DEFAULT_LIMITS.payloadBytes)),
     },
   };
+}
+
+function readEnd(line: LineFields): EndLine {
+  const [queue, id, end] = [line.queue('queue'), line.id('item_id'), line.oneOf('end', TOLD_ENDS)];
+  return { kind: 'end', row: { table: 'items', state: 'ended', queue, id, end } };
 }

@@ -4,7 +4,7 @@ import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { durationBetween, type SidecarOptions, sidecarOptions, text, unaryOption, wholeBetween } from './options.js';
 import { amount } from './output.js';
-import { chooseFormat, openInput, READERS } from './replay/input.js';
+import { chooseFormat, type Input, openInput, READERS } from './replay/input.js';
 import { readLines } from './replay/lines.js';
 import { Progress } from './replay/progress.js';
 import { FORMATS, type Format } from './replay/rows.js';
@@ -73,8 +73,17 @@ function workOption(): Option {
 }
 
 async function replay(file: string, options: ReplayOptions): Promise<number> {
-  const format = chooseFormat(file, options.format);
+  // First: of a file that is not there nobody wants to know its format.
   const input = await openInput(file);
+  try {
+    return await replayInput(file, input, options);
+  } finally {
+    input.close();
+  }
+}
+
+async function replayInput(file: string, input: Input, options: ReplayOptions): Promise<number> {
+  const format = chooseFormat(file, options.format);
   const { key, skipBad, limit, mode, workers, work } = options;
   const lines = readLines(READERS[format], input.bytes, { file: input.name, key, skipBad, limit, warn });
   const id = `replay-${randomUUID().slice(0, 8)}`;
@@ -91,7 +100,6 @@ async function replay(file: string, options: ReplayOptions): Promise<number> {
   } finally {
     progress.stop();
     stop.release();
-    input.close();
   }
 }
 

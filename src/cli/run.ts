@@ -27,8 +27,8 @@ The command finds KEYTURN_TOKEN, KEYTURN_QUEUE and KEYTURN_KEY in its environmen
 it writes to: a resource that remembers the largest token it saw can refuse a worker whose turn was lost.
 
 While the command runs, a session with the sidecar keeps the turn; with --lease or --unary it is renewed at every
-third of its lease. Signals go on to the command. If the turn is lost, the command is stopped: SIGTERM, and SIGKILL
-after --kill-after. If keyturn itself is killed (SIGKILL) or stopped (Ctrl-Z), nobody keeps the turn: it ends 10 s
+third of its lease. Signals go on to the command and all that it has started (on a terminal to the command alone). If
+the turn is lost they are stopped: SIGTERM, and SIGKILL after --kill-after. If keyturn itself is killed (SIGKILL) or stopped (Ctrl-Z), nobody keeps the turn: it ends 10 s
 later (with --lease or --unary: with its lease), and the command runs on without it.
 
 Exit codes: that of the command (128 + n when signal n ended it; 127 not found, 126 cannot be run), or
@@ -90,6 +90,9 @@ async function run(command: readonly string[], options: RunOptions): Promise<num
   }
 }
 
+/** A sidecar that is away does not hold up a command that has ended: the turn then ends without us. */
+const GIVE_BACK_MS = 5_000;
+
 class Run {
   readonly #client: Keyturn;
   readonly #options: RunOptions;
@@ -114,9 +117,12 @@ class Run {
     const held = this.#client.hold(turn, askedAt);
     const environment = { KEYTURN_TOKEN: String(turn.token), KEYTURN_QUEUE: turn.queue, KEYTURN_KEY: turn.key };
     const child = new Child(command, args, { ...process.env, ...environment });
-    held.signal.addEventListener('abort', () => this.#stopChild(child, held.signal.reason), { once: true });
+    const onLost = () => this.#stopChild(child, held.signal.reason);
+    held.signal.addEventListener('abort', onLost, { once: true });
     this.#forwarding.to(child);
     const ending = await child.ended();
+    held.signal.removeEventListener('abort', onLost);
+    this.#forwarding.toNobody();
     held.release();
     if (ending.kind === 'not_started') warn(ending.why);
     return held.signal.aborted ? EXIT.turnLost : this.#settle(turn, ending);
@@ -132,7 +138,8 @@ class Run {
   async #settle(turn: Turn, { exitCode }: Ending): Promise<number> {
     const { queue, key, token } = turn;
     try {
-      await this.#client.deQueue({ queue, key, token, abandoned: exitCode !== 0 });
+      const call = { queue, key, token, abandoned: exitCode !== 0 };
+      await this.#client.deQueue(call, { timeout: GIVE_BACK_MS, signal: this.#forwarding.stop });
       return exitCode;
     } catch (error) {
       if (!(error instanceof KeyturnError)) throw error;

@@ -4,17 +4,19 @@ import { readFile } from 'node:fs/promises';
 import type { Durability, ItemCall, ItemRef, Keyturn, SubmitResult } from '@keyturn/client';
 import { DURABILITIES } from '@keyturn/client';
 import { type Command, Option } from 'commander';
-import { act } from './action.js';
+import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
+import { inBatches, Stopped, untilStopped } from './live-input.js';
 import { collect, durationBetween, type SidecarOptions, sidecarOptions, text } from './options.js';
 import { humanDuration, plain } from './output.js';
 import { inputFailure } from './replay/lines.js';
 import { BrokenInput } from './replay/rows.js';
-import { textLines } from './replay/text-lines.js';
+import { type TextLine, textLines } from './replay/text-lines.js';
 import { withSidecar } from './sidecar.js';
 
 interface SubmitOptions extends SidecarOptions {
+  readonly message?: string | undefined;
   readonly queue: string;
   readonly key: string;
   readonly payload?: string;
@@ -35,16 +37,17 @@ interface SubmitOptions extends SidecarOptions {
 const BATCH = { items: 500, bytes: 1_000_000 };
 
 const HELP = `
-The payload is --payload, or --payload-file, or standard input. With --lines every line of standard input
-that is not blank is an item of its own, in order; with --item-id ID the line n gets the id "ID:n", so that
-the same input sent twice is kept once.
+The payload is the last argument, or --payload, or --payload-file, or standard input. With --lines every line of
+standard input that is not blank is an item of its own, in order, with the bytes that it has; with --item-id ID the
+line n gets the id "ID:n", so that the same input sent twice is kept once. Lines of a pipe are sent when 500 are
+there, or when no other has come for a moment. Ctrl-C sends the lines that were read, and ends.
 
 With --after the item starts when that one is done, whatever queue it is of; with --lines every item does.
 
 The exit code is ${EXIT.notMyTurn} when an item was declined.
 
 Examples:
-  $ keyturn submit --queue orders --key customer-7 --payload '{"order": 12}'
+  $ keyturn submit --queue orders --key customer-7 '{"order": 12}'
   $ keyturn submit --queue mail --key ada@example.org --header kind=welcome --delay 10m < mail.json
   $ keyturn submit --queue publish --key ada --after extract=job-17 --payload 2026
   $ keyturn submit --queue events --key user-1 --lines --item-id import-2026-11 < events.jsonl
@@ -55,6 +58,7 @@ export function registerSubmit(program: Command): void {
     .command('submit')
     .summary('hand messages over for workers to take')
     .description('Hands messages over for Keyturn to keep until a worker takes them with Acquire.')
+    .argument('[message]', 'the message')
     .requiredOption('--queue <queue>', 'the queue', text)
     .option('--key <key>', 'the key; unset: no order, no exclusion', '')
     .option('--payload <text>', 'the message')
@@ -86,15 +90,29 @@ export function registerSubmit(program: Command): void {
     .option('--json', 'print each result as a JSON object on a line of its own');
   sidecarOptions(command)
     .addHelpText('after', HELP)
-    .action((options: SubmitOptions) => act(() => submit(options)));
+    .action((message: string | undefined, options: SubmitOptions) => act(() => submit({ ...options, message })));
 }
 
 async function submit(options: SubmitOptions): Promise<number> {
   refuseContradictions(options);
   const template = templateOf(options);
+  if (options.lines !== true) return submitAll(options, [[await wholeItem(options, template)]]);
+  const stop = new StopSignals();
+  try {
+    const exitCode = await submitAll(options, lineBatches(options, template, stop.signal));
+    return stop.exitCode ?? exitCode;
+  } finally {
+    stop.release();
+  }
+}
+
+async function submitAll(
+  options: SubmitOptions,
+  batches: AsyncIterable<readonly ItemCall[]> | Iterable<readonly ItemCall[]>,
+): Promise<number> {
   return withSidecar(options, async (client) => {
     let exitCode: number = EXIT.ok;
-    for await (const items of batches(options, template)) {
+    for await (const items of batches) {
       const results = await send(client, items, options);
       for (const result of results) process.stdout.write(show(result, options.json === true));
       if (results.some(({ decision }) => decision === 'decline')) exitCode = EXIT.notMyTurn;
@@ -103,8 +121,13 @@ async function submit(options: SubmitOptions): Promise<number> {
   });
 }
 
-function refuseContradictions({ payload, payloadFile, lines, idempotencyKey }: SubmitOptions): void {
+async function wholeItem(options: SubmitOptions, template: ItemCall): Promise<ItemCall> {
+  return { ...template, itemId: options.itemId ?? randomUUID(), payload: await wholePayload(options) };
+}
+
+function refuseContradictions({ message, payload, payloadFile, lines, idempotencyKey }: SubmitOptions): void {
   const sources = [
+    message !== undefined && 'the message as an argument',
     payload !== undefined && '--payload',
     payloadFile !== undefined && '--payload-file',
     lines && '--lines',
@@ -137,37 +160,41 @@ function headerOf(given: string): [string, string] {
   return [given.slice(0, at), given.slice(at + 1)];
 }
 
-async function* batches(options: SubmitOptions, template: ItemCall): AsyncGenerator<readonly ItemCall[]> {
-  if (options.lines === true) yield* lineBatches(options, template);
-  else yield [{ ...template, itemId: options.itemId ?? randomUUID(), payload: await wholePayload(options) }];
-}
+/** A pipe on which nothing has come for so long may be a live one: what is there is sent. */
+const QUIET_MS = 100;
 
-async function* lineBatches({ itemId }: SubmitOptions, template: ItemCall): AsyncGenerator<readonly ItemCall[]> {
+async function* lineBatches(
+  { itemId }: SubmitOptions,
+  template: ItemCall,
+  stop: AbortSignal,
+): AsyncGenerator<readonly ItemCall[]> {
   const prefix = itemId ?? randomUUID();
-  let batch: ItemCall[] = [];
-  let bytes = 0;
-  for await (const { line, text } of standardInputLines()) {
-    const payload = Buffer.from(text);
-    batch.push({ ...template, itemId: `${prefix}:${line}`, payload });
-    bytes += payload.length;
-    if (batch.length < BATCH.items && bytes < BATCH.bytes) continue;
-    yield batch;
-    batch = [];
-    bytes = 0;
-  }
-  if (batch.length > 0) yield batch;
+  const each = bytesBesidesPayload(template, prefix);
+  const bytesOf = ({ raw }: TextLine) => raw.length + each;
+  for await (const lines of inBatches(standardInputLines(stop), { ...BATCH, bytesOf, quietMs: QUIET_MS }))
+    yield lines.map(({ line, raw }) => ({ ...template, itemId: `${prefix}:${line}`, payload: raw }));
 }
 
-async function* standardInputLines(): AsyncGenerator<{ readonly line: number; readonly text: string }> {
+/** Of each item in a message: key, headers and names, and what the format adds. */
+function bytesBesidesPayload({ key = '', headers, after }: ItemCall, prefix: string): number {
+  const FRAMING = 64;
+  let bytes = FRAMING + Buffer.byteLength(key) + Buffer.byteLength(prefix);
+  for (const [name, value] of headers ?? []) bytes += Buffer.byteLength(name) + Buffer.byteLength(value) + 8;
+  for (const ref of after ?? []) bytes += Buffer.byteLength(ref.queue) + Buffer.byteLength(ref.itemId) + 8;
+  return bytes;
+}
+
+async function* standardInputLines(stop: AbortSignal): AsyncGenerator<TextLine> {
   try {
-    yield* textLines(process.stdin);
+    yield* textLines(untilStopped(process.stdin, stop));
   } catch (error) {
+    if (error instanceof Stopped) return;
     if (error instanceof BrokenInput) throw new CommandFailure(`standard input, ${error.message}`, EXIT.failure);
     throw inputFailure('standard input', error);
   }
 }
 
-async function wholePayload({ payload, payloadFile }: SubmitOptions): Promise<Uint8Array> {
+async function wholePayload({ message, payload = message, payloadFile }: SubmitOptions): Promise<Uint8Array> {
   if (payload !== undefined) return Buffer.from(payload);
   const file = payloadFile ?? '-';
   try {

@@ -6,7 +6,7 @@ import { markKeyDone } from './idempotency.js';
 import { finishAll, weightOfItem } from './items.js';
 import { type Lane, Turn } from './lane.js';
 import type { Caller } from './line.js';
-import { findQueue, openQueue } from './lookup.js';
+import { catchUpItems, findQueue, openQueue } from './lookup.js';
 import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from './model.js';
 import { finishStep } from './pump.js';
 import { Queue } from './queue.js';
@@ -92,6 +92,10 @@ interface QueuePlan {
 function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
   if (request.followUps.length === 0) return undefined;
   if (state.draining) return DRAINING;
+  for (const { queue: name, item } of request.followUps) {
+    const queue = state.queues.get(name);
+    if (queue !== undefined) catchUpItems(state, queue, [item], now);
+  }
   const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
   const after = concerned ? new AfterPlan(state, now) : undefined;
   const plans = new Map<Queue, QueuePlan>();

@@ -5,16 +5,16 @@ import type { Caller, Entry, Item } from './line.js';
 import { Caller as CallerEntry } from './line.js';
 import type { Bytes, DeliveredItem, Delivery, Reason, Refusal, Turn as TurnView } from './model.js';
 import type { CoreState } from './state.js';
-import { endOf } from './tenure.js';
+import { endOf, lifeOf } from './tenure.js';
 
-export function turnView(state: CoreState, turn: Turn): TurnView {
+export function turnView(state: CoreState, turn: Turn, now: number): TurnView {
   const lane = turn.lane;
   const cargo = turn.cargo;
   return {
     queue: lane.queue.name,
     key: lane.key,
     token: turn.token,
-    lease: turn.lease,
+    lease: lifeOf(turn, now),
     leaseExpiresAt: endOf(turn) + state.wallOffset,
     attempt: cargo.kind === 'items' ? (cargo.items[0]?.attempts ?? 0) + 1 : 0,
   };
@@ -36,9 +36,9 @@ function contentView(state: CoreState, item: Item): DeliveredItem {
   };
 }
 
-export function deliveryView(state: CoreState, turn: Turn): Delivery {
+export function deliveryView(state: CoreState, turn: Turn, now: number): Delivery {
   const items = turn.cargo.kind === 'items' ? turn.cargo.items.map((item) => itemView(state, item)) : [];
-  return { turn: turnView(state, turn), items };
+  return { turn: turnView(state, turn, now), items };
 }
 
 export function answerDeliveries(state: CoreState, asker: DeliveryAsker, deliveries: readonly Delivery[]): void {
@@ -53,10 +53,10 @@ export function answerDeliveries(state: CoreState, asker: DeliveryAsker, deliver
 }
 
 /** It is the caller's turn. */
-export function answerTurn(state: CoreState, asker: Asker, turn: Turn): void {
-  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [deliveryView(state, turn)]);
+export function answerTurn(state: CoreState, asker: Asker, turn: Turn, now: number): void {
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [deliveryView(state, turn, now)]);
   const ticket = typeof turn.ticket === 'string' ? turn.ticket : undefined;
-  const answer = { decision: 'accept', turn: turnView(state, turn), ticket } as const;
+  const answer = { decision: 'accept', turn: turnView(state, turn, now), ticket } as const;
   turn.lane.queue.counters.accepted += 1;
   state.effects.push({ kind: 'enqueue', to: asker.reply, answer });
 }

@@ -6,7 +6,7 @@ import { isKeyDone } from './idempotency.js';
 import { finish } from './items.js';
 import { isKeyless, type Lane, PLAIN_CALLER, Turn } from './lane.js';
 import { Caller, type Entry, type Line } from './line.js';
-import { CANCELLED, limitRefusal, queueFull, RETRY_SOON } from './refusals.js';
+import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from './refusals.js';
 import { delayOf, resolve } from './resolve.js';
 import { countIn, countOut, lineOf, restIfNew, show, takeOut, tell } from './show.js';
 import { after, type CoreState } from './state.js';
@@ -68,6 +68,10 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
     answerDecline(state, lane, asker, { reason: 'too_soon', retryAfter });
     return undefined;
   }
+  if (state.tokens.areUsedUp) {
+    refuse(state, asker, TOKENS_USED_UP);
+    return undefined;
+  }
   if (lane.row.moves.caller_arrives === 'start_or_line_up' && isOpen(state, lane, now)) {
     startAtOnce(state, lane, arrival, now);
     return undefined;
@@ -104,7 +108,7 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'accept' });
   const cargo = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
   const turn = startTurn(state, lane, cargo, arrival, asker.stream, now);
-  answerTurn(state, asker, turn);
+  answerTurn(state, asker, turn, now);
 }
 
 export function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
@@ -222,7 +226,7 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
   if (known instanceof Turn) {
     if (known.handed === 'kept') known.consumerId = arrival.consumerId;
     tellAgain(state, known, arrival.asker.stream, arrival.lease, now);
-    answerTurn(state, arrival.asker, known);
+    answerTurn(state, arrival.asker, known, now);
     return undefined;
   }
   // Of two open calls with one ticket the newer waits.

@@ -2,6 +2,7 @@
  * What of durable queues changed since it was written the last time: which rows, not how they are. `collect.ts` writes
  * them down as they are then, so that a thing that changed five times is one row.
  */
+import type { Prerequisite } from './dependencies.js';
 import type { Lane } from './lane.js';
 import type { Item } from './line.js';
 import type { Durability } from './model.js';
@@ -27,6 +28,8 @@ export class Marks {
   readonly parks = new Set<Lane>();
   readonly pauses = new Set<Queue>();
   readonly sessions = new Set<string>();
+  /** What ended of which not everybody was told, or was only now. */
+  readonly ends = new Set<Prerequisite>();
   /** Rows that nothing in memory stands for. */
   readonly strays: RowId[] = [];
   floor = false;
@@ -35,7 +38,7 @@ export class Marks {
   /** Asked for after every step: nothing is walked over. */
   get size(): number {
     const rows = this.items.size + this.tokens.size + this.parks.size + this.pauses.size + this.sessions.size;
-    return rows + this.#keys + this.strays.length + (this.floor ? 1 : 0);
+    return rows + this.#keys + this.ends.size + this.strays.length + (this.floor ? 1 : 0);
   }
 
   key(queue: Queue, name: string): void {
@@ -45,6 +48,8 @@ export class Marks {
     this.#keys += 1;
   }
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 export class Changes {
   /** The moment of the step. */
@@ -59,6 +64,8 @@ export class Changes {
    */
   readonly handedOut = new Map<number, Item>();
   #marks = new Marks();
+  /** Those whose rows are in the batch that is being written. */
+  #sessionsInWriting: ReadonlySet<string> = NONE;
   #urgent = false;
   #flushBy = Number.POSITIVE_INFINITY;
   /** Changes of queues that are flushed by count. */
@@ -156,9 +163,25 @@ export class Changes {
     this.outbox.held = true;
   }
 
+  /** What a start would find of this session is not what it is. */
+  isUnwritten(session: string): boolean {
+    return this.#marks.sessions.has(session) || this.#sessionsInWriting.has(session);
+  }
+
+  /** What was taken last is on disk. */
+  written(): void {
+    this.#sessionsInWriting = NONE;
+  }
+
   floor(): void {
     this.#marks.floor = true;
     this.#urgent = true;
+  }
+
+  /** Items that are on disk have not been told that it ended, or all of them have. */
+  end(ended: Prerequisite): void {
+    this.#marks.ends.add(ended);
+    this.#flushBy = Math.min(this.#flushBy, this.now);
   }
 
   /** A row that was found at the start and is not needed. */
@@ -170,6 +193,7 @@ export class Changes {
   take(): Marks {
     const marks = this.#marks;
     this.#marks = new Marks();
+    this.#sessionsInWriting = marks.sessions;
     this.#urgent = false;
     this.#flushBy = Number.POSITIVE_INFINITY;
     this.#counted.clear();

@@ -1,11 +1,12 @@
 /** Marks become rows: what changed is written down as it is now. */
 import type { Changes, ItemMark, Marks } from './changes.js';
 import type { DeadLetter } from './dead-letters.js';
-import { waitsFor } from './dependencies.js';
+import { type Prerequisite, waitsFor } from './dependencies.js';
 import { markRoom } from './gates.js';
 import { partsOf } from './idempotency.js';
-import { type Cargo, keylessName, type Lane, type Turn, turnOf } from './lane.js';
+import { type Cargo, keylessName, type Lane, parkOf, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
+import { isLinked } from './link.js';
 import type { Queue } from './queue.js';
 import type { FinishedItem } from './remembered.js';
 import type {
@@ -32,17 +33,21 @@ export interface Batch {
   readonly instant: number;
   /** Those whose contents are in it. */
   readonly items: readonly Item[];
+  /** What it says of tokens: all up to the next time are smaller. Unset: nothing. */
+  readonly floor: number | undefined;
 }
 
 /** A step is never torn: what changed together is in one batch. */
 export function collect(state: CoreState, changes: Changes, now: number): Batch {
   const writer = new Writer(state, changes);
   writer.write(changes.take());
-  return { changes: writer.rows, instant: now + state.epoch, items: writer.items };
+  const { rows, items, floor } = writer;
+  return { changes: rows, instant: now + state.epoch, items, floor };
 }
 
 /** It is flushed: what these items carry need not be in memory any more. */
 export function written(state: CoreState, changes: Changes, batch: Batch): void {
+  changes.written();
   for (const item of batch.items) {
     if (item.stored?.where !== 'written') continue;
     if (isKept(item)) state.payloadBytes -= item.stored.bytes;
@@ -50,12 +55,18 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
     item.payload = AWAY;
     item.headers = undefined;
   }
+  if (batch.floor !== undefined && state.tokens.written(batch.floor)) openTokensGate(state, changes.now);
   if (batch.items.length === 0) return;
   for (const queue of state.roomQueues) {
     markRoom(state, queue);
     // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
     state.wheel.schedule(queue.gateTimer, Math.ceil(changes.now));
   }
+}
+
+/** Turns may start again, in whatever queue they are waited for. */
+function openTokensGate({ queues, wheel }: CoreState, now: number): void {
+  for (const queue of queues.values()) wheel.schedule(queue.gateTimer, Math.ceil(now));
 }
 
 /** Whether it is waiting, in flight, or a dead letter. */
@@ -74,6 +85,7 @@ function letterOf(item: Item): DeadLetter | undefined {
 class Writer {
   readonly rows: RowChange[] = [];
   readonly items: Item[] = [];
+  floor: number | undefined = undefined;
 
   constructor(
     private readonly state: CoreState,
@@ -82,13 +94,19 @@ class Writer {
 
   write(marks: Marks): void {
     for (const id of marks.strays) this.rows.push({ delete: id });
-    if (marks.floor) this.rows.push({ put: { table: 'floor', token: this.state.tokens.reserved } });
+    if (marks.floor) this.#floor();
     for (const queue of marks.pauses) this.#pause(queue);
     for (const id of marks.sessions) this.#session(id);
     for (const [token, lane] of marks.tokens) this.#token(token, lane);
     for (const [queue, names] of marks.keys) for (const name of names) this.#key(queue, name);
     for (const lane of marks.parks) this.#park(lane);
     for (const [seq, mark] of marks.items) this.#item(seq, mark);
+    for (const ended of marks.ends) this.#end(ended);
+  }
+
+  #floor(): void {
+    this.floor = this.state.tokens.reserved;
+    this.rows.push({ put: { table: 'floor', token: this.floor } });
   }
 
   #pause({ name, paused }: Queue): void {
@@ -110,11 +128,12 @@ class Writer {
   }
 
   #park(lane: Lane): void {
-    const { phase, queue, key } = lane;
+    const { queue, key } = lane;
+    const parked = parkOf(lane);
     const id = { table: 'parks', queue: queue.name, key, lane: keylessName(lane) } as const;
-    if (phase.at !== 'PARK') this.rows.push({ delete: id });
+    if (parked === undefined) this.rows.push({ delete: id });
     else {
-      const { since, because, itemId } = phase;
+      const { since, because, itemId } = parked;
       this.rows.push({ put: { ...id, since: this.#instant(since), because, itemId } });
     }
   }
@@ -240,6 +259,12 @@ class Writer {
     const { state, result, error, attempt, fingerprint } = finished;
     const common = { table: 'items', seq, queue: queue.name, id } as const;
     return { ...common, state, result, error, attempt, fingerprint, until: this.#instant(until) };
+  }
+
+  #end(ended: Prerequisite): void {
+    const { queue, itemId: id, end, seq } = ended;
+    if (end === undefined || !isLinked(ended)) this.rows.push({ delete: { table: 'items', seq } });
+    else this.#put({ table: 'items', seq, state: 'ended', queue, id, end });
   }
 
   #notBefore({ notBefore }: Item): number {

@@ -9,22 +9,22 @@ import type { Effect } from './effects.js';
 import { explainKey } from './explain.js';
 import { listQueues } from './list-queues.js';
 import { isKeysToken, listKeys } from './listing.js';
-import { findLane, findQueue, isRefusal, openQueue } from './lookup.js';
+import { findLane, findQueue, isRefusal, mayBeDurable, openQueue } from './lookup.js';
 import type * as model from './model.js';
 import { nack } from './nack.js';
 import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { finishStep, isUnfinished } from './pump.js';
-import { isDurable, type Queue } from './queue.js';
-import { badRequest } from './refusals.js';
+import type { Queue } from './queue.js';
+import { badPageToken } from './refusals.js';
 import { renew } from './renew.js';
 import { type Past, Restoring, type Stranded } from './restore.js';
 import { retryNow } from './retry-now.js';
 import type { Row } from './rows.js';
 import type { Stream } from './session.js';
-import { closeStream, hello, openStream } from './sessions.js';
+import { closeStream, hello, helloNow, openStream } from './sessions.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
-import { coordinatorStats, memoryItems } from './stats.js';
+import { coordinatorStats, liveTurns, memoryItems } from './stats.js';
 import { submit } from './submit.js';
 import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
@@ -59,16 +59,11 @@ export class Core {
   }
 
   get liveTurns(): number {
-    let live = 0;
-    for (const queue of this.#state.queues.values()) live += queue.inFlight;
-    return live;
+    return liveTurns(this.#state);
   }
 
-  /** Items that wait or are in flight, and dead letters, that are kept in memory alone. */
   get memoryItems(): number {
-    let kept = 0;
-    for (const queue of this.#state.queues.values()) kept += memoryItems(queue);
-    return kept;
+    return memoryItems(this.#state);
   }
 
   /** Whether {@link Core.takeEffect} has one. */
@@ -113,7 +108,7 @@ export class Core {
   /** All that has changed since the last time, as it is now. Whoever takes it has to see to it that it is written. */
   collect(now: number): Batch {
     const { changes } = this.#state;
-    if (changes === undefined) return { changes: [], instant: now + this.#state.epoch, items: [] };
+    if (changes === undefined) return { changes: [], instant: now + this.#state.epoch, items: [], floor: undefined };
     return collect(this.#state, changes, now);
   }
 
@@ -151,13 +146,8 @@ export class Core {
     return false;
   }
 
-  /** Whether what is asked of this queue may have to wait for the disk. It need not exist. */
   isDurable(queue: string): boolean {
-    const { changes, settings, queues } = this.#state;
-    if (changes === undefined) return false;
-    const known = queues.get(queue);
-    if (known !== undefined) return known.changes !== undefined;
-    return isDurable(settings.queues.get(queue) ?? settings.defaultPolicy);
+    return mayBeDurable(this.#state, queue);
   }
 
   /**
@@ -248,6 +238,12 @@ export class Core {
     this.#begin(now);
     hello(this.#state, stream, request, reply, now);
     this.#finish(undefined, now);
+  }
+
+  /** What a hello is answered that could not be answered when it was said. */
+  helloNow(before: model.HelloAnswer, now: number): model.HelloAnswer {
+    this.#begin(now);
+    return this.#finish(helloNow(this.#state, before, now), now);
   }
 
   closeStream(stream: Stream, now: number): void {
@@ -356,17 +352,25 @@ export class Core {
     return this.#with(choice.queue, (found) => (found ? discardDead(this.#state, found, choice, now) : 0), now);
   }
 
-  /** In slices: see `dead-letters.ts`. End each slice with {@link Core.finishSlice}. */
+  /** In slices: see `dead-letters.ts`. Each is a step. */
   discardWaiting(
     choice: views.ItemChoice,
     slice: number,
     clock: () => number,
   ): model.Result<Generator<undefined, number> | undefined> {
-    return this.#with(choice.queue, (found) => found && discardWaiting(this.#state, found, choice, slice, clock));
+    const scan = (found: Queue) => discardWaiting(this.#state, found, choice, slice, clock);
+    return this.#with(choice.queue, (found) => found && this.#inSteps(scan(found), clock));
   }
 
-  finishSlice(now: number): void {
-    this.#finish(undefined, now);
+  /** What others did between two slices has nothing to do with the next one. */
+  *#inSteps<T>(scan: Generator<undefined, T>, clock: () => number): Generator<undefined, T> {
+    for (;;) {
+      this.#begin(clock());
+      const { done, value } = scan.next();
+      this.#finish(undefined, clock());
+      if (done === true) return value;
+      yield;
+    }
   }
 
   /** Whether there is, or may be, a queue of this name. */
@@ -400,9 +404,4 @@ export class Core {
     if (isRefusal(queue)) return { ok: false, refusal: queue };
     return this.#with(name, () => run(queue), now);
   }
-}
-
-function badPageToken(token: string): model.Result<never> {
-  const description = `"${token.slice(0, 64)}" is not the next_page_token of an earlier answer`;
-  return { ok: false, refusal: badRequest('page_token', description) };
 }

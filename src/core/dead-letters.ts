@@ -4,7 +4,7 @@ import { itemView } from './answers.js';
 import { finish, putBack } from './items.js';
 import { nameKeyless } from './lane.js';
 import type { Item } from './line.js';
-import { openLane } from './lookup.js';
+import { findLane, openLane } from './lookup.js';
 import type { DeathCause } from './model.js';
 import { unpark } from './park.js';
 import type { Queue } from './queue.js';
@@ -71,11 +71,17 @@ function letterView(state: CoreState, letter: DeadLetter): DeadLetterView {
 
 /** Puts dead letters back before what waits, in the order of their submission. @returns how many */
 export function redrive(state: CoreState, queue: Queue, choice: ItemChoice, now: number): number {
+  catchUpKey(state, queue, choice.key, now);
   const letters = chosen(queue, choice);
   // One lane after the other: opening the next may bring it to rest, and the LRU then drops another that was opened.
   for (const group of byLane(letters)) redriveTo(state, queue, group, now);
   queue.counters.redriven += letters.length;
   return letters.length;
+}
+
+/** S1: what dies in this very moment is a dead letter already. */
+function catchUpKey(state: CoreState, queue: Queue, key: string | undefined, now: number): void {
+  if (key !== undefined && key !== '') findLane(state, queue, key, now);
 }
 
 /** Those of a key together; each keyless one for itself. */
@@ -111,6 +117,7 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
 
 /** @returns how many dead letters are gone */
 export function discardDead(state: CoreState, queue: Queue, choice: ItemChoice, now: number): number {
+  catchUpKey(state, queue, choice.key, now);
   const letters = chosen(queue, choice);
   for (const { item } of letters) {
     queue.deadLetters.delete(item.id);
@@ -120,7 +127,9 @@ export function discardDead(state: CoreState, queue: Queue, choice: ItemChoice, 
 }
 
 /**
- * Removes waiting items. There may be millions: it stops after every `slice` and goes on when it is asked to.
+ * Removes items that wait, of those that were submitted before it began (S88). There may be millions: it stops after
+ * every `slice` and goes on when it is asked to. No item is kept across a stop: whatever may happen to it meanwhile.
+ *
  * @returns how many are gone
  */
 export function* discardWaiting(
@@ -130,26 +139,36 @@ export function* discardWaiting(
   slice: number,
   clock: () => number,
 ): Generator<undefined, number> {
+  const { itemSeq: newest } = state;
+  catchUpKey(state, queue, choice.key, clock());
   const ids = new Set(choice.itemIds);
   const candidates = ids.size > 0 ? itemsById(queue, ids) : queue.items.scan();
   let gone = 0;
   let seen = 0;
   for (const item of candidates) {
+    const chosen = item.seq <= newest && (choice.key === undefined || item.lane.key === choice.key);
+    if (chosen && discardItem(state, item, clock())) gone += 1;
     if (++seen % slice === 0) yield;
-    const { lane } = item;
-    if (item.inFlight || (choice.key !== undefined && lane.key !== choice.key)) continue;
-    if (lane.row.moves.discard !== 'leave') continue;
-    const now = clock();
-    takeOut(state, item);
-    finish(state, item, 'discarded', undefined, now);
-    // Of a keyless lane nothing is left to be resumed.
-    if (lane.key === '') unpark(lane);
-    resolve(state, lane, now);
-    gone += 1;
   }
   return gone;
 }
 
-function itemsById(queue: Queue, ids: ReadonlySet<string>): Item[] {
-  return [...ids].flatMap((id) => queue.items.get(id) ?? []);
+/** Precondition: it is kept now. @returns whether it waited */
+function discardItem(state: CoreState, item: Item, now: number): boolean {
+  const { lane } = item;
+  if (item.inFlight || lane.row.moves.discard !== 'leave') return false;
+  takeOut(state, item);
+  finish(state, item, 'discarded', undefined, now);
+  // Of a keyless lane nothing is left to be resumed.
+  if (lane.key === '') unpark(lane);
+  resolve(state, lane, now);
+  return true;
+}
+
+/** For a walk with pauses: looked up one by one, when their turn comes. */
+function* itemsById(queue: Queue, ids: ReadonlySet<string>): Generator<Item, undefined> {
+  for (const id of ids) {
+    const item = queue.items.get(id);
+    if (item !== undefined) yield item;
+  }
 }

@@ -96,6 +96,7 @@ export function* checkAwaited(state: CoreState, clock: () => number): Generator<
     if (standing !== 'open' && standing !== 'unknown') state.dependencies.end(awaited.queue, awaited.itemId, standing);
     yield;
   }
+  keepUntold(state);
   // It must not take a call to wake them.
   if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(clock()));
 }
@@ -116,6 +117,14 @@ export function tellDependants(state: CoreState, budget: number, now: number): n
     }
   }
   return 0;
+}
+
+/**
+ * The end of a step: of what ended in it and was not told to all, it is written how it ended. Without that a crash now
+ * would leave those waiting for ever, if it is forgotten by then what was waited for.
+ */
+export function keepUntold({ changes, dependencies }: CoreState): void {
+  for (const ended of dependencies.takeUntold()) changes?.end(ended);
 }
 
 function isFatal(item: Item, end: End): boolean {

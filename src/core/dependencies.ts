@@ -2,9 +2,10 @@
 import type { Item } from './line.js';
 import { append, isLinked, Link, unlink } from './link.js';
 import type { ItemRef } from './model.js';
+import type { EndRow } from './rows.js';
 
 /** How something that was waited for ended. */
-export type End = 'done' | 'dead' | 'superseded' | 'discarded' | 'declined';
+export type End = EndRow['end'];
 
 /** What is waited for: an item that is not finished, or an id of which nothing is known yet. */
 export class Prerequisite extends Link implements ItemRef {
@@ -12,6 +13,12 @@ export class Prerequisite extends Link implements ItemRef {
   readonly dependencies = new Link();
   /** Unset: it has not ended. */
   end: End | undefined = undefined;
+  /** When it ended, among the items: those that wait for it came before, whatever comes by its name later. */
+  seq = 0;
+  /** How many of those that wait for it are on disk. */
+  onDisk = 0;
+  /** There is, or will be, a row that says how it ended. */
+  kept = false;
   constructor(
     readonly queue: string,
     readonly itemId: string,
@@ -24,7 +31,7 @@ export class Prerequisite extends Link implements ItemRef {
 export class Dependency extends Link {
   constructor(
     readonly item: Item,
-    readonly on: Prerequisite,
+    public on: Prerequisite,
   ) {
     super();
   }
@@ -47,6 +54,7 @@ export class Waits {
 }
 
 const NONE: readonly Dependency[] = Object.freeze([]);
+const NOTHING: readonly Prerequisite[] = Object.freeze([]);
 
 /** Whether the item may not start yet for that. */
 export function isHeldBack({ waits }: Item): boolean {
@@ -74,7 +82,13 @@ export function openOf({ dependencies }: Waits): readonly Prerequisite[] {
 export class Dependencies {
   readonly #awaited = new Map<string, Map<string, Prerequisite>>();
   readonly #ended = new Link();
+  /** What ended in this step. */
+  #endedNow: Prerequisite[] = [];
   #size = 0;
+  /** To be told when everybody was told of the end of something that is kept on disk for that. */
+  onAllTold: ((ended: Prerequisite) => void) | undefined = undefined;
+
+  constructor(private readonly items: { itemSeq: number }) {}
 
   /** How many have not been told. */
   get size(): number {
@@ -101,6 +115,7 @@ export class Dependencies {
     waits.dependencies = refs.map((ref) => {
       const dependency = new Dependency(item, this.find(ref) ?? this.#expect(ref));
       append(dependency.on.dependencies, dependency);
+      if (item.stored !== undefined) dependency.on.onDisk += 1;
       return dependency;
     });
     waits.left = refs.length;
@@ -113,8 +128,57 @@ export class Dependencies {
     const ended = this.find({ queue, itemId });
     if (ended === undefined) return;
     this.#forget(ended);
-    ended.end = end;
-    append(this.#ended, ended);
+    this.items.itemSeq += 1;
+    this.#isEnded(ended, end, this.items.itemSeq);
+    this.#endedNow.push(ended);
+  }
+
+  /**
+   * After a restart: it had ended as its row says, and those that came before were not told yet.
+   * @returns whether somebody is to be told
+   */
+  endedAs({ queue, id, end, seq }: EndRow): boolean {
+    const awaited = this.find({ queue, itemId: id });
+    if (awaited === undefined) return false;
+    const ended = new Prerequisite(queue, id);
+    let next = awaited.dependencies.next;
+    while (next instanceof Dependency && next.item.seq < seq) {
+      const dependency = next;
+      next = next.next;
+      unlink(dependency);
+      dependency.on = ended;
+      append(ended.dependencies, dependency);
+      if (dependency.item.stored === undefined) continue;
+      awaited.onDisk -= 1;
+      ended.onDisk += 1;
+    }
+    if (!isLinked(awaited.dependencies)) this.#forget(awaited);
+    if (!isLinked(ended.dependencies)) return false;
+    this.#isEnded(ended, end, seq);
+    ended.kept = true;
+    return true;
+  }
+
+  /** What ended in this step, and how many that are on disk were not told of it: that has to be written. */
+  takeUntold(): readonly Prerequisite[] {
+    if (this.#endedNow.length === 0) return NOTHING;
+    const untold = this.#endedNow.filter((ended) => isLinked(ended) && ended.onDisk > 0);
+    this.#endedNow = [];
+    for (const ended of untold) ended.kept = true;
+    return untold;
+  }
+
+  /**
+   * It waited in memory only, and is on disk from now on.
+   * @param keep what of it has ended already, and is to be written too
+   */
+  isOnDisk({ dependencies }: Waits, keep: (ended: Prerequisite) => void): void {
+    for (const { on } of dependencies.filter(isLinked)) {
+      on.onDisk += 1;
+      if (on.end === undefined || on.kept) continue;
+      on.kept = true;
+      keep(on);
+    }
   }
 
   /** The first whose item was not told yet that what it waits for has ended. */
@@ -130,14 +194,16 @@ export class Dependencies {
     const { item, on } = dependency;
     unlink(dependency);
     this.#size -= 1;
+    if (item.stored !== undefined) on.onDisk -= 1;
     if (item.waits !== undefined) {
       item.waits.left -= 1;
       item.waits.changed = true;
       if (item.waits.left === 0) item.waits.dependencies = NONE;
     }
     if (isLinked(on.dependencies)) return;
-    if (on.end === undefined) this.#forget(on);
-    else unlink(on);
+    if (on.end === undefined) return this.#forget(on);
+    unlink(on);
+    if (on.kept) this.onAllTold?.(on);
   }
 
   /** The item waits for nothing any more. */
@@ -154,6 +220,12 @@ export class Dependencies {
     if (ofQueue === undefined) this.#awaited.set(queue, new Map([[itemId, awaited]]));
     else ofQueue.set(itemId, awaited);
     return awaited;
+  }
+
+  #isEnded(ended: Prerequisite, end: End, seq: number): void {
+    ended.end = end;
+    ended.seq = seq;
+    append(this.#ended, ended);
   }
 
   #forget({ queue, itemId }: Prerequisite): void {

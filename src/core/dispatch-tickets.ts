@@ -11,32 +11,55 @@ export class DispatchTicket {
   ) {}
 }
 
-/** Tickets of dispatch belong to their consumer. Bounded: each stands for a live turn or for a call that waits. */
+/**
+ * Tickets of dispatch belong to their consumer. Bounded: each stands for a live turn or for a call that waits, and is
+ * known exactly as long as it does. So whoever holds one while that changes need not look whether it is known still.
+ */
 export class DispatchTickets {
   readonly #tickets = new Map<string, DispatchTicket>();
 
-  get(consumerId: string, id: string): DispatchTicket | undefined {
-    return this.#tickets.get(name(consumerId, id));
+  /** How many are known. */
+  get size(): number {
+    return this.#tickets.size;
   }
 
+  /** The one that is known, or a new one, which is known once it stands for something. */
   open(consumerId: string, id: string): DispatchTicket {
-    const known = this.get(consumerId, id);
-    if (known !== undefined) return known;
-    const ticket = new DispatchTicket(id, consumerId);
-    this.#tickets.set(name(consumerId, id), ticket);
-    return ticket;
+    return this.#tickets.get(name(consumerId, id)) ?? new DispatchTicket(id, consumerId);
   }
 
-  /** It stands for something again. */
-  keep(ticket: DispatchTicket): void {
-    this.#tickets.set(name(ticket.consumerId, ticket.id), ticket);
+  /** It stands for this turn. */
+  addTurn(ticket: DispatchTicket, token: number, lane: Lane): void {
+    this.#keep(ticket);
+    ticket.lanes.set(token, lane);
   }
 
-  /** To be called when a turn of the ticket ended or its call was answered: what stands for nothing is forgotten. */
-  release(ticket: DispatchTicket): void {
-    if (ticket.waiter === undefined && ticket.lanes.size === 0)
-      this.#tickets.delete(name(ticket.consumerId, ticket.id));
+  endTurn(ticket: DispatchTicket, token: number): void {
+    if (ticket.lanes.delete(token)) this.#tidy(ticket);
   }
+
+  /** It stands for this call. Precondition: for no other. */
+  addWaiter(ticket: DispatchTicket, waiter: AcquireWaiter): void {
+    this.#keep(ticket);
+    ticket.waiter = waiter;
+  }
+
+  endWaiter(ticket: DispatchTicket): void {
+    ticket.waiter = undefined;
+    this.#tidy(ticket);
+  }
+
+  #keep(ticket: DispatchTicket): void {
+    if (isIdle(ticket)) this.#tickets.set(name(ticket.consumerId, ticket.id), ticket);
+  }
+
+  #tidy(ticket: DispatchTicket): void {
+    if (isIdle(ticket)) this.#tickets.delete(name(ticket.consumerId, ticket.id));
+  }
+}
+
+function isIdle({ waiter, lanes }: DispatchTicket): boolean {
+  return waiter === undefined && lanes.size === 0;
 }
 
 /** Ids hold no NUL: sizes are known, so the pair is unambiguous. */

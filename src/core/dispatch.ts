@@ -12,7 +12,7 @@ import { isLinked } from './link.js';
 import { catchUp } from './lookup.js';
 import type { AcquireRequest, Delivery } from './model.js';
 import type { Queue } from './queue.js';
-import { limitRefusal } from './refusals.js';
+import { limitRefusal, TOKENS_USED_UP } from './refusals.js';
 import { resolve } from './resolve.js';
 import { takeOut } from './show.js';
 import { after, type CoreState } from './state.js';
@@ -30,9 +30,12 @@ export function dispatch(
   const ticket = request.ticket === undefined ? undefined : state.dispatchTickets.open(consumerId, request.ticket);
   const again = ticket === undefined ? [] : comeBack(state, ticket, request, asker, now);
   const deliveries = again.length > 0 ? again : gather(state, { asker, request, queues, ticket }, now, undefined);
+  if (deliveries.length === 0 && state.tokens.areUsedUp) {
+    refuse(state, asker, TOKENS_USED_UP);
+    return undefined;
+  }
   if (deliveries.length > 0 || request.wait <= 0) {
     answerDeliveries(state, asker, deliveries);
-    if (ticket !== undefined) state.dispatchTickets.release(ticket);
     return undefined;
   }
   return wait(state, queues, request, asker, ticket, now);
@@ -49,12 +52,11 @@ function wait(
   const { waitingAcquires } = state.settings.limits;
   if (state.waitingAcquires >= waitingAcquires) {
     for (const queue of queues) queue.counters.rejected.limit += 1;
-    if (ticket !== undefined) state.dispatchTickets.release(ticket);
     refuse(state, asker, limitRefusal('waiting_acquires', waitingAcquires));
     return undefined;
   }
   const waiter = new AcquireWaiter(asker, request, queues, ticket);
-  if (ticket !== undefined) ticket.waiter = waiter;
+  if (ticket !== undefined) state.dispatchTickets.addWaiter(ticket, waiter);
   for (const queue of queues) {
     queue.waiters.add(waiter);
     // Something is ready behind a gate: from now on somebody has to be there when it opens.
@@ -72,10 +74,7 @@ export function dropWaiter(state: CoreState, waiter: AcquireWaiter): boolean {
   if (!waited) return false;
   state.waitingAcquires -= 1;
   state.wheel.cancel(waiter);
-  if (waiter.ticket !== undefined) {
-    waiter.ticket.waiter = undefined;
-    state.dispatchTickets.release(waiter.ticket);
-  }
+  if (waiter.ticket !== undefined) state.dispatchTickets.endWaiter(waiter.ticket);
   return true;
 }
 
@@ -92,19 +91,14 @@ function comeBack(
   asker: DeliveryAsker,
   now: number,
 ): Delivery[] {
-  if (ticket.waiter !== undefined) {
-    const { waiter } = ticket;
-    endWaiter(state, waiter);
-    // It may have been forgotten with its waiter: it is in use again.
-    state.dispatchTickets.keep(ticket);
-  }
+  if (ticket.waiter !== undefined) endWaiter(state, ticket.waiter);
   const deliveries: Delivery[] = [];
   for (const [token, lane] of [...ticket.lanes]) {
     catchUp(state, lane, now);
     const turn = turnOf(lane);
     if (turn?.token !== token) continue;
     tellAgain(state, turn, asker.stream, request.lease, now);
-    deliveries.push(deliveryView(state, turn));
+    deliveries.push(deliveryView(state, turn, now));
   }
   return deliveries;
 }
@@ -207,7 +201,7 @@ function deliver(
   const arrivedAt = waitedSince(items[0], now);
   const holder = { consumerId, ticket, lease, arrivedAt };
   const turn = startTurn(state, lane, { kind: 'items', items, done }, holder, asker.stream, now);
-  const delivery = deliveryView(state, turn);
+  const delivery = deliveryView(state, turn, now);
   if (done) for (const item of items) finishHandedOut(state, item, now);
   return delivery;
 }

@@ -29,7 +29,7 @@ export function expire(state: CoreState, lane: Lane, now: number): void {
 export function watchDue(state: CoreState, watch: TurnWatch, now: number): void {
   const { turn } = watch;
   if (isOver(turn, now)) return expire(state, turn.lane, now);
-  tellEnding(state, turn);
+  tellEnding(state, turn, now);
   watchOn(state, watch, now);
 }
 

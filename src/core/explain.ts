@@ -181,6 +181,7 @@ const GATES = {
   startup_hold: 'startup_hold keeps turns back after the start',
   max_in_flight: 'as many turns live as max_in_flight allows',
   rate: 'the rate of the queue allows no turn yet',
+  tokens: 'the disk has not taken the reserve of tokens: all that were reserved are used up',
 } as const;
 
 function gateOrWorker(state: CoreState, lane: Lane, waitsFor: 'gate' | 'worker', now: number): Why {

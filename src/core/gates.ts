@@ -5,7 +5,7 @@ import type { CoreState } from './state.js';
 
 /** A gate that holds turns back. `until`: when it opens, if that is known. */
 export interface ClosedGate {
-  readonly why: 'paused' | 'startup_hold' | 'max_in_flight' | 'rate';
+  readonly why: 'paused' | 'startup_hold' | 'max_in_flight' | 'rate' | 'tokens';
   readonly until: number | undefined;
 }
 
@@ -15,6 +15,7 @@ export function closedGate(state: CoreState, queue: Queue, now: number): ClosedG
   if (now < state.holdUntil) return { why: 'startup_hold', until: state.holdUntil };
   if (queue.maxInFlight !== undefined && queue.inFlight >= queue.maxInFlight)
     return { why: 'max_in_flight', until: undefined };
+  if (state.tokens.areUsedUp) return { why: 'tokens', until: undefined };
   if (queue.rate === undefined) return undefined;
   const opensAt = queue.rate.opensAt(now);
   return opensAt > now ? { why: 'rate', until: opensAt } : undefined;

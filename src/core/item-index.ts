@@ -64,17 +64,19 @@ export class ItemIndex {
 
   /**
    * In the order in which they came, but those that grew old last. For a walk with pauses: every one that stays
-   * throughout, some of them perhaps twice.
+   * throughout, some of them perhaps twice, and none that has left by then.
    */
   *scan(): Generator<Item, undefined> {
     // The young before the old: those that grow old during the walk are met again, not missed.
     const others = this.#old.size === 0 ? this.#young.values() : both(this.#young, this.#old);
     let other = others.next();
     for (const own of this.#own.values()) {
-      for (; other.done !== true && other.value.seq < own.seq; other = others.next()) yield other.value;
-      yield own;
+      // Both were looked at ahead of a pause, perhaps: they may have left meanwhile.
+      for (; other.done !== true && other.value.seq < own.seq; other = others.next())
+        if (this.holds(other.value)) yield other.value;
+      if (this.holds(own)) yield own;
     }
-    for (; other.done !== true; other = others.next()) yield other.value;
+    for (; other.done !== true; other = others.next()) if (this.holds(other.value)) yield other.value;
   }
 
   #age(): void {

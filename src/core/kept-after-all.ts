@@ -26,6 +26,7 @@ export function keepOnDisk(state: CoreState, changes: Changes, item: Item): void
   state.frontRank = Math.min(state.frontRank, rank);
   item.stored = new Stored(rank, fingerprintOf(content), bytesOf(content));
   changes.item(item);
+  if (item.waits !== undefined) state.dependencies.isOnDisk(item.waits, (ended) => changes.end(ended));
 }
 
 /** It has finished: it must not be done once more after a crash. */

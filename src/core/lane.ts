@@ -45,6 +45,8 @@ export class Turn {
    */
   owner: Session | Stream | undefined = undefined;
   watch: TurnWatch | undefined = undefined;
+  /** The key was stopped when the turn was adopted: it is so again when the turn ends, if nobody resumed it (S90). */
+  parked: Park | undefined = undefined;
   constructor(
     readonly lane: Lane,
     public token: number,
@@ -162,6 +164,12 @@ export function rowOf(lane: Lane): StateRow {
 
 export function stateOf(lane: Lane): LaneState {
   return rowOf(lane).state;
+}
+
+/** Why the key is stopped, or will be when its turn ends; unset: it is not. */
+export function parkOf({ phase }: Lane): Park | undefined {
+  if (phase.at === 'PARK') return phase;
+  return phase.at === 'HELD' ? phase.parked : undefined;
 }
 
 export function turnOf(lane: Lane): Turn | undefined {

@@ -1,9 +1,9 @@
 /** Queues and lanes by their names. */
 import { endTickets, expire } from './expiry.js';
 import { isKeyless, Lane } from './lane.js';
-import type { Refusal } from './model.js';
+import type { ItemRef, NewItem, Refusal } from './model.js';
 import type { Policy } from './policy.js';
-import { Queue } from './queue.js';
+import { isDurable, Queue } from './queue.js';
 import { limitRefusal } from './refusals.js';
 import { countNew } from './show.js';
 import { type CoreState, dropLane } from './state.js';
@@ -58,6 +58,14 @@ export function makeQueue(state: CoreState, name: string, policy: Policy, named:
   return queue;
 }
 
+/** Whether what is asked of this queue may have to wait for the disk. It need not exist. */
+export function mayBeDurable({ changes, settings, queues }: CoreState, name: string): boolean {
+  if (changes === undefined) return false;
+  const known = queues.get(name);
+  if (known !== undefined) return known.changes !== undefined;
+  return isDurable(settings.queues.get(name) ?? settings.defaultPolicy);
+}
+
 export function isRefusal(value: Queue | Refusal | undefined): value is Refusal {
   return value !== undefined && !(value instanceof Queue);
 }
@@ -96,11 +104,34 @@ export function openLane(state: CoreState, queue: Queue, key: string, now: numbe
 
 /** What is over by the clock is over, even if the wheel is late. */
 export function catchUp(state: CoreState, lane: Lane, now: number): void {
+  endPhase(state, lane, now);
+  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
+}
+
+/** Its turn or its delay, if that is over. */
+export function endPhase(state: CoreState, lane: Lane, now: number): void {
   const { phase } = lane;
   if (phase.at === 'HELD') {
     if (isOver(phase, now)) expire(state, lane, now);
   } else if (phase.at === 'DELAY' && now >= lane.due) expire(state, lane, now);
-  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
+}
+
+/**
+ * The keys that these items name, and what they wait for, are up to date (S1). To be called before anything is planned:
+ * what the plan looks at is then as it will be when it is carried out.
+ */
+export function catchUpItems(state: CoreState, queue: Queue, items: Iterable<NewItem>, now: number): void {
+  // Usually the wheel is on time, and nothing has to be looked up for that.
+  if (state.wheel.wakeAt > now) return;
+  for (const { key, after } of items) {
+    if (!isKeyless(key)) findLane(state, queue, key, now);
+    if (after !== undefined) for (const ref of after) catchUpItem(state, ref, now);
+  }
+}
+
+function catchUpItem(state: CoreState, { queue, itemId }: ItemRef, now: number): void {
+  const item = state.queues.get(queue)?.items.get(itemId);
+  if (item !== undefined) catchUp(state, item.lane, now);
 }
 
 /** Forgets what is over its time, and queues that nobody uses. */

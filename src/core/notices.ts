@@ -27,13 +27,13 @@ export function streamOf(turn: Turn): Stream | undefined {
 }
 
 /** @param by the stream that settled it: it knows */
-export function tellLost(state: CoreState, turn: Turn, cause: LossCause, by: Stream | undefined): void {
+export function tellLost(state: CoreState, turn: Turn, cause: LossCause, by: Stream | undefined, now: number): void {
   if (cause === 'settled' && by !== undefined && streamOf(turn) === by) return;
-  tellStream(state, turn, { kind: 'turn_lost', turn: turnView(state, turn), cause });
+  tellStream(state, turn, { kind: 'turn_lost', turn: turnView(state, turn, now), cause });
 }
 
-export function tellEnding(state: CoreState, turn: Turn): void {
-  tellStream(state, turn, { kind: 'turn_ending', turn: turnView(state, turn) });
+export function tellEnding(state: CoreState, turn: Turn, now: number): void {
+  tellStream(state, turn, { kind: 'turn_ending', turn: turnView(state, turn, now) });
 }
 
 function tellStream(state: CoreState, turn: Turn, notice: Notice): void {

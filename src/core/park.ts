@@ -1,4 +1,4 @@
-import { INIT, type Lane, type Park } from './lane.js';
+import { INIT, type Lane, type Park, parkOf } from './lane.js';
 import { isLinked, unlink } from './link.js';
 
 /** Stops the lane, if there is a reason. Precondition: it has no holder. The caller resolves it afterwards. */
@@ -10,10 +10,11 @@ export function park(lane: Lane, reason: Park | undefined): void {
   if (lane.key === '') lane.queue.keylessParked.add(lane);
 }
 
-/** Lets it go on. The caller resolves it afterwards. @returns whether it was parked */
+/** Lets it go on, when its turn ends if it has one. The caller resolves it afterwards. @returns whether it was parked */
 export function unpark(lane: Lane): boolean {
-  if (lane.phase.at !== 'PARK') return false;
-  lane.phase = INIT;
+  if (parkOf(lane) === undefined) return false;
+  if (lane.phase.at === 'HELD') lane.phase.parked = undefined;
+  else lane.phase = INIT;
   lane.queue.keylessParked.delete(lane);
   lane.queue.changes?.park(lane);
   return true;

@@ -1,6 +1,6 @@
 /** The end of a step: whatever a gate, a worker or room was missing for, and no longer is, happens now. */
 import { answerDeliveries } from './answers.js';
-import { tellDependants } from './dependants.js';
+import { keepUntold, tellDependants } from './dependants.js';
 import { dropWaiter, gather, hasReady } from './dispatch.js';
 import { closedGate, markDirty } from './gates.js';
 import { Lane } from './lane.js';
@@ -32,6 +32,7 @@ export function finishStep(state: CoreState, now: number): void {
     (state.dirty.length > 0 && left > 0) ||
     (state.dependencies.hasNews && news > 0)
   );
+  keepUntold(state);
   goOnSoon(state, now);
   // What the step itself has still to tell waits as before.
   state.effects.held = held;

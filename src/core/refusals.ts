@@ -1,4 +1,4 @@
-import type { LossCause, Refusal } from './model.js';
+import type { LossCause, Refusal, Result } from './model.js';
 
 /** When it is worth trying again, ms, where nothing better is known. */
 export const RETRY_SOON = 1_000;
@@ -36,6 +36,18 @@ export function turnLost(queue: string, key: string, cause: LossCause): Refusal 
 export function badRequest(field: string, description: string): Refusal {
   return { kind: 'bad_request', violations: [{ field, description }] };
 }
+
+export function badPageToken(token: string): Result<never> {
+  const description = `"${token.slice(0, 64)}" is not the next_page_token of an earlier answer`;
+  return { ok: false, refusal: badRequest('page_token', description) };
+}
+
+/** Nobody may get a turn, of whatever queue: a token beyond those that the disk knows of could be given again. */
+export const TOKENS_USED_UP: Refusal = Object.freeze({
+  kind: 'store_unavailable',
+  description: 'all tokens that are reserved on the disk are used up, and it takes no more; look at the log',
+  retryAfter: RETRY_SOON,
+});
 
 export const DRAINING: Refusal = Object.freeze({ kind: 'draining', retryAfter: RETRY_SOON });
 export const CANCELLED: Refusal = Object.freeze({ kind: 'cancelled' });

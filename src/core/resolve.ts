@@ -94,7 +94,7 @@ function giveTurn(state: CoreState, lane: Lane, head: Caller, now: number): void
   takeOut(state, head);
   const cargo = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
   const turn = startTurn(state, lane, cargo, head, asker?.stream, now, heldUntil);
-  if (asker !== undefined) answerTurn(state, asker, turn);
+  if (asker !== undefined) answerTurn(state, asker, turn, now);
 }
 
 function toInit(lane: Lane): void {

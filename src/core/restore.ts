@@ -10,7 +10,7 @@ import { type Past, Restored, type Stranded } from './restored.js';
 import { RestoredItems } from './restored-items.js';
 import { RestoredMemory } from './restored-memory.js';
 import { RestoredTurns } from './restored-turns.js';
-import type { ParkRow, PauseRow, Row } from './rows.js';
+import type { EndRow, FinishedRow, ItemRow, ParkRow, PauseRow, Row } from './rows.js';
 import { restIfNew } from './show.js';
 import type { CoreState } from './state.js';
 
@@ -22,6 +22,7 @@ export class Restoring {
   readonly #memory: RestoredMemory;
   readonly #turns: RestoredTurns;
   readonly #items: RestoredItems;
+  readonly #ends: EndRow[] = [];
   #now: number;
   #rest: Generator<undefined> | undefined;
 
@@ -75,8 +76,14 @@ export class Restoring {
         return this.#items.addProgress(row);
       case 'items':
         this.#restored.sawItem(row.seq);
-        return row.state === 'open' ? this.#items.add(row, now) : this.#memory.addFinished(row, now);
+        return this.#addItem(row, now);
     }
+  }
+
+  #addItem(row: ItemRow | FinishedRow | EndRow, now: number): void {
+    if (row.state === 'open') this.#items.add(row, now);
+    else if (row.state === 'ended') this.#ends.push(row);
+    else this.#memory.addFinished(row, now);
   }
 
   /** Ids that are made here begin with the first token, so it has to be known before any queue is made. */
@@ -104,6 +111,11 @@ export class Restoring {
   }
 
   *#finish(): Generator<undefined> {
+    for (const row of this.#ends) {
+      if (!this.state.dependencies.endedAs(row)) this.state.changes?.stray({ table: row.table, seq: row.seq });
+      yield;
+    }
+    this.#memory.endAwaited(this.state);
     this.#memory.finish();
     this.#items.finish();
     yield* checkAwaited(this.state, () => this.#now);

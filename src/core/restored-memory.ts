@@ -5,6 +5,7 @@ import type { Queue } from './queue.js';
 import type { DoneKey, FinishedItem, Memory } from './remembered.js';
 import type { Restored } from './restored.js';
 import type { DoneKeyRow, FinishedRow, RowId } from './rows.js';
+import type { CoreState } from './state.js';
 
 interface Remembered {
   /** The least is forgotten first. */
@@ -18,6 +19,8 @@ interface Remembered {
  */
 export class RestoredMemory {
   #gathered: Remembered[] = [];
+  /** All of them, also those that are not remembered any more. */
+  #ended: FinishedRow[] = [];
 
   constructor(private readonly restored: Restored) {}
 
@@ -32,6 +35,7 @@ export class RestoredMemory {
 
   addFinished(row: FinishedRow, now: number): void {
     const { table, seq, state, result, error, attempt, fingerprint } = row;
+    this.#ended.push(row);
     const queue = this.restored.queue(row.queue, now);
     const id = { table, seq } as const;
     const value: FinishedItem = { state, result, error, attempt, fingerprint, seq };
@@ -42,6 +46,16 @@ export class RestoredMemory {
   /** One that counts as finished while its turn lives; its row says nothing of it yet. */
   addHandedOut(queue: Queue, id: string, value: FinishedItem, until: number, now: number): void {
     if (until > now) this.#add(queue.finished, id, value, until);
+  }
+
+  /**
+   * Whoever waits for one of them is told, though it is over or may be remembered no more by what the configuration says
+   * now. Precondition: all items are read. To be called before {@link finish}.
+   */
+  endAwaited({ dependencies }: CoreState): void {
+    const ended = this.#ended;
+    this.#ended = [];
+    for (const { queue, id, state } of ended) dependencies.end(queue, id, state);
   }
 
   finish(): void {

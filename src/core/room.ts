@@ -6,6 +6,7 @@ import { markRoom } from './gates.js';
 import { isKeyDone } from './idempotency.js';
 import { fingerprintOf, fingerprintOfItem, weightOf } from './items.js';
 import type { Lane } from './lane.js';
+import { catchUpItems } from './lookup.js';
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from './model.js';
 import { OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
@@ -306,6 +307,7 @@ function rejectionOf(refusal: Refusal): keyof Queue['counters']['rejected'] {
 
 /** What a batch needs now, or why it can never be accepted. */
 export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, now: number): Need | Refusal {
+  catchUpItems(state, queue, request.items, now);
   const concerned = request.items.some((item) => isConcerned(state, queue.name, item));
   const after = concerned ? new AfterPlan(state, now) : undefined;
   const plan = new RoomPlan(queue, now, after, countsLanes(state, request.items.length));

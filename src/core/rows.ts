@@ -71,6 +71,20 @@ export interface FinishedRow {
   readonly until: number;
 }
 
+/**
+ * Something that was waited for has ended, and not all items that wait for it were told: there may be many. Whatever is
+ * forgotten of it meanwhile, this stays until they were.
+ */
+export interface EndRow {
+  readonly table: 'items';
+  /** Its place among the items: those before it that name it wait for this one, those behind for another of its name. */
+  readonly seq: number;
+  readonly state: 'ended';
+  readonly queue: string;
+  readonly id: string;
+  readonly end: 'done' | 'dead' | 'superseded' | 'discarded' | 'declined';
+}
+
 /** What became of an item since it was submitted; no row: nothing. Goes with the item. */
 export interface ProgressRow {
   readonly table: 'progress';
@@ -190,6 +204,7 @@ export interface FloorRow {
 export type Row =
   | ItemRow
   | FinishedRow
+  | EndRow
   | ProgressRow
   | TurnRow
   | EndedRow

@@ -40,9 +40,20 @@ export function hello(
   session.ttl = request.ttl ?? DEFAULT_TTL;
   stream.session = session;
   if (session.durable > 0) state.changes?.session(session.id);
+  // Its last turn of a durable queue ended, which a crash may undo: then it would be there again.
+  else if (state.changes?.isUnwritten(session.id) === true) state.effects.held = true;
+  state.effects.push({ kind: 'hello', to: reply, answer: answerOf(state, session, now) });
+}
+
+function answerOf(state: CoreState, session: Session, now: number): HelloAnswer {
   const turns = tiedTurns(state, session, now);
-  const answer = { sessionId: session.id, ttl: session.ttl, turns, turnCount: session.size };
-  state.effects.push({ kind: 'hello', to: reply, answer });
+  return { sessionId: session.id, ttl: session.ttl, turns, turnCount: session.size };
+}
+
+/** The same answer, as it is by now: turns of which nobody could be told were taken back meanwhile. */
+export function helloNow(state: CoreState, before: HelloAnswer, now: number): HelloAnswer {
+  const session = state.sessions.get(before.sessionId);
+  return session === undefined ? { ...before, turns: [], turnCount: 0 } : answerOf(state, session, now);
 }
 
 /**

@@ -26,6 +26,8 @@ export interface Start {
   readonly durable?: boolean;
   /** All tokens of earlier runs are smaller. Unset: nothing is known. */
   readonly tokenFloor?: number | undefined;
+  /** How many tokens are reserved on the disk ahead of use. Unset: 2^24. */
+  readonly tokensAhead?: number | undefined;
 }
 
 /** Everything the core knows. Written by one step at a time. */
@@ -42,7 +44,7 @@ export class CoreState {
   readonly idle: IdleLanes;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
-  readonly dependencies = new Dependencies();
+  readonly dependencies: Dependencies = new Dependencies(this);
   /** Goes on telling items that what they wait for has ended. */
   readonly newsTimer = new NewsTimer();
   /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
@@ -95,7 +97,7 @@ export class CoreState {
     start: Start,
   ) {
     this.wheel = new TimingWheel(start.now);
-    this.tokens = new Tokens(start.wall, start.tokenFloor);
+    this.tokens = new Tokens(start.wall, start.tokenFloor, start.tokensAhead);
     this.random = new Random(start.seed);
     this.ownIds = `${OWN_ID}${this.tokens.first.toString(36)}-`;
     this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);
@@ -105,7 +107,9 @@ export class CoreState {
     this.changes = start.durable === true ? new Changes(this.effects, start.now) : undefined;
     this.idle = new IdleLanes(settings.limits.idleLanes, forgetLane);
     const { changes } = this;
-    if (changes !== undefined) this.tokens.reserveBy(() => changes.floor());
+    if (changes === undefined) return;
+    this.tokens.reserveBy(() => changes.floor());
+    this.dependencies.onAllTold = (ended) => changes.end(ended);
   }
 }
 

@@ -29,8 +29,21 @@ export function queueView(queue: Queue, now: number): QueueView {
   };
 }
 
+export function liveTurns({ queues }: CoreState): number {
+  let live = 0;
+  for (const queue of queues.values()) live += queue.inFlight;
+  return live;
+}
+
+/** Items that wait or are in flight, and dead letters, that are kept in memory alone. */
+export function memoryItems({ queues }: CoreState): number {
+  let kept = 0;
+  for (const queue of queues.values()) kept += memoryItemsOf(queue);
+  return kept;
+}
+
 /** Of a durable queue with some of them, all are looked at. */
-export function memoryItems({ changes, isMixed, items, deadLetters }: Queue): number {
+function memoryItemsOf({ changes, isMixed, items, deadLetters }: Queue): number {
   if (changes === undefined) return items.size + deadLetters.size;
   if (!isMixed) return 0;
   let kept = 0;

@@ -26,6 +26,16 @@ export function endOf(turn: Turn): number {
   return latestEnd === undefined ? owner.endsAt : Math.min(owner.endsAt, latestEnd);
 }
 
+/**
+ * What the turn lives without being renewed, ms: never longer than what is left of `max_hold` (S103). Whole ms, unless
+ * less than one is left: zero would read as unset.
+ */
+export function lifeOf({ lease, latestEnd }: Turn, now: number): number {
+  if (latestEnd === undefined) return lease;
+  const left = latestEnd - now;
+  return Math.max(0, Math.min(lease, left < 1 ? left : Math.floor(left)));
+}
+
 export function leaseEnd(lease: number, latestEnd: number | undefined, now: number): number {
   const end = after(now, lease);
   return latestEnd === undefined || end < latestEnd ? end : latestEnd;

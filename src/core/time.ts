@@ -1,13 +1,14 @@
 import { AcquireWaiter } from './acquire-waiter.js';
-import { endWait, giveUp } from './arrivals.js';
+import { endWait, giveUp, isWaiting } from './arrivals.js';
 import { AwaitWaiter, endAwait } from './await.js';
 import { endWaiter } from './dispatch.js';
 import { expire, watchDue } from './expiry.js';
-import { markDirty } from './gates.js';
+import { closedGate, markDirty } from './gates.js';
 import { Lane } from './lane.js';
 import { Caller } from './line.js';
-import { keepHouse } from './lookup.js';
+import { endPhase, keepHouse } from './lookup.js';
 import { TurnWatch } from './notices.js';
+import { finishStep } from './pump.js';
 import { GateTimer } from './queue.js';
 import { endRoomWait, RoomWaiter } from './room.js';
 import { Session } from './session.js';
@@ -42,5 +43,16 @@ function callerDue(state: CoreState, caller: Caller, now: number): void {
     if (moves.ticket_ends !== 'nothing') giveUp(state, caller, now);
     return;
   }
-  if (moves.wait_ends === 'leave') endWait(state, caller, now);
+  if (moves.wait_ends !== 'leave') return;
+  startIfFree(state, caller, now);
+  if (isWaiting(caller)) endWait(state, caller, now);
+}
+
+/** What holds the key may end at this very moment, too (S1), and a gate open: nobody is told BLOCK whose turn it is. */
+function startIfFree(state: CoreState, { lane }: Caller, now: number): void {
+  endPhase(state, lane, now);
+  const { phase, queue } = lane;
+  if (phase.at !== 'READY' || phase.waitsFor !== 'gate' || closedGate(state, queue, now) !== undefined) return;
+  markDirty(state, queue);
+  finishStep(state, now);
 }

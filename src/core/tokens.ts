@@ -19,12 +19,19 @@ export class Tokens {
   /** From this token on there is something to be looked at. */
   #alarm = Number.MAX_SAFE_INTEGER + 1;
   #onReserve: (() => void) | undefined;
+  /** From this token on nothing is reserved on the disk: a crash could make the next run give it again. */
+  #end = Number.MAX_SAFE_INTEGER + 1;
 
   /**
    * @param startedAt the wall clock at the start, ms since the Unix epoch
    * @param floor all tokens of earlier runs are smaller, as far as that was written down
+   * @param ahead how many are written down ahead of use
    */
-  constructor(startedAt: number, floor = 1) {
+  constructor(
+    startedAt: number,
+    floor = 1,
+    private readonly ahead = RESERVED,
+  ) {
     this.first = Math.max(Math.max(0, Math.floor(startedAt) - EPOCH) * TOKENS_PER_MS + 1, floor);
     if (!Number.isSafeInteger(this.first + TOKENS_PER_MS)) {
       throw new RangeError(`the wall clock (${startedAt} ms since 1970) is beyond the year 2094: no tokens are left`);
@@ -32,6 +39,7 @@ export class Tokens {
     this.#last = this.first - 1;
   }
 
+  /** Precondition: they are not used up. */
   next(): number {
     this.#last += 1;
     if (this.#last >= this.#alarm) this.#look();
@@ -45,18 +53,35 @@ export class Tokens {
   reserveBy(onReserve: () => void): void {
     this.#onReserve = onReserve;
     this.#alarm = this.#last + 1;
+    // Nobody is let in before that is written.
+    this.#end = this.reserved;
     this.#look();
+  }
+
+  /** None may be given before more is written down. */
+  get areUsedUp(): boolean {
+    return this.#last + 1 >= this.#end;
+  }
+
+  /**
+   * It is on the disk that all tokens up to the next time are smaller than this.
+   * @returns whether they were used up, and are not any more
+   */
+  written(floor: number): boolean {
+    const wereUsedUp = this.areUsedUp;
+    this.#end = Math.max(this.#end, floor);
+    return wereUsedUp && !this.areUsedUp;
   }
 
   /** What is to be written down: all tokens up to the next time are smaller. */
   get reserved(): number {
-    return this.#last + RESERVED;
+    return this.#last + this.ahead;
   }
 
   #look(): void {
     if (this.#last > Number.MAX_SAFE_INTEGER) throw new RangeError('all tokens below 2^53 are used up');
     if (this.#onReserve === undefined) return;
-    this.#alarm = Math.min(this.#last + RESERVED / 2, Number.MAX_SAFE_INTEGER + 1);
+    this.#alarm = Math.min(this.#last + this.ahead / 2, Number.MAX_SAFE_INTEGER + 1);
     this.#onReserve();
   }
 }

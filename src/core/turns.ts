@@ -3,7 +3,7 @@
 import type { Changes } from './changes.js';
 import { DispatchTicket } from './dispatch-tickets.js';
 import { markDirty, markRoom } from './gates.js';
-import { type Cargo, INIT, isKeyless, type Lane, Turn } from './lane.js';
+import { type Cargo, INIT, isKeyless, type Lane, parkOf, Turn } from './lane.js';
 import { isLinked, unlink } from './link.js';
 import { tellLost } from './notices.js';
 import type { Policy } from './policy.js';
@@ -105,6 +105,7 @@ export function latestEndOf(policy: Policy, now: number): number | undefined {
 export function install(state: CoreState, lane: Lane, turn: Turn): void {
   const queue = lane.queue;
   if (isLinked(lane)) unlink(lane);
+  turn.parked = parkOf(lane);
   lane.phase = turn;
   queue.changes?.turn(lane, turn.token);
   queue.inFlight += 1;
@@ -112,7 +113,7 @@ export function install(state: CoreState, lane: Lane, turn: Turn): void {
     lane.tickets ??= new Map();
     lane.tickets.set(turn.ticket, turn);
   } else if (turn.ticket !== undefined) {
-    turn.ticket.lanes.set(turn.token, lane);
+    state.dispatchTickets.addTurn(turn.ticket, turn.token, lane);
   }
   if (isKeyless(lane.key)) indexKeyless(lane, turn);
   show(state, lane);
@@ -186,7 +187,7 @@ export function endTurn(
   const queue = lane.queue;
   if (queue.changes !== undefined) markEnd(queue.changes, turn);
   if (turn.owner !== undefined) {
-    tellLost(state, turn, ending.ended, by);
+    tellLost(state, turn, ending.ended, by, now);
     disown(state, turn);
   }
   state.wheel.cancel(lane);
@@ -195,7 +196,7 @@ export function endTurn(
   queue.usedAt = now;
   // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
   markRoom(state, queue);
-  lane.phase = INIT;
+  lane.phase = turn.parked ?? INIT;
   queue.counters.countSettlement(way);
   queue.counters.hold.add((now - turn.since) / 1_000);
   releaseTicket(state, turn, ending);
@@ -216,8 +217,7 @@ function releaseTicket(state: CoreState, turn: Turn, ending: Ending): void {
   remember(lane, token, typeof ticket === 'string' ? ticket : undefined, ending);
   if (ticket === undefined) return;
   if (typeof ticket === 'string') return forgetTicket(lane, ticket);
-  ticket.lanes.delete(token);
-  state.dispatchTickets.release(ticket);
+  state.dispatchTickets.endTurn(ticket, token);
 }
 
 function tellEnd(state: CoreState, turn: Turn, way: SettlementWay, now: number): void {

@@ -3,6 +3,7 @@ import { putBack, weightOfItem } from './items.js';
 import { keepOnDisk } from './kept-after-all.js';
 import { type Lane, type Turn, turnOf } from './lane.js';
 import type { Item } from './line.js';
+import { findHeldLane } from './lookup.js';
 import type { TurnRef } from './model.js';
 import { resolve } from './resolve.js';
 import type { SettledBy } from './settlements.js';
@@ -14,7 +15,7 @@ import { endTurn, holdForTicket } from './turns.js';
 export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {
   for (const { queue: name, key, token } of refs) {
     const queue = state.queues.get(name);
-    const lane = key === '' ? queue?.keyless.get(token) : queue?.lanes.get(key);
+    const lane = queue && findHeldLane(state, queue, key, token, now);
     const turn = lane === undefined ? undefined : turnOf(lane);
     if (lane === undefined || turn?.token !== token || turn.handed === 'known') continue;
     if (turn.ticket !== undefined) holdForTicket(state, turn, now);

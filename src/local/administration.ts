@@ -131,7 +131,6 @@ export class LocalAdministration implements Administration {
       const go = () => {
         try {
           const { done, value } = scan.next();
-          this.loop.core.finishSlice(this.loop.now());
           this.loop.settle();
           if (done === true) resolve(value);
           else this.clock.soon(go);

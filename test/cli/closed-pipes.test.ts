@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { connect } from '@keyturn/client';
-import { type Running, serve, startKeyturnOnCue, temporaryFolder, until } from './keyturn-process.js';
+import { MAIN, type Running, serve, shell, startKeyturnOnCue, temporaryFolder, until } from './keyturn-process.js';
 
 type Pipe = 'stdout' | 'stderr';
 
@@ -75,4 +75,14 @@ describe('into a closed pipe', () => {
     child.kill('SIGKILL');
     assert.equal((await ended).signal, 'SIGKILL');
   });
+});
+
+describe('into a device without room', () => {
+  for (const args of ['--help', 'serve --print-config']) {
+    it(`keyturn ${args}: one line says so, without a stack, and the exit code is 1`, async () => {
+      const { exitCode, stderr } = await shell(`"$1" "$2" ${args} > /dev/full`, process.execPath, MAIN);
+      assert.match(stderr, /^keyturn: standard output cannot be written: .*no space left on device.*\n$/);
+      assert.equal(exitCode, 1);
+    });
+  }
 });

@@ -9,7 +9,7 @@ import type { Row } from '../../src/core/rows.js';
 import { openJournal } from '../../src/local/journal/lmdb-journal.js';
 import { rowsOf } from '../local/journal/contract.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from '../local/journal/rows.js';
-import { keyturn, put, temporaryFolder } from './keyturn-process.js';
+import { keyturn, MAIN, put, shell, temporaryFolder } from './keyturn-process.js';
 
 const FLOOR: Row = { table: 'floor', token: 2 ** 53 - 1 };
 const DEAD: Row = {
@@ -75,7 +75,7 @@ describe('keyturn data check', () => {
   it('says that all is well, and how much there is', async (t) => {
     const directory = await filled(t, [FLOOR, ...ALL_KINDS.filter(({ table }) => table === 'items')]);
     const { exitCode, stdout } = await data('check', '--data-dir', directory);
-    assert.equal(stdout, `all is well: 12 rows and 8 payloads in ${directory}/data.mdb\n`);
+    assert.equal(stdout, `all is well: 17 rows and 8 payloads in ${directory}/data.mdb\n`);
     assert.equal(exitCode, 0);
   });
 
@@ -214,6 +214,7 @@ describe('keyturn data export', () => {
       not_before: '2026-11-20T11:00:05.250Z',
       after: [{ queue: 'mail', item_id: 'letter-3' }],
       headers: { kind: 'order' },
+      fingerprint: OPEN.fingerprint,
       payload: Buffer.from('größe').toString('base64'),
     });
     assert.equal(dead.kind, 'dead_letter');
@@ -310,6 +311,55 @@ describe('keyturn data import', () => {
     assert.deepEqual([imported.after, imported.fingerprint], [after, fingerprint]);
   });
 
+  it('an item is sent again as it was, though what it waited for was done in part before it was written', async (t) => {
+    const content = contentOf('');
+    const both = [
+      { queue: 'orders', itemId: 'done-before' },
+      { queue: 'orders', itemId: 'open' },
+    ];
+    const fingerprint = fingerprintOf({ ...content, key: 'customer-4', idempotencyKey: undefined, after: both });
+    const item = itemRow(4, { after: both.slice(1), content, fingerprint });
+    const from = await filled(t, [FLOOR, item]);
+    const file = join(from, '..', 'all.jsonl');
+    await data('export', '--data-dir', from, '--output', file);
+    const into = join(from, '..', 'other');
+    assert.equal((await data('import', file, '--data-dir', into)).exitCode, 0);
+    const [imported] = (await contentsIn(into)).filter(({ table }) => table === 'items');
+    assert.ok(imported?.table === 'items' && imported.state === 'open');
+    assert.deepEqual([imported.fingerprint, imported.after], [fingerprint, item.after]);
+  });
+
+  it('a line of an item without a fingerprint has that of what is on it', async (t) => {
+    const folder = await temporaryFolder(t);
+    const directory = join(folder, 'data');
+    const file = await put(folder, 'in.jsonl', `${line({ payload: 'AQI=' })}\n`);
+    assert.equal((await data('import', file, '--data-dir', directory)).exitCode, 0);
+    const [imported] = await contentsIn(directory);
+    assert.ok(imported?.table === 'items' && imported.state === 'open');
+    const content = { payload: Uint8Array.of(1, 2), headers: undefined };
+    assert.equal(imported.fingerprint, fingerprintOf({ ...content, key: 'k', idempotencyKey: undefined }));
+  });
+
+  it('what ended and was not told to all is there again behind those that wait for it, of whatever queue', async (t) => {
+    const end = { table: 'items', state: 'ended', queue: 'mail', id: 'letter-3', end: 'dead' } as const;
+    const from = await filled(t, [FLOOR, OPEN, { ...end, seq: 600 }, { ...OPEN, id: 'later', seq: 700 }]);
+    const file = join(from, '..', 'all.jsonl');
+    await data('export', '--data-dir', from, '--queue', 'orders', '--output', file);
+    const into = join(from, '..', 'other');
+    const { exitCode, stderr } = await data('import', file, '--data-dir', into);
+    assert.deepEqual([exitCode, stderr], [0, '']);
+    const items = (await contentsIn(into)).filter((row) => row.table === 'items');
+    assert.deepEqual(
+      items.map(({ seq, id, state }) => [seq, id, state]),
+      [
+        [1, OPEN.id, 'open'],
+        [2, 'letter-3', 'ended'],
+        [3, 'later', 'open'],
+      ],
+    );
+    assert.deepEqual(items[1], { ...end, seq: 2 });
+  });
+
   it('appends to what is there', async (t) => {
     const directory = await filled(t, [FLOOR, { ...OPEN, seq: 700, id: 'before' }]);
     const file = await put(directory, 'in.jsonl', `${line({})}\n\n${line({ item_id: 'b' })}\n`);
@@ -325,11 +375,30 @@ describe('keyturn data import', () => {
     ]);
   });
 
+  it('takes all that comes by a pipe, however it is named', async (t) => {
+    const folder = await temporaryFolder(t);
+    // More than a pipe holds, and than one reading takes.
+    const lines = Array.from(
+      { length: 1_500 },
+      (_, n) => `${line({ item_id: `i${n}`, payload: 'QUJD'.repeat(50) })}\n`,
+    );
+    const input = await put(folder, 'in.jsonl', lines.join(''));
+    for (const [name, script] of [
+      ['standard-input', 'cat "$1" | "$2" "$3" data import - --data-dir "$4"'],
+      ['named-pipe', 'mkfifo "$4.pipe"; cat "$1" > "$4.pipe" & "$2" "$3" data import "$4.pipe" --data-dir "$4"'],
+    ] as const) {
+      const directory = join(folder, name);
+      const { exitCode, stdout, stderr } = await shell(script, input, process.execPath, MAIN, directory);
+      assert.deepEqual([exitCode, stdout, stderr], [0, '1,500 lines imported\n', '']);
+      assert.equal((await contentsIn(directory)).filter(({ table }) => table === 'items').length, 1_500);
+    }
+  });
+
   const WRONG: readonly (readonly [string, string, RegExp])[] = [
     ['no JSON', '{', /is no JSON$/],
     ['no object', '[]', /is no JSON object$/],
-    ['no kind', '{}', /field kind: is missing; allowed: item, dead_letter, result$/],
-    ['a kind that is none', line({ kind: 'x' }), /field kind: is "x"; allowed: item, dead_letter, result$/],
+    ['no kind', '{}', /field kind: is missing; allowed: item, dead_letter, result, end$/],
+    ['a kind that is none', line({ kind: 'x' }), /field kind: is "x"; allowed: item, dead_letter, result, end$/],
     ['a bad queue', line({ queue: 'a b' }), /field queue: is "a b"; allowed: 1 to 128 of A-Za-z0-9\._:\/-$/],
     ['a long key', line({ key: 'k'.repeat(1_025) }), /field key: is "k{59}…; allowed: a text of 0 to 1024 bytes$/],
     ['no id', line({ item_id: '' }), /field item_id: is ""; allowed: a text of 1 to 256 bytes$/],
@@ -368,7 +437,7 @@ describe('keyturn data import', () => {
     assert.match(stderr, new RegExp(`${directory} is in use by process ${process.pid} `));
     assert.equal(exitCode, 1);
     const missing = await data('import', join(directory, 'none'), '--data-dir', join(directory, 'new'));
-    assert.match(missing.stderr, /none cannot be read: ENOENT/);
+    assert.match(missing.stderr, /cannot read .*none: there is no such file \(ENOENT\)/);
     assert.ok(!existsSync(join(directory, 'new')));
   });
 });

@@ -60,7 +60,7 @@ describe('keyturn demo', () => {
   it('refuses a file that is not there', async () => {
     const { exitCode, stderr } = await keyturn(['demo', 'no-such.csv']);
     assert.equal(exitCode, 1);
-    assert.match(stderr, /cannot read no-such\.csv: ENOENT/);
+    assert.match(stderr, /cannot read no-such\.csv: there is no such file \(ENOENT\)/);
   });
 
   for (const [signal, code] of [

@@ -174,7 +174,7 @@ describe('commands for people', () => {
         /with --lines every line would have the same/,
       ],
       ['a header without a value', ['--payload', 'x', '--header', 'kind'], 2, /--header "kind": write name=value/],
-      ['a missing file', ['--payload-file', '/no/such'], 1, /cannot read \/no\/such: ENOENT/],
+      ['a missing file', ['--payload-file', '/no/such'], 1, /cannot read \/no\/such: there is no such file \(ENOENT\)/],
       ['a key that is too long', ['--payload', 'x', '--key', 'x'.repeat(1_025)], 2, /items\[0\]\.key: /],
     ];
     for (const [title, args, exitCode, message] of wrong) {

@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { connect, type Keyturn } from '@keyturn/client';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 /** What both a test and the hooks of a suite can do. */
 export interface Cleanup {
@@ -54,6 +54,11 @@ function start(program: string, args: readonly string[], options: StartOptions):
   // A command that ends without reading its input is no failure of the test.
   child.stdin.on('error', () => {});
   return { child, ended: end(child) };
+}
+
+/** Runs a script of the shell to its end, with these as `$1` and so on. */
+export function shell(script: string, ...args: readonly string[]): Promise<Ended> {
+  return start('sh', ['-c', script, 'sh', ...args], {}).ended;
 }
 
 /** Runs to the end. */

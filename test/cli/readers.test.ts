@@ -6,8 +6,8 @@ import { type Line, type LineOptions, readLines } from '../../src/cli/replay/lin
 import { type Format, LONGEST_LINE } from '../../src/cli/replay/rows.js';
 
 /** In small chunks, as a pipe may deliver them: lines and characters are cut anywhere. */
-async function* chunks(text: string, size: number): AsyncGenerator<Buffer, void, undefined> {
-  const bytes = Buffer.from(text);
+async function* chunks(text: string | Uint8Array, size: number): AsyncGenerator<Buffer, void, undefined> {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
@@ -22,7 +22,7 @@ interface Reading extends Partial<LineOptions> {
   readonly chunk?: number;
 }
 
-async function read(text: string, { format, chunk = 7, ...options }: Reading): Promise<Line[]> {
+async function read(text: string | Uint8Array, { format, chunk = 7, ...options }: Reading): Promise<Line[]> {
   const all = { file: 'the.log', key: 'k', skipBad: 0, limit: undefined, warn: () => {}, ...options };
   return gather(readLines(READERS[format], chunks(text, chunk), all));
 }
@@ -206,7 +206,7 @@ describe('lines are read from', () => {
 describe('an input is refused', () => {
   interface Case {
     readonly title: string;
-    readonly text: string;
+    readonly text: string | Uint8Array;
     readonly reading: Reading;
     readonly exitCode: number;
     readonly message: RegExp;
@@ -351,8 +351,26 @@ describe('an input is refused', () => {
       text: `{"k":1}\n${'x'.repeat(LONGEST_LINE + 1)}`,
       reading: { format: 'jsonl', chunk: 65_536 },
       exitCode: 1,
-      message: /^the\.log, line 2: longer than 1048576 characters$/,
+      message: /^the\.log, line 2: longer than 1048576 bytes$/,
     },
+    ...(['tsv', 'csv'] as const).map((format) => ({
+      title: `with a line that is no UTF-8 (${format})`,
+      text: Buffer.from('k\nab\nx\xffy\n', 'latin1'),
+      reading: { format, chunk: 4 },
+      exitCode: 1,
+      message: /^the\.log, line 3: is not UTF-8$/,
+    })),
+    ...(['jsonl', 'combined'] as const).map((format) => ({
+      title: `with a line that is no UTF-8 (${format})`,
+      text: Buffer.concat([
+        Buffer.from(`${format === 'jsonl' ? '{"k":1}' : COMBINED}\n"k`),
+        Buffer.of(0xc3),
+        Buffer.from('"\n'),
+      ]),
+      reading: { format, key: format === 'jsonl' ? 'k' : 'path' },
+      exitCode: 1,
+      message: /^the\.log, line 2: is not UTF-8/,
+    })),
     {
       title: 'with an endless record',
       text: `k\n${'x'.repeat(LONGEST_LINE + 9)}`,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Policy, SubmitResult } from '../../src/coordinator.js';
-import { bytes, policy } from '../support/builders.js';
+import type { Policy, SubmitResult, Turn } from '../../src/coordinator.js';
+import { acquireRequest, bytes, policy } from '../support/builders.js';
 import { listedQueues } from '../support/listed-queues.js';
 import { block, decline, deliveryOf, idsOf, lost, type SetStage, told, turnOf } from './stage.js';
+import { open, tied } from './stream.js';
 
 const RETRY = { maxAttempts: 10, initial: 1_000, factor: 2, max: 5_000, jitter: 'none' } as const;
 
@@ -101,6 +102,55 @@ export function policies(set: SetStage): void {
       assert.deepEqual(stage.renew([turn]), [{ alive: true, leaseExpiresAt: stage.clock.wall() + 600 }]);
       stage.advance(600);
       assert.deepEqual(stage.end(turn).refusal, lost('lease_expired'));
+    });
+
+    it('max_hold: the lease that a turn tells of is never longer than what is left of it', () => {
+      const stage = set({ lease: 20_000, maxHold: 1_000, waitingPerKey: 'unlimited', ticketTtl: 5_000 });
+      const stream = tied(stage.coordinator);
+      const take = () => {
+        stage.submit([{ key: '' }]);
+        return stage.take().turn;
+      };
+      const held = stage.hold({ key: 'c', ticket: 'first' });
+      stage.enQueue({ key: 'c', ticket: 'absent', wait: 0 });
+      const asked: Readonly<Record<string, () => Turn>> = {
+        'an ACCEPT': () => stage.hold({ key: 'a' }),
+        'one with a lease of its own': () => stage.hold({ key: 'a2', lease: 5_000 }),
+        'a turn that is tied': () => stream.hold({ key: 't' }),
+        'a Delivery': () => take(),
+        'a Delivery of a key': () => deliveryOf(stage.acquire({ key: 'k2' })).turn,
+        'the next of an Ack': () => {
+          const next = acquireRequest({ key: 'n' });
+          const [delivery] = stage.ack(stage.hold({ key: 'm' }), { next }).value.next?.deliveries ?? [];
+          assert.ok(delivery);
+          return delivery.turn;
+        },
+        'a turn that was kept for its ticket': () => {
+          stage.end(held);
+          return turnOf(stage.enQueue({ key: 'c', ticket: 'absent' }));
+        },
+      };
+      for (const [what, ask] of Object.entries(asked)) assert.equal(ask().lease, 1_000, what);
+    });
+
+    it('max_hold: a turn that is told again, or of which the end is told, has the less the older it is', () => {
+      const stage = set({ lease: 800, maxHold: 1_000 });
+      const stream = open(stage.coordinator);
+      const turn = stream.hold({ ticket: 't' });
+      assert.equal(turn.lease, 800);
+      stage.submit([{ key: 'i' }]);
+      const delivery = stage.take({ ticket: 'd' });
+      stage.advance(600);
+      assert.equal(turnOf(stream.enQueue({ ticket: 't' })).lease, 400);
+      assert.equal(stage.take({ ticket: 'd' }).turn.lease, 400);
+      assert.equal(delivery.turn.lease, 800);
+      stage.renew([turn]);
+      stage.advance(399);
+      assert.deepEqual(
+        stream.noticed.map(({ lease }) => lease),
+        [466, 333],
+      );
+      assert.equal(turnOf(stream.enQueue({ ticket: 't' })).lease, 1);
     });
 
     it('wait: how long EnQueue waits if the request does not say', () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { EnQueueAnswer, Policy } from '../../src/coordinator.js';
 import { bytes } from '../support/builders.js';
-import { block, decline, deliveryOf, lost, type SetStage, turnOf } from './stage.js';
+import type { Call } from '../support/call.js';
+import { block, decline, deliveryOf, lost, type SetStage, type Stage, turnOf } from './stage.js';
 
 export function tickets(set: SetStage): void {
   describe('tickets', () => {
@@ -165,6 +167,50 @@ export function tickets(set: SetStage): void {
       assert.deepEqual(delivery.items, []);
       assert.deepEqual(stage.hold({ ticket: 't' }), delivery.turn);
     });
+  });
+
+  describe('S1: a wait that ends in the very millisecond in which the key comes free', () => {
+    // In each the end of the wait is set before the moment that frees the key.
+    const frees: Readonly<Record<string, [policy: Partial<Policy>, run: (stage: Stage, ask: () => void) => void]>> = {
+      'by the end of a lease': [
+        {},
+        (stage, ask) => {
+          const turn = stage.hold();
+          ask();
+          stage.renew([turn], 1_000);
+        },
+      ],
+      'by the end of min_interval': [
+        { minInterval: 1_000 },
+        (stage, ask) => {
+          const turn = stage.hold();
+          ask();
+          stage.end(turn);
+        },
+      ],
+      'by a gate that opens': [
+        { rate: { perSecond: 1, burst: 1 } },
+        (stage, ask) => {
+          stage.end(stage.hold({ key: 'other' }));
+          ask();
+        },
+      ],
+    };
+    for (const [what, [policy, run]] of Object.entries(frees)) {
+      for (const ticket of ['t', undefined]) {
+        it(`${what}, ${ticket === undefined ? 'without' : 'with'} a ticket: ACCEPT, and nothing is told before`, () => {
+          const stage = set(policy);
+          let caller: Call<EnQueueAnswer> | undefined;
+          run(stage, () => {
+            caller = stage.enQueue({ ticket, wait: 1_000 });
+          });
+          stage.advance(999);
+          assert.ok(caller?.open);
+          stage.advance(1);
+          assert.equal(caller.value.decision, 'accept');
+        });
+      }
+    }
   });
 
   describe('tickets of dispatch', () => {

@@ -187,7 +187,7 @@ class Play {
     const { stage } = this;
     const scan = stage.core.discardWaiting(choice, 2, () => stage.now);
     if (scan.ok && scan.value !== undefined) runThrough(scan.value);
-    stage.person((now) => ({ ok: true, value: stage.core.finishSlice(now) }), String);
+    stage.carry();
     stage.person((now) => stage.core.discardDead({ ...choice, itemIds: [] }, now), String);
   }
 

@@ -11,7 +11,9 @@ const lane = new Lane(new Queue('q', BUILT_IN_POLICY, true, new ResultLedger(0),
 describe('tickets of dispatch', () => {
   it('are the same for the same consumer and id', () => {
     const tickets = new DispatchTickets();
-    assert.equal(tickets.open('worker', 't'), tickets.open('worker', 't'));
+    const ticket = tickets.open('worker', 't');
+    tickets.addTurn(ticket, 1, lane);
+    assert.equal(tickets.open('worker', 't'), ticket);
   });
 
   /** Pairs that read the same when they are merely joined, with or without their lengths. */
@@ -41,21 +43,24 @@ describe('tickets of dispatch', () => {
     it(`belong to their consumer: "${consumer}" with "${id}" is not "${otherConsumer}" with "${otherId}"`, () => {
       const tickets = new DispatchTickets();
       const one = tickets.open(consumer, id);
+      tickets.addTurn(one, 1, lane);
       assert.notEqual(tickets.open(otherConsumer, otherId), one);
-      assert.equal(tickets.get(consumer, id), one);
+      assert.equal(tickets.open(consumer, id), one);
     });
   }
 
-  it('are forgotten when they stand for nothing, and not while a turn of theirs lives', () => {
+  it('are known exactly as long as they stand for something', () => {
     const tickets = new DispatchTickets();
     const ticket = tickets.open('worker', 't');
-    ticket.lanes.set(1, lane);
-    tickets.release(ticket);
-    assert.equal(tickets.get('worker', 't'), ticket);
-    ticket.lanes.delete(1);
-    tickets.release(ticket);
-    assert.equal(tickets.get('worker', 't'), undefined);
-    tickets.keep(ticket);
-    assert.equal(tickets.get('worker', 't'), ticket);
+    assert.equal(tickets.size, 0, 'asking for it keeps nothing');
+    tickets.addTurn(ticket, 1, lane);
+    tickets.addTurn(ticket, 2, lane);
+    tickets.endTurn(ticket, 1);
+    tickets.endTurn(ticket, 1);
+    assert.equal(tickets.open('worker', 't'), ticket);
+    tickets.endTurn(ticket, 2);
+    assert.equal(tickets.size, 0);
+    tickets.addTurn(ticket, 3, lane);
+    assert.equal(tickets.open('worker', 't'), ticket, 'who held it meanwhile goes on with it');
   });
 });

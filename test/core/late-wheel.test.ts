@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy } from '../../src/coordinator.js';
-import { QUEUE } from '../support/builders.js';
-import { okay, Stage } from './stage.js';
+import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { newItem, QUEUE } from '../support/builders.js';
+import { okay, runThrough, Stage } from './stage.js';
 
 /** Time passes and the process is too busy to notice. */
 function late(stage: Stage, ms: number): void {
@@ -107,5 +108,96 @@ describe('with the wheel late', () => {
     const { stage } = held();
     late(stage, 1_000);
     assert.equal(stage.explain().state, 'INIT');
+  });
+});
+
+describe('with the wheel late, people see the key as it is', () => {
+  const choice = { queue: QUEUE, key: 'k', itemIds: [] };
+  const retry = { ...BUILT_IN_POLICY.retry, maxAttempts: 1 };
+
+  function dying(): Stage {
+    const stage = withPolicy({ retry });
+    stage.submit('submitter', [{}]);
+    stage.acquire('worker', { lease: 500 });
+    late(stage, 500);
+    return stage;
+  }
+
+  it('Redrive brings back what dies in this moment', () => {
+    const stage = dying();
+    assert.equal(okay(stage.core.redrive(choice, stage.now)), 1);
+  });
+
+  it('Discard takes what dies in this moment', () => {
+    const stage = dying();
+    assert.equal(okay(stage.core.discardDead(choice, stage.now)), 1);
+  });
+
+  it('Discard with `waiting` takes what comes back in this moment', () => {
+    const stage = withPolicy();
+    stage.submit('submitter', [{}]);
+    stage.acquire('worker', { lease: 500 });
+    late(stage, 500);
+    const scan = okay(stage.core.discardWaiting(choice, 9, () => stage.now));
+    assert.equal(scan && runThrough(scan), 1);
+  });
+
+  it('a turn that is over by the clock is not given back by its lost answer', () => {
+    const stage = withPolicy({ retry });
+    stage.submit('submitter', [{ itemId: 'i' }]);
+    const [delivery] = stage.acquire('worker', { lease: 500 }).value.deliveries;
+    assert.ok(delivery);
+    late(stage, 500);
+    stage.core.undeliverable([delivery.turn], stage.now);
+    assert.equal(stage.awaitItem('someone', 'i', 0).value.state, 'dead');
+  });
+});
+
+describe('with the wheel late, Submit plans with what is', () => {
+  const unknown = { after: [{ queue: QUEUE, itemId: 'nobody' }] };
+
+  it('C5: an unknown prerequisite is refused, though a place that is over looks as if it declined the item', () => {
+    const { stage } = held({ waitingPerKey: 1, ticketTtl: 500 });
+    stage.enQueue('absent', { ticket: 't', wait: 0 });
+    late(stage, 500);
+    assert.equal(stage.submit('submitter', [{ itemId: 'x', ...unknown }]).refusal.kind, 'bad_request');
+  });
+
+  it('C5: so it is of a follow-up', () => {
+    const { stage, token } = held({ waitingPerKey: 1, ticketTtl: 500 });
+    stage.enQueue('other', { key: 'other' });
+    stage.enQueue('absent', { key: 'other', ticket: 't', wait: 0 });
+    late(stage, 500);
+    const followUps = [{ queue: QUEUE, item: newItem({ key: 'other', itemId: 'x', ...unknown }) }];
+    assert.equal(stage.ack('holder', { token, followUps }).refusal.kind, 'bad_request');
+  });
+
+  it('C5: limits.dependencies is not exceeded', () => {
+    const policy = { waitingPerKey: 1, ticketTtl: 500 };
+    const stage = new Stage({ queues: { [QUEUE]: policy }, limits: { dependencies: 1 } });
+    stage.submit('submitter', [{ key: 'a', itemId: 'first' }]);
+    const after = [{ queue: QUEUE, itemId: 'first' }];
+    stage.submit('submitter', [{ key: 'b', itemId: 'second', after }]);
+    stage.enQueue('holder', { lease: 100_000 });
+    stage.enQueue('absent', { ticket: 't', wait: 0 });
+    late(stage, 500);
+    assert.equal(stage.submit('submitter', [{ itemId: 'third', after }]).refusal.kind, 'limit');
+  });
+
+  it('C5: max_waiting counts what is over in the lanes of the batch no more', () => {
+    const { stage } = held({ waitingPerKey: 'unlimited', ticketTtl: 500, maxWaiting: 1 });
+    stage.enQueue('absent', { ticket: 't', wait: 0 });
+    late(stage, 500);
+    assert.equal(stage.submit('submitter', [{}]).value.results[0]?.decision, 'accept');
+  });
+
+  it('C5: what an item waits for is as it is now, though its lane was not looked at', () => {
+    const retry = { ...BUILT_IN_POLICY.retry, maxAttempts: 1 };
+    const stage = withPolicy({ retry });
+    stage.submit('submitter', [{ key: 'a', itemId: 'first' }]);
+    stage.acquire('worker', { lease: 500 });
+    late(stage, 500);
+    stage.submit('submitter', [{ key: 'b', itemId: 'second', after: [{ queue: QUEUE, itemId: 'first' }] }]);
+    assert.equal(stage.awaitItem('someone', 'second', 0).value.state, 'dead');
   });
 });

@@ -30,10 +30,7 @@ describe('limits.payload_memory_bytes', () => {
     assert.ok(waiting.open);
     const scan = okay(stage.core.discardWaiting({ queue: 'one', key: 'a', itemIds: [] }, 10, () => stage.now));
     assert.equal(scan && runThrough(scan), 1);
-    stage.person(
-      (now) => ({ ok: true, value: stage.core.finishSlice(now) }),
-      () => 'slice',
-    );
+    stage.carry();
     assert.equal(waiting.value.results.length, 1);
   });
 

@@ -54,10 +54,7 @@ describe('a Submit that waits for limits.busy_lanes', () => {
     const byDiscard = stage.submit('third', keys('e'), QUEUE, 60_000);
     const scan = okay(stage.core.discardWaiting({ queue: 'other', key: 'c', itemIds: [] }, 10, () => stage.now));
     while (scan?.next().done === false);
-    stage.person(
-      (now) => ({ ok: true, value: stage.core.finishSlice(now) }),
-      () => 'slice',
-    );
+    stage.carry();
     assert.deepEqual(decisions(byDiscard), ['accept']);
   });
 

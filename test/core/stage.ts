@@ -100,7 +100,7 @@ export class Stage {
   person<T>(act: (now: number) => Result<T>, describe: (value: T) => string): void {
     const outcome = act(this.now);
     this.told.push(`person ${outcome.ok ? describe(outcome.value) : describeRefusal(outcome.refusal)}`);
-    this.#carry();
+    this.carry();
   }
 
   /** Lets time pass; the wheel is on time. */
@@ -109,14 +109,14 @@ export class Stage {
     while (this.core.wakeAt <= end) {
       this.now = Math.max(this.now, this.core.wakeAt);
       this.core.tick(this.now, ALL);
-      this.#carry();
+      this.carry();
     }
     this.now = end;
   }
 
   explain(queue = build.QUEUE, key = build.KEY): KeyExplanation {
     const explanation = okay(this.core.explainKey(queue, key, this.now));
-    this.#carry();
+    this.carry();
     return explanation;
   }
 
@@ -132,11 +132,11 @@ export class Stage {
       call.waits({
         cancel: (leave = false) => {
           this.core.cancel(waits, leave, this.now);
-          this.#carry();
+          this.carry();
         },
       });
     }
-    this.#carry();
+    this.carry();
     return call;
   }
 
@@ -149,7 +149,7 @@ export class Stage {
   }
 
   /** Whatever waits for the disk is carried out too: here it always is there. */
-  #carry(): void {
+  carry(): void {
     for (let effect = this.#next(); effect !== undefined; effect = this.#next()) {
       if (effect.kind === 'event' || effect.kind === 'notice' || effect.kind === 'replaced') continue;
       this.told.push(`${this.#names.get(effect.to) ?? '?'} ${describe(effect)}`);

@@ -61,6 +61,20 @@ describe('tokens', () => {
     );
   });
 
+  it('I5: are used up where nothing more was written down, and go on from there when it was', () => {
+    const tokens = new Tokens(NOW, 1, 4);
+    tokens.reserveBy(() => undefined);
+    const floor = tokens.reserved;
+    const given: number[] = [];
+    while (!tokens.areUsedUp) given.push(tokens.next());
+    assert.ok(given.every((token) => token < floor));
+    assert.equal(given.length, 3);
+    assert.equal(tokens.written(floor), false, 'that is known');
+    assert.equal(tokens.written(floor - 1), false, 'what is written late takes nothing back');
+    assert.equal(tokens.written(tokens.reserved), true);
+    assert.equal(tokens.next(), floor);
+  });
+
   it('last until the year 2094, and say so beyond it', () => {
     assert.ok(new Tokens(Date.UTC(2094, 0, 1)).next() < 2 ** 53);
     assert.throws(() => new Tokens(Date.UTC(2095, 0, 1)), /beyond the year 2094/);

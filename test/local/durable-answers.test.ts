@@ -1,8 +1,8 @@
 /** Answers of durable queues: after the flush, together, in order; and who need not wait for it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Reply, SubmitAnswer } from '../../src/coordinator.js';
-import { turnOf } from '../contract/worker.js';
+import type { EnQueueAnswer, HelloAnswer, Reply, Session, SubmitAnswer, Turn } from '../../src/coordinator.js';
+import { turnOf, Worker } from '../contract/worker.js';
 import { bytes, enQueueRequest, newItem } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { DurableStage, MEMORY, told, unavailable } from './durable-stage.js';
@@ -17,6 +17,50 @@ describe('an answer of a durable queue', () => {
     await go();
     assert.equal(call.value.results[0]?.decision, 'accept');
     assert.ok(stage.disk.rows().some((row) => row.table === 'items'));
+  });
+
+  for (const [how, end] of [
+    ['was evicted', (stage: DurableStage) => void stage.coordinator.admin.evictHolder('q', 'k')],
+    ['was ended by its token from elsewhere', (stage: DurableStage, turn: Turn) => void stage.end(turn)],
+    ['was ended by its worker', (_: DurableStage, turn: Turn, on: Session) => void new Worker(on).end(turn)],
+  ] as const) {
+    for (const when of ['before its write began', 'while it is written'] as const) {
+      for (const stays of [true, false]) {
+        it(`a hello after the only turn ${how}, ${when}${stays ? '' : ', the stream broken before'}: when that is on the disk`, async () => {
+          const stage = await DurableStage.start();
+          const quiet = { notice: () => undefined, replaced: () => undefined };
+          const request = { consumerId: 'w', sessionId: 's', ttl: 60_000 };
+          const session = told(stage.coordinator.openSession(quiet));
+          session.hello(request, new Call());
+          const given = new Call<EnQueueAnswer>();
+          session.enQueue(enQueueRequest(), given);
+          await stage.flush();
+          if (!stays) session.close();
+          await stage.flush();
+          const go = stage.stop();
+          end(stage, turnOf(given), session);
+          if (when === 'while it is written') await stage.flush();
+          const call = new Call<HelloAnswer>();
+          told(stage.coordinator.openSession(quiet)).hello(request, call);
+          await stage.flush();
+          assert.ok(call.open);
+          await go();
+          assert.deepEqual(call.value.turns, []);
+        });
+      }
+    }
+  }
+
+  it('a hello of a session that never had a turn of a durable queue waits for no disk', async () => {
+    const stage = await DurableStage.start();
+    const go = stage.stop();
+    stage.items('a');
+    await stage.flush();
+    const call = new Call<HelloAnswer>();
+    const session = told(stage.coordinator.openSession({ notice: () => undefined, replaced: () => undefined }));
+    session.hello({ consumerId: 'w', sessionId: 's', ttl: 60_000 }, call);
+    assert.ok(call.value);
+    await go();
   });
 
   it('shares its flush with all that came in the same turn of the event loop, or while another flush was under way', async () => {

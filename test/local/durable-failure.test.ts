@@ -1,7 +1,7 @@
 /** A disk that cannot be written: who is refused, who is not, and what is there when it can be written again. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AckAnswer, EnQueueAnswer, HelloAnswer } from '../../src/coordinator.js';
+import type { AckAnswer, EnQueueAnswer, HelloAnswer, Session } from '../../src/coordinator.js';
 import { turnOf } from '../contract/worker.js';
 import { ALL_QUEUES, ackRequest, bytes, enQueueRequest } from '../support/builders.js';
 import { Call } from '../support/call.js';
@@ -226,27 +226,93 @@ describe('a write that fails', () => {
       ['other', 1],
     ]);
   });
+});
 
-  it('a hello that takes turns back is refused with it, and may be said again', async () => {
-    const stage = await DurableStage.start();
-    const quiet = { notice: () => undefined, replaced: () => undefined };
-    const hello = (call: Call<HelloAnswer>) => {
-      const session = told(stage.coordinator.openSession(quiet));
-      session.hello({ consumerId: 'w', sessionId: 's', ttl: 60_000 }, call);
-      return session;
-    };
-    const session = hello(new Call());
+describe('a hello, while the disk fails', () => {
+  const quiet = { notice: () => undefined, replaced: () => undefined };
+
+  function hello(stage: DurableStage, session: Session = told(stage.coordinator.openSession(quiet))) {
+    const call = new Call<HelloAnswer>();
+    session.hello({ consumerId: 'w', sessionId: 's', ttl: 60_000 }, call);
+    return { session, call };
+  }
+
+  /** A session with a turn of the durable queue, which is on the disk. */
+  async function withTurn(stage: DurableStage) {
+    const { session } = hello(stage);
     const given = new Call<EnQueueAnswer>();
     session.enQueue(enQueueRequest(), given);
     await stage.flush();
+    return { session, turn: turnOf(given) };
+  }
+
+  function tokens(call: Call<HelloAnswer>): readonly number[] {
+    return call.value.turns.map(({ token }) => token);
+  }
+
+  it('takes the turns back, and the session reaches its queues in memory', async () => {
+    const stage = await DurableStage.start();
+    const { session, turn } = await withTurn(stage);
+    stage.break();
     session.close();
-    const again = new Call<HelloAnswer>();
-    hello(again);
+    const again = hello(stage);
     await stage.flush();
-    assert.deepEqual(
-      again.value.turns.map(({ token }) => token),
-      [turnOf(given).token],
-    );
+    assert.deepEqual(tokens(again.call), [turn.token]);
+    const given = new Call<EnQueueAnswer>();
+    again.session.enQueue(enQueueRequest({ queue: MEMORY }), given);
+    assert.ok(turnOf(given));
+    const refused = new Call<EnQueueAnswer>();
+    again.session.enQueue(enQueueRequest({ key: 'other' }), refused);
+    assert.equal(unavailable(refused.refusal), FAILED);
+  });
+
+  it('in its very write, and in one that failed long ago', async () => {
+    const stage = await DurableStage.start();
+    const { turn } = await withTurn(stage);
+    stage.break();
+    for (let i = 0; i < 3; i++) {
+      const { call } = hello(stage);
+      await stage.advance(1_000);
+      assert.deepEqual(tokens(call), [turn.token]);
+    }
+  });
+
+  it('names no turn of which nobody could be told', async () => {
+    const stage = await DurableStage.start();
+    const { session, turn } = await withTurn(stage);
+    stage.break();
+    const lost = new Call<EnQueueAnswer>();
+    session.enQueue(enQueueRequest({ key: 'lost' }), lost);
+    session.close();
+    const { session: next, call } = hello(stage);
+    // It was said before the write failed, and so was this.
+    const late = new Call<EnQueueAnswer>();
+    next.enQueue(enQueueRequest({ key: 'late' }), late);
+    await stage.flush();
+    assert.deepEqual(tokens(call), [turn.token]);
+    assert.equal(call.value.turnCount, 1);
+    assert.equal(late.refusal.kind, 'store_unavailable');
+  });
+
+  it('is said once: what was said is not said again on the same stream', async () => {
+    const stage = await DurableStage.start();
+    await withTurn(stage);
+    stage.break();
+    const { session, call } = hello(stage);
+    await stage.flush();
+    assert.ok(call.value);
+    const twice = hello(stage, session);
+    await stage.flush();
+    assert.equal(twice.call.refusal.kind, 'bad_request');
+  });
+
+  it('is answered at the end too', async () => {
+    const stage = await DurableStage.start();
+    const { turn } = await withTurn(stage);
+    stage.break();
+    const { call } = hello(stage);
+    await Promise.all([stage.coordinator.close(), stage.advance(10_000)]);
+    assert.deepEqual(tokens(call), [turn.token]);
   });
 });
 

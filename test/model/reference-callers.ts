@@ -103,7 +103,7 @@ function repeatAccept(world: World, lane: Lane, turn: LiveTurn, asked: Asked): H
     turn.repeated = true;
     movesTo(world, lane, turn, asked.call.stream, asked.lease);
   }
-  world.told([{ lane, turn }], asked.call.accept(turnView(lane, turn, world.wall)));
+  world.told([{ lane, turn }], asked.call.accept(turnView(lane, turn, world)));
   return ANSWERED;
 }
 
@@ -185,7 +185,11 @@ function stay(world: World, lane: Lane, entry: CallerEntry, asked: Asked): Handl
     return ANSWERED;
   }
   entry.end = world.now + asked.wait;
-  entry.timer = world.timer(entry.end, () => waitEnds(world, lane, entry));
+  entry.timer = world.timer(entry.end, () => {
+    // Not before what held the key back, if that ends at this very moment (S1).
+    world.startIfFree(lane);
+    if (lane.line.includes(entry)) waitEnds(world, lane, entry);
+  });
   const cancel = (leave = false) => world.step(() => goneAway(world, lane, entry, asked.call, leave));
   return { waiting: { cancel } };
 }

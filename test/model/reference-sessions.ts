@@ -74,13 +74,13 @@ export function tellLost(
 ): void {
   const stream = listenerOf(turn);
   if (cause === 'settled' && stream === by) return;
-  stream?.listener.notice({ kind: 'turn_lost', turn: turnView(lane, turn, world.wall), cause });
+  stream?.listener.notice({ kind: 'turn_lost', turn: turnView(lane, turn, world), cause });
 }
 
 function tellEnding(world: World, lane: Lane, turn: LiveTurn): void {
   if (turn.toldAt === world.now) return;
   turn.toldAt = world.now;
-  listenerOf(turn)?.listener.notice({ kind: 'turn_ending', turn: turnView(lane, turn, world.wall) });
+  listenerOf(turn)?.listener.notice({ kind: 'turn_ending', turn: turnView(lane, turn, world) });
 }
 
 function quiet(world: World, turn: LiveTurn): void {

@@ -227,12 +227,22 @@ export function stateOf(lane: Lane, now: number): LaneState {
   return lane.line.length === 0 ? 'INIT' : 'READY';
 }
 
-export function turnView(lane: Lane, turn: LiveTurn, wall: (at: number) => number): Turn {
+/** What is left of `max_hold` bounds the lease that is told; whole ms, as long as it is one. */
+function lifeOf({ lease, holdUntil }: LiveTurn, now: number): number {
+  const left = holdUntil - now;
+  return Math.max(0, Math.min(lease, left < 1 ? left : Math.floor(left)));
+}
+
+export function turnView(
+  lane: Lane,
+  turn: LiveTurn,
+  { now, wall }: { readonly now: number; readonly wall: (at: number) => number },
+): Turn {
   return {
     queue: lane.queue.name,
     key: lane.key,
     token: turn.token,
-    lease: turn.lease,
+    lease: lifeOf(turn, now),
     leaseExpiresAt: wall(turn.until),
     attempt: turn.attempt,
   };

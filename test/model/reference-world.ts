@@ -483,7 +483,7 @@ export class World {
 
   #giveToCaller(lane: Lane, turn: LiveTurn, entry: CallerEntry): void {
     this.handOver(lane, turn, entry.call?.stream, entry.lease);
-    this.told([{ lane, turn }], entry.call?.accept(turnView(lane, turn, this.wall)) !== false);
+    this.told([{ lane, turn }], entry.call?.accept(turnView(lane, turn, this)) !== false);
   }
 
   /** The turns of one answer, and whether it arrived. */
@@ -564,7 +564,7 @@ export class World {
   }
 
   delivery(lane: Lane, turn: LiveTurn): { turn: ReturnType<typeof turnView>; items: DeliveredItem[] } {
-    return { turn: turnView(lane, turn, this.wall), items: turn.items.map((item) => this.delivered(item)) };
+    return { turn: turnView(lane, turn, this), items: turn.items.map((item) => this.delivered(item)) };
   }
 
   delivered(item: ItemRecord): DeliveredItem {
@@ -606,6 +606,19 @@ export class World {
     if (turn.heldForTicket !== undefined) this.release(lane, { cause: 'lease_expired' });
     else this.retry(lane, { cause: 'lease_expired' }, 'lease expired', undefined);
     this.promote(lane);
+  }
+
+  /** What is over by the clock in this lane, though its own moment has not come up yet. */
+  startIfFree(lane: Lane): void {
+    const { turn, wake } = lane;
+    if (turn !== undefined && turn.until <= this.#now) {
+      this.cancel(turn.timer);
+      this.#expire(lane, turn);
+    } else if (wake !== undefined && wake.at <= this.#now) {
+      this.cancel(wake);
+      this.#awake(lane);
+    }
+    if (lane.readyFor === 'caller' && this.gateOpen(lane.queue)) this.finishStep();
   }
 
   /** Whoever calls this puts back what came back, and then says that the lane changed. */

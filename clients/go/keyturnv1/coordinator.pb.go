@@ -516,7 +516,7 @@ type Turn struct {
 	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
 	// The fencing token: larger than every earlier token of the queue, above 0 and below 2^53.
 	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
-	// How long the turn lives without being renewed.
+	// How long the turn lives without being renewed: never longer than what is left of `max_hold`.
 	Lease *durationpb.Duration `protobuf:"bytes,4,opt,name=lease,proto3" json:"lease,omitempty"`
 	// When the turn ends unless it is renewed, by the server's clock. Trust `lease`, not this, across machines. Unset: its
 	// session keeps it alive.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -54,6 +55,13 @@ class Sidecar:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+    def pause(self) -> None:
+        """It says nothing any more; its connections stand."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
 
     def restarted(self) -> Sidecar:
         """Another one on the same address."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -269,3 +269,21 @@ async def test_calls_asked_together_travel_together(aclient: Client, queue: str)
     assert sorted(tokens) == tokens
     ends = await asyncio.gather(*(aclient.dequeue(queue, str(n), token=tokens[n]) for n in range(5_000)))
     assert all(end.waiting == 0 for end in ends)
+
+
+@pytest.mark.skipif(not hasattr(asyncio, "TaskGroup"), reason="tasks count their cancellations from Python 3.11 on")
+async def test_a_loss_is_told_where_the_task_was_cancelled_before(aclient: Client, key: str) -> None:
+    async def loses() -> None:
+        task: Any = asyncio.current_task()
+        # As after a TaskGroup that failed while its task was cancelled.
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        assert task.cancelling() == 1
+        with pytest.raises(keyturn.TurnLostError) as lost:
+            async with aclient.turn("orders", key):
+                await aclient.admin.evict_holder("orders", key)
+                await asyncio.sleep(30)
+        assert (lost.value.cause, task.cancelling()) == ("evicted", 1)
+
+    await asyncio.ensure_future(loses())

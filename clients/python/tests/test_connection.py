@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import keyturn
+from keyturn.aio import Work
 from tests.sidecar import Sidecar
 
 FOLDER = Path(__file__).resolve().parent.parent
@@ -54,3 +56,31 @@ def test_the_callback_gateway_settles_the_turn_of_another_client(address: str) -
 def test_half_a_certificate_is_refused() -> None:
     with pytest.raises(keyturn.WrongArgumentError, match=r"tls\.key is None"):
         keyturn.connect("localhost:7420", tls=keyturn.Tls(cert="cert.pem"))
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+async def test_a_turn_that_was_told_unreachable_goes_back_when_the_sidecar_is_there_again(
+    own_sidecar: list[Sidecar], concurrency: int
+) -> None:
+    tokens: asyncio.Queue[int] = asyncio.Queue()
+    lost = asyncio.Event()
+
+    async def handle(work: Work) -> None:
+        tokens.put_nowait(work.token)
+        if not lost.is_set():
+            await asyncio.sleep(60)
+
+    def on_error(trouble: keyturn.Trouble[Work]) -> None:
+        if trouble.stage == "turn_lost":
+            lost.set()
+
+    async with keyturn.aio.connect(own_sidecar[0].address, session_ttl=1) as client:
+        await client.submit("orders", keyturn.NewItem(b"1", key="a"))
+        consumer = client.consume("orders", handle, concurrency=concurrency, wait=60, on_error=on_error)
+        first = await tokens.get()
+        own_sidecar[0].pause()
+        await asyncio.wait_for(lost.wait(), 10)
+        own_sidecar[0].resume()
+        # Long before any Acquire ends.
+        assert await asyncio.wait_for(tokens.get(), 10) > first
+        await consumer.stop()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +13,8 @@ from typing import Any, Literal
 import pytest
 
 import keyturn
-from keyturn import Tls
+from keyturn import NewItem, Tls
+from keyturn.aio import Work
 from tests.sidecar import ROOT, Sidecar
 
 
@@ -41,9 +45,17 @@ def mutual(tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Iter
     sidecar.kill()
 
 
-def refusal(address: str, tls: Tls | None) -> keyturn.KeyturnError:
-    with keyturn.connect(address, tls=tls) as client, pytest.raises(keyturn.KeyturnError) as refused:
-        client.enqueue("orders", "k", wait=0, timeout=1)
+KINDS: list[Literal["session", "unary"]] = ["session", "unary"]
+FAR = 300
+
+
+def refusal(address: str, tls: Tls | None, transport: Literal["session", "unary"]) -> keyturn.KeyturnError:
+    """Long before the call's time is over."""
+    began = time.monotonic()
+    with keyturn.connect(address, tls=tls, transport=transport) as client:
+        with pytest.raises(keyturn.KeyturnError) as refused:
+            client.enqueue("orders", "k", wait=FAR)
+        assert time.monotonic() - began < FAR / 10
     return refused.value
 
 
@@ -68,20 +80,68 @@ def test_who_shows_a_certificate_of_the_authority_is_let_in(mutual: str, certifi
         assert turn.token > 0
 
 
+@pytest.mark.parametrize("transport", KINDS)
 @pytest.mark.parametrize(
-    ("ca", "server_name"), [("other-ca.pem", None), ("ca.pem", "elsewhere.example"), (None, None), ("", None)]
+    ("ca", "server_name", "why"),
+    [
+        ("other-ca.pem", None, "not accepted: .*issuer.*tls.ca"),
+        ("ca.pem", "elsewhere.example", "is not for elsewhere.example .*tls.server_name"),
+        (None, None, "not accepted: .*issuer.*tls.ca"),
+    ],
 )
-def test_a_sidecar_that_is_not_trusted_is_not_talked_to(
-    encrypted: str, certificates: Path, ca: str | None, server_name: str | None
+def test_a_sidecar_that_is_not_trusted_is_not_talked_to_and_told_at_once(
+    encrypted: str,
+    certificates: Path,
+    ca: str | None,
+    server_name: str | None,
+    why: str,
+    transport: Literal["session", "unary"],
 ) -> None:
-    tls = None if ca == "" else Tls(ca=ca and certificates / ca, server_name=server_name)
-    assert refusal(encrypted, tls).code == "DEADLINE_EXCEEDED"
+    told = refusal(encrypted, Tls(ca=ca and certificates / ca, server_name=server_name), transport)
+    assert told.code == "UNAVAILABLE"
+    assert re.search(f"no connection over TLS: the certificate of the sidecar .*{why}", str(told))
 
 
+@pytest.mark.parametrize("transport", KINDS)
 @pytest.mark.parametrize("name", [None, "other-client", "expired-client"])
-def test_who_shows_none_or_another_is_not_let_in(mutual: str, certificates: Path, name: str | None) -> None:
+def test_who_shows_none_or_another_is_not_let_in_and_told_at_once(
+    mutual: str, certificates: Path, name: str | None, transport: Literal["session", "unary"]
+) -> None:
     own: dict[str, Any] = {} if name is None else {"cert": certificates / f"{name}.pem", "key": certificates / f"{name}.key"}
-    assert refusal(mutual, Tls(ca=certificates / "ca.pem", **own)).code == "DEADLINE_EXCEEDED"
+    told = refusal(mutual, Tls(ca=certificates / "ca.pem", **own), transport)
+    assert told.code == "UNAVAILABLE"
+    why = "may want a certificate of the client" if name is None else "may not accept the certificate of the client"
+    assert re.search(f"no connection over TLS: .*{why}", str(told))
+
+
+@pytest.mark.parametrize("transport", KINDS)
+def test_a_sidecar_without_tls_is_told_at_once(
+    address: str, certificates: Path, transport: Literal["session", "unary"]
+) -> None:
+    told = refusal(address, Tls(ca=certificates / "ca.pem"), transport)
+    assert (told.code, "does not speak TLS" in str(told)) == ("UNAVAILABLE", True)
+
+
+async def test_whatever_is_built_on_the_calls_ends_at_once_too(encrypted: str, certificates: Path, tmp_path: Path) -> None:
+    async with keyturn.aio.connect(encrypted, tls=Tls(ca=certificates / "other-ca.pem")) as client:
+
+        async def handle(_: Work) -> None:
+            pytest.fail("there is no connection")
+
+        consumer = client.consume("orders", handle)
+        for one in (client.submit("orders", NewItem()), client.with_turn("orders", "k", _never, wait=FAR), consumer.wait()):
+            with pytest.raises(keyturn.KeyturnError, match="no connection over TLS"):
+                await asyncio.wait_for(one, 9)
+
+
+async def _never(_: object) -> None:
+    pytest.fail("there is no connection")
+
+
+def test_a_client_without_tls_waits_and_names_what_may_be(encrypted: str) -> None:
+    with keyturn.connect(encrypted) as client, pytest.raises(keyturn.KeyturnError, match="it may want TLS") as refused:
+        client.enqueue("orders", "k", wait=0, timeout=1)
+    assert refused.value.code == "DEADLINE_EXCEEDED"
 
 
 def test_files_that_hold_no_certificate_are_told(encrypted: str, certificates: Path, tmp_path: Path) -> None:

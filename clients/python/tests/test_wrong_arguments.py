@@ -34,6 +34,9 @@ WRONG: dict[str, Callable[[Client], object]] = {
     "no queues": lambda client: client.consume(5, print),  # type: ignore[arg-type]
     "no handler": lambda client: client.consume("orders", 5),  # type: ignore[arg-type]
     "no spool": lambda client: client.producer("orders", spool="/tmp", on_error=print),  # type: ignore[arg-type]
+    "a spool in bytes": lambda _: keyturn.Spool(b"/x"),  # type: ignore[arg-type]
+    "a spool in a number": lambda _: keyturn.Spool(5),  # type: ignore[arg-type]
+    "a spool in no path": lambda _: keyturn.Spool("/a\0b"),
     "no item": lambda client: client.submit("orders", "text"),  # type: ignore[arg-type]
     "no state": lambda client: client.admin.list_keys("orders", state="nope"),
     "no name of a queue": lambda client: client.admin.list_keys(5),  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
 import { excerpt, type Found } from './rows.js';
-import { textLines } from './text-lines.js';
+import { NOT_UTF8, textLines } from './text-lines.js';
 
 const COLUMNS = ['client', 'method', 'path', 'status'] as const;
 
@@ -13,9 +13,10 @@ const REQUEST = /^(?<method>[A-Za-z]+) (?<path>.+?)(?: HTTP\/[\d.]+)?$/;
 export async function* readCombinedLog(input: AsyncIterable<Buffer>): AsyncGenerator<Found, void, undefined> {
   yield { kind: 'columns', line: 1, names: COLUMNS };
   for await (const { line, bytes, text } of textLines(input)) {
-    const values = parseLine(text);
+    const values = text === undefined ? undefined : parseLine(text);
     if (values === undefined) {
-      yield { kind: 'bad', line, bytes, why: `not a line of a combined log: ${excerpt(text)}` };
+      const why = text === undefined ? NOT_UTF8 : `not a line of a combined log: ${excerpt(text)}`;
+      yield { kind: 'bad', line, bytes, why };
     } else {
       yield { kind: 'row', line, bytes, values };
     }

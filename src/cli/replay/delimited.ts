@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { CsvError, type Options, parse } from 'csv-parse';
 import { BrokenInput, type Found, LONGEST_LINE, type Reader } from './rows.js';
+import { onlyUtf8 } from './text-lines.js';
 
 /** TSV has no quotes: a `"` in a path is a character like others. */
 const DIALECTS: Readonly<Record<'tsv' | 'csv', Options>> = {
@@ -16,7 +17,7 @@ interface ParsedRecord {
 /** TSV or CSV with a header line. */
 export function delimitedReader(dialect: 'tsv' | 'csv'): Reader {
   return async function* readDelimited(input) {
-    const source = Readable.from(input, { objectMode: false });
+    const source = Readable.from(onlyUtf8(input), { objectMode: false });
     const parser = parse({
       ...DIALECTS[dialect],
       bom: true,
@@ -30,6 +31,7 @@ export function delimitedReader(dialect: 'tsv' | 'csv'): Reader {
     try {
       yield* rows(source.pipe(parser));
     } catch (error) {
+      if (error instanceof BrokenInput) throw error;
       // The parser gives up at the first wrong quote: where the next line starts is anybody's guess.
       if (error instanceof CsvError) throw new BrokenInput(lineOf(error), error.message);
       throw error;

@@ -1,13 +1,13 @@
 import { excerpt, type Found } from './rows.js';
-import { textLines } from './text-lines.js';
+import { NOT_UTF8, textLines } from './text-lines.js';
 
 /** One JSON object per line. The columns are the fields of the first one. */
 export async function* readJsonLines(input: AsyncIterable<Buffer>): AsyncGenerator<Found, void, undefined> {
   let first = true;
   for await (const { line, bytes, text } of textLines(input)) {
-    const values = parseObject(text);
+    const values = text === undefined ? undefined : parseObject(text);
     if (values === undefined) {
-      yield { kind: 'bad', line, bytes, why: `not a JSON object: ${excerpt(text)}` };
+      yield { kind: 'bad', line, bytes, why: text === undefined ? NOT_UTF8 : `not a JSON object: ${excerpt(text)}` };
       continue;
     }
     if (first) yield { kind: 'columns', line, names: Object.keys(values) };

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../../core/limits.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
+import { plain } from '../output.js';
 import { BrokenInput, excerpt, type Found, type Reader } from './rows.js';
 
 /** Bytes of UTF-8. A sidecar may be configured to less, and says so itself. */
@@ -70,10 +71,21 @@ async function* guarded(found: AsyncIterable<Found>, file: string): AsyncGenerat
   }
 }
 
+/** What another file on the command line would mend. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EISDIR: 'it is a directory',
+  EACCES: 'this user has no right to read it',
+};
+
 /** Reading failed: said with the name of the file, whatever it was. */
 export function inputFailure(file: string, error: unknown): Error {
   if (!(error instanceof Error) || !('code' in error)) return error instanceof Error ? error : new Error(String(error));
-  return new CommandFailure(`cannot read ${file}: ${error.message}`, EXIT.failure);
+  const code = String(error.code);
+  const known = REASONS[code];
+  const why = known === undefined ? error.message : `${known} (${code})`;
+  return new CommandFailure(`cannot read ${plain(file)}: ${why}`, EXIT.failure);
 }
 
 function checkColumns(names: readonly string[], line: number, { file, key }: LineOptions): undefined {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { plain } from '../output.js';
 
 /** What `run` passes on to its command. */
 export const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
@@ -16,42 +17,91 @@ export type Ending =
   | { readonly kind: 'exited'; readonly exitCode: number }
   | { readonly kind: 'not_started'; readonly exitCode: 126 | 127; readonly why: string };
 
-/** A command that runs with our standard input, output and error, and with our signals. */
+/**
+ * A command that runs with our standard input, output and error, and with our signals.
+ *
+ * Signals go to all that it has started too, as those of timeout(1) do: it leads a process group of its own. Not on a
+ * terminal, which tells its foreground group alone and lets no other group read: there the command stays in ours, and
+ * signals that the terminal does not send go to it alone.
+ */
 export class Child {
-  readonly #process: ChildProcess;
   readonly #ended: Promise<Ending>;
+  readonly #ownGroup = !process.stdin.isTTY;
+  #process: ChildProcess | undefined;
   #killTimer: NodeJS.Timeout | undefined;
 
   constructor(command: string, args: readonly string[], environment: NodeJS.ProcessEnv) {
-    this.#process = spawn(command, args, { stdio: 'inherit', env: environment });
-    this.#ended = new Promise((resolve) => {
-      this.#process.once('error', (error) => resolve(notStarted(command, error)));
-      this.#process.once('exit', (code, signal) => resolve({ kind: 'exited', exitCode: exitCodeOf(code, signal) }));
-    });
+    this.#ended = this.#start(command, args, environment);
+    void this.#ended.then(() => this.#forget());
   }
 
   /** Resolves when the command has ended, however. */
-  async ended(): Promise<Ending> {
-    const ending = await this.#ended;
-    clearTimeout(this.#killTimer);
-    return ending;
+  ended(): Promise<Ending> {
+    return this.#ended;
   }
 
   forward(signal: Forwarded): void {
-    if (!(process.stdin.isTTY && TOLD_BY_TERMINAL.has(signal))) this.#process.kill(signal);
+    if (this.#ownGroup || !TOLD_BY_TERMINAL.has(signal)) this.#signal(signal);
   }
 
-  /** SIGTERM, and SIGKILL if it still runs after `killAfter` ms. */
+  /** SIGTERM, and SIGKILL if it still runs after `killAfter` ms. Nothing when it has ended. */
   stop(killAfter: number): void {
-    this.#process.kill('SIGTERM');
-    this.#killTimer = setTimeout(() => this.#process.kill('SIGKILL'), killAfter);
+    if (this.#process === undefined || this.#killTimer !== undefined) return;
+    this.#signal('SIGTERM');
+    this.#killTimer = setTimeout(() => this.#signal('SIGKILL'), killAfter);
+  }
+
+  #start(command: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Ending> {
+    return new Promise((resolve) => {
+      try {
+        const started = spawn(command, args, { stdio: 'inherit', env: environment, detached: this.#ownGroup });
+        this.#process = started;
+        started.once('error', (error) => resolve(notStarted(command, error)));
+        started.once('exit', (code, signal) => resolve({ kind: 'exited', exitCode: exitCodeOf(code, signal) }));
+      } catch (error) {
+        // Some of what cannot be started is told by throwing: an empty name, one that is too long.
+        resolve(notStarted(command, error instanceof Error ? error : new Error(String(error))));
+      }
+    });
+  }
+
+  #forget(): void {
+    clearTimeout(this.#killTimer);
+    this.#process = undefined;
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#process ?? {};
+    if (pid === undefined) return;
+    try {
+      process.kill(this.#ownGroup ? -pid : pid, signal);
+    } catch (error) {
+      // It has ended, and we have not heard of it yet.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
   }
 }
 
 function notStarted(command: string, error: NodeJS.ErrnoException): Ending {
-  const missing = error.code === 'ENOENT';
-  const why = missing ? `${command}: command not found` : `${command}: cannot be run: ${error.message}`;
-  return { kind: 'not_started', exitCode: missing ? 127 : 126, why };
+  const code = error.code ?? '';
+  const name = excerpt(command);
+  if (code === 'ENOENT') return { kind: 'not_started', exitCode: 127, why: `${name}: command not found` };
+  const known = REASONS[code];
+  const reason = known === undefined ? error.message : `${known} (${code})`;
+  return { kind: 'not_started', exitCode: 126, why: `${name}: cannot be run: ${reason}` };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ERR_INVALID_ARG_VALUE: 'that is no name of a program',
+  EACCES: 'this user has no right to run it',
+  ENOTDIR: 'there is no such program',
+  ENAMETOOLONG: 'the name is too long',
+  E2BIG: 'its arguments and environment are too long',
+};
+
+/** A name as people can read it. */
+function excerpt(name: string): string {
+  return plain(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 }
 
 function exitCodeOf(code: number | null, signal: NodeJS.Signals | null): number {

@@ -34,6 +34,11 @@ export class Forwarding {
     this.#child = child;
   }
 
+  /** The command has ended: from now on signals end us. */
+  toNobody(): void {
+    this.#child = undefined;
+  }
+
   release(): void {
     for (const [signal, handler] of this.#handlers) process.off(signal, handler);
   }

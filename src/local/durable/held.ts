@@ -10,6 +10,8 @@ export interface Told {
 
 export type Held = Effect | Told;
 
+export type Hello = Extract<Effect, { readonly kind: 'hello' }>;
+
 /** Those whose calls were cancelled: though their answers were decided before, none may follow. */
 export type Gone = Pick<WeakSet<Reply<never> | SessionListener>, 'has'>;
 
@@ -46,7 +48,7 @@ export function tellsOfChange(effect: Effect): boolean {
  * What is done with an effect whose write failed: who asked is refused.
  * @returns the turns of which nobody learnt; unset: nobody asked for this effect, and it is to be carried out after all
  */
-export function refuseHeld(held: Held, refusal: Refusal, gone: Gone): readonly Turn[] | undefined {
+export function refuseHeld(held: Exclude<Held, Hello>, refusal: Refusal, gone: Gone): readonly Turn[] | undefined {
   switch (held.kind) {
     case 'told':
       held.tell(refusal);
@@ -63,7 +65,6 @@ export function refuseHeld(held: Held, refusal: Refusal, gone: Gone): readonly T
     case 'nack':
     case 'renew':
     case 'await':
-    case 'hello':
     case 'refuse':
       if (!gone.has(held.to)) held.to.refuse(refusal);
       return turnsOf(held);

@@ -13,7 +13,7 @@ import type { Clock } from '../clock.js';
 import type { Journal } from '../journal/journal.js';
 import { Contents } from './contents.js';
 import { Door, storeUnavailable } from './door.js';
-import { type Held, refuseHeld, tellsOfChange } from './held.js';
+import { type Held, type Hello, refuseHeld, tellsOfChange } from './held.js';
 import type { StoreEnd, TellState } from './state.js';
 import { JournalWriter } from './writer.js';
 
@@ -55,6 +55,8 @@ export class Store {
   #readyAt = 0;
   /** Their write failed. */
   #doomed: Held[] = [];
+  /** Their write failed too. */
+  #hellos: Hello[] = [];
   readonly #gone = new WeakSet<Reply<never> | SessionListener>();
   #trouble: Refusal | undefined;
   #cutting = false;
@@ -288,12 +290,28 @@ export class Store {
     const slice = this.#doomed.splice(0, AT_ONCE);
     const refusal = this.#trouble ?? storeUnavailable('it is not known whether it was written');
     for (const held of slice) {
+      if (held.kind === 'hello') {
+        this.#hellos.push(held);
+        continue;
+      }
       const turns = refuseHeld(held, refusal, this.#gone);
       if (turns === undefined) this.#ready.push(held);
       else this.#giveBack(turns);
     }
     if (this.#doomed.length > 0) this.clock.soon(() => this.#refuseDoomed());
+    else this.#answerHellos();
     this.host.settle();
+  }
+
+  /**
+   * No hello is refused for the disk: a worker with one turn of a durable queue would be kept from all others. It is told
+   * of its turns when those are taken back that nobody could be told of.
+   */
+  #answerHellos(): void {
+    const hellos = this.#hellos;
+    this.#hellos = [];
+    const { core } = this.host;
+    for (const hello of hellos) this.#ready.push({ ...hello, answer: core.helloNow(hello.answer, this.host.now()) });
   }
 
   #giveBack(turns: readonly Turn[]): void {

@@ -1,5 +1,5 @@
 /** Items on the disk. A small content stands in the row of its item, behind what the start reads; a large one has its own. */
-import type { Content, FinishedRow, ItemRef, ItemRow } from '../../core/rows.js';
+import type { Content, EndRow, FinishedRow, ItemRef, ItemRow } from '../../core/rows.js';
 import { type ByteReader, NotAValue } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
 import { FINISHED_STATES } from './words.js';
@@ -79,6 +79,18 @@ export function writeFinished(to: ByteWriter, row: FinishedRow, seed: number): v
   to.seal(seed);
 }
 
+/**
+ * As a finished item that is remembered until the instant 0, with how it ended in the place of its error: versions that
+ * know nothing of it take it for one that is over, and delete it.
+ */
+export function writeEnd(to: ByteWriter, { table, seq, queue, id, end }: EndRow, seed: number): void {
+  const state = end === 'done' || end === 'superseded' ? end : 'discarded';
+  const nothing = { result: undefined, fingerprint: undefined, attempt: 0, until: NO_INSTANT };
+  writeFinished(to, { table, seq, queue, id, state, error: end, ...nothing }, seed);
+}
+
+const NO_INSTANT = 0;
+
 /** A content as a row of its own. */
 export function writeContent(to: ByteWriter, content: Content, seed: number): void {
   to.begin();
@@ -87,7 +99,7 @@ export function writeContent(to: ByteWriter, content: Content, seed: number): vo
 }
 
 /** @throws NotAValue */
-export function readItem(from: ByteReader, seq: number, seed: number): ItemRow | FinishedRow {
+export function readItem(from: ByteReader, seq: number, seed: number): ItemRow | FinishedRow | EndRow {
   from.check(seed);
   from.at = PREFIX;
   const tag = from.byte();
@@ -179,7 +191,7 @@ function readOpen(from: ByteReader, seq: number): ItemRow {
   };
 }
 
-function readFinished(from: ByteReader, seq: number): FinishedRow {
+function readFinished(from: ByteReader, seq: number): FinishedRow | EndRow {
   const has = from.byte();
   const state = FINISHED_STATES.word(from.byte());
   const until = from.number();
@@ -189,5 +201,14 @@ function readFinished(from: ByteReader, seq: number): FinishedRow {
   const fingerprint = (has & HAS_OF_FINISHED.fingerprint) === 0 ? undefined : from.number();
   const error = (has & HAS_OF_FINISHED.error) === 0 ? undefined : from.text();
   const result = (has & HAS_OF_FINISHED.result) === 0 ? undefined : from.bytes();
+  if (until === NO_INSTANT) return { table: 'items', seq, state: 'ended', queue, id, end: endOf(error) };
   return { table: 'items', seq, state, queue, id, result, error, attempt, fingerprint, until };
 }
+
+function endOf(error: string | undefined): EndRow['end'] {
+  const end = ENDS.find((one) => one === error);
+  if (end === undefined) throw new NotAValue(`an item that ended as ${JSON.stringify(error)}`);
+  return end;
+}
+
+const ENDS = ['done', 'dead', 'superseded', 'discarded', 'declined'] as const satisfies readonly EndRow['end'][];

@@ -22,7 +22,7 @@ import type {
 } from '../../core/rows.js';
 import type { ByteReader } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
-import { readItem, readRefs, writeFinished, writeRefs } from './item-codec.js';
+import { readItem, readRefs, writeEnd, writeFinished, writeRefs } from './item-codec.js';
 import { readOptional, writeOptional } from './optional.js';
 import { readToken, writeToken } from './token-codec.js';
 import { DEATH_CAUSES, PARK_CAUSES } from './words.js';
@@ -95,7 +95,7 @@ function names(...texts: readonly string[]): Buffer {
 
 export function writeRow(to: ByteWriter, row: SimpleRow, key: RowKey): void {
   const seed = seedOf(row.table, key);
-  if (row.table === 'items') return writeFinished(to, row, seed);
+  if (row.table === 'items') return row.state === 'ended' ? writeEnd(to, row, seed) : writeFinished(to, row, seed);
   to.begin();
   writeFields(to, row);
   to.seal(seed);

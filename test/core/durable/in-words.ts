@@ -33,7 +33,7 @@ function live({ cargo, handed, session }: Extract<Row, { state: 'live' }>): stri
   return ['live', what, handed, ...(session === undefined ? [] : [`in ${session}`])].join(' ');
 }
 
-function ended({ ending }: Extract<Row, { state: 'ended' }>): string {
+function ended({ ending }: Extract<Row, { table: 'tokens'; state: 'ended' }>): string {
   return ending.ended === 'settled' ? `ended by ${ending.call}` : `ended ${ending.ended}`;
 }
 

@@ -190,7 +190,6 @@ export abstract class OnCore implements Coordinator {
       const scan = core.discardWaiting(choice, ALL, () => this.now);
       if (!scan.ok) return scan;
       const gone = scan.value === undefined ? 0 : runThrough(scan.value);
-      core.finishSlice(this.now);
       return { ok: true, value: dead.value + gone };
     });
   }

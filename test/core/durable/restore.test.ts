@@ -92,6 +92,17 @@ describe('a live turn', () => {
     assert.equal(lives.stage.explain().holder?.leaseLeft, 13_000);
   });
 
+  it('S103: told again by its ticket, it lives no longer than what was left of max_hold', () => {
+    const lives = durable({ lease: 20_000, maxHold: 30_000 });
+    held(lives, { ticket: 't' });
+    lives.stage.pass(12_000);
+    lives.flush();
+    lives.restart({ away: HOUR });
+    const { value } = lives.stage.enQueue('c', { ticket: 't' });
+    assert.ok(value.decision === 'accept');
+    assert.equal(value.turn.lease, 18_000);
+  });
+
   it('is renewed, settled and kept from others by its token and its ticket as before', () => {
     const lives = durable({});
     const token = held(lives, { ticket: 't' });

@@ -261,7 +261,7 @@ const PARK: Row = {
   // A parked key stays parked until resumed.
   redrive: [to('PARK', NONE, 'dead', 'person 1 back'), to('PARK', waits('item'), 'dead item', 'person 1 back')],
   discard: [to('PARK', waits('item'), '', 'person 1 gone'), stays('PARK', NONE, 'person 0 gone')],
-  // No turn can have come to a dead letter while `startup_hold` lasts; after it nothing is adopted.
+  // While `startup_hold` lasts a key parks only by what an item of it waits for: `adopted-park.test.ts`.
   adopt: [stays('PARK', waits('item'), 'renewer LOST unknown')],
 };
 

@@ -82,7 +82,7 @@ describe('a directory', () => {
   it('is refused when it is a file', async (t) => {
     const path = join(await temporaryFolder(t), 'data');
     await writeFile(path, 'a file');
-    await refused(openJournal(path), 'io', new RegExp(`using the directory ${path} failed`));
+    await refused(openJournal(path), 'no_directory', new RegExp(`${path} is no directory`));
   });
 
   it('is refused when it may not be written', async (t) => {

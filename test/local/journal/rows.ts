@@ -237,6 +237,18 @@ export const ALL_KINDS: readonly Row[] = [
   },
   {
     table: 'items',
+    seq: 302,
+    state: 'ended',
+    queue: 'a/b',
+    id: 'schlüssel',
+    end: 'done',
+  },
+  { table: 'items', seq: 303, state: 'ended', queue: 'orders', id: 'x'.repeat(256), end: 'superseded' },
+  { table: 'items', seq: 304, state: 'ended', queue: 'orders', id: 'a', end: 'discarded' },
+  { table: 'items', seq: 305, state: 'ended', queue: 'orders', id: 'b', end: 'dead' },
+  { table: 'items', seq: 306, state: 'ended', queue: 'orders', id: 'c', end: 'declined' },
+  {
+    table: 'items',
     seq: 2 ** 33,
     state: 'discarded',
     queue: 'orders',

@@ -1,9 +1,7 @@
 package spool
 
 import (
-	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,11 +17,14 @@ var segmentName = regexp.MustCompile(`^(\d{10})\.spool$`)
 type title struct {
 	Spool int    `json:"keyturn_go_spool"`
 	Queue string `json:"queue"`
+	// ID that no other segment has, whatever its number.
+	ID string `json:"id"`
 }
 
 // sealed is a segment that is not written to any more.
 type sealed struct {
 	number uint64
+	id     string
 	path   string
 	// Up to where it is read.
 	bytes int64
@@ -58,12 +59,15 @@ func look(directory, queue string) (*found, error) {
 		}
 	}
 	at := readCursor(directory)
-	f := &found{next: 1}
+	f := &found{next: readNumber(directory) + 1}
 	for rank, number := range numbers {
-		f.next = number + 1
+		f.next = max(f.next, number+1)
 		if err := f.segment(segmentPath(directory, number), number, queue, rank == len(numbers)-1, at); err != nil {
 			return nil, err
 		}
+	}
+	if len(f.segments) == 0 || f.segments[0].number != at.Number {
+		removeCursor(directory)
 	}
 	return f, nil
 }
@@ -73,7 +77,8 @@ func (f *found) segment(path string, number uint64, queue string, isLast bool, a
 	if err != nil {
 		return failed(path, "cannot be read", err)
 	}
-	var starts []int
+	one := sealed{number: number, path: path}
+	var starts []int64
 	offset := 0
 	for {
 		body, ok := recordAt(data, offset)
@@ -81,11 +86,11 @@ func (f *found) segment(path string, number uint64, queue string, isLast bool, a
 			break
 		}
 		if offset == 0 {
-			if err := checkTitle(path, body, queue); err != nil {
+			if one.id, err = checkTitle(path, body, queue); err != nil {
 				return err
 			}
 		} else {
-			starts = append(starts, offset)
+			starts = append(starts, int64(offset))
 		}
 		offset += header + len(body)
 	}
@@ -98,17 +103,13 @@ func (f *found) segment(path string, number uint64, queue string, isLast bool, a
 			return err
 		}
 	}
-	one := sealed{number: number, path: path, bytes: int64(offset), offset: int64(offset)}
-	for _, start := range starts {
-		if at.segment == number && int64(start) < at.offset {
-			continue
-		}
-		one.offset = min(one.offset, int64(start))
-		f.items++
-	}
-	if one.offset == one.bytes {
+	one.bytes = int64(offset)
+	left := at.leaves(one, starts)
+	if len(left) == 0 {
 		return removed(path)
 	}
+	one.offset = left[0]
+	f.items += len(left)
 	f.segments = append(f.segments, one)
 	return nil
 }
@@ -130,60 +131,17 @@ func removed(path string) error {
 	return nil
 }
 
-func checkTitle(path string, body []byte, queue string) error {
+func checkTitle(path string, body []byte, queue string) (id string, err error) {
 	var found title
-	if err := json.Unmarshal(body, &found); err != nil || found.Spool == 0 {
-		return &Error{Problem: Damaged, File: path, What: "its first record is not that of a spool of this client"}
+	if err = json.Unmarshal(body, &found); err != nil || found.Spool == 0 {
+		return "", &Error{Problem: Damaged, File: path, What: "its first record is not that of a spool of this client"}
 	}
 	if found.Spool != version {
-		return &Error{Problem: Damaged, File: path, What: fmt.Sprintf("it is of version %d; version %d is known here", found.Spool, version)}
+		return "", &Error{Problem: Damaged, File: path, What: fmt.Sprintf("it is of version %d; version %d is known here", found.Spool, version)}
 	}
 	if found.Queue != queue {
 		what := fmt.Sprintf("it has items of queue %s, this producer is for %s; each needs a directory of its own", found.Queue, queue)
-		return &Error{Problem: OtherQueue, File: path, What: what}
+		return "", &Error{Problem: OtherQueue, File: path, What: what}
 	}
-	return nil
-}
-
-// position is how far the oldest segment was handed over. It saves work, it is not needed: where it is missing or cut off,
-// the segment is handed over from its start, and the sidecar knows the items again by their ids. So it is never synced.
-type position struct {
-	segment uint64
-	offset  int64
-}
-
-func cursorPath(directory string) string { return filepath.Join(directory, "cursor") }
-
-func readCursor(directory string) position {
-	data, err := os.ReadFile(cursorPath(directory))
-	if err != nil {
-		return position{}
-	}
-	body, ok := recordAt(data, 0)
-	if !ok || len(body) != 16 {
-		return position{}
-	}
-	return position{binary.LittleEndian.Uint64(body), int64(binary.LittleEndian.Uint64(body[8:]))}
-}
-
-func writeCursor(directory string, at position) error {
-	var body [16]byte
-	binary.LittleEndian.PutUint64(body[:], at.segment)
-	binary.LittleEndian.PutUint64(body[8:], uint64(at.offset))
-	return os.WriteFile(cursorPath(directory), Encode(body[:]), 0o600)
-}
-
-// makeDirectory makes it, and its name safe.
-func makeDirectory(directory string) error {
-	if err := os.MkdirAll(directory, 0o700); err != nil {
-		return failed(directory, "cannot be made", err)
-	}
-	info, err := os.Stat(directory)
-	if err != nil {
-		return failed(directory, "cannot be looked at", err)
-	}
-	if !info.IsDir() {
-		return failed(directory, "is no directory", errors.ErrUnsupported)
-	}
-	return nil
+	return found.ID, nil
 }

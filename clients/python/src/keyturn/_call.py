@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 from keyturn.errors import KeyturnError, WrongArgumentError
@@ -21,6 +21,19 @@ class Call(asyncio.Future[A]):
     on_cancel: Callable[[bool], None] | None = None
     leaves = False
     """To cancel it is to leave: nobody will ask with its ticket again."""
+    on_unread: Callable[[], None] | None = None
+    """Gives back what the answer gave: nobody learnt of it."""
+
+    def __await__(self) -> Generator[Any, None, A]:
+        if not self.done():
+            self._asyncio_future_blocking = True
+            try:
+                yield self
+            except BaseException:
+                # The answer may have come at this very moment.
+                self.drop()
+                raise
+        return self.result()
 
     def cancel(self, msg: Any = None) -> bool:
         """End the call; the place of its ticket is kept."""
@@ -37,10 +50,23 @@ class Call(asyncio.Future[A]):
             self.on_cancel(leave)
         return True
 
+    def drop(self) -> None:
+        """Nobody gets the answer, should it have come."""
+        if self.done() and not self.cancelled() and self.exception() is None:
+            self.unread()
+
     def resolve(self, answer: A) -> None:
         """Unless nobody waits any more."""
         if not self.done():
             self.set_result(answer)
+        else:
+            self.unread()
+
+    def unread(self) -> None:
+        """Nobody learns of the answer that came."""
+        give_back, self.on_unread = self.on_unread, None
+        if give_back is not None:
+            give_back()
 
     def reject(self, error: BaseException) -> None:
         """Unless nobody waits any more."""

@@ -11,6 +11,7 @@ from typing import Final
 
 import grpc
 
+from keyturn._connection_failure import Security, TlsError, explained
 from keyturn._options import Tls
 from keyturn._version import VERSION
 from keyturn.errors import KeyturnError, WrongArgumentError
@@ -63,6 +64,10 @@ class Connection:
     def __init__(self, address: str, tls: Tls | None) -> None:
         fork.check()
         self._channel: grpc.aio.Channel | None = _open(address, tls)
+        self._security: Security = "plain" if tls is None else "tls" if tls.cert is None else "mutual_tls"
+        host = "localhost" if address.startswith("unix:") else address.rpartition(":")[0]
+        self._name = host if tls is None or tls.server_name is None else tls.server_name
+        self._has_stood = False
         _connections.add(self)
 
     @property
@@ -71,6 +76,20 @@ class Connection:
         if self._channel is None:
             raise KeyturnError("the client was closed", "CANCELLED")
         return self._channel
+
+    def stands(self) -> None:
+        """The sidecar has answered."""
+        self._has_stood = True
+
+    def explained(self, error: KeyturnError) -> KeyturnError:
+        """Why there is no connection, where that is known.
+
+        TlsError only if there never was one: else certificates may just be about to be replaced.
+        """
+        found = explained(error, self._security, self._name)
+        if isinstance(found, TlsError) and self._has_stood:
+            return KeyturnError(str(found), found.code)
+        return found
 
     async def close(self) -> None:
         if self._channel is not None:

@@ -15,7 +15,7 @@ from keyturn._session.transport import SessionTransport
 from keyturn._transport import Transport
 from keyturn._unary.calls import Unary
 from keyturn._unary.transport import UnaryTransport
-from keyturn._work.base import Base
+from keyturn._work.base import LEAVING, Base
 from keyturn._work.consume_options import DEFAULT_STOP, ConsumeSettings
 from keyturn._work.consumer import Consumption
 from keyturn._work.producer import Production
@@ -71,18 +71,21 @@ class Core:
         self._producers.add(production)
         return production
 
-    async def close(self, timeout: float | None) -> None:
-        """Stop consumers, close producers, then refuse what is still open. Twice is fine."""
+    async def close(self, timeout: float | None, closer: object = None) -> None:
+        """Stop consumers, close producers, then refuse what is still open. Twice is fine.
+
+        `closer`: who works under a turn of its own and is not waited for; None: this task.
+        """
         check_loop(self.base.loop)
         if self._closing is None:
-            self._closing = asyncio.ensure_future(self._close(timeout))
+            self._closing = asyncio.ensure_future(self._close(timeout, closer or asyncio.current_task()))
         await asyncio.shield(self._closing)
 
     @property
     def is_closing(self) -> bool:
         return self._closing is not None
 
-    async def _close(self, timeout: float | None) -> None:
+    async def _close(self, timeout: float | None, closer: object) -> None:
         consumers = list(self._consumers)
         for consumer in consumers:
             consumer.stop(DEFAULT_STOP if timeout is None else timeout)
@@ -91,6 +94,10 @@ class Core:
             *(producer.close(timeout) for producer in self._producers),
         )
         await self.base.call_off()
+        # What goes back needs the transport.
+        await self.base.settled(LEAVING)
+        self.transport.call_off()
+        await self.base.blocks_ended(closer)
         await self.transport.close()
         await self.base.settled()
         await self._unary.close()

@@ -97,5 +97,14 @@ class Transport(Protocol):
     def hold(self, turn: Turn, asked_at: float) -> Held:
         """Keep a turn alive. `asked_at`: when the call was sent that gave it; its life is counted from there."""
 
+    def give_back(self, turn: Turn) -> None:
+        """The work under it has ended, after the client began to close: nobody else would end it."""
+
+    def call_off(self) -> None:
+        """Begin to close: refuse what is open and what is asked from now on (CANCELLED), tell those who hold turns."""
+
+    async def settled(self, timeout: float) -> None:
+        """Wait until what was called off has ended, and what it brought all the same was given back; for so many seconds."""
+
     async def close(self) -> None:
-        """Refuse what is open (CANCELLED). Nothing is left when it returns."""
+        """Call off what was not yet. Nothing is left when it returns."""

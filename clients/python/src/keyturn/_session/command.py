@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -60,6 +60,9 @@ class Books(Protocol):
     def undelivered(self, turn: Turn, ticket: str) -> None:
         """Nobody will learn that it was given. `ticket`: with this the same turn may still be asked for."""
 
+    def unread(self, turn: Turn, ticket: str) -> None:
+        """It was given, and the answer that said so reached nobody."""
+
     def settled(self, queue: str, key: str, token: int | None, ticket: str) -> None:
         """The turn has ended by a call of ours."""
 
@@ -105,6 +108,12 @@ class OwnCommand(Command):
     def answered(self, reply: pb.Reply, books: Books) -> None:
         if self._on_answer is not None:
             self._on_answer(reply)
+
+
+class GivingBack(OwnCommand):
+    """A turn that nobody got goes back."""
+
+    __slots__ = ()
 
 
 class WorkerCommand(Command):
@@ -167,6 +176,18 @@ class CallCommand(WorkerCommand, Generic[A]):
 
     def book(self, answer: A, books: Books) -> None:
         """What the answer means for the turns of the session."""
+
+    def gave(self, turns: Sequence[Turn], ticket: str, books: Books) -> None:
+        """The answer has turns."""
+        if self.abandoned:
+            for turn in turns:
+                books.undelivered(turn, "" if self.leave else ticket)
+        elif turns:
+            self.future.on_unread = lambda: self._unread(turns, ticket, books)
+
+    def _unread(self, turns: Sequence[Turn], ticket: str, books: Books) -> None:
+        for turn in turns:
+            books.unread(turn, "" if self.leave or self.future.leaves else ticket)
 
     def hand_on(self, answer: A) -> None:
         self.future.resolve(answer)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 from keyturn._turns.held import Held
 from keyturn.errors import TurnLoss
-from keyturn.words import Turn
+from keyturn.words import Turn, TurnRef
 
-# Of so many that were lost before anybody held them the cause is remembered, the newest.
+# Of so many that were lost something is remembered: of the newest.
 _MOST_LOST: Final = 10_000
 
 
 class GivenTurn(Held):
     """A turn that the application was given on this session and has not settled."""
 
-    __slots__ = ("safe_until", "ticket", "tied")
+    __slots__ = ("answers", "safe_until", "ticket", "tied")
 
     def __init__(self, turn: Turn, tied: bool, ticket: str, on_release: Callable[[Held], None]) -> None:
         super().__init__(turn, on_release)
         self.tied = tied
         """It lives as long as its session does."""
         self.ticket = ticket
+        self.answers = 1
+        """How many answers brought it: with one ticket the same turn is told again."""
         self.safe_until = inf
         """As long as the session is known to live; else until this moment: a new stream did not tell of it."""
 
@@ -35,6 +37,7 @@ class GivenTurns:
         self._by_token: dict[tuple[str, int], GivenTurn] = {}
         self._by_ticket: dict[str, GivenTurn] = {}
         self._lost: dict[tuple[str, int], TurnLoss] = {}
+        self._given_up: dict[tuple[str, int], None] = {}
         self.tied = 0
         """How many are tied."""
 
@@ -68,10 +71,27 @@ class GivenTurns:
 
     def lose(self, given: GivenTurn, cause: TurnLoss) -> None:
         self.remove(given)
-        while len(self._lost) >= _MOST_LOST:
-            del self._lost[next(iter(self._lost))]
+        _shorten(self._lost)
         self._lost[(given.turn.queue, given.turn.token)] = cause
+        if given.tied and cause == "unreachable":
+            # Its holder was told to stop, and the sidecar may keep it all the same.
+            _shorten(self._given_up)
+            self._given_up[(given.turn.queue, given.turn.token)] = None
         given.lose(cause)
+
+    def was_given_up(self, turn: TurnRef) -> bool:
+        """Its holder was told that the sidecar cannot be reached."""
+        return (turn.queue, turn.token) in self._given_up
+
+    def forget_given_up(self, told: Collection[tuple[str, int]]) -> None:
+        """The sidecar keeps no others than these."""
+        for turn in [turn for turn in self._given_up if turn not in told]:
+            del self._given_up[turn]
 
     def all(self) -> list[GivenTurn]:
         return list(self._by_token.values())
+
+
+def _shorten(remembered: dict[tuple[str, int], Any]) -> None:
+    while len(remembered) >= _MOST_LOST:
+        del remembered[next(iter(remembered))]

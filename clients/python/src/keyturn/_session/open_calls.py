@@ -80,6 +80,14 @@ class OpenCalls:
                 following = command.deadline
         self.first_deadline = inf if following == inf else max(following, now + _COARSE)
 
+    def call_off_all(self, error: KeyturnError) -> None:
+        """Their callers wait no more. What was sent and may bring a turn stays open until it is answered."""
+        for command in self._open.of_workers():
+            if isinstance(command, CallCommand) and not command.abandoned:
+                command.leave = command.future.leaves
+                command.future.on_cancel = None
+                self._abandon(command, error, ends=command.wait > 0)
+
     def refuse_all(self, error: KeyturnError) -> None:
         """Nothing that is open comes through any more."""
         for command in self._open.all():
@@ -104,14 +112,20 @@ class OpenCalls:
         command.code = "CANCELLED"
         self._abandon(command, None)
 
-    def _abandon(self, command: CallCommand[Any], error: KeyturnError | None) -> None:
-        if not self._open.has(command) or command.abandoned:
+    def _abandon(self, command: CallCommand[Any], error: KeyturnError | None, ends: bool = True) -> None:
+        """`ends`: the sidecar is told to end it; what does not wait is carried out anyhow."""
+        if command.abandoned:
+            return
+        if not self._open.has(command):
+            # Its answer is there; it waits until its turns are confirmed.
+            command.future.unread()
             return
         command.abandon(error)
         self._count(command)
         if command.is_sent:
             # It stays open until the sidecar has answered it, in one way or the other: it may bring a turn.
-            self._ask(OwnCommand("cancel", pb.Cancel(id=command.id, leave=command.leave)))
+            if ends:
+                self._ask(OwnCommand("cancel", pb.Cancel(id=command.id, leave=command.leave)))
             return
         if self._turns.is_ended_by(command):
             return

@@ -44,6 +44,12 @@ class Orphans:
         for group in _groups(turn):
             self._waiting.get(group, set()).discard(turn)
 
+    def give_back_all(self) -> None:
+        """Nobody will claim one."""
+        for turn in list(self._blockers):
+            self.claimed(turn)
+            self._give_back(turn)
+
     def done(self, command: WorkerCommand) -> None:
         """It is answered, or given up before it was sent: it claims nothing any more."""
         for group in self._groups_of.pop(command, ()):

@@ -14,9 +14,10 @@ from typing import Any, Final, Literal
 
 from keyturn._backoff import BackOff
 from keyturn._channel import Connection
+from keyturn._connection_failure import TlsError
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._metrics import Metrics
-from keyturn._session.command import CallCommand, OwnCommand, WorkerCommand
+from keyturn._session.command import CallCommand, GivingBack, OwnCommand, WorkerCommand
 from keyturn._session.liveness import Liveness
 from keyturn._session.open_calls import OpenCalls
 from keyturn._session.open_commands import OpenCommands, OpenLimits
@@ -80,13 +81,16 @@ class Session:
         self._was_broken = False
         self._last_failure: KeyturnError | None = None
         self._farewell: asyncio.Event | None = None
+        self._is_closing = False
+        self._settlers: list[asyncio.Future[None]] = []
         self._calls = OpenCalls(self._loop, self._open, self.turns, self._ask_own, metrics)
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = inf
 
     def ask(self, command: CallCommand[Any], timeout: float | None) -> None:
         """The answer, or why there is none, comes in the future of the command."""
-        refusal = self._stop_error if self._state == "stopped" else self._calls.refusal(command)
+        is_over = self._is_closing or self._state == "stopped"
+        refusal = self._stop_error if is_over else self._calls.refusal(command)
         if refusal is not None:
             command.abandon(refusal)
             return
@@ -104,12 +108,24 @@ class Session:
 
     def hold(self, turn: Turn, asked_at: float) -> Held:
         held = self.turns.hold(turn, asked_at)
-        if self._state == "stopped":
+        if self._is_closing or self._state == "stopped":
             self.turns.lose_all(self._stop_loss)
         return held
 
+    def give_back(self, turn: Turn) -> None:
+        if self._is_closing and self._state == "ready":
+            self.turns.give_back(turn)
+
+    def call_off(self) -> None:
+        if self._state != "stopped" and not self._is_closing:
+            self._is_closing = True
+            self.turns.close()
+            self._calls.call_off_all(self._stop_error)
+
     async def close(self) -> None:
         """Returns when nothing is left of it."""
+        self.call_off()
+        await self.settled(_FAREWELL)
         stream = self._stream
         in_peace = stream is not None and self._open.workers == 0 and self._state == "ready"
         if self._state != "stopped":
@@ -126,6 +142,32 @@ class Session:
             self._stream.destroy()
         self._stream = None
         await self._end_tasks()
+
+    async def settled(self, timeout: float) -> None:
+        """Wait until what was called off is answered, and what it brought has gone back: while there is a stream to hear it on."""
+        if not self._is_settling():
+            return
+        settled: asyncio.Future[None] = self._loop.create_future()
+        self._settlers.append(settled)
+        await asyncio.wait((settled,), timeout=timeout)
+        if settled in self._settlers:
+            self._settlers.remove(settled)
+
+    def _is_settling(self) -> bool:
+        if self._stream is None or self._state not in ("ready", "greeting"):
+            return False
+        return any(
+            isinstance(command, GivingBack) or (isinstance(command, WorkerCommand) and command.abandoned)
+            for command in self._open.all()
+        )
+
+    def _tell_settlers(self) -> None:
+        if not self._settlers or self._is_settling():
+            return
+        settlers, self._settlers = self._settlers, []
+        for settled in settlers:
+            if not settled.done():
+                settled.set_result(None)
 
     async def _end_tasks(self) -> None:
         if self._tasks:
@@ -173,6 +215,7 @@ class Session:
         if reply.hello.HasField("ttl"):
             self._liveness.ttl = answers.seconds(reply.hello.ttl)
         workers = self._open.of_workers()
+        self._connection.stands()
         self._state = "ready"
         self._last_failure = None
         if self._was_broken:
@@ -203,6 +246,7 @@ class Session:
         # After the replies: the turn that a notice is about may have been given by one of them.
         for notice in message.notices:
             self.turns.notice(notice)
+        self._tell_settlers()
         if not self._wanted:
             self._liveness.idle()
         else:
@@ -212,7 +256,8 @@ class Session:
         if self._farewell is not None:
             self._farewell.set()
         if stream is self._stream:
-            self._broke(error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE"))
+            told = error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE")
+            self._broke(self._connection.explained(told))
 
     def _broke(self, error: KeyturnError) -> None:
         """The stream is of no use any more, for this reason."""
@@ -227,6 +272,7 @@ class Session:
         self._outbox.clear()
         self.turns.detached()
         self._calls.forget_stream()
+        self._tell_settlers()
         if error.reason == "SESSION_REPLACED":
             log.warning("another client has the session: this one ends")
             self._stop(error, "replaced")
@@ -236,7 +282,7 @@ class Session:
         self._was_broken = True
         self._last_failure = error
         self._state = "idle"
-        if error.code in _FOR_GOOD:
+        if error.code in _FOR_GOOD or isinstance(error, TlsError):
             self._fail(error)
         if self._wanted:
             self._state = "pausing"
@@ -259,6 +305,7 @@ class Session:
         self.turns.lose_all(loss)
         self._calls.refuse_all(error)
         self._outbox.clear()
+        self._tell_settlers()
 
     def _wake(self) -> None:
         self._alarm_at = inf

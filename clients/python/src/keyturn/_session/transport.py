@@ -171,6 +171,15 @@ class SessionTransport:
     def hold(self, turn: Turn, asked_at: float) -> Held:
         return self._session.hold(turn, self._confirmations.since(turn, asked_at))
 
+    def give_back(self, turn: Turn) -> None:
+        self._session.give_back(turn)
+
+    def call_off(self) -> None:
+        self._session.call_off()
+
+    async def settled(self, timeout: float) -> None:
+        await self._session.settled(timeout)
+
     async def close(self) -> None:
         await self._session.close()
 

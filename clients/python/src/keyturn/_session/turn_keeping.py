@@ -14,7 +14,7 @@ from typing import Final
 
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._metrics import Metrics
-from keyturn._session.command import OwnCommand, WorkerCommand
+from keyturn._session.command import GivingBack, OwnCommand, WorkerCommand
 from keyturn._session.given_turns import GivenTurn, GivenTurns
 from keyturn._session.orphans import Orphans
 from keyturn._turns.held import Held
@@ -59,6 +59,7 @@ class TurnKeeping:
             self._orphans.claimed(_ref(turn))
         known = self._turns.find(turn.queue, turn.token)
         if known is not None:
+            known.answers += 1
             self._certain(known)
             return
         self._turns.add(GivenTurn(turn, tied, ticket, self._renewals.drop))
@@ -73,12 +74,24 @@ class TurnKeeping:
         else:
             self._unclaimed.append((self._loop.time() + _UNCLAIMED, _ref(turn)))
 
+    def unread(self, turn: Turn, ticket: str) -> None:
+        given = self._turns.find(turn.queue, turn.token)
+        if given is None:
+            return
+        given.answers -= 1
+        if given.answers == 0:
+            self._forget(given)
+            self.undelivered(turn, ticket)
+
     def settled(self, queue: str, key: str, token: int | None, ticket: str) -> None:
         given = self._turns.find_by_ticket(queue, key, ticket) if token is None else self._turns.find(queue, token)
         if given is not None:
-            self._renewals.drop(given)
-            self._uncertain.discard(given)
-            self._turns.remove(given)
+            self._forget(given)
+
+    def _forget(self, given: GivenTurn) -> None:
+        self._renewals.drop(given)
+        self._uncertain.discard(given)
+        self._turns.remove(given)
 
     def is_ended_by(self, command: WorkerCommand) -> bool:
         """It settles a turn that lives as long as the session: should it not come through, nobody else would."""
@@ -147,8 +160,14 @@ class TurnKeeping:
             given = self._turns.find(ref.queue, ref.token)
             if given is not None:
                 here.add(given)
-            elif (ref.queue, ref.token) not in settling:
+            elif (ref.queue, ref.token) in settling:
+                continue
+            elif self._turns.was_given_up(ref):
+                # It was delivered: no open call waits for it.
+                self._give_back(ref)
+            else:
                 orphans.append(ref)
+        self._turns.forget_given_up({(turn.queue, answers.token_of(turn.token)) for turn in told})
         watched = Orphans(orphans, commands, self._give_back)
         self._orphans = None if watched.is_empty else watched
         missing: list[GivenTurn] = []
@@ -186,16 +205,27 @@ class TurnKeeping:
         for given in list(self._uncertain):
             if now >= given.safe_until:
                 self.lose(given, "unreachable")
-        while self._unclaimed and now >= self._unclaimed[0][0]:
-            ref = self._unclaimed.popleft()[1]
-            if self._turns.find(ref.queue, ref.token) is None:
-                self._give_back(ref)
+        self._give_back_unclaimed(now)
         return is_silent
 
     def lose_all(self, cause: TurnLoss) -> None:
         self._renewals.close(cause)
         for given in self._turns.all():
             self.lose(given, cause)
+
+    def close(self) -> None:
+        """Nobody claims anything any more."""
+        self._give_back_unclaimed(inf)
+        if self._orphans is not None:
+            self._orphans.give_back_all()
+            self._orphans = None
+        self.lose_all("closed")
+
+    def _give_back_unclaimed(self, now: float) -> None:
+        while self._unclaimed and now >= self._unclaimed[0][0]:
+            ref = self._unclaimed.popleft()[1]
+            if self._turns.find(ref.queue, ref.token) is None:
+                self._give_back(ref)
 
     def _ask_for(self, missing: Sequence[GivenTurn], stop_at: float) -> None:
         for given in missing:
@@ -223,9 +253,13 @@ class TurnKeeping:
         given.safe_until = inf
         self._uncertain.discard(given)
 
+    def give_back(self, turn: Turn) -> None:
+        """Its holder has done with it, though it was told that it lost it."""
+        self._give_back(_ref(turn))
+
     def _give_back(self, turn: TurnRef) -> None:
         """As if it had not been given, whatever it carries. Should this be lost too, the next stream tells of it again."""
-        self._ask(OwnCommand("nack", requests.nack(turn, "release", None, "", 0)))
+        self._ask(GivingBack("nack", requests.nack(turn, "release", None, "", 0)))
 
 
 def _ref(turn: Turn) -> TurnRef:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from keyturn._call import Call
 from keyturn._gen import coordinator_pb2 as pb
-from keyturn._session.command import Books, CallCommand, Claim, Settles, WorkerCommand
+from keyturn._session.command import Books, CallCommand, Claim, Settles
 from keyturn._turns.held import turn_lost
 from keyturn._wire import answers, requests
 from keyturn.words import (
@@ -72,10 +72,9 @@ class EnqueueCommand(CallCommand[EnqueueAnswer]):
         turn = answer.turn
         if turn is None:
             return
-        if self.abandoned:
-            books.undelivered(turn, "" if self.leave else self._ticket)
-        else:
+        if not self.abandoned:
             books.given(turn, self._tied, self._ticket)
+        self.gave((turn,), self._ticket, books)
 
     def hand_on(self, answer: EnqueueAnswer) -> None:
         if self._tied or answer.turn is None or self.abandoned:
@@ -281,9 +280,9 @@ def _said(call: AcquireCall) -> tuple[str, str]:
     return (call.queues[0], call.key) if call.key and call.queues else ("", "")
 
 
-def _book(deliveries: Sequence[Delivery], call: AcquireCall, books: Books, command: WorkerCommand) -> None:
-    for delivery in deliveries:
-        if command.abandoned:
-            books.undelivered(delivery.turn, "" if command.leave else call.ticket)
-        else:
-            books.given(delivery.turn, call.lease is None, call.ticket)
+def _book(deliveries: Sequence[Delivery], call: AcquireCall, books: Books, command: CallCommand[Any]) -> None:
+    turns = [delivery.turn for delivery in deliveries]
+    if not command.abandoned:
+        for turn in turns:
+            books.given(turn, call.lease is None, call.ticket)
+    command.gave(turns, call.ticket, books)

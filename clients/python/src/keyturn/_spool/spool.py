@@ -20,8 +20,7 @@ A = TypeVar("A")
 class SpoolFiles:
     """An append is confirmed when it is synced: after `interval` or `count` items, whatever comes first.
 
-    After a failure of the file system nothing more is appended, because nobody knows what is on disk; what is there is still
-    read.
+    When nobody knows what is on disk, nothing more is appended until all of it was handed over; it is still read.
     """
 
     def __init__(self, choice: Spool, queue: str) -> None:
@@ -41,10 +40,10 @@ class SpoolFiles:
         """Why nothing more is appended."""
 
     async def open(self) -> SpoolError | None:
-        """What was cut away; raises SpoolError when the directory cannot be used."""
+        """What was cut away; raises SpoolError when the directory cannot be used, for whatever reason."""
         try:
             self._store = await self._run(lambda: Store(Path(self._choice.directory), self._queue, self._choice.max_bytes))
-        except SpoolError:
+        except BaseException:
             self._disk.end()
             raise
         return self._store.torn
@@ -81,7 +80,13 @@ class SpoolFiles:
         return await self._run(lambda: self._opened.read(most, size))
 
     async def advance(self, chunk: Chunk) -> None:
+        """It is done with, also when this raises."""
         await self._run(lambda: self._opened.advance(chunk))
+
+    async def drained(self) -> None:
+        """All of it was handed over: what was uncertain is so no more."""
+        if self.broken is not None and self.items == 0 and not self._unsynced and await self._run(self._opened.begin_anew):
+            self.broken = None
 
     def hurry(self) -> None:
         """The producer is closing: nobody shall wait for the interval any more."""
@@ -114,7 +119,9 @@ class SpoolFiles:
                 raise self.broken
             await self._run(lambda: self._opened.append(data, items))
         except SpoolError as error:
-            safe.set_exception(self._break(error))
+            if self._opened.is_uncertain:
+                self._break(error)
+            safe.set_exception(error)
             return
         finally:
             self._bytes_coming -= len(data)
@@ -154,4 +161,10 @@ class SpoolFiles:
         return self.broken
 
     async def _run(self, task: Callable[[], A]) -> A:
-        return await asyncio.wrap_future(self._disk.run(task), loop=self._loop)
+        """Whatever a disk or its path does, it is told as an error of the spool: nobody waits for it for ever."""
+        try:
+            return await asyncio.wrap_future(self._disk.run(task), loop=self._loop)
+        except SpoolError:
+            raise
+        except Exception as error:
+            raise SpoolError("io", str(self._choice.directory), f"cannot be used: {error!r}") from error

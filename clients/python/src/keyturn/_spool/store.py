@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import struct
-import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from keyturn._spool import record
+from keyturn._spool import disk, record
+from keyturn._spool.marks import Cursor, Marks
 from keyturn.errors import SpoolError
 from keyturn.words import NewItem
 
@@ -18,7 +18,6 @@ _LARGEST_SEGMENT: Final = 8 * 1_048_576
 # Space comes free by segments: a small spool has small ones.
 _SEGMENTS: Final = 8
 _NAME: Final = re.compile(r"\d{10}\.spool")
-_CURSOR: Final = struct.Struct("<QQ")
 
 
 @dataclass
@@ -53,22 +52,27 @@ class Store:
         self._file = -1
         self._offset = 0
         self._data: bytes | None = None
+        # Handed over, and not removed yet.
+        self._done: list[Segment] = []
+        self._last_number = 0
+        """The largest that was ever used."""
+        self._failure: SpoolError | None = None
         self.torn: SpoolError | None = None
         """What was cut away from the newest segment."""
         try:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            disk.make_directory(directory)
         except OSError as error:
             raise SpoolError("io", str(directory), f"cannot be made: {error}") from error
-        self._lock = _lock(directory / "lock")
+        self._marks = Marks(directory)
+        self._lock = disk.lock(directory / "lock")
         try:
             self._look(queue)
         except OSError as error:
             os.close(self._lock)
             raise SpoolError("io", str(directory), f"cannot be read: {error}") from error
-        except SpoolError:
+        except BaseException:
             os.close(self._lock)
             raise
-        self._next_number = self._sealed[-1].number + 1 if self._sealed else 1
 
     @property
     def items(self) -> int:
@@ -76,7 +80,7 @@ class Store:
 
     @property
     def size(self) -> int:
-        return sum(segment.size for segment in self._all())
+        return sum(segment.size for segment in (*self._all(), *self._done))
 
     @property
     def title_size(self) -> int:
@@ -87,29 +91,41 @@ class Store:
         """Everything that is left stands in the segment that is being read."""
         return self._active is None and len(self._sealed) <= 1
 
+    @property
+    def is_uncertain(self) -> bool:
+        """What is on disk nobody knows: a sync failed, or what was half written could not be taken back."""
+        return self._failure is not None
+
     def append(self, records: bytes, items: int) -> None:
-        """Nothing is safe before `sync`."""
+        """Nothing is safe before `sync`. When it fails nothing was appended, unless `is_uncertain`."""
+        if self._failure is not None:
+            raise self._failure
         try:
             segment = self._segment_for(len(records))
-            _write_all(self._file, records)
+            self._write(segment, records)
         except OSError as error:
             raise SpoolError("io", self._where(), f"cannot be written: {error}") from error
         segment.size += len(records)
         segment.items += items
 
     def sync(self) -> None:
+        # After a failure the system forgets what it could not write: that the next sync is fine means nothing.
+        if self._failure is not None:
+            raise self._failure
         if self._active is None:
             return
         try:
             os.fsync(self._file)
         except OSError as error:
-            raise SpoolError("io", self._where(), f"cannot be synced: {error}") from error
+            self._failure = SpoolError("io", self._where(), f"cannot be synced: {error}")
+            raise self._failure from error
 
     def read(self, most: int, size: int) -> Chunk | None:
         """The next items, at least one; None: there are none. They stay until `advance`."""
         if not self._sealed:
-            self.seal()
+            self._seal()
         if not self._sealed:
+            self._try_to_remove()
             return None
         oldest = self._sealed[0]
         path = str(oldest.path)
@@ -133,42 +149,34 @@ class Store:
         return Chunk(items, offset)
 
     def advance(self, chunk: Chunk) -> None:
-        """These items, the last that were read, are done with."""
+        """These items, the last that were read, are done with, also when it raises."""
         oldest = self._sealed[0]
-        try:
-            if chunk.end < oldest.size:
-                self._offset = chunk.end
-                oldest.items -= len(chunk.items)
-                # It saves work, it is not needed: the sidecar knows the items again by their ids. So it is not synced.
-                self._cursor.write_bytes(record.encode(_CURSOR.pack(oldest.number, chunk.end)))
-                return
-            oldest.path.unlink()
-        except OSError as error:
-            raise SpoolError("io", str(oldest.path), f"what was handed over cannot be noted: {error}") from error
-        self._sealed.pop(0)
+        if chunk.end < oldest.size:
+            self._offset = chunk.end
+            oldest.items -= len(chunk.items)
+            self._marks.move_cursor(Cursor(oldest.number, chunk.end))
+            return
+        self._done.append(self._sealed.pop(0))
         self._data = None
         self._offset = 0
+        self._marks.drop_cursor()
+        self._remove_done()
 
-    def seal(self) -> None:
-        """Nothing is written to the newest segment any more: it may be read."""
-        self.sync()
-        if self._active is None:
-            return
-        segment, self._active = self._active, None
-        os.close(self._file)
-        if segment.items > 0:
-            self._sealed.append(segment)
+    def begin_anew(self) -> bool:
+        """Whether there is nothing on disk any more, so that nothing of it is uncertain."""
+        if self._sealed or self._active is not None or self._done:
+            return False
+        self._failure = None
+        return True
 
     def close(self) -> None:
         """What is left is there for the next start."""
         try:
-            self.seal()
+            self.sync()
         finally:
+            self._let_go()
+            self._try_to_remove()
             os.close(self._lock)
-
-    @property
-    def _cursor(self) -> Path:
-        return self._directory / "cursor"
 
     def _where(self) -> str:
         return str(self._directory if self._active is None else self._active.path)
@@ -176,25 +184,79 @@ class Store:
     def _all(self) -> list[Segment]:
         return self._sealed if self._active is None else [*self._sealed, self._active]
 
+    def _remove_done(self) -> None:
+        try:
+            while self._done:
+                segment = self._done[0]
+                # Of the newest its name was what told the number, where an older version wrote it.
+                if segment.number == self._last_number:
+                    self._marks.use_number(segment.number)
+                segment.path.unlink(missing_ok=True)
+                self._done.pop(0)
+        except OSError as error:
+            what = f"was handed over and cannot be removed: {error}; after a restart it would be handed over again"
+            raise SpoolError("io", str(self._done[0].path), what) from error
+
+    def _try_to_remove(self) -> None:
+        """Should it fail, it was told before, or it harms nothing."""
+        with suppress(SpoolError):
+            self._remove_done()
+
+    def _seal(self) -> None:
+        """Nothing is written to the newest segment any more: it may be read.
+
+        After a failure it is read as it is: those who wait for its sync are told of the failure all the same.
+        """
+        if self._failure is None:
+            self.sync()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._active is None:
+            return
+        segment, self._active = self._active, None
+        os.close(self._file)
+        if segment.items > 0:
+            self._sealed.append(segment)
+
+    def _write(self, segment: Segment, records: bytes) -> None:
+        try:
+            disk.write_all(self._file, records)
+        except OSError as error:
+            # What follows a record that was cut off could not be read after a restart.
+            try:
+                os.ftruncate(self._file, segment.size)
+            except OSError:
+                self._failure = SpoolError("io", str(segment.path), f"cannot be written: {error}")
+            raise
+
     def _segment_for(self, size: int) -> Segment:
         active = self._active
         if active is not None and active.items > 0 and active.size + size > self._most:
-            self.seal()
-        if self._active is not None:
-            return self._active
-        path = self._directory / f"{self._next_number:010}.spool"
-        self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
-        self._active = Segment(self._next_number, path, len(self._title), 0)
-        self._next_number += 1
-        _write_all(self._file, self._title)
-        os.fsync(self._file)
-        # A file whose name is not on disk is not there after a power cut.
-        descriptor = os.open(self._directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            self._seal()
+        if self._active is None:
+            self._active = self._new_segment()
         return self._active
+
+    def _new_segment(self) -> Segment:
+        number = self._last_number + 1
+        path = self._directory / f"{number:010}.spool"
+        self._marks.use_number(number)
+        self._last_number = number
+        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
+        try:
+            disk.write_all(file, self._title)
+            os.fsync(file)
+            disk.sync_directory(self._directory)
+        except OSError as error:
+            os.close(file)
+            try:
+                path.unlink()
+            except OSError:
+                self._failure = SpoolError("io", str(path), f"cannot be written: {error}")
+            raise
+        self._file = file
+        return Segment(number, path, len(self._title), 0)
 
     def _look(self, queue: str) -> None:
         """All segments are looked at before any is changed."""
@@ -210,46 +272,19 @@ class Store:
             os.truncate(last.path, last.size)
             what = f"{scan.torn} bytes of a record that was never confirmed were cut away"
             self.torn = SpoolError("torn", str(last.path), what)
-        for segment, _ in found:
-            if segment.items == 0:
-                segment.path.unlink()
+        self._last_number = max(self._marks.last_number(), found[-1][0].number if found else 0)
+        self._done = [segment for segment, _ in found if segment.items == 0]
+        self._try_to_remove()
         left = [(segment, scan) for segment, scan in found if segment.items > 0]
         self._sealed = [segment for segment, _ in left]
-        if left:
-            self._go_to_cursor(*left[0])
+        self._go_to_cursor(*left[0]) if left else self._marks.drop_cursor()
 
     def _go_to_cursor(self, oldest: Segment, scan: record.Scan) -> None:
-        if not self._cursor.exists():
+        cursor = self._marks.cursor()
+        if cursor is None:
             return
-        body = record.body_at(self._cursor.read_bytes(), 0)
-        if body is None or len(body) != _CURSOR.size:
-            return
-        number, offset = _CURSOR.unpack(body)
-        if number == oldest.number and offset in scan.starts[:-1]:
-            self._offset = offset
-            oldest.items -= scan.starts.index(offset)
-
-
-def _write_all(file: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(file, rest) :]
-
-
-def _lock(path: Path) -> int:
-    """One producer has the directory. The system lets go of the lock when its process ends, however that comes."""
-    if sys.platform == "win32":
-        raise SpoolError("io", str(path), "a spool needs file locks, which this system does not have")
-    import fcntl  # noqa: PLC0415  (there is none on Windows)
-
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise SpoolError("io", str(path), f"cannot be made: {error}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        what = "the directory is in use; each producer needs one of its own"
-        raise SpoolError("in_use", str(path), what) from error
-    return descriptor
+        if cursor.segment == oldest.number and cursor.offset in scan.starts[:-1]:
+            self._offset = cursor.offset
+            oldest.items -= scan.starts.index(cursor.offset)
+        else:
+            self._marks.drop_cursor()

@@ -119,7 +119,8 @@ class Client(Items):
             if self._is_closed:
                 return
             try:
-                self._thread.call(lambda: self._aio.close(timeout))
+                closer = threading.get_ident()
+                self._thread.call(lambda: self._aio._core.close(timeout, closer))
             finally:
                 self._is_closed = True
                 open_clients.discard(self)

@@ -12,11 +12,23 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
+from keyturn._call import Call
 from keyturn.errors import KeyturnError
 
 A = TypeVar("A")
 
 log = logging.getLogger("keyturn")
+
+
+class Asked(concurrent.futures.Future[A]):
+    """What another thread waits for, and what runs for it on the loop."""
+
+    beneath: asyncio.Future[A] | None = None
+
+    def drop(self) -> None:
+        """Nobody gets its answer. On the loop."""
+        if isinstance(self.beneath, Call):
+            self.beneath.drop()
 
 
 class LoopThread:
@@ -50,9 +62,9 @@ class LoopThread:
         if threading.current_thread() is self._thread:
             raise RuntimeError("a callback of the client must not wait for the client: use another thread")
 
-    def begin(self, make: Callable[[], Awaitable[A]]) -> concurrent.futures.Future[A]:
+    def begin(self, make: Callable[[], Awaitable[A]]) -> Asked[A]:
         """Run `make` and await what it returns, on the loop. To cancel the future ends it there."""
-        future: concurrent.futures.Future[A] = concurrent.futures.Future()
+        future: Asked[A] = Asked()
         self.soon(partial(self._start, make, future))
         return future
 
@@ -67,7 +79,9 @@ class LoopThread:
         try:
             return future.result(timeout)
         except BaseException:
-            future.cancel()
+            # The answer may have come at this very moment, to nobody.
+            if not future.cancel() and not self.loop.is_closed():
+                self.loop.call_soon_threadsafe(future.drop)
             raise
 
     def soon(self, task: Callable[[], None]) -> None:
@@ -142,7 +156,7 @@ class LoopThread:
                 # Those who asked after it must be answered.
                 log.exception("what was asked of the client's thread raised")
 
-    def _start(self, make: Callable[[], Awaitable[A]], future: concurrent.futures.Future[A]) -> None:
+    def _start(self, make: Callable[[], Awaitable[A]], future: Asked[A]) -> None:
         if future.cancelled():
             return
         try:
@@ -150,6 +164,7 @@ class LoopThread:
         except BaseException as error:  # It is told to the one who asked.
             _fail(future, error)
             return
+        future.beneath = running
         running.add_done_callback(partial(_hand_on, future))
         future.add_done_callback(partial(self._called_off, running))
 
@@ -158,7 +173,7 @@ class LoopThread:
             self.loop.call_soon_threadsafe(running.cancel)
 
 
-def _hand_on(future: concurrent.futures.Future[A], running: asyncio.Future[A]) -> None:
+def _hand_on(future: Asked[A], running: asyncio.Future[A]) -> None:
     if running.cancelled():
         future.cancel()
         return
@@ -169,7 +184,7 @@ def _hand_on(future: concurrent.futures.Future[A], running: asyncio.Future[A]) -
     try:
         future.set_result(running.result())
     except concurrent.futures.InvalidStateError:
-        return  # Whoever asked has called it off meanwhile.
+        future.drop()  # Whoever asked has called it off meanwhile.
 
 
 def _fail(future: concurrent.futures.Future[A], error: BaseException) -> None:

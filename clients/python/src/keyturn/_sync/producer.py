@@ -82,7 +82,7 @@ class Producer:
         ProducerClosedError, or SpoolError. Items of one thread keep their order.
         """
         named = with_id(item, self._ids)
-        size = checked_size(named, 0)
+        size = checked_size(named, 0, self._settings.spool is not None)
         if self._is_closed or self._thread.is_stopped:
             raise ProducerClosedError("the producer is closed")
         self._thread.may_wait()

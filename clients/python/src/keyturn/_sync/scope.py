@@ -41,6 +41,7 @@ class ScopedTurn(Stoppable):
         self._options = options
         self._is_entered = False
         self._is_left = False
+        self._owner_thread = 0
         # Both are of the loop's thread.
         self._is_cancelled = False
         self._entering: asyncio.Task[object] | None = None
@@ -70,6 +71,7 @@ class ScopedTurn(Stoppable):
         if self._is_entered:
             raise RuntimeError("a turn is entered once; ask for another one")
         self._is_entered = True
+        self._owner_thread = threading.get_ident()
         try:
             self._thread.call(self._enter)
         except (NotGranted, KeyturnError):
@@ -131,6 +133,7 @@ class ScopedTurn(Stoppable):
     async def _enter(self) -> None:
         granted = await self._granted()
         self._holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
+        self._base.entered(self._holding, self._owner_thread)
         self._holding.listen(self._stop)
         if self._is_left:
             await self._give_back(self._holding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from math import inf
 from typing import Any, Final, TypeVar
 
@@ -23,8 +23,6 @@ M = TypeVar("M", bound=Message)
 GRACE: Final = 10.0
 # A longer deadline is no deadline, seconds.
 _LONGEST: Final = 86_400.0 * 365
-# How long the giving up of a place may take before it is left to `ticket_ttl`, seconds.
-_GIVING_UP: Final = 2.0
 
 
 class Unary:
@@ -34,7 +32,7 @@ class Unary:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
         self._metrics = metrics
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Call[Any]] = {}
         self._is_closed = False
 
     def ask(
@@ -46,12 +44,16 @@ class Unary:
         timeout: float | None,
         wait: float | None = None,
         after: Callable[[A, float, Callable[[], None]], None] | None = None,
+        give_back: Callable[[A], None] | None = None,
     ) -> Call[A]:
-        """`after`: what has to be done before the answer is handed on. Without a `timeout`: `wait` and ten seconds."""
+        """`after`: what has to be done before the answer is handed on; `give_back`: what to do when it reached nobody.
+
+        Without a `timeout`: `wait` and ten seconds.
+        """
         check_loop(self._loop)
         future: Call[A] = Call(loop=self._loop)
         if self._is_closed:
-            future.reject(KeyturnError("the client was closed", "CANCELLED"))
+            future.reject(_closed())
             return future
         try:
             message = make().SerializeToString()
@@ -59,19 +61,24 @@ class Unary:
         except (TypeError, ValueError, KeyError, AttributeError, KeyturnError) as error:
             future.reject(unwritable(error))
             return future
-        task = self._start(self._run(path, message, answer, read, limit, after, future))
-        future.on_cancel = lambda _: self._cancel(task)
+        task = self._loop.create_task(self._run(path, message, answer, read, limit, after, give_back, future))
+        self._tasks[task] = future
+        task.add_done_callback(self._tasks.pop)
+        future.on_cancel = lambda _: self._cancel(task, future)
         return future
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
     @staticmethod
-    def _cancel(task: asyncio.Task[None]) -> None:
-        task.cancel()
+    def _cancel(task: asyncio.Task[None], future: Call[Any]) -> None:
+        if not task.cancel():
+            # Its answer is there; it waits until its turns are confirmed.
+            future.unread()
+
+    def call_off(self) -> None:
+        """Refuse what is open. Whoever stands in a line with a ticket that nobody uses again leaves it."""
+        for future in list(self._tasks.values()):
+            future.reject(_closed())
+            if future.on_cancel is not None:
+                future.on_cancel(future.leaves)
 
     async def _run(
         self,
@@ -81,6 +88,7 @@ class Unary:
         read: Callable[[M], A],
         timeout: float,
         after: Callable[[A, float, Callable[[], None]], None] | None,
+        give_back: Callable[[A], None] | None,
         future: Call[A],
     ) -> None:
         asked_at = self._loop.time()
@@ -89,12 +97,15 @@ class Unary:
             method: Any = self._connection.channel.unary_unary(f"/keyturn.v1.{path}")
             limit = None if timeout == inf else min(timeout, _LONGEST)
             result = read(answer.FromString(await method(message, timeout=limit)))
+            self._connection.stands()
+            if give_back is not None:
+                future.on_unread = lambda: give_back(result)
             if after is None:
                 future.resolve(result)
             else:
                 after(result, asked_at, lambda: future.resolve(result))
         except grpc.aio.AioRpcError as error:
-            refused = rpc_error(error)
+            refused = self._connection.explained(rpc_error(error))
             code = refused.code
             future.reject(refused)
         except KeyturnError as error:
@@ -102,7 +113,7 @@ class Unary:
             future.reject(error)
         except asyncio.CancelledError:
             code = "CANCELLED"
-            future.reject(KeyturnError("the client was closed", "CANCELLED"))
+            future.reject(_closed())
         finally:
             if self._metrics is not None:
                 name = path.rpartition("/")[2].lower()
@@ -114,3 +125,7 @@ class Unary:
             task.cancel()
         if self._tasks:
             await asyncio.wait(list(self._tasks))
+
+
+def _closed() -> KeyturnError:
+    return KeyturnError("the client was closed", "CANCELLED")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from google.protobuf.message import Message
 
@@ -66,6 +66,9 @@ class UnaryTransport:
         self._metrics = metrics
         self._renewals = Renewals(self.renew, self.loop, margin, self._lose)
         self._confirmations = Confirmations(self.renew, self.loop)
+        # Calls that give back what nobody got, and give up places.
+        self._leaving: set[asyncio.Future[Any]] = set()
+        self._is_closing = False
 
     def enqueue(
         self,
@@ -93,8 +96,10 @@ class UnaryTransport:
             LONGEST_WAIT if wait is None else wait,
             timeout,
             after,
+            lambda answer: self._give_back(() if answer.turn is None else (answer.turn,)),
         )
-        self._leaves(call, queue, key, ticket)
+        if ticket:
+            self._leaves(call, lambda: self._give_up(queue, key, ticket))
         return call
 
     def dequeue(
@@ -145,9 +150,12 @@ class UnaryTransport:
             asked.wait,
             timeout,
             after,
+            self._give_all_back,
         )
-        if asked.key:
-            self._leaves(call, asked.queues[0] if asked.queues else "", asked.key, asked.ticket)
+        if asked.ticket and asked.key:
+            self._leaves(call, lambda: self._give_up(asked.queues[0] if asked.queues else "", asked.key, asked.ticket))
+        elif asked.ticket:
+            self._leaves(call, lambda: self._take_back(asked))
         return call
 
     def ack(
@@ -169,6 +177,7 @@ class UnaryTransport:
             None if following is None else following.wait,
             timeout,
             after,
+            lambda answer: self._give_all_back(answer.next or ()),
         )
 
     def nack(
@@ -207,9 +216,26 @@ class UnaryTransport:
         self._renewals.keep(held, self._confirmations.since(turn, asked_at))
         return held
 
+    def give_back(self, turn: Turn) -> None:
+        if self._is_closing:
+            self._give_back((turn,))
+
+    def call_off(self) -> None:
+        if not self._is_closing:
+            self._is_closing = True
+            self._renewals.close("closed")
+            self._unary.call_off()
+
     async def close(self) -> None:
-        self._renewals.close("closed")
+        self.call_off()
+        await self.settled(_GIVING_UP)
         await self._unary.close()
+
+    async def settled(self, timeout: float) -> None:
+        until = self.loop.time() + timeout
+        # What comes with one is given back with another.
+        while self._leaving and self.loop.time() < until:
+            await asyncio.wait(list(self._leaving), timeout=until - self.loop.time())
 
     def _ask(
         self,
@@ -220,8 +246,9 @@ class UnaryTransport:
         wait: float | None,
         timeout: float | None,
         after: Callable[[A, float, Callable[[], None]], None] | None = None,
+        give_back: Callable[[A], None] | None = None,
     ) -> Call[A]:
-        return self._unary.ask(f"CoordinatorService/{method}", make, answer, read, timeout, wait, after)
+        return self._unary.ask(f"CoordinatorService/{method}", make, answer, read, timeout, wait, after, give_back)
 
     def _given(self, turns: Sequence[Turn], asked_at: float, hand_on: Callable[[], None]) -> None:
         if self._metrics is not None:
@@ -234,17 +261,47 @@ class UnaryTransport:
             self._metrics.turn_lost(held.turn.queue, cause)
         held.lose(cause)
 
-    def _leaves(self, call: Call[A], queue: str, key: str, ticket: str) -> None:
-        """A cancelled call leaves its ticket where it is; that takes a call of its own."""
+    @staticmethod
+    def _leaves(call: Call[A], leave: Callable[[], None]) -> None:
+        """A cancelled call leaves its ticket where it is, with what it got meanwhile; to leave takes a call of its own."""
         end = call.on_cancel
 
-        def cancelled(leave: bool) -> None:
+        def cancelled(leaves: bool) -> None:
             if end is not None:
-                end(leave)
-            if leave and ticket:
-                # Should this fail too, the place ends with its `ticket_ttl`.
-                given_up = self.dequeue(queue, key, None, ticket, True, b"", _GIVING_UP)
-                given_up.add_done_callback(lambda done: done.cancelled() or done.exception())
+                end(leaves)
+            if leaves:
+                leave()
 
         if end is not None:
             call.on_cancel = cancelled
+
+    def _give_up(self, queue: str, key: str, ticket: str) -> None:
+        # Should this fail too, the place ends with its `ticket_ttl`.
+        self._leave_with(self.dequeue(queue, key, None, ticket, True, b"", _GIVING_UP))
+
+    def _take_back(self, asked: AcquireCall) -> None:
+        """Ask once more with its ticket: what comes is what the earlier call got, and goes back."""
+        again = self.acquire(asked._replace(wait=0), _GIVING_UP)
+        again.add_done_callback(lambda done: None if _failed(done) else self._give_all_back(done.result()))
+        self._leave_with(again)
+
+    def _give_all_back(self, deliveries: Sequence[Delivery]) -> None:
+        self._give_back([delivery.turn for delivery in deliveries])
+
+    def _give_back(self, turns: Sequence[Turn]) -> None:
+        for turn in turns:
+            ref = TurnRef(turn.queue, turn.key, turn.token)
+            self._leave_with(self.nack(ref, "release", None, "", 0, _GIVING_UP))
+
+    def _leave_with(self, call: Call[Any]) -> None:
+        self._leaving.add(call)
+        call.add_done_callback(self._left)
+
+    def _left(self, done: asyncio.Future[Any]) -> None:
+        self._leaving.discard(done)
+        _failed(done)
+
+
+def _failed(done: asyncio.Future[Any]) -> bool:
+    """What a call failed with that nobody waits for counts as told."""
+    return done.cancelled() or done.exception() is not None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Literal
 
+from keyturn._connection_failure import TlsError
 from keyturn._ids import Ids
 from keyturn._transport import Transport
 from keyturn.errors import KeyturnError
@@ -18,7 +19,7 @@ log = logging.getLogger("keyturn")
 GRACE: Final = 10.0
 
 # How long those who wait in a line may take to leave it when their client is closed, seconds.
-_LEAVING: Final = 1.0
+LEAVING: Final = 1.0
 
 Failure = Literal["away", "full", "lost", "cancelled", "refused"]
 """`away`: nothing was heard from a sidecar that takes work, the call may have been carried out or not; `full`: refused
@@ -35,6 +36,11 @@ class Base:
         self._background: set[asyncio.Task[None]] = set()
         self._waiting: set[Callable[[], None]] = set()
         self._nobody_waits = asyncio.Event()
+        self._blocks: dict[object, object] = {}
+        self._blocks_ended: asyncio.Future[None] | None = None
+        self._closer: object = None
+        self.is_closing = False
+        """Whoever begins to wait now would not be told to leave his line."""
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """What is to be done although nobody waits for it any more. Bounded in time; raises nothing."""
@@ -42,10 +48,10 @@ class Base:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    async def settled(self) -> None:
-        """Wait until all of it is done."""
+    async def settled(self, timeout: float | None = None) -> None:
+        """Wait until all of it is done, for so many seconds."""
         if self._background:
-            await asyncio.wait(list(self._background))
+            await asyncio.wait(list(self._background), timeout=timeout)
 
     @contextmanager
     def waiting(self, call_off: Callable[[], None]) -> Iterator[None]:
@@ -58,15 +64,36 @@ class Base:
             if not self._waiting:
                 self._nobody_waits.set()
 
+    def entered(self, block: object, owner: object) -> None:
+        """Somebody works under a turn, until `left`. `owner`: the task or thread that does."""
+        self._blocks[block] = owner
+
+    def left(self, block: object) -> None:
+        self._blocks.pop(block, None)
+        if self._blocks_ended is not None and not self._blocks_ended.done() and not self._others(self._closer):
+            self._blocks_ended.set_result(None)
+
+    async def blocks_ended(self, closer: object) -> None:
+        """Blocks that were told that their client closes end, most of them at once; who closes does not wait for itself."""
+        if not self._others(closer):
+            return
+        self._closer = closer
+        self._blocks_ended = self.loop.create_future()
+        await asyncio.wait((self._blocks_ended,), timeout=LEAVING)
+
+    def _others(self, closer: object) -> bool:
+        return any(owner != closer for owner in self._blocks.values())
+
     async def call_off(self) -> None:
         """Whoever waits leaves his line, while the sidecar can still be told: nobody will call again with his ticket."""
+        self.is_closing = True
         if not self._waiting:
             return
         self._nobody_waits.clear()
         for call_off in list(self._waiting):
             call_off()
         try:
-            await asyncio.wait_for(self._nobody_waits.wait(), _LEAVING)
+            await asyncio.wait_for(self._nobody_waits.wait(), LEAVING)
         except asyncio.TimeoutError:
             log.debug("%d places are left to their ticket_ttl", len(self._waiting))
 
@@ -76,6 +103,8 @@ class Base:
 
 def failure_of(error: BaseException) -> Failure:
     if not isinstance(error, KeyturnError):
+        return "refused"
+    if isinstance(error, TlsError) and error.is_certain:
         return "refused"
     if error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
         return "away"

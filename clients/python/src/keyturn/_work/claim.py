@@ -9,9 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from keyturn._backoff import BackOff
 from keyturn._work.base import GRACE, Base, failure_of, retry_after_of
-from keyturn._work.holding import Holding
 from keyturn.errors import Blocked, Declined, KeyturnError
-from keyturn.words import AcquireCall, Delivery, EnqueueAnswer, Order, Turn
+from keyturn.words import AcquireCall, EnqueueAnswer, Order, Turn
 
 # The longest that one call may wait, seconds: what the contract allows. The ticket keeps the place between two calls.
 LONGEST_CALL: Final = 300.0
@@ -41,10 +40,8 @@ class Granted(NamedTuple):
     asked_at: float
 
 
-def _turn_of(answer: EnqueueAnswer | list[Delivery]) -> Turn | None:
-    if isinstance(answer, EnqueueAnswer):
-        return answer.turn
-    return answer[0].turn if answer else None
+def _closed() -> KeyturnError:
+    return KeyturnError("the client was closed", "CANCELLED")
 
 
 class Claim:
@@ -66,32 +63,23 @@ class Claim:
 
     async def wait(self) -> Granted:
         """Raises Declined, Blocked, and KeyturnError when the sidecar refuses or is away for too long."""
+        if self._base.is_closing:
+            raise _closed()
         try:
             with self._base.waiting(self._call_off):
                 return await self._wait()
         except asyncio.CancelledError:
-            # A call that is cancelled leaves its line. But between two calls the place is kept, and an answer that came at this
-            # very moment has a turn of which nobody will learn.
+            # A call that is cancelled leaves its line, and one that was answered at this very moment gives back what it got. But
+            # between two calls the place is kept, and after such an answer it may be.
             call = self._call
-            if call is None or (call.done() and not call.cancelled()):
-                self._base.in_background(self._left(call))
+            if call is None or not call.cancelled():
+                self._base.in_background(self._give_up())
             raise
 
     def _call_off(self) -> None:
         self._is_called_off = True
         if self._call is not None:
             self._call.cancel()
-
-    async def _left(self, call: asyncio.Future[Any] | None) -> None:
-        turn = None if call is None or call.exception() is not None else _turn_of(call.result())
-        if turn is None:
-            await self._give_up()
-            return
-        # The turn may be kept alive by the session: it is ended, however long that takes.
-        holding = Holding(self._base, turn, self._base.now(), None)
-        holding.end()
-        await holding.abandoned()
-        holding.release()
 
     async def _wait(self) -> Granted:
         while True:
@@ -105,9 +93,10 @@ class Claim:
                 if not self._is_called_off or call is None or not call.cancelled():
                     raise
                 answer = None
-            if answer is None and self._is_called_off:
-                await self._give_up()
-                raise KeyturnError("the client was closed", "CANCELLED")
+            if self._is_called_off:
+                # The turn may have come as the client began to close: nobody would begin to work any more.
+                await self._give_up(None if answer is None else answer.turn)
+                raise _closed()
             if answer is None:
                 continue
             if answer.turn is not None:
@@ -187,12 +176,14 @@ class Claim:
         left = max(0.0, min(self._until - self._base.now(), LONGEST_CALL))
         return ceil(left * 1_000) / 1_000 if left < inf else LONGEST_CALL
 
-    async def _give_up(self) -> None:
-        if not self._ticket:
-            return
+    async def _give_up(self, turn: Turn | None = None) -> None:
+        """Leave the line, or end the turn that was given."""
         plan = self._plan
+        token, ticket = (None, self._ticket) if turn is None else (turn.token, None)
+        if token is None and not ticket:
+            return
         try:
-            await self._base.transport.dequeue(plan.queue, plan.key, None, self._ticket, True, b"", _GIVING_UP)
+            await self._base.transport.dequeue(plan.queue, plan.key, token, ticket, True, b"", _GIVING_UP)
         except KeyturnError:
             # The place ends with its `ticket_ttl`; why we leave matters more.
             return

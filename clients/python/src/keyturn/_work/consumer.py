@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, Final, Generic, TypeVar
 
 from keyturn._backoff import BackOff
-from keyturn._work.base import GRACE, Base, failure_of, log, retry_after_of
+from keyturn._work.base import GRACE, LEAVING, Base, failure_of, log, retry_after_of
 from keyturn._work.consume_options import DEFAULT_STOP, ConsumeSettings, Stage, Trouble
 from keyturn._work.worker import Invoke, Next, Surroundings, Worker, release
 from keyturn.errors import ConsumerStoppedError, KeyturnError
@@ -101,6 +101,8 @@ class Consumption(Generic[W]):
         except asyncio.CancelledError:
             if not self._is_stopping:
                 raise
+            # A delivery may have crossed this: it goes back before the consumer has ended, or its client could close first.
+            await self._base.transport.settled(LEAVING)
         finally:
             self._asked -= turns
             self._acquiring = None
@@ -120,11 +122,6 @@ class Consumption(Generic[W]):
             call.leaves = True
             try:
                 deliveries = await call
-            except asyncio.CancelledError:
-                # The answer came at this very moment: what it has is given back, or nobody would ever end it.
-                if self._is_stopping and call.done() and not call.cancelled() and call.exception() is None:
-                    return Next(call.result(), asked_at)
-                raise
             except KeyturnError as error:
                 if failure_of(error) in ("refused", "cancelled"):
                     self._fail(error)

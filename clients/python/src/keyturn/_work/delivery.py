@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from keyturn._backoff import BackOff
 from keyturn._work.backlog import Entry
-from keyturn._work.base import Base, retry_after_of
+from keyturn._work.base import Base, log, retry_after_of
 from keyturn._work.hand_over import WAIT_FOR_ROOM, HandedOver, hand_over
 from keyturn._work.producer_options import ProducerResult, ProducerSettings
 from keyturn._work.spool_route import SpoolRoute
@@ -64,7 +64,9 @@ class Delivery:
                     await self._try_again(handed, back_off, left)
                 else:
                     left = [*self._settle(part, handed), *left[len(part) :]]
-        except SpoolError as error:
+        except Exception as error:  # Whatever it is: whoever added them waits for an answer.
+            if not isinstance(error, SpoolError):
+                log.exception("the producer of %s cannot go on with %d items", self._settings.queue, len(left))
             for entry in left:
                 self._settling.reject(entry, error)
 

@@ -25,6 +25,7 @@ class Holding:
         """Why the work must stop: TurnLostError, HoldTimeoutError or ConsumerStoppedError."""
         self._listener: Callable[[BaseException], None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._is_released = False
         self._held = base.transport.hold(turn, asked_at)
         self._held.watch(self.stop)
         if max_hold is not None:
@@ -60,7 +61,13 @@ class Holding:
         Not before: who reconnects meanwhile gives back what nobody holds, and the end of the work would be lost.
         """
         self.end()
+        if self._is_released:
+            return
+        self._is_released = True
+        if self.loss is not None and self.loss.cause == "closed":
+            self._base.transport.give_back(self.turn)
         self._held.release()
+        self._base.left(self)
 
     def _too_long(self, max_hold: float) -> None:
         self.stop(HoldTimeoutError(f"the turn was held for max_hold, {max_hold:g} s"))

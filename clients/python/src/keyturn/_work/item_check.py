@@ -6,12 +6,13 @@ down, and nobody could say which item it was.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._ids import Ids
 from keyturn._wire import requests
+from keyturn._work.item_limits import over_limits
 from keyturn.errors import ErrorDetails, FieldViolation, KeyturnError, WrongArgumentError
 from keyturn.words import NewItem
 
@@ -22,18 +23,35 @@ MOST_ITEMS: Final = 1_000
 
 
 def with_id(item: NewItem, ids: Ids) -> NewItem:
-    """An empty id is none: the sidecar would make one, another for each try."""
+    """An empty id is none: the sidecar would make one, another for each try.
+
+    With headers and prerequisites of its own: it is written later, and again, and the caller may change his meanwhile.
+    """
     if not isinstance(item, NewItem):
         raise WrongArgumentError(f"{item!r} is no NewItem", "items")
-    return item if item.item_id else item._replace(item_id=ids.new())
+    item_id = item.item_id or ids.new()
+    if not item.headers and not item.after:
+        return item if item.item_id else item._replace(item_id=item_id)
+    return item._replace(item_id=item_id, headers=_own(item.headers, dict), after=_own(item.after, tuple))
 
 
-def checked_size(item: NewItem, index: int) -> int:
+def _own(value: Any, kind: Callable[[Any], Any]) -> Any:
+    """A copy; what cannot be copied is refused when it is looked at."""
+    try:
+        return kind(value) if value else value
+    except (TypeError, ValueError):
+        return value
+
+
+def checked_size(item: NewItem, index: int, with_limits: bool = False) -> int:
     """The bytes that it takes in a message.
 
-    Raises what the sidecar would (INVALID_ARGUMENT, naming each wrong field); `index`: where the item stands.
+    Raises what the sidecar would (INVALID_ARGUMENT, naming each wrong field); `index`: where the item stands; `with_limits`:
+    also where only the sidecar would see it.
     """
     wrong = _wrong_fields(item)
+    if not wrong and with_limits:
+        wrong = over_limits(item)
     if not wrong:
         size = requests.new_item(item).ByteSize() + 8
         if size <= LARGEST_MESSAGE:

@@ -50,7 +50,7 @@ class Production:
         if self._is_closed:
             raise ProducerClosedError(_CLOSED)
         named = with_id(item, self._base.ids)
-        size = checked_size(named, 0)
+        size = checked_size(named, 0, self._spool is not None)
         now = self._base.now()
         future: asyncio.Future[ProducerResult] = self._base.loop.create_future()
         entry = Entry(named, size, now, now + self._settings.timeout, future)

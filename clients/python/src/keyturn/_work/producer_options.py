@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from keyturn._options import DAY, MIB, callable_needed, count_within, number_within, text_needed, word_within
+from keyturn._work.item_limits import queue_problem
 from keyturn._work.submit import DURABILITIES
 from keyturn.errors import WrongArgumentError
 from keyturn.words import Decision, Durability, NewItem, Reason
@@ -41,7 +42,9 @@ class Spool:
     """How long a Submit may go unanswered before the sidecar is taken to be away, seconds, 0.001 to 60."""
 
     def __post_init__(self) -> None:
-        text_needed("spool.directory", str(self.directory))
+        if not isinstance(self.directory, (str, Path)) or not str(self.directory) or "\0" in str(self.directory):
+            what = "needed is the path of a directory, as a text or a Path"
+            raise WrongArgumentError(f"spool.directory is {self.directory!r}; {what}", "spool.directory")
         number_within("spool.interval", self.interval, 0.001, 60)
         count_within("spool.count", self.count, 1, 100_000)
         count_within("spool.max_bytes", self.max_bytes, 65_536, 1_048_576 * MIB)
@@ -82,6 +85,8 @@ def producer_settings(
 ) -> ProducerSettings:
     """Raises WrongArgumentError naming what is wrong."""
     text_needed("queue", queue)
+    if spool is not None and (problem := queue_problem(queue)) is not None:
+        raise WrongArgumentError(f"queue is {problem}", "queue")
     count_within("count", count, 1, 1_000)
     number_within("interval", interval, 0, 60)
     count_within("max_items", max_items, 1, 1_000_000)

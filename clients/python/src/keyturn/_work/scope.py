@@ -31,6 +31,7 @@ class ScopedTurn:
         self._task: asyncio.Task[object] | None = None
         self._is_inside = False
         self._interrupts = 0
+        self._cancelled_before = 0
         self.result = b""
         """What is remembered with the idempotency key, up to 1 MiB; set it in the block."""
 
@@ -69,6 +70,9 @@ class ScopedTurn:
         self._task = asyncio.current_task()
         granted = await Claim(self._base, self._options.plan).wait()
         self._holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
+        if sys.version_info >= (3, 11) and self._task is not None:
+            self._cancelled_before = self._task.cancelling()
+        self._base.entered(self._holding, self._task)
         self._is_inside = True
         self._holding.listen(self._interrupt)
         return self
@@ -112,11 +116,11 @@ class ScopedTurn:
         """Whether the block ended by our cancellation, and by nobody else's."""
         if self._interrupts == 0 or self._task is None:
             return False
-        # From 3.11 on a task counts how often it was cancelled.
+        # From 3.11 on a task counts how often it was cancelled: before this block too.
         others = 0
         if sys.version_info >= (3, 11):
             for _ in range(self._interrupts):
-                others = self._task.uncancel()
+                others = self._task.uncancel() - self._cancelled_before
         if isinstance(error, asyncio.CancelledError):
             return others == 0
         try:

@@ -19,6 +19,7 @@ from keyturn.words import NewItem
 _MOST_BYTES: Final = 1_048_576
 # How long one Submit from disk may take, seconds.
 _CALL: Final = 10.0
+_FOR_EVER: Final = None
 
 
 class Settling(Protocol):
@@ -45,6 +46,8 @@ class SpoolRoute:
         self._changed = asyncio.Event()
         self._replaying: asyncio.Task[None] | None = None
         self._is_closing = False
+        # What is on disk cannot be read: nothing is skipped, and nothing passes it.
+        self._damage: SpoolError | None = None
         # The last Submit from disk came through.
         self._is_reachable = False
         self._opening = base.loop.create_task(self._open())
@@ -72,6 +75,10 @@ class SpoolRoute:
         """
         files = self._files
         # So near to the end nothing more is put behind: it would never come, with new items all the time.
+        if self._damage is not None:
+            for entry in entries:
+                self._settling.reject(entry, self._damage)
+            return []
         is_ending = self._is_reachable and files.is_nearly_empty and not self._is_closing
         if not is_ending and files.broken is None:
             left = self._append(entries)
@@ -156,22 +163,23 @@ class SpoolRoute:
 
     async def _replay(self) -> None:
         """Hand over what is on disk, oldest first, until nothing is left."""
+        back_off = BackOff()
+        told = ""
         try:
             while not self._closing.is_set():
-                chunk = await self._files.read(MOST_ITEMS, _MOST_BYTES)
-                if chunk is None:
-                    if self._files.items == 0 and (self._is_reachable or await self._is_back()):
+                try:
+                    if await self._replay_some():
                         return
-                    continue
-                if not await self._hand_over_all(chunk.items):
-                    return
-                await self._files.advance(chunk)
-                self.wake()
-        except SpoolError as error:
-            # What is on disk cannot be read, or not be noted as done. Nothing may pass it, and nothing is skipped.
-            self._is_reachable = False
-            self._on_error(error, None)
-            await self._closing.wait()
+                    back_off.reset()
+                except SpoolError as error:
+                    if error.problem == "damaged":
+                        self._damage = error
+                    if str(error) != told:
+                        self._on_error(error, None)
+                    told = str(error)
+                    self.wake()
+                    # A disk may come back. What is damaged stays so until somebody has mended it.
+                    await self._pause(back_off.next() if self._damage is None else _FOR_EVER)
         finally:
             self._replaying = None
             # What was put on disk in the meantime is not left there, and nothing passes it.
@@ -179,12 +187,28 @@ class SpoolRoute:
                 self.begin()
             self.wake()
 
+    async def _replay_some(self) -> bool:
+        """Whether that was all, or it is closing."""
+        chunk = await self._files.read(MOST_ITEMS, _MOST_BYTES)
+        if chunk is None:
+            if self._files.items > 0 or not (self._is_reachable or await self._is_back()):
+                return False
+            await self._files.drained()
+            return self._files.items == 0
+        if not await self._hand_over_all(chunk.items):
+            return True
+        try:
+            await self._files.advance(chunk)
+        finally:
+            self.wake()
+        return False
+
     async def _is_back(self) -> bool:
         """Nothing was on disk yet when the sidecar went away: it is not asked at once again."""
         await self._pause(BackOff().next())
         return self._files.items == 0
 
-    async def _pause(self, seconds: float) -> None:
+    async def _pause(self, seconds: float | None) -> None:
         try:
             await asyncio.wait_for(self._closing.wait(), seconds)
         except asyncio.TimeoutError:

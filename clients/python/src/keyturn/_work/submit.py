@@ -17,6 +17,9 @@ from keyturn.words import AwaitAnswer, Durability, NewItem, SubmitResult
 
 # A call that failed so may be sent again.
 _BEARS: Final[tuple[Failure, ...]] = ("away",)
+# The answer to a wait that ends with the caller's time needs its way, seconds; and the first call needs a connection.
+_WAY_BACK: Final = 0.5
+_LEAST: Final = 1.0
 DURABILITIES: Final = ("on_flush", "interval", "count", "memory")
 
 
@@ -101,11 +104,14 @@ async def result(base: Base, queue: str, item_id: str, timeout: float) -> bytes 
 
 
 async def _ask(base: Base, queue: str, item_id: str, until: float) -> AwaitAnswer:
-    """One part of the wait. A sidecar that is away is asked again until the time is over, but no shorter than GRACE."""
+    """One part of the wait. A sidecar that is away is asked again until the time is over."""
+    over = max(until + _WAY_BACK, base.now() + _LEAST)
 
     async def once(_: float) -> AwaitAnswer:
         left = max(0.0, min(until - base.now(), LONGEST_CALL))
         wait = ceil(left * 1_000) / 1_000
-        return await base.transport.await_item(queue, item_id, wait, wait + GRACE)
+        # Of a wait that goes on after this call the answer may be as late as any.
+        patience = GRACE if until - base.now() > LONGEST_CALL else over - base.now() - wait
+        return await base.transport.await_item(queue, item_id, wait, wait + patience)
 
-    return await patiently(base, max(until, base.now() + GRACE), _BEARS, once)
+    return await patiently(base, over, _BEARS, once)
