@@ -59,7 +59,7 @@ export function resetStream(call: object): void {
 /** The call has ended, though nobody may have said so yet: nothing that is sent on it goes anywhere. */
 export function isGone(call: object): boolean {
   const stream = http2StreamOf(call);
-  return stream === undefined || stream.destroyed || stream.closed;
+  return stream !== undefined && (stream.destroyed || stream.closed);
 }
 
 /**
