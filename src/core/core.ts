@@ -168,6 +168,11 @@ export class Core {
     this.#state.wallOffset = offset;
   }
 
+  /** Why the disk takes nothing now; unset: it does. Only for answers to people. */
+  set diskTrouble(reason: string | undefined) {
+    this.#state.diskTrouble = reason;
+  }
+
   set watching(watching: boolean) {
     this.#state.watching = watching;
   }
