@@ -102,6 +102,7 @@ export type PeopleCommand =
   | { readonly type: 'evict' | 'resumeKey'; readonly queue: QueueName; readonly key: string }
   | { readonly type: 'pause' | 'resume'; readonly queue: QueueName }
   | { readonly type: 'maxInFlight'; readonly queue: QueueName; readonly most: number | undefined }
+  | { readonly type: 'rate'; readonly queue: QueueName; readonly rate: Policy['rate'] }
   | {
       readonly type: 'redrive' | 'discard';
       readonly queue: QueueName;
@@ -288,6 +289,11 @@ const commands = {
   resumeKey: fc.record({ type: fc.constant('resumeKey' as const), queue, key: oneOf(...KEYS, '') }),
   pause: fc.record({ type: oneOf('pause' as const, 'resume' as const, 'resume' as const), queue }),
   maxInFlight: fc.record({ type: fc.constant('maxInFlight' as const), queue, most: oneOf(undefined, 1, 3) }),
+  rate: fc.record({
+    type: fc.constant('rate' as const),
+    queue,
+    rate: oneOf(undefined, { perSecond: 1, burst: 1 }, { perSecond: 2, burst: 2 }, { perSecond: 4, burst: 1 }),
+  }),
   people: fc.record({
     type: oneOf('redrive' as const, 'redrive' as const, 'discard' as const),
     queue,
@@ -297,7 +303,13 @@ const commands = {
   }),
   advance: fc.record({
     type: fc.constant('advance' as const),
-    ms: fc.oneof(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 5_000 }), fc.constant(30_011)),
+    // Quarters of a millisecond are exact in binary. None: two commands in one moment, with the wheel in between.
+    ms: fc.oneof(
+      fc.integer({ min: 1, max: 400 }),
+      fc.integer({ min: 0, max: 1_600 }).map((quarters) => quarters / 4),
+      fc.integer({ min: 1, max: 5_000 }),
+      fc.constant(30_011),
+    ),
   }),
 } satisfies Record<string, fc.Arbitrary<Command>>;
 

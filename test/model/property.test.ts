@@ -67,7 +67,7 @@ const ABOUT: Readonly<Record<string, About>> = {
     runs: 1_500,
   },
   gates: {
-    mix: { enQueue: 6, submit: 3, acquire: 4, deQueue: 4, ack: 3, pause: 2, maxInFlight: 2, evict: 1, advance: 6 },
+    mix: { enQueue: 6, submit: 3, acquire: 4, deQueue: 4, ack: 3, pause: 2, maxInFlight: 2, rate: 2, evict: 1, advance: 6 },
     most: 60,
     runs: 1_000,
   },
@@ -115,6 +115,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       resumeKey: 1,
       pause: 1,
       maxInFlight: 1,
+      rate: 1,
       people: 1,
       advance: 5,
     },

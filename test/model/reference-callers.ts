@@ -12,7 +12,7 @@ import type {
 import { movesTo } from './reference-sessions.js';
 import { refusedAsLost } from './reference-settling.js';
 import type { CallerCall, CallerEntry, Lane, LiveTurn, ModelStream } from './reference-state.js';
-import { nameOf, turnView } from './reference-state.js';
+import { intervalEnds, nameOf, turnView } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 interface Asked {
@@ -121,7 +121,7 @@ function arrival(world: World, lane: Lane, asked: Asked): Handled {
     call.decline('waiter_exists', newest && nameOf(newest), undefined, undefined);
     return ANSWERED;
   }
-  const soon = lane.lastStart + policy.minInterval - world.now;
+  const soon = intervalEnds(lane) - world.now;
   if (soon > 0 && policy.whenTooSoon === 'decline') {
     call.decline('too_soon', undefined, soon, undefined);
     return ANSWERED;
@@ -184,7 +184,7 @@ function stay(world: World, lane: Lane, entry: CallerEntry, asked: Asked): Handl
     waitEnds(world, lane, entry);
     return ANSWERED;
   }
-  entry.end = world.now + asked.wait;
+  entry.end = Math.ceil(world.now + asked.wait);
   entry.timer = world.timer(entry.end, () => {
     // Not before what held the key back, if that ends at this very moment (S1).
     world.startIfFree(lane);
@@ -227,7 +227,7 @@ function absent(world: World, lane: Lane, entry: CallerEntry): void {
     world.remove(lane, entry);
     return;
   }
-  entry.end = world.now + lane.queue.policy.ticketTtl;
+  entry.end = Math.ceil(world.now + lane.queue.policy.ticketTtl);
   entry.timer = world.timer(entry.end, () => {
     world.remove(lane, entry);
     world.promote(lane);

@@ -13,7 +13,7 @@ import type {
 } from '../../src/coordinator.js';
 import { Arrived, type Wanted, waitsWrongly } from './reference-dependencies.js';
 import type { ItemRecord, Lane, ModelQueue, WaitingAwait, WaitingSubmit } from './reference-state.js';
-import { isCounted, nameOf } from './reference-state.js';
+import { intervalEnds, isCounted, nameOf } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 export function submit(world: World, request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
@@ -147,9 +147,8 @@ function placeOf(world: World, queue: ModelQueue, item: NewItem, before: number)
 }
 
 function tooSoon(world: World, lane: Lane): number {
-  const { minInterval, whenTooSoon } = lane.queue.policy;
-  if (lane.key === '' || whenTooSoon === 'wait') return 0;
-  return Math.max(0, lane.lastStart + minInterval - world.now);
+  if (lane.queue.policy.whenTooSoon === 'wait') return 0;
+  return Math.max(0, intervalEnds(lane) - world.now);
 }
 
 export function submitAll(
@@ -201,7 +200,7 @@ function newRecord(world: World, queue: ModelQueue, content: NewItem, id: string
     serial: ++world.serial,
     state: 'waiting',
     attempts: 0,
-    notBefore: world.now + content.delay,
+    notBefore: content.delay === 0 ? 0 : Math.ceil(world.now + content.delay),
     cameBack: false,
     after: [...(content.after ?? [])],
     doomed: false,

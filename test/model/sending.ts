@@ -46,6 +46,8 @@ export async function apply(one: Side, command: Command): Promise<unknown> {
       return people.setPaused(command.queue, command.type === 'pause');
     case 'maxInFlight':
       return people.setMaxInFlight(command.queue, command.most);
+    case 'rate':
+      return people.setRate(command.queue, command.rate);
     case 'redrive':
       return people.redrive(command.queue, command.key, command.ids);
     case 'discard':
