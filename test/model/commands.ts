@@ -1,6 +1,6 @@
 /** Random scenarios as plain data, so that a failing one can be printed and made smaller. */
 import fc from 'fast-check';
-import type { ItemRef, NackKind, Policy } from '../../src/coordinator.js';
+import type { ItemRef, Limits, NackKind, Policy } from '../../src/coordinator.js';
 
 export const QUEUES = ['q', 'r'] as const;
 export const KEYS = ['a', 'b', 'c'] as const;
@@ -115,6 +115,8 @@ export type PeopleCommand =
 export interface Scenario {
   readonly policies: Readonly<Record<QueueName, Partial<Policy>>>;
   readonly startupHold: number;
+  /** Unset: the usual ones. */
+  readonly limits?: Partial<Limits>;
   readonly commands: readonly Command[];
 }
 
@@ -370,10 +372,27 @@ export const SIMPLEST_POLICY: Partial<Policy> = {
   onDependencyDead: 'dead',
 };
 
+/** Few of something; the weights of what is plenty keep the others from hiding behind it. */
+const tightLimits: fc.Arbitrary<Partial<Limits>> = fc.record({
+  waitingCallers: oneOf(1_000, 1_000, 1, 3),
+  waitingAcquires: oneOf(1_000, 1_000, 0, 1),
+  waitingAwaits: oneOf(1_000, 0, 1),
+  waitingSubmits: oneOf(1_000, 1_000, 0, 1),
+  busyLanes: oneOf(1_000, 1_000, 2, 4),
+  dependencies: oneOf(1_000, 1_000, 0, 2, 4),
+  payloadMemoryBytes: oneOf(1_000_000, 1_000_000, 900, 2_000),
+});
+
 /** What a scenario is mostly about: the weights of its commands. */
 export type Mix = Partial<Record<CommandName, number>>;
 
-export function scenarios(mix: Mix, most: number): fc.Arbitrary<Scenario> {
+/** Between queues nobody says who is first at what they share: only those of one queue wait for that. */
+function waitsInOne(command: Command): Command {
+  return command.type === 'submit' && command.queue === 'r' ? { ...command, waitForRoom: 0 } : command;
+}
+
+/** @param tight with little room of whatever kind */
+export function scenarios(mix: Mix, most: number, tight = false): fc.Arbitrary<Scenario> {
   const weighted = Object.entries(mix).map(([name, weight]) => ({
     weight,
     arbitrary: commands[name as CommandName] as fc.Arbitrary<Command>, // the keys of Mix are those of commands
@@ -382,7 +401,10 @@ export function scenarios(mix: Mix, most: number): fc.Arbitrary<Scenario> {
   return fc.record({
     policies: fc.record({ q: part, r: part }),
     startupHold: oneOf(0, 0, 0, 0, 0, 3_301),
+    limits: tight ? tightLimits : fc.constant({}),
     // Without `size` fast-check would hardly go beyond ten commands.
-    commands: fc.array(fc.oneof(...weighted), { minLength: 1, maxLength: most, size: 'max' }),
+    commands: fc
+      .array(fc.oneof(...weighted), { minLength: 1, maxLength: most, size: 'max' })
+      .map((all) => (tight ? all.map(waitsInOne) : all)),
   });
 }

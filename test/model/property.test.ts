@@ -23,6 +23,8 @@ interface About {
   readonly mix: Mix;
   readonly most: number;
   readonly runs: number;
+  /** Little room, of whatever kind. */
+  readonly tight?: boolean;
 }
 
 const ABOUT: Readonly<Record<string, About>> = {
@@ -94,6 +96,28 @@ const ABOUT: Readonly<Record<string, About>> = {
     most: 100,
     runs: 1_000,
   },
+  'little room': {
+    mix: {
+      enQueue: 4,
+      deQueue: 3,
+      submit: 3,
+      submitDependants: 4,
+      acquire: 6,
+      acquireKey: 1,
+      ack: 3,
+      ackDependants: 2,
+      nack: 3,
+      await: 2,
+      cancel: 1,
+      again: 1,
+      people: 1,
+      resumeKey: 1,
+      advance: 5,
+    },
+    most: 80,
+    runs: 1_000,
+    tight: true,
+  },
   'everything at once': {
     mix: {
       open: 1,
@@ -125,13 +149,13 @@ const ABOUT: Readonly<Record<string, About>> = {
 };
 
 /** One line for each command, and of the policies what is not the simplest. */
-function printed({ policies, startupHold, commands }: Scenario): string {
+function printed({ policies, startupHold, limits, commands }: Scenario): string {
   const plain = new Map(Object.entries(SIMPLEST_POLICY));
   const said = Object.entries(policies).map(([name, part]) => {
     const unlike = Object.entries(part).filter(([setting, value]) => !isDeepStrictEqual(plain.get(setting), value));
     return `  ${name}: ${JSON.stringify(Object.fromEntries(unlike))}`;
   });
-  return [`startup_hold ${startupHold}`, ...said, ...commands.map((command) => `  ${JSON.stringify(command)}`)].join(
+  return [`startup_hold ${startupHold} limits ${JSON.stringify(limits ?? {})}`, ...said, ...commands.map((command) => `  ${JSON.stringify(command)}`)].join(
     '\n',
   );
 }
@@ -140,7 +164,7 @@ function printed({ policies, startupHold, commands }: Scenario): string {
 async function holds(name: string, about: About, property: (scenario: Scenario) => Promise<void>): Promise<void> {
   const { KEYTURN_SEED, KEYTURN_PATH: path } = env;
   const seed = Number(KEYTURN_SEED ?? 20_260_101);
-  const details = await fc.check(fc.asyncProperty(scenarios(about.mix, about.most), property), {
+  const details = await fc.check(fc.asyncProperty(scenarios(about.mix, about.most, about.tight), property), {
     seed,
     numRuns: runsOf(about.runs),
     endOnFailure: true,

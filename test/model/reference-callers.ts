@@ -6,13 +6,15 @@ import type {
   DeQueueRequest,
   EnQueueAnswer,
   EnQueueRequest,
+  Refusal,
   Reply,
   Waiting,
 } from '../../src/coordinator.js';
+import { isOneTooMany, limit, waitingCallers } from './reference-room.js';
 import { movesTo } from './reference-sessions.js';
 import { refusedAsLost } from './reference-settling.js';
 import type { CallerCall, CallerEntry, Lane, LiveTurn, ModelStream } from './reference-state.js';
-import { intervalEnds, nameOf, turnView } from './reference-state.js';
+import { intervalEnds, nameOf, stateOf, turnView } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 interface Asked {
@@ -156,20 +158,45 @@ function join(
     asked.call.block(ahead, retryAfter);
     return ANSWERED;
   }
-  const room = world.waiting(lane.queue) < lane.queue.policy.maxWaiting;
+  const { limits } = world.settings;
+  const startsAtOnce = stateOf(lane, world.now) === 'INIT' && world.gateOpen(lane.queue);
+  const lack = startsAtOnce ? undefined : placeLacks(world, lane, victim);
+  if ((stays || startsAtOnce) && isOneTooMany(world, lane)) {
+    asked.call.refuse(lack ?? limit('busy_lanes', limits.busyLanes));
+    return ANSWERED;
+  }
+  // Nobody is driven out by one who finds no place.
+  if (victim !== undefined && lack !== undefined) {
+    asked.call.refuse(lack);
+    return ANSWERED;
+  }
   if (victim === undefined) world.append(lane, entry);
   else world.replace(lane, victim, entry);
-  return startOrStay(world, lane, entry, asked, room || victim !== undefined);
+  return startOrStay(world, lane, entry, asked, lack);
+}
+
+/** I9. Who takes the place of another adds none, but a caller more if that is an item. */
+function placeLacks(world: World, { queue }: Lane, victim: Lane['line'][number] | undefined): Refusal | undefined {
+  if (victim?.kind === 'caller') return undefined;
+  if (victim === undefined && world.waiting(queue) >= queue.policy.maxWaiting) return world.queueFull(queue);
+  const most = world.settings.limits.waitingCallers;
+  return waitingCallers(world) >= most ? limit('waiting_callers', most) : undefined;
 }
 
 /** A turn at once needs no room; neither does a call that does not stay. */
-function startOrStay(world: World, lane: Lane, entry: CallerEntry, asked: Asked, room: boolean): Handled {
+function startOrStay(
+  world: World,
+  lane: Lane,
+  entry: CallerEntry,
+  asked: Asked,
+  lack: Refusal | undefined,
+): Handled {
   entry.call = asked.call;
   world.settle();
   if (!lane.line.includes(entry)) return ANSWERED;
-  if (!room && (asked.wait > 0 || asked.ticket !== undefined)) {
+  if (lack !== undefined && (asked.wait > 0 || asked.ticket !== undefined)) {
     world.remove(lane, entry);
-    asked.call.refuse(world.queueFull(lane.queue));
+    asked.call.refuse(lack);
     return ANSWERED;
   }
   entry.call = undefined;

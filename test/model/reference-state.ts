@@ -194,6 +194,7 @@ export interface WaitingAwait {
 
 export interface WaitingSubmit {
   readonly queue: ModelQueue;
+  readonly items: readonly NewItem[];
   /** True: it was served. */
   readonly attempt: () => boolean;
   timer: Timer | undefined;
@@ -206,6 +207,11 @@ export function nameOf(entry: Entry): string {
 /** Entries that came by EnQueue or Submit and did not come back: those that the capacity of the line is about. */
 export function isCounted(entry: Entry): boolean {
   return entry.kind === 'item' ? !entry.cameBack : entry.counted;
+}
+
+/** Nothing of it is kept but what became of it. */
+export function isFinished({ state }: ItemRecord): boolean {
+  return state !== 'waiting' && state !== 'in_flight' && state !== 'dead';
 }
 
 /** By what it waits for, or what became of that. */
