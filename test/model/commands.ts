@@ -120,7 +120,7 @@ export interface Scenario {
   readonly commands: readonly Command[];
 }
 
-const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
+export const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
 const queue = oneOf(...QUEUES, 'q' as const);
 const key = oneOf(...KEYS, 'a' as const);
 const consumer = oneOf('c0', 'c1', 'c2');

@@ -69,7 +69,18 @@ const ABOUT: Readonly<Record<string, About>> = {
     runs: 1_500,
   },
   gates: {
-    mix: { enQueue: 6, submit: 3, acquire: 4, deQueue: 4, ack: 3, pause: 2, maxInFlight: 2, rate: 2, evict: 1, advance: 6 },
+    mix: {
+      enQueue: 6,
+      submit: 3,
+      acquire: 4,
+      deQueue: 4,
+      ack: 3,
+      pause: 2,
+      maxInFlight: 2,
+      rate: 2,
+      evict: 1,
+      advance: 6,
+    },
     most: 60,
     runs: 1_000,
   },
@@ -155,9 +166,11 @@ function printed({ policies, startupHold, limits, commands }: Scenario): string 
     const unlike = Object.entries(part).filter(([setting, value]) => !isDeepStrictEqual(plain.get(setting), value));
     return `  ${name}: ${JSON.stringify(Object.fromEntries(unlike))}`;
   });
-  return [`startup_hold ${startupHold} limits ${JSON.stringify(limits ?? {})}`, ...said, ...commands.map((command) => `  ${JSON.stringify(command)}`)].join(
-    '\n',
-  );
+  return [
+    `startup_hold ${startupHold} limits ${JSON.stringify(limits ?? {})}`,
+    ...said,
+    ...commands.map((command) => `  ${JSON.stringify(command)}`),
+  ].join('\n');
 }
 
 /** Seconds of all runs together are bounded by the numbers above, not by a clock: the same runs on every machine. */

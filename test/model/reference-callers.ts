@@ -184,13 +184,7 @@ function placeLacks(world: World, { queue }: Lane, victim: Lane['line'][number] 
 }
 
 /** A turn at once needs no room; neither does a call that does not stay. */
-function startOrStay(
-  world: World,
-  lane: Lane,
-  entry: CallerEntry,
-  asked: Asked,
-  lack: Refusal | undefined,
-): Handled {
+function startOrStay(world: World, lane: Lane, entry: CallerEntry, asked: Asked, lack: Refusal | undefined): Handled {
   entry.call = asked.call;
   world.settle();
   if (!lane.line.includes(entry)) return ANSWERED;

@@ -1,7 +1,7 @@
 /** The dumb reference: what there is room for (S30, S33, S66, S100 to S102, I9). Everything is counted anew each time. */
 import type { NewItem, Refusal } from '../../src/coordinator.js';
 import { standingOf, type Wanted } from './reference-dependencies.js';
-import { isFinished, type ItemRecord, type Lane, type ModelQueue, stateOf } from './reference-state.js';
+import { type ItemRecord, isFinished, type Lane, type ModelQueue, stateOf } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 const SOON = 1_000;
@@ -106,7 +106,8 @@ export function lackOf(world: World, need: Need): NoRoom | undefined {
   const { payloadMemoryBytes, busyLanes: lanes, dependencies: most } = world.settings.limits;
   const full = [...need.places].filter(([queue, places]) => world.waiting(queue) + places > queue.policy.maxWaiting);
   const oneOf: Refusal[] = full.map(([queue]) => world.queueFull(queue));
-  if (need.bytes > 0 && payloadBytes(world) + need.bytes > payloadMemoryBytes) oneOf.push(memoryFull(payloadMemoryBytes));
+  if (need.bytes > 0 && payloadBytes(world) + need.bytes > payloadMemoryBytes)
+    oneOf.push(memoryFull(payloadMemoryBytes));
   if (need.lanes > 0 && busyLanes(world) + need.lanes > lanes) oneOf.push(limit('busy_lanes', lanes));
   if (need.dependencies > 0 && dependencies(world) + need.dependencies > most) oneOf.push(limit('dependencies', most));
   const [first] = oneOf;
