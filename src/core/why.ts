@@ -140,7 +140,7 @@ function readyBefore(queue: Queue, lane: Lane): number | undefined {
   const mine = orderOf(lane);
   const callers = countBefore(queue.gatedLanes, mine);
   // Without a worker nobody takes an item: it is passed over (S7).
-  const items = queue.waiters.size > 0 || isItems(lane) ? countBefore(queue.readyLanes, mine) : 0;
+  const items = queue.waiters.size > 0 ? countBefore(queue.readyLanes, mine) : 0;
   return callers + items > COUNTED ? undefined : callers + items;
 }
 
@@ -152,10 +152,6 @@ function countBefore(lanes: Link, mine: number): number {
     count += 1;
   }
   return count;
-}
-
-function isItems({ phase }: Lane): boolean {
-  return phase.at === 'READY' && phase.waitsFor === 'worker';
 }
 
 function orderOf({ phase }: Lane): number {

@@ -12,6 +12,7 @@ function overTheWire(beneath: Coordinator, limits: Limits): Coordinator {
     openSession: (listener) => openWireSession(beneath, limits, listener),
     admin: beneath.admin,
     stats: () => beneath.stats(),
+    statsInSlices: () => beneath.statsInSlices(),
     drain: (timeout) => beneath.drain(timeout),
     close: () => beneath.close(),
   };
