@@ -292,7 +292,7 @@ class Client(Calls):
             on_error=on_error,
             spool=spool,
         )
-        return Producer(self._core.produce(settings), self._core.forget_producer)
+        return Producer(self._core.produce(settings))
 
     # Said here too, so that the documentation has them where they are looked for.
     enqueue = Calls.enqueue

@@ -95,7 +95,7 @@ class Session:
             command.abandon(refusal)
             return
         now = self._loop.time()
-        is_new = self._calls.add(command, timeout, now)
+        is_new = self._calls.add(command, timeout, now, self._state == "ready")
         self._liveness.busy(now)
         if self._state == "ready" or (self._state == "greeting" and self._piped):
             self._outbox.push(command)
@@ -215,6 +215,7 @@ class Session:
         if reply.hello.HasField("ttl"):
             self._liveness.ttl = answers.seconds(reply.hello.ttl)
         workers = self._open.of_workers()
+        self._calls.attached(self._loop.time())
         self._connection.stands()
         self._state = "ready"
         self._last_failure = None
@@ -272,6 +273,7 @@ class Session:
         self._outbox.clear()
         self.turns.detached()
         self._calls.forget_stream()
+        self._calls.detached(now)
         self._tell_settlers()
         if error.reason == "SESSION_REPLACED":
             log.warning("another client has the session: this one ends")

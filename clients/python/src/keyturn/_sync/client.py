@@ -298,7 +298,7 @@ class Client(Items):
             return self._aio._core.produce(settings)
 
         core = self._thread.call(start)
-        return Producer(self, self._thread, core, settings, self._aio._core.forget_producer)
+        return Producer(self, self._thread, core, settings)
 
     # Said here too, so that the documentation has them where they are looked for.
     submit = Items.submit

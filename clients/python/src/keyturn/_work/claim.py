@@ -118,7 +118,8 @@ class Claim:
         except KeyturnError as error:
             now = self._base.now()
             if self._patient_until is None:
-                self._patient_until = now + GRACE
+                # A call that ran out of time was patient itself.
+                self._patient_until = now + (0.0 if error.code == "DEADLINE_EXCEEDED" else GRACE)
             left = (self._patient_until if self._until is None else self._until) - now
             if not self._ticket or failure_of(error) != "away" or left <= 0:
                 await self._give_up()
