@@ -138,7 +138,7 @@ export interface Administration {
 
 /** One who watches events. */
 export interface Watcher {
-  /** There is something to {@link Watch.take}. Called once, until it was taken. */
+  /** There is something to {@link Watch.take}. Called once, until a take came back empty. */
   wake(): void;
   /** The coordinator ends; nothing follows. */
   end(): void;
@@ -146,6 +146,7 @@ export interface Watcher {
 
 /** A bounded buffer of events: what a slow reader misses is counted, not kept. */
 export interface Watch {
+  /** To be called until it comes back empty. A gap comes alone, where it was. */
   take(): { readonly events: readonly CoordinatorEvent[]; readonly missed: number };
   stop(): void;
 }

@@ -65,6 +65,10 @@ const (
 	StageTurnLost Stage = "turn_lost"
 	// StageSettle: the turn could not be settled: it ends with its lease or its session.
 	StageSettle Stage = "settle"
+	// StageDeadLetter: items became dead letters, which nobody tries again before a person redrives them.
+	StageDeadLetter Stage = "dead_letter"
+	// StageStop: the handler was cut off by a stop whose time was over; its items went back, no attempt counts.
+	StageStop Stage = "stop"
 )
 
 // Trouble is what a consumer goes on after.

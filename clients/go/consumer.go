@@ -2,6 +2,7 @@ package keyturn
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -37,7 +38,9 @@ type Consumer struct {
 	deadline  moment
 	timer     *time.Timer
 	fatal     error
-	ended     bool
+	// Handlers that a stop cut off.
+	cut   int
+	ended bool
 }
 
 // Consume takes turns with items of these queues, never more than Concurrency at once, and hands each to the handler, until
@@ -79,7 +82,8 @@ func (k *Consumer) Held() int {
 // Done is closed when it has stopped.
 func (k *Consumer) Done() <-chan struct{} { return k.done }
 
-// Wait returns when it has stopped: nil, or why it could not go on.
+// Wait returns when it has stopped: nil, why it could not go on, or an error that is [ErrStopped] when a stop cut handlers
+// off.
 func (k *Consumer) Wait() error {
 	<-k.done
 	k.mu.Lock()
@@ -182,6 +186,15 @@ func (k *Consumer) trouble(trouble Trouble) {
 	}
 }
 
+// cutOff: the handler had no time to come to its end.
+func (k *Consumer) cutOff(w *worker) {
+	k.mu.Lock()
+	k.cut++
+	k.mu.Unlock()
+	k.client.set.loudLogger().Warn("keyturn: a stop cut off a handler; its items go back, no attempt counts", w.named()...)
+	w.trouble(StageStop, ErrStopped)
+}
+
 // fail: it cannot go on. What runs may finish, then Wait says why.
 func (k *Consumer) fail(err error) {
 	k.mu.Lock()
@@ -199,6 +212,9 @@ func (k *Consumer) end() {
 		return
 	}
 	k.ended = true
+	if k.cut > 0 && k.fatal == nil {
+		k.fatal = fmt.Errorf("%w: %d handlers were cut off, and their items went back", ErrStopped, k.cut)
+	}
 	if k.timer != nil {
 		k.timer.Stop()
 	}

@@ -50,8 +50,8 @@ type settings struct {
 	metrics Metrics
 }
 
-// panicLogger is told of handlers that panic: somebody always is.
-func (s *settings) panicLogger() *slog.Logger {
+// loudLogger is told of what must not be silent: somebody always is.
+func (s *settings) loudLogger() *slog.Logger {
 	if s.told == nil {
 		return slog.Default()
 	}
@@ -92,8 +92,8 @@ func WithTLS(config *tls.Config) Option {
 	return func(s *settings) { s.tls, s.noTLS = config.Clone(), config == nil }
 }
 
-// WithLogger is told of breaks, returns and what is wrong in the background. Default: nobody, but for handlers that panic
-// ([PanicError]).
+// WithLogger is told of breaks, returns and what is wrong in the background. Default: nobody, but for what must not be silent,
+// which [slog.Default] is told: handlers that panic ([PanicError]) or were cut off, dead letters.
 func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.told = logger } }
 
 // WithMetrics is told what the client does.

@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // worker is one turn of a consumer, from its delivery to its end.
@@ -19,6 +21,8 @@ type worker struct {
 	aborted atomic.Bool
 	// The turn was given back though the handler has not ended.
 	givenUp atomic.Bool
+	// Why its items are given back.
+	failure error
 }
 
 // newWorker begins to hold the turn.
@@ -75,7 +79,7 @@ func (w *worker) handle() (verdict NackCall, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			stopped := &PanicError{Value: value, Stack: debug.Stack()}
-			w.consumer.client.set.panicLogger().Error("keyturn: a handler panicked", "panic", value, "stack", string(stopped.Stack))
+			w.consumer.client.set.loudLogger().Error("keyturn: a handler panicked", append(w.named(), "panic", value, "stack", string(stopped.Stack))...)
 			verdict, err = verdictOn(stopped, len(w.work.Items)), stopped
 		}
 	}()
@@ -92,6 +96,7 @@ func (w *worker) abort(reason error) {
 
 func (w *worker) giveUp() {
 	w.givenUp.Store(true)
+	w.consumer.cutOff(w)
 	w.consumer.client.releaseTurn(w.work.TurnRef)
 	w.letGo()
 }
@@ -116,10 +121,27 @@ func (w *worker) nack(verdict NackCall, err error) {
 	verdict.TurnRef = w.work.TurnRef
 	if w.aborted.Load() && verdict.Kind == NackRetry {
 		verdict.Kind, verdict.Delay = NackRelease, 0
+		w.consumer.cutOff(w)
 	} else {
 		w.trouble(StageHandler, err)
 	}
+	w.failure = err
 	w.settle(func() (*command, error) { return newNack(&verdict) })
+}
+
+// named says which turn it is, for a logger.
+func (w *worker) named() []any {
+	return []any{"queue", w.work.Queue, "key", w.work.Key, "token", w.work.Token, "attempt", w.work.Attempt}
+}
+
+// settledBy looks what the sidecar did with the items.
+func (w *worker) settledBy(c *command) {
+	answer, ok := c.answer.(*pb.NackResponse)
+	if !ok || answer.GetDeadLettered() == 0 {
+		return
+	}
+	w.consumer.client.set.loudLogger().Warn("keyturn: dead letter: nobody tries it again before it is redriven", append(w.named(), "items", answer.GetDeadLettered(), "error", w.failure)...)
+	w.trouble(StageDeadLetter, w.failure)
 }
 
 // settle leaves the slot when the call is sent, not when it is answered: the sidecar gets the next Acquire after it, so
@@ -138,6 +160,7 @@ func (w *worker) settle(make func() (*command, error)) {
 		return
 	}
 	// Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
+	w.failure = err
 	instead := &NackCall{TurnRef: w.work.TurnRef, Kind: NackRetry, Error: shortened(err.Error())}
 	if reasonOf(err) == reasonAtMostOnce {
 		instead.Kind = NackRelease
@@ -179,7 +202,11 @@ func (w *worker) settlePatiently(make func() (*command, error)) error {
 			leave(true)
 			isSettling = true
 		}
-		return over.wait(ctx, c)
+		err = over.wait(ctx, c)
+		if err == nil {
+			w.settledBy(c)
+		}
+		return err
 	})
 	if isSettling {
 		k.settled()

@@ -53,6 +53,11 @@ export class Core {
     this.#state.wheel.schedule(this.#state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
   }
 
+  /** For tests that recount what is kept twice (`test/support/recount.ts`). Nothing else may look. */
+  get inside(): CoreState {
+    return this.#state;
+  }
+
   /** Nothing happens by itself before this moment. */
   get wakeAt(): number {
     return this.#state.wheel.wakeAt;
@@ -161,6 +166,11 @@ export class Core {
   /** Adding this to `now` gives the wall clock; only for instants in answers. */
   setWallOffset(offset: number): void {
     this.#state.wallOffset = offset;
+  }
+
+  /** Why the disk takes nothing now; unset: it does. Only for answers to people. */
+  set diskTrouble(reason: string | undefined) {
+    this.#state.diskTrouble = reason;
   }
 
   set watching(watching: boolean) {

@@ -25,7 +25,7 @@ export function startDraining(state: CoreState, now: number): void {
     for (const waiter of queue.roomWaiters) refuseWaiter(state, waiter, DRAINING);
     for (const caller of queue.callers) {
       if (caller.asker !== undefined) refuse(state, caller.asker, DRAINING);
-      giveUp(state, caller, now);
+      giveUp(state, caller, 'draining', now);
     }
     endHeldTurns(state, queue, now);
   }

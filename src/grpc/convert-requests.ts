@@ -24,6 +24,7 @@ import { fromWireToken } from './convert-time.js';
 import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS, wordOf } from './convert-words.js';
 import { answerWithin, type Caller, consumerOf } from './deadline.js';
 import * as wire from './gen/keyturn/v1/coordinator.js';
+import { ownBytes } from './own-bytes.js';
 import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from './session-quick.js';
 import { shorten } from './show.js';
 import type { Check } from './validate.js';
@@ -148,6 +149,24 @@ function followUpOf(message: wire.FollowUp, index: number, check: Check): Follow
   return [{ queue, item: newItem(message.item, check) }];
 }
 
+/**
+ * As {@link submitRequest}, of a unary call, and what was read is let go of: the transport holds the message as long as
+ * the call waits.
+ */
+export function readSubmit(message: wire.SubmitRequest, check: Check, caller: Caller): SubmitRequest {
+  const request = submitRequest(message, check, caller);
+  message.items = [];
+  return request;
+}
+
+/** The same of an Ack, whose `next` may wait. */
+export function readAck(message: wire.AckRequest, check: Check, caller: Caller): AckRequest {
+  const request = ackRequest(message, check, caller);
+  message.result = ownBytes(message.result, 0, 0);
+  message.followUps = [];
+  return request;
+}
+
 export function nackRequest(message: wire.NackRequest, check: Check): NackRequest {
   return {
     queue: check.queue('queue', message.queue),
@@ -200,7 +219,7 @@ function newItem(message: ItemMessage, check: Check): NewItem {
   check.headers('headers', message.headers);
   return {
     key: check.key('key', message.key),
-    payload: message.isKept === true ? message.payload : keep(message.payload),
+    payload: message.isKept === true ? message.payload : ownBytes(message.payload),
     headers: message.headers.size === 0 ? undefined : message.headers,
     itemId: check.id('item_id', message.itemId),
     idempotencyKey: check.id('idempotency_key', message.idempotencyKey),
@@ -248,17 +267,7 @@ function turnRef(message: wire.TurnRef, check: Check): TurnRef {
 
 function resultOf(result: Bytes, check: Check): Bytes | undefined {
   check.bytes('result', result);
-  return result.length === 0 ? undefined : keep(result);
-}
-
-const NOTHING: Bytes = new Uint8Array(0);
-
-/**
- * The decoder's bytes are a window on the whole message; what stays for long must not hold the rest of it. Small ones
- * are copied into Node's pool of 8 KiB, because a buffer of its own costs more than most payloads.
- */
-function keep(bytes: Bytes): Bytes {
-  return bytes.length === 0 ? NOTHING : Buffer.from(bytes);
+  return result.length === 0 ? undefined : ownBytes(result);
 }
 
 function boundedBy(caller: Caller, wait: number): number {

@@ -12,14 +12,14 @@ import {
   submitResponse,
 } from './convert-answers.js';
 import {
-  ackRequest,
   acquireRequest,
   awaitRequest,
   deQueueRequest,
   enQueueRequest,
   nackRequest,
+  readAck,
+  readSubmit,
   renewRequest,
-  submitRequest,
 } from './convert-requests.js';
 import { type CoordinatorServiceServer, CoordinatorServiceService } from './gen/keyturn/v1/coordinator.js';
 import { type Kit, replied } from './handler.js';
@@ -52,9 +52,9 @@ export function coordinatorService(kit: Kit, streams: OpenStreams): CoordinatorH
       atOnce((request, reply) => coordinator.deQueue(request, reply)),
       deQueueResponse,
     ),
-    submit: replied(kit, submitRequest, (request, reply) => coordinator.submit(request, reply), submitResponse),
+    submit: replied(kit, readSubmit, (request, reply) => coordinator.submit(request, reply), submitResponse),
     acquire: replied(kit, acquireRequest, (request, reply) => coordinator.acquire(request, reply), acquireResponse),
-    ack: replied(kit, ackRequest, (request, reply) => coordinator.ack(request, reply), ackResponse),
+    ack: replied(kit, readAck, (request, reply) => coordinator.ack(request, reply), ackResponse),
     nack: replied(
       kit,
       nackRequest,

@@ -8,6 +8,7 @@ import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { Duration } from './gen/google/protobuf/duration.js';
 import * as wire from './gen/keyturn/v1/coordinator.js';
 import { asciiText, KnownTexts } from './known-texts.js';
+import { ownBytes } from './own-bytes.js';
 
 /** As the generated message, but a token may be a plain number. */
 export type AckMessage = Omit<wire.AckRequest, 'token' | 'followUps'> & {
@@ -182,11 +183,9 @@ export class QuickReader {
   #copy(field: number, end: number): Uint8Array {
     const length = this.#field(field, end);
     if (length === 0) return NOTHING;
-    // Of Node's pool, if it is small: a buffer of its own costs more than most payloads.
-    const copy = Buffer.allocUnsafe(length);
-    this.#bytes.copy(copy, 0, this.#at, this.#at + length);
+    const start = this.#at;
     this.#at += length;
-    return copy;
+    return ownBytes(this.#bytes, start, this.#at);
   }
 
   #duration(field: number, end: number): Duration | undefined {

@@ -96,7 +96,7 @@ func (p *player) consume(r *request) error {
 	p.consumers[handle] = consumer
 	p.mu.Unlock()
 	go func() {
-		if err := consumer.Wait(); err != nil {
+		if err := consumer.Wait(); err != nil && !errors.Is(err, keyturn.ErrStopped) {
 			p.write(fields{"event": "failed", "handle": handle, "error": shownError(err)})
 		}
 	}()
