@@ -32,6 +32,7 @@ def main() -> None:
         sidecar = Sidecar()
         try:
             run_worker(python, sidecar.address, empty)
+            install_as_the_readme_says(python)
             install_lowest(python)
             run_worker(python, sidecar.address, empty)
         finally:
@@ -62,6 +63,15 @@ def install(wheel: Path, folder: Path) -> Path:
     subprocess.run([*pip, "install", str(wheel)], check=True)
     subprocess.run([*pip, "check"], check=True)
     return python
+
+
+def install_as_the_readme_says(python: Path) -> None:
+    """In a clone, with everything that the build needs fetched by pip."""
+    found = re.search(r"```sh\npython (-m pip install .*?)\n```", (FOLDER / "README.md").read_text())
+    if found is None:
+        raise SystemExit("the readme does not say how to install")
+    command = [str(python), *found[1].split(), "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]
+    subprocess.run(command, check=True, cwd=FOLDER.parent.parent)
 
 
 def install_lowest(python: Path) -> None:
