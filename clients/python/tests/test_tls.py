@@ -153,3 +153,15 @@ def test_files_that_hold_no_certificate_are_told(encrypted: str, certificates: P
         keyturn.connect(
             encrypted, tls=Tls(certificates / "ca.pem", certificates / "client.pem", certificates / "server.key")
         )
+
+
+async def test_a_spool_takes_items_while_certificates_do_not_fit_and_says_so(
+    encrypted: str, certificates: Path, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    async with keyturn.aio.connect(encrypted, tls=Tls(ca=certificates / "other-ca.pem")) as client:
+        producer = client.producer("e", spool=keyturn.Spool(tmp_path), on_error=lambda error, _: told.append(str(error)))
+        assert (await producer.add(NewItem(b"1"))).decision == "spooled"
+        await producer.close()
+    assert len(told) <= 1
+    assert all("no connection over TLS" in one for one in told)

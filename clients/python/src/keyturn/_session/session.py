@@ -181,6 +181,9 @@ class Session:
         return self._open.workers > 0 or self.turns.tied > 0
 
     def _ask_own(self, command: OwnCommand) -> None:
+        # Without a stream there is nobody to ask: what a turn is given back with, the next hello leads to again.
+        if self._state not in ("ready", "greeting"):
+            return
         self._open.add(command)
         self._outbox.push_urgent(command)
         if self._stream is not None:
