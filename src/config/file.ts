@@ -10,6 +10,7 @@ import {
   type Node,
   type Pair,
   parseDocument,
+  visit,
 } from 'yaml';
 import type { Problems } from './problem.js';
 import type { Entry, Plain, Written } from './written.js';
@@ -32,7 +33,8 @@ export function readConfigFile(path: string, source: string, problems: Problems)
   // Warnings too: an unknown tag changes what a value means.
   const wrong = [...document.errors, ...document.warnings];
   for (const { message, pos } of wrong) problems.add('', placeAt(path, lines, pos[0]), `is not valid YAML: ${message}`);
-  return wrong.length > 0 ? undefined : written(document.contents, { path, lines, document, problems });
+  if (wrong.length > 0) return undefined;
+  return written(document.contents, { path, lines, targets: targetsOf(document), problems, read: { entries: 0 } });
 }
 
 /** The parser recurses, and when the stack ends in the wrong place the process dies without a word. */
@@ -87,8 +89,30 @@ function readBounded(path: string): Buffer | undefined {
 interface Origin {
   readonly path: string;
   readonly lines: LineCounter;
-  readonly document: Document.Parsed;
+  readonly targets: ReadonlyMap<Alias, Node>;
   readonly problems: Problems;
+  /** How many so far, each as often as it is read: behind each alias, and by each who looks. */
+  readonly read: { entries: number };
+}
+
+/** A file of the largest size could name as many by aliases as there are atoms. */
+const MOST_ENTRIES = 250_000;
+
+/** What each alias stands for: the last node before it with its anchor. One walk: the parser's own way takes one for each alias. */
+function targetsOf(document: Document.Parsed): ReadonlyMap<Alias, Node> {
+  const anchored = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  visit(document, {
+    Node(_, node) {
+      if (isAlias(node)) {
+        const target = anchored.get(node.source);
+        if (target !== undefined) targets.set(node, target);
+      } else if (node.anchor !== undefined) {
+        anchored.set(node.anchor, node);
+      }
+    },
+  });
+  return targets;
 }
 
 function placeAt(path: string, lines: LineCounter, offset: number): string {
@@ -106,7 +130,7 @@ function written(node: Node | null | undefined, origin: Origin): Written {
 
 /** What an alias stands for, at the place of the alias. */
 function resolved(alias: Alias, place: string, origin: Origin): Written {
-  const target = alias.resolve(origin.document);
+  const target = origin.targets.get(alias);
   if (target === undefined)
     origin.problems.add('', place, `is not valid YAML: nothing is anchored as &${alias.source}`);
   return { ...written(target, origin), place };
@@ -116,6 +140,12 @@ function* entries(pairs: readonly Pair<unknown, Node | null>[], origin: Origin):
   for (const { key, value } of pairs) {
     if (!isScalar(key)) continue; // The parser has refused all other keys.
     const place = placeAt(origin.path, origin.lines, key.range?.[0] ?? 0);
+    origin.read.entries += 1;
+    if (origin.read.entries > MOST_ENTRIES) {
+      const what = `stands for too much by aliases: ${MOST_ENTRIES} entries were read; write fewer aliases of large maps`;
+      if (origin.read.entries === MOST_ENTRIES + 1) origin.problems.add('', place, what);
+      return;
+    }
     const found = written(value, origin);
     // A key without a value has none that could be pointed at.
     yield { key: String(key.value), place, value: value === null ? { ...found, place } : found };
