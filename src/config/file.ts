@@ -1,17 +1,6 @@
 /** The YAML file: read within bounds, parsed, and every value with its line and column. */
 import { closeSync, openSync, readSync } from 'node:fs';
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  LineCounter,
-  type Node,
-  type Pair,
-  parseDocument,
-  visit,
-} from 'yaml';
+import { type Alias, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
 import type { Problems } from './problem.js';
 import type { Entry, Plain, Written } from './written.js';
 
@@ -34,7 +23,11 @@ export function readConfigFile(path: string, source: string, problems: Problems)
   const wrong = [...document.errors, ...document.warnings];
   for (const { message, pos } of wrong) problems.add('', placeAt(path, lines, pos[0]), `is not valid YAML: ${message}`);
   if (wrong.length > 0) return undefined;
-  return written(document.contents, { path, lines, targets: targetsOf(document), problems, read: { entries: 0 } });
+  const anchors = new Anchors();
+  if (anchors.sizeOf(document.contents) <= MOST_ENTRIES)
+    return written(document.contents, { path, lines, targets: anchors.targets, problems });
+  problems.add('', path, `has more than ${MOST_ENTRIES} entries, counting what aliases stand for as often as they do`);
+  return undefined;
 }
 
 /** The parser recurses, and when the stack ends in the wrong place the process dies without a word. */
@@ -91,28 +84,37 @@ interface Origin {
   readonly lines: LineCounter;
   readonly targets: ReadonlyMap<Alias, Node>;
   readonly problems: Problems;
-  /** How many so far, each as often as it is read: behind each alias, and by each who looks. */
-  readonly read: { entries: number };
 }
 
-/** A file of the largest size could name as many by aliases as there are atoms. */
-const MOST_ENTRIES = 250_000;
+/** With what aliases stand for, each as often as it is named. */
+const MOST_ENTRIES = 200_000;
 
-/** What each alias stands for: the last node before it with its anchor. One walk: the parser's own way takes one for each alias. */
-function targetsOf(document: Document.Parsed): ReadonlyMap<Alias, Node> {
-  const anchored = new Map<string, Node>();
-  const targets = new Map<Alias, Node>();
-  visit(document, {
-    Node(_, node) {
-      if (isAlias(node)) {
-        const target = anchored.get(node.source);
-        if (target !== undefined) targets.set(node, target);
-      } else if (node.anchor !== undefined) {
-        anchored.set(node.anchor, node);
-      }
-    },
-  });
-  return targets;
+/** One walk finds what all aliases stand for: the parser's own way takes one for each. */
+class Anchors {
+  /** The last node before an alias that has its anchor. */
+  readonly targets = new Map<Alias, Node>();
+  readonly #named = new Map<string, Node>();
+  /** Of nodes with anchors; those that are not read to their end have none yet. */
+  readonly #sizes = new Map<Node, number>();
+
+  /** @returns how many entries there are in it; Infinity: an alias stands for something that it is in */
+  sizeOf(node: unknown): number {
+    if (isAlias(node)) return this.#sizeOfTarget(node);
+    if (!isMap<unknown, unknown>(node) && !isSeq(node) && !isScalar(node)) return 0;
+    if (node.anchor !== undefined) this.#named.set(node.anchor, node);
+    let size = 0;
+    if (isMap<unknown, unknown>(node)) for (const { value } of node.items) size += 1 + this.sizeOf(value);
+    else if (isSeq(node)) for (const item of node.items) size += 1 + this.sizeOf(item);
+    if (node.anchor !== undefined) this.#sizes.set(node, size);
+    return size;
+  }
+
+  #sizeOfTarget(alias: Alias): number {
+    const target = this.#named.get(alias.source);
+    if (target === undefined) return 0;
+    this.targets.set(alias, target);
+    return this.#sizes.get(target) ?? Number.POSITIVE_INFINITY;
+  }
 }
 
 function placeAt(path: string, lines: LineCounter, offset: number): string {
@@ -140,12 +142,6 @@ function* entries(pairs: readonly Pair<unknown, Node | null>[], origin: Origin):
   for (const { key, value } of pairs) {
     if (!isScalar(key)) continue; // The parser has refused all other keys.
     const place = placeAt(origin.path, origin.lines, key.range?.[0] ?? 0);
-    origin.read.entries += 1;
-    if (origin.read.entries > MOST_ENTRIES) {
-      const what = `stands for too much by aliases: ${MOST_ENTRIES} entries were read; write fewer aliases of large maps`;
-      if (origin.read.entries === MOST_ENTRIES + 1) origin.problems.add('', place, what);
-      return;
-    }
     const found = written(value, origin);
     // A key without a value has none that could be pointed at.
     yield { key: String(key.value), place, value: value === null ? { ...found, place } : found };

@@ -112,9 +112,12 @@ function part<T>(read: TlsContents, file: File, parse: (pem: string) => T, wrong
 
 function certificatesIn(pem: string): readonly X509Certificate[] {
   const blocks = pem.match(CERTIFICATES) ?? [];
-  // What is left of one that was cut off: OpenSSL takes those before it, and is silent.
-  if (/--/.test(pem.replace(BLOCKS, ''))) throw new Error(`it is cut off after ${blocks.length} whole certificates`);
   if (blocks.length === 0) throw new Error('there is no certificate in it');
+  // What is left of one that was cut off: OpenSSL takes those before it, and is silent.
+  if (/--/.test(pem.replace(BLOCKS, '')))
+    throw new Error(
+      `certificate ${blocks.length + 1} in it is cut off: it has a beginning and no end, or an end alone`,
+    );
   return blocks.map((block, index) => {
     try {
       return new X509Certificate(block);

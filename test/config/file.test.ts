@@ -39,28 +39,31 @@ describe('not YAML', () => {
     });
   }
 
-  test('an alias that stands for billions of entries costs nothing', (t) => {
+  test('an alias that stands for billions of entries is refused', (t) => {
     const levels = Array.from(
       { length: 30 },
       (_, index) => `x${index + 1}: &x${index + 1} { a: *x${index}, b: *x${index} }`,
     );
     const problems = problemsIn(t, `x0: &x0 { a: 1 }\n${levels.join('\n')}\n`);
-    assert.equal(problems.length, 31);
+    assert.match(problems.join(), /has more than 200000 entries/);
   });
 
   test('40,000 aliases are read as fast as as many values', (t) => {
     const queues = Array.from({ length: 40_000 }, (_, index) => `  q${index}: *x`);
     const since = performance.now();
-    assert.deepEqual(problemsIn(t, `default: &x { lease: 5s }\nqueues:\n${queues.join('\n')}\n`), []);
+    assert.match(
+      problemsIn(t, `default: &x { lease: 5s }\nqueues:\n${queues.join('\n')}\n`)[0] ?? '',
+      /has 40000 names/,
+    );
     // It took more than a minute when each alias was looked for in the whole file.
     assert.ok(performance.now() - since < 20_000);
   });
 
   test('aliases that stand for more entries than a configuration has are refused', (t) => {
-    const queues = Array.from({ length: 30_000 }, (_, index) => `  q${index}: *x`);
+    const queues = Array.from({ length: 45_000 }, (_, index) => `  q${index}: *x`);
     const policy = 'default: &x { lease: 5s, max_hold: 5s, wait: 5s, durable: false }';
     const [problem = '', ...others] = problemsIn(t, `${policy}\nqueues:\n${queues.join('\n')}\n`);
-    assert.match(problem, /stands for too much by aliases: 250000 entries were read/);
+    assert.match(problem, /has more than 200000 entries, counting what aliases stand for/);
     assert.deepEqual(others, []);
   });
 

@@ -75,7 +75,7 @@ const WRONG: readonly (readonly [what: string, flags: () => Flags, ...problems: 
   ['a certificate that is damaged', () => ({ tlsCert: damaged(), tlsKey: KEY }),
     'tls.cert (--tls-cert): is "damaged.pem", must be a file with the server\'s certificate in PEM; certificate 2 in it is damaged'],
   ['authorities of which the second is cut off', () => ({ tlsCert: CERT, tlsKey: KEY, tlsClientCa: cutOff() }),
-    'tls.client_ca (--tls-client-ca): is "cut-off.pem", must be a file with certificates of authorities in PEM; it is cut off after 1 whole certificates'],
+    'tls.client_ca (--tls-client-ca): is "cut-off.pem", must be a file with certificates of authorities in PEM; certificate 2 in it is cut off: it has a beginning and no end, or an end alone'],
   ['a key with a passphrase', () => ({ tlsCert: CERT, tlsKey: locked() }),
     `tls.key (--tls-key): is "locked.key", ${NEITHER}; the key in it has a passphrase`],
 ];
