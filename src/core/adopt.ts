@@ -7,7 +7,7 @@ import { isDurable } from './queue.js';
 import { limitRefusal } from './refusals.js';
 import type { Stream } from './session.js';
 import { LOST, newestSettledToken } from './settlements.js';
-import { restIfNew } from './show.js';
+import { restIfNew, tell } from './show.js';
 import type { CoreState } from './state.js';
 import { ROWS } from './table.js';
 import { live, ownerOn } from './tenure.js';
@@ -71,9 +71,11 @@ export function adopt(
   const life = lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
   const turn = newTurn(lane, token, ADOPTED, ADOPTER, life, latestEnd, now);
+  turn.fromBefore = true;
   install(state, lane, turn);
   turn.owner = ownerOn(on, lease);
   live(state, turn, now);
+  if (state.watching) tell(state, 'turn', lane, now, { token, detail: 'adopted' });
   return turn;
 }
 

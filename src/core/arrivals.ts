@@ -6,9 +6,10 @@ import { isKeyDone } from './idempotency.js';
 import { finish } from './items.js';
 import { isKeyless, type Lane, PLAIN_CALLER, Turn } from './lane.js';
 import { Caller, type Entry, type Line } from './line.js';
+import type { Reason } from './model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from './refusals.js';
 import { delayOf, resolve } from './resolve.js';
-import { countIn, countOut, lineOf, restIfNew, show, takeOut, tell } from './show.js';
+import { countIn, countOut, type Leaving, lineOf, restIfNew, show, takeOut, tell, tellLeaving } from './show.js';
 import { after, type CoreState } from './state.js';
 import { ROWS } from './table.js';
 import { takeOverIfMay } from './take-over.js';
@@ -54,17 +55,20 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
   const coalesces = asker.kind === 'enqueue';
   const done = isKeyDone(lane.queue, lane.key, arrival.idempotencyKey, now);
   if (done !== undefined) {
+    tellDecline(state, lane, arrival, 'already_done', now);
     answerDecline(state, lane, asker, { reason: 'already_done', result: done.result });
     return undefined;
   }
   const full = coalesces && isFullForCaller(lane);
   const survivor = lane.line?.tail;
   if (full && lane.queue.policy.whenFull === 'decline' && survivor !== undefined) {
+    tellDecline(state, lane, arrival, 'waiter_exists', now);
     answerDecline(state, lane, asker, { reason: 'waiter_exists', survivorId: nameOf(survivor) });
     return undefined;
   }
   const retryAfter = coalesces ? tooSoon(lane, now) : undefined;
   if (retryAfter !== undefined) {
+    tellDecline(state, lane, arrival, 'too_soon', now);
     answerDecline(state, lane, asker, { reason: 'too_soon', retryAfter });
     return undefined;
   }
@@ -77,6 +81,10 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
     return undefined;
   }
   return lineUp(state, lane, arrival, full ? lane.line?.newestTakingRoom() : undefined, now);
+}
+
+function tellDecline(state: CoreState, lane: Lane, { consumerId }: Arrival, reason: Reason, now: number): void {
+  if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: `decline ${reason}` });
 }
 
 /** S3. */
@@ -125,6 +133,7 @@ function lineUp(
 ): Caller | undefined {
   const { asker, wait, ticket } = arrival;
   if (wait <= 0 && ticket === undefined) {
+    if (state.watching) tell(state, 'arrival', lane, now, { consumerId: arrival.consumerId, detail: 'block' });
     const ahead = aheadOf(lane, superseded === undefined ? (lane.line?.length ?? 0) : placeOf(lane, superseded));
     answerBlock(state, lane, asker, ahead, retryAfter(state, lane, ahead, now), undefined);
     return undefined;
@@ -169,6 +178,7 @@ export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: nu
   const { lane } = old;
   lane.line?.replace(old, newcomer);
   countOut(state, old);
+  if (state.watching) tellLeaving(state, old, 'superseded', now);
   if (!(old instanceof Caller)) return finish(state, old, 'superseded', undefined, now);
   const survivorId = nameOf(newcomer);
   if (old.asker !== undefined) answerDecline(state, lane, old.asker, { reason: 'superseded', survivorId });
@@ -245,13 +255,14 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
 /** The one who asked is gone. With a ticket the place is kept, unless `leave`. */
 export function cancelCaller(state: CoreState, caller: Caller, leave: boolean, now: number): void {
   if (!isWaiting(caller) || caller.lane.row.moves.cancel !== 'leave') return;
-  if (caller.ticket === undefined || leave) return giveUp(state, caller, now);
+  if (caller.ticket === undefined || leave) return giveUp(state, caller, 'cancelled', now);
   caller.asker = undefined;
   state.wheel.schedule(caller, after(now, caller.lane.queue.policy.ticketTtl));
 }
 
 /** The place is given up; an open call is told by whoever does this. */
-export function giveUp(state: CoreState, caller: Caller, now: number): void {
+export function giveUp(state: CoreState, caller: Caller, why: Leaving, now: number): void {
+  if (state.watching) tellLeaving(state, caller, why, now);
   takeOut(state, caller);
   if (caller.lane.phase.at === 'HELD') show(state, caller.lane);
   else resolve(state, caller.lane, now);
@@ -268,5 +279,5 @@ export function endWait(state: CoreState, caller: Caller, now: number): void {
   if (!isWaiting(caller)) return;
   if (caller.ticket !== undefined) return answerAndStay(state, caller, now);
   answerNotYet(state, caller, now);
-  giveUp(state, caller, now);
+  giveUp(state, caller, 'wait_ended', now);
 }

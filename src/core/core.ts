@@ -4,7 +4,7 @@ import { awaitItem } from './await.js';
 import { type Batch, collect, written } from './collect.js';
 import { discardDead, discardWaiting, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
 import { deQueue } from './dequeue.js';
-import { cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
+import { callOff, cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
 import type { Effect } from './effects.js';
 import { explainKey } from './explain.js';
 import { listQueues } from './list-queues.js';
@@ -51,6 +51,11 @@ export class Core {
     // People who look for a queue that the configuration names find it, used or not.
     for (const name of settings.queues.keys()) openQueue(this.#state, name, start.now);
     this.#state.wheel.schedule(this.#state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
+  }
+
+  /** For tests that recount what is kept twice (`test/support/recount.ts`). Nothing else may look. */
+  get inside(): CoreState {
+    return this.#state;
   }
 
   /** Nothing happens by itself before this moment. */
@@ -163,6 +168,11 @@ export class Core {
     this.#state.wallOffset = offset;
   }
 
+  /** Why the disk takes nothing now; unset: it does. Only for answers to people. */
+  set diskTrouble(reason: string | undefined) {
+    this.#state.diskTrouble = reason;
+  }
+
   set watching(watching: boolean) {
     this.#state.watching = watching;
   }
@@ -256,6 +266,14 @@ export class Core {
     this.#begin(now);
     cancel(this.#state, call, leave, now);
     this.#finish(undefined, now);
+  }
+
+  /** The same, unless it is decided by now what the call comes to. @returns whether it was not */
+  callOff(call: WaitingCall, leave: boolean, now: number): boolean {
+    this.#begin(now);
+    const waited = callOff(this.#state, call, leave, now);
+    this.#finish(undefined, now);
+    return waited;
   }
 
   /** It is known that nobody learnt of these turns. */

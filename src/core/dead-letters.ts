@@ -9,7 +9,7 @@ import type { DeathCause } from './model.js';
 import { unpark } from './park.js';
 import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
-import { takeOut } from './show.js';
+import { takeOut, tell } from './show.js';
 import type { CoreState } from './state.js';
 import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from './views.js';
 
@@ -108,7 +108,8 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
     item.attempts = 0;
     item.notBefore = 0;
     queue.deadLetters.delete(item.id);
-    queue.items.set(item);
+    queue.items.setAgain(item);
+    if (state.watching) tell(state, 'redrive', lane, now, { itemId: item.id });
   }
   const items = letters.map(({ item }) => item);
   putBack(state, lane, items);
@@ -121,6 +122,7 @@ export function discardDead(state: CoreState, queue: Queue, choice: ItemChoice, 
   const letters = chosen(queue, choice);
   for (const { item } of letters) {
     queue.deadLetters.delete(item.id);
+    if (state.watching) tell(state, 'discard', item.lane, now, { itemId: item.id, detail: 'dead letter' });
     finish(state, item, 'discarded', undefined, now);
   }
   return letters.length;
@@ -158,6 +160,7 @@ function discardItem(state: CoreState, item: Item, now: number): boolean {
   const { lane } = item;
   if (item.inFlight || lane.row.moves.discard !== 'leave') return false;
   takeOut(state, item);
+  if (state.watching) tell(state, 'discard', lane, now, { itemId: item.id, detail: 'waiting' });
   finish(state, item, 'discarded', undefined, now);
   // Of a keyless lane nothing is left to be resumed.
   if (lane.key === '') unpark(lane);

@@ -173,5 +173,5 @@ export function die(state: CoreState, item: Item, now: number): void {
     takeOut(state, item);
     bury(state, item, 'dependency', now);
   }
-  park(lane, parkAfter(lane, item, room, now));
+  park(state, lane, parkAfter(lane, item, room, now), now);
 }

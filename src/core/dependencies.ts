@@ -3,6 +3,7 @@ import type { Item } from './line.js';
 import { append, isLinked, Link, unlink } from './link.js';
 import type { ItemRef } from './model.js';
 import type { EndRow } from './rows.js';
+import type { AfterView } from './views.js';
 
 /** How something that was waited for ended. */
 export type End = EndRow['end'];
@@ -65,6 +66,16 @@ export function isHeldBack({ waits }: Item): boolean {
 export function waitsFor({ waits }: Item): readonly ItemRef[] {
   if (waits === undefined) return [];
   return openOf(waits).map(({ queue, itemId }) => ({ queue, itemId }));
+}
+
+/** Items that one of them waits for, of which people are told. */
+const AWAITED_TOLD = 10;
+
+/** What an item waits for, by name; there may be a hundred. */
+export function awaitedBy({ waits }: Item): AfterView | undefined {
+  if (waits === undefined || waits.left === 0) return undefined;
+  const first = openOf(waits).slice(0, AWAITED_TOLD);
+  return { first: first.map(({ queue, itemId }) => ({ queue, itemId })), count: waits.left };
 }
 
 /** What has not ended, or of which the item was not told yet, in the order in which it was named. */

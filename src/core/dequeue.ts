@@ -59,7 +59,7 @@ function byTicket(
   if (known instanceof Turn) return endCallersTurn(state, known, request, now, by);
   if (known !== undefined) {
     refuseCancelled(state, known);
-    giveUp(state, known, now);
+    giveUp(state, known, 'given_up', now);
     return { promoted: false, waiting: known.lane.line?.length ?? 0 };
   }
   return lane === undefined ? NOBODY_WAITS : afterTicket(state, lane, request, ticket);

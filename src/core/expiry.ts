@@ -1,7 +1,7 @@
 /** What happens when a lane's moment has come. */
 import { giveUp } from './arrivals.js';
 import { failAll, putBack } from './items.js';
-import { INIT, type Lane, type Turn } from './lane.js';
+import type { Lane, Turn } from './lane.js';
 import { Caller } from './line.js';
 import { isLinked, unlink } from './link.js';
 import { type TurnWatch, tellEnding, watchOn } from './notices.js';
@@ -20,7 +20,6 @@ export function expire(state: CoreState, lane: Lane, now: number): void {
     if (lane.row.moves[event] !== 'nothing') expireTurn(state, lane, phase, now);
   } else if (lane.row.moves.delay_ends === 'look') {
     if (isLinked(lane)) unlink(lane);
-    lane.phase = INIT;
     resolve(state, lane, now);
   }
 }
@@ -40,7 +39,8 @@ const MOST_TICKETS = 1_000;
 export function endTickets(state: CoreState, lane: Lane, now: number): void {
   let left = MOST_TICKETS;
   for (const place of lane.tickets?.values() ?? []) {
-    if (place instanceof Caller && place.asker === undefined && now >= place.due) giveUp(state, place, now);
+    if (place instanceof Caller && place.asker === undefined && now >= place.due)
+      giveUp(state, place, 'ticket_ended', now);
     left -= 1;
     if (left === 0) return;
   }
@@ -53,7 +53,8 @@ function expireTurn(state: CoreState, lane: Lane, turn: Turn, now: number): void
     // A turn that was never handed over was no attempt.
     if (turn.handed !== 'kept') {
       const error = `lease expired (held by ${turn.consumerId})`;
-      park(lane, failAll(state, lane, cargo.items, { cause: 'lease_expired', error, delay: undefined }, now).park);
+      const failure = { cause: 'lease_expired', error, delay: undefined } as const;
+      park(state, lane, failAll(state, lane, cargo.items, failure, now).park, now);
     } else putBack(state, lane, cargo.items);
   }
   resolve(state, lane, now);

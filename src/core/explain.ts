@@ -1,21 +1,18 @@
 /** Why a key does not move, and the other questions of people. */
 import { nameOf } from './answers.js';
-import { openOf } from './dependencies.js';
-import { closedGate } from './gates.js';
-import { type Delay, type Lane, stateOf, type Turn, turnOf } from './lane.js';
+import { awaitedBy } from './dependencies.js';
+import { type Lane, stateOf, type Turn, turnOf } from './lane.js';
 import { Caller, type Entry, Item } from './line.js';
 import type { Queue } from './queue.js';
-import { delayOf } from './resolve.js';
 import { Session } from './session.js';
 import type { CoreState } from './state.js';
 import { endOf } from './tenure.js';
 import { isDispatchTicket } from './turns.js';
-import type { AfterView, HolderView, KeyExplanation, LineEntryView, SessionView } from './views.js';
+import type { HolderView, KeyExplanation, LineEntryView, SessionView } from './views.js';
+import { whyOf } from './why.js';
 
 /** Entries of a line that are told. */
 const TOLD = 100;
-/** Items that one of them waits for. */
-const AWAITED_TOLD = 10;
 
 const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({
   state: 'INIT',
@@ -54,9 +51,10 @@ export function explainKey(state: CoreState, queue: Queue | undefined, key: stri
   };
 }
 
-/** Since when a lane is in its state; a held one since its turn began. */
-export function sinceOf(lane: Lane): number | undefined {
-  return lane.phase.at === 'INIT' ? undefined : lane.phase.since;
+/** Since when a lane is in its state; a held one since its turn began. Unset: nothing says it (S122). */
+export function sinceOf({ phase }: Lane): number | undefined {
+  if (phase.at === 'INIT') return undefined;
+  return (phase.at === 'READY' || phase.at === 'DELAY') && phase.fromBefore ? undefined : phase.since;
 }
 
 export function wall(state: CoreState, moment: number | undefined): number | undefined {
@@ -99,94 +97,8 @@ function lineView(state: CoreState, head: Entry | undefined): LineEntryView[] {
     } else {
       const { submittedAt, attempts, lastError } = entry;
       const since = submittedAt + state.wallOffset;
-      told.push({ ...common, kind: 'item', since, attempts, lastError, after: afterView(entry) });
+      told.push({ ...common, kind: 'item', since, attempts, lastError, after: awaitedBy(entry) });
     }
   }
   return told;
-}
-
-interface Why {
-  readonly why: string;
-  readonly until: number | undefined;
-}
-
-/** What keeps the key from moving. */
-export function whyOf(state: CoreState, lane: Lane, now: number): Why {
-  const { phase } = lane;
-  switch (phase.at) {
-    case 'INIT':
-      return { why: '', until: undefined };
-    case 'HELD':
-      return { why: heldBy(phase), until: endOrNever(phase) };
-    case 'PARK':
-      return { why: parkedBecause(phase.because, phase.itemId), until: undefined };
-    case 'DELAY':
-      return delayed(lane, phase.because, now);
-    case 'READY':
-      return gateOrWorker(state, lane, phase.waitsFor, now);
-  }
-}
-
-function heldBy(turn: Turn): string {
-  if (turn.handed === 'kept') return `the turn is held for an absent caller until its ticket ends`;
-  if (turn.owner instanceof Session) return `${turn.consumerId} holds it and ${keptBy(turn.owner)}`;
-  const since = turn.renewals === 0 ? 'has not renewed its lease' : `has renewed its lease ${turn.renewals} times`;
-  return `${turn.consumerId} holds it and ${since}`;
-}
-
-function keptBy({ id, stream }: Session): string {
-  return stream === undefined ? `its session "${id}" is broken` : `its session "${id}" renews it`;
-}
-
-function endOrNever(turn: Turn): number | undefined {
-  const end = endOf(turn);
-  return end === Number.POSITIVE_INFINITY ? undefined : end;
-}
-
-function parkedBecause(because: 'dead_letter' | 'no_room', itemId: string): string {
-  if (because === 'dead_letter') return `parked: item ${itemId} became a dead letter; ResumeKey lets the key go on`;
-  return `parked: item ${itemId} is out of attempts and there is no room for dead letters (max_dead_letters)`;
-}
-
-function delayed(lane: Lane, because: Delay['because'], now: number): Why {
-  const head = lane.line?.head;
-  const { until } = delayOf(lane, head, now) ?? { until: lane.due };
-  if (because !== 'dependency' || !(head instanceof Item)) return { why: DELAYED[because], until };
-  return { why: `${DELAYED[because]}: ${namesOf(afterView(head))}`, until };
-}
-
-/** What an item waits for, by name; there may be a hundred. */
-export function afterView({ waits }: Item): AfterView | undefined {
-  if (waits === undefined || waits.left === 0) return undefined;
-  const first = openOf(waits).slice(0, AWAITED_TOLD);
-  return { first: first.map(({ queue, itemId }) => ({ queue, itemId })), count: waits.left };
-}
-
-function namesOf(after: AfterView | undefined): string {
-  if (after === undefined) return 'they ended, and it will be looked at soon';
-  const names = after.first.map(({ queue, itemId }) => `${itemId} of queue ${queue}`);
-  const more = after.count - names.length;
-  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-const DELAYED = {
-  delay: 'the item at the head is delayed',
-  retry: 'the item at the head failed and waits for its next try',
-  min_interval: 'min_interval has not passed since the last turn started',
-  dependency: 'the item at the head waits for others to be done',
-} as const;
-
-const GATES = {
-  paused: 'the queue is paused',
-  startup_hold: 'startup_hold keeps turns back after the start',
-  max_in_flight: 'as many turns live as max_in_flight allows',
-  rate: 'the rate of the queue allows no turn yet',
-  tokens: 'the disk has not taken the reserve of tokens: all that were reserved are used up',
-} as const;
-
-function gateOrWorker(state: CoreState, lane: Lane, waitsFor: 'gate' | 'worker', now: number): Why {
-  const gate = closedGate(state, lane.queue, now);
-  if (gate !== undefined) return { why: GATES[gate.why], until: gate.until };
-  const why = waitsFor === 'gate' ? 'other keys are before it at the gate' : 'no worker has acquired it yet';
-  return { why, until: undefined };
 }

@@ -15,6 +15,8 @@ export class ItemIndex {
   readonly #own = new Numbered<Item>();
   readonly #young = new Map<string, Item>();
   readonly #old = new Map<string, Item>();
+  /** They stand behind others that were submitted later. */
+  readonly #again = new Set<Item>();
   /** Goes on where it stopped: from the front it would pass all that are gone. */
   #aging = this.#young.values();
 
@@ -50,13 +52,28 @@ export class ItemIndex {
     this.#old.set(item.id, item);
   }
 
-  delete({ id, number }: Item): void {
+  delete(item: Item): void {
+    const { id, number } = item;
     if (number !== NO_NUMBER) this.#own.delete(number);
     else if (!this.#young.delete(id)) this.#old.delete(id);
+    if (this.#again.size > 0) this.#again.delete(item);
+  }
+
+  /** It was out of here, and comes back among those that came later. */
+  setAgain(item: Item): void {
+    this.set(item);
+    this.#again.add(item);
   }
 
   /** The one that was submitted first of those that wait. */
   firstWaiting(): Item | undefined {
+    const inOrder = this.#firstInOrder();
+    let first = inOrder;
+    for (const item of this.#again) if (!item.inFlight && (first === undefined || item.seq < first.seq)) first = item;
+    return first;
+  }
+
+  #firstInOrder(): Item | undefined {
     const own = waiting(this.#own.values());
     const others = waiting(this.#old.values()) ?? waiting(this.#young.values());
     return own === undefined || (others !== undefined && others.seq < own.seq) ? others : own;

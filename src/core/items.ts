@@ -12,7 +12,7 @@ import type { Bytes, DeathCause, ItemRef } from './model.js';
 import { NO_NUMBER, OWN_ID } from './own-id.js';
 import type { Queue } from './queue.js';
 import type { FinishedItem } from './remembered.js';
-import { countIn, lineOf, tell } from './show.js';
+import { countIn, lineOf, tell, tellLeaving } from './show.js';
 import { after, type CoreState } from './state.js';
 import type { Stored } from './stored.js';
 
@@ -150,6 +150,7 @@ function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End)
 export function finishIfKeyDone(state: CoreState, item: Item, now: number): boolean {
   const done = isKeyDone(item.lane.queue, item.lane.key, item.idempotencyKey, now);
   if (done === undefined) return false;
+  if (state.watching) tellLeaving(state, item, 'already_done', now);
   finish(state, item, 'done', done.result, now, false);
   return true;
 }

@@ -38,7 +38,10 @@ export class Turn {
    * has shown with its ticket that it knows (`known`), whatever becomes of the repeated answer.
    */
   handed: 'kept' | 'given' | 'known' = 'given';
+  /** Since the start of the process. */
   renewals = 0;
+  /** It began before the start of the process. */
+  fromBefore = false;
   /**
    * The session it is tied to, or the stream that it was given on and that is told of it. Unset: given on none, or
    * nobody has it.
@@ -75,6 +78,8 @@ export interface Init {
 export interface Ready {
   readonly at: 'READY';
   readonly since: number;
+  /** It was so before the start: `since` is the earliest moment at which it may have begun. */
+  readonly fromBefore?: boolean;
   /** Order in which lanes became ready, over all queues. */
   readonly order: number;
   /** A caller waits for a gate, an item for a worker. */
@@ -85,6 +90,8 @@ export interface Ready {
 export interface Delay {
   readonly at: 'DELAY';
   readonly since: number;
+  /** As that of {@link Ready}. */
+  readonly fromBefore?: boolean;
   readonly because: DelayCause;
 }
 
@@ -137,7 +144,7 @@ export function isKeyless(key: string): boolean {
   return key.length === 0;
 }
 
-/** On disk a keyless lane is known by the order of submission of its item: it is put where no arrivals are counted. */
+/** A keyless lane is known by the order of submission of its item: it is put where no arrivals are counted. */
 export function nameKeyless(lane: Lane, { seq }: { readonly seq: number }): void {
   if (lane.key === '') lane.lastArrival = seq;
 }

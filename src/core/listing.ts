@@ -1,8 +1,7 @@
 /** Lists of keys. A queue may have a million: the scan stops after every slice and goes on when it is asked to. */
 
 import { sinceOf, wall } from './explain.js';
-import { type Lane, stateOf, turnOf } from './lane.js';
-import { Item } from './line.js';
+import { keylessName, type Lane, stateOf, turnOf } from './lane.js';
 import type { LaneState } from './model.js';
 import type { Queue } from './queue.js';
 import { newestSettledToken } from './settlements.js';
@@ -18,6 +17,7 @@ interface Place {
 
 /** The view is of the moment at which the lane was looked at: the scan may take many steps. */
 interface Found {
+  readonly lane: Lane;
   readonly place: Place;
   readonly view: KeyView;
 }
@@ -46,14 +46,15 @@ export function* listKeys(
     if (!fits(lane, request.state)) continue;
     const place = placeOf(lane);
     if (after !== undefined && !before(after, place)) continue;
-    best.push({ place, view: keyView(state, lane, place.since) });
-    if (best.length > request.pageSize * 2) {
-      best = cut(best, request.pageSize);
-      more = true;
-    }
+    best.push({ lane, place, view: keyView(state, lane) });
+    if (best.length <= request.pageSize * 2) continue;
+    best = eachOnce(best);
+    more ||= best.length > request.pageSize;
+    best = best.slice(0, request.pageSize);
   }
-  const kept = cut(best, request.pageSize);
-  more ||= kept.length < best.length;
+  best = eachOnce(best);
+  more ||= best.length > request.pageSize;
+  const kept = best.slice(0, request.pageSize);
   const last = kept.at(-1);
   return {
     keys: kept.map(({ view }) => view),
@@ -62,22 +63,23 @@ export function* listKeys(
 }
 
 function placeOf(lane: Lane): Place {
-  return { since: sinceOf(lane) ?? 0, nth: lane.key === '' ? nthOf(lane) : 0, key: lane.key };
-}
-
-/** The order of submission of what waits, else a token: neither is anybody else's, and tokens are far larger. */
-function nthOf(lane: Lane): number {
-  const head = lane.line?.head;
-  return head instanceof Item ? head.seq : (newestToken(lane) ?? 0);
+  const { phase, key } = lane;
+  // Of an idle key nothing says since when it is so: they are in the order of their names.
+  return { since: phase.at === 'INIT' ? 0 : phase.since, nth: keylessName(lane) ?? 0, key };
 }
 
 function* lanesOf(queue: Queue): Generator<Lane> {
   yield* queue.lanes.values();
-  // Under several tokens, but told once; one that waits is told with its item.
-  for (const [token, lane] of queue.keyless) {
-    if (lane.line === undefined && newestToken(lane) === token) yield lane;
-  }
-  for (const item of queue.items.scan()) if (item.lane.key === '' && !item.inFlight) yield item.lane;
+  // First by what stays where it is, whether it waits or is in flight: nothing is passed over because it moved meanwhile.
+  for (const item of queue.items.scan()) if (item.lane.key === '') yield item.lane;
+  // Under several tokens, but told once. What was open before and is done now is met twice.
+  for (const [token, lane] of queue.keyless) if (newestToken(lane) === token && !isOpen(lane)) yield lane;
+}
+
+/** It has an item that waits or is in flight. */
+function isOpen(lane: Lane): boolean {
+  const cargo = turnOf(lane)?.cargo;
+  return lane.line !== undefined || (cargo?.kind === 'items' && !cargo.done);
 }
 
 function newestToken(lane: Lane): number | undefined {
@@ -89,15 +91,17 @@ function fits(lane: Lane, wanted: LaneState | undefined): boolean {
   return wanted === undefined ? state !== 'INIT' : state === wanted;
 }
 
-function cut(found: Found[], size: number): Found[] {
-  return found.sort((a, b) => (before(a.place, b.place) ? -1 : 1)).slice(0, size);
+/** In order. A lane that was met twice is told as it was found last: in a walk with pauses some go and come again. */
+function eachOnce(found: readonly Found[]): Found[] {
+  const latest = new Map(found.map((one) => [one.lane.key === '' ? one.lane : one.lane.key, one]));
+  return [...latest.values()].sort((a, b) => (before(a.place, b.place) ? -1 : 1));
 }
 
-function keyView(state: CoreState, lane: Lane, since: number): KeyView {
+function keyView(state: CoreState, lane: Lane): KeyView {
   return {
     key: lane.key,
     state: stateOf(lane),
-    since: wall(state, since) ?? 0,
+    since: wall(state, sinceOf(lane)),
     waiting: lane.line?.length ?? 0,
     consumerId: turnOf(lane)?.consumerId,
   };

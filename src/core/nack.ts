@@ -90,5 +90,5 @@ function giveBack(
   const after = failAll(state, lane, items, { cause, error, delay }, now);
   if (after.retryAt !== undefined) answer.retryAt = after.retryAt + state.wallOffset;
   answer.deadLettered = after.deadLettered;
-  park(lane, after.park);
+  park(state, lane, after.park, now);
 }

@@ -9,6 +9,7 @@ import { unpark } from './park.js';
 import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
 import { LOST } from './settlements.js';
+import { tell } from './show.js';
 import type { CoreState } from './state.js';
 import { TokenBucket } from './token-bucket.js';
 import { endTurn } from './turns.js';
@@ -53,6 +54,7 @@ export function resumeKey(state: CoreState, queue: Queue | undefined, key: strin
 
 function resumeLane(state: CoreState, lane: Lane, now: number): Resumed {
   const resumed = lane.row.moves.resume === 'unpark' && unpark(lane);
+  if (resumed && state.watching) tell(state, 'resume', lane, now, {});
   if (resumed) resolve(state, lane, now);
   return { resumed, state: stateOf(lane) };
 }

@@ -1,13 +1,16 @@
 import { INIT, type Lane, type Park, parkOf } from './lane.js';
 import { isLinked, unlink } from './link.js';
+import { tell } from './show.js';
+import type { CoreState } from './state.js';
 
 /** Stops the lane, if there is a reason. Precondition: it has no holder. The caller resolves it afterwards. */
-export function park(lane: Lane, reason: Park | undefined): void {
+export function park(state: CoreState, lane: Lane, reason: Park | undefined, now: number): void {
   if (reason === undefined) return;
   if (isLinked(lane)) unlink(lane);
   lane.phase = reason;
   lane.queue.changes?.park(lane);
   if (lane.key === '') lane.queue.keylessParked.add(lane);
+  if (state.watching) tell(state, 'park', lane, now, { itemId: reason.itemId, detail: reason.because });
 }
 
 /** Lets it go on, when its turn ends if it has one. The caller resolves it afterwards. @returns whether it was parked */

@@ -7,7 +7,7 @@ import { isKeyDone } from './idempotency.js';
 import { type Delay, INIT, type Lane, PLAIN_CALLER, type Ready } from './lane.js';
 import { Caller, type Entry, Item } from './line.js';
 import { append, isLinked, unlink } from './link.js';
-import { show, takeOut } from './show.js';
+import { show, takeOut, tellLeaving } from './show.js';
 import type { CoreState } from './state.js';
 import { startTurn } from './turns.js';
 
@@ -78,11 +78,13 @@ const UNTIL_DONE: DelayUntil = Object.freeze({ until: undefined, because: 'depen
 function leaves(state: CoreState, head: Caller, now: number): boolean {
   const { asker, lane } = head;
   if (asker === undefined && now >= head.due) {
+    if (state.watching) tellLeaving(state, head, 'ticket_ended', now);
     takeOut(state, head);
     return true;
   }
   const done = isKeyDone(lane.queue, lane.key, head.idempotencyKey, now);
   if (done === undefined) return false;
+  if (state.watching) tellLeaving(state, head, 'already_done', now);
   takeOut(state, head);
   if (asker !== undefined) answerDecline(state, lane, asker, { reason: 'already_done', result: done.result });
   return true;
@@ -114,7 +116,8 @@ function toDelay(
   const due = until ?? Number.POSITIVE_INFINITY;
   // What is already on the wheel for that moment keeps its place among those of the same moment.
   if (phase.at === 'DELAY' && phase.because === because && lane.due === due) return;
-  if (phase.at !== 'DELAY' || phase.because !== because) lane.phase = { at: 'DELAY', since: now, because };
+  if (phase.at !== 'DELAY') lane.phase = { at: 'DELAY', since: now, because };
+  else if (phase.because !== because) lane.phase = { ...phase, because };
   state.idle.delete(lane);
   if (until !== undefined) return state.wheel.schedule(lane, until);
   state.wheel.cancel(lane);
@@ -128,6 +131,7 @@ function toReady(state: CoreState, lane: Lane, waitsFor: Ready['waitsFor'], now:
   state.idle.delete(lane);
   if (isLinked(lane)) unlink(lane);
   state.readyOrder += 1;
-  lane.phase = { at: 'READY', since: now, order: state.readyOrder, waitsFor };
+  const since = lane.phase.at === 'READY' ? lane.phase.since : now;
+  lane.phase = { at: 'READY', since, order: state.readyOrder, waitsFor };
   append(waitsFor === 'gate' ? queue.gatedLanes : queue.readyLanes, lane);
 }

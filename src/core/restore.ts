@@ -4,6 +4,7 @@
  */
 import { checkAwaited } from './dependants.js';
 import { Lane, type Park } from './lane.js';
+import { Item } from './line.js';
 import { isLinked, type Link, unlink } from './link.js';
 import { resolve } from './resolve.js';
 import { type Past, Restored, type Stranded } from './restored.js';
@@ -15,6 +16,16 @@ import { restIfNew } from './show.js';
 import type { CoreState } from './state.js';
 
 export type { Past, Stranded } from './restored.js';
+
+/** Rows say when a turn began and when a key was parked; of what else a key did not when. */
+function noteBefore(lane: Lane): void {
+  const { phase, line, startedAt = Number.NEGATIVE_INFINITY } = lane;
+  if (phase.at !== 'READY' && phase.at !== 'DELAY') return;
+  const head = line?.head;
+  const began =
+    head instanceof Item ? Math.max(head.submittedAt, phase.at === 'READY' ? head.notBefore : 0) : startedAt;
+  lane.phase = { ...phase, since: Math.min(phase.since, began), fromBefore: true };
+}
 
 /** What is being restored, until it is complete. */
 export class Restoring {
@@ -131,6 +142,7 @@ export class Restoring {
       if (!(lane instanceof Lane)) throw new TypeError('only lanes are restored');
       resolve(this.state, lane, this.#now);
       restIfNew(this.state, lane);
+      noteBefore(lane);
       yield;
     }
   }

@@ -150,6 +150,7 @@ export class RestoredTurns {
     const age = epoch ?? lane.queue.holds.start(now);
     const turn = new Turn(lane, token, pending.toCargo(), consumerId, ticket, lease, started, latest, age);
     turn.handed = row.handed;
+    turn.fromBefore = true;
     lane.spare = turn;
     install(state, lane, turn);
     turn.owner = row.session === undefined ? undefined : this.#sessions.get(row.session);

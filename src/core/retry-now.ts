@@ -1,6 +1,6 @@
 /** A person ends what only time keeps back. */
-import { isHeldBack } from './dependencies.js';
-import { afterView, wall, whyOf } from './explain.js';
+import { awaitedBy, isHeldBack } from './dependencies.js';
+import { wall } from './explain.js';
 import { type Lane, stateOf } from './lane.js';
 import { Item } from './line.js';
 import { catchUp, findLane } from './lookup.js';
@@ -8,8 +8,10 @@ import type { Refusal } from './model.js';
 import type { Queue } from './queue.js';
 import { delayOf, resolve } from './resolve.js';
 import { newestSettledToken, settledTokens } from './settlements.js';
+import { tell } from './show.js';
 import type { CoreState } from './state.js';
 import type { DelayKind, RetryNowRequest, RetryNowView } from './views.js';
+import { whyOf } from './why.js';
 
 /** What was ended, and until when that would have kept the key back. */
 interface Ended {
@@ -51,8 +53,19 @@ function endDelay(state: CoreState, lane: Lane, now: number): Ended {
     what.push('min_interval');
     forgetStart(lane);
   }
+  if (what.length > 0) tellEnded(state, lane, what, item, now);
   if (what.length > 0) resolve(state, lane, now);
   return { what, until, item };
+}
+
+function tellEnded(
+  state: CoreState,
+  lane: Lane,
+  what: readonly DelayKind[],
+  item: Item | undefined,
+  now: number,
+): void {
+  if (state.watching) tell(state, 'retry_now', lane, now, { itemId: item?.id, detail: what.join(' ') });
 }
 
 /** Whether there was one. */
@@ -92,6 +105,7 @@ function retryItem(state: CoreState, queue: Queue, itemId: string, now: number):
   const until = item.notBefore;
   const what: DelayKind[] = [];
   if (!endOwnDelay(item, what, now)) return view(state, lane, NOTHING, now);
+  tellEnded(state, lane, what, item, now);
   if (lane.row.moves.retry_now === 'look') resolve(state, lane, now);
   return view(state, lane, { what, until, item }, now);
 }
@@ -109,7 +123,7 @@ function stopped(lane: Lane): Refusal | undefined {
 function waitsForItems(item: Item): Refusal | undefined {
   if (!isHeldBack(item)) return undefined;
   const { lane, id } = item;
-  const after = afterView(item);
+  const after = awaitedBy(item);
   return {
     kind: 'not_delayed',
     because: 'waits_for_items',

@@ -108,3 +108,19 @@ export function tell(
   const event = { kind, at, queue: lane.queue.name, key: lane.key, token, itemId, consumerId, detail };
   state.effects.push({ kind: 'event', event });
 }
+
+/** Why an entry left its line without a turn. */
+export type Leaving =
+  | 'wait_ended'
+  | 'cancelled'
+  | 'given_up'
+  | 'ticket_ended'
+  | 'superseded'
+  | 'already_done'
+  | 'draining';
+
+/** As {@link tell}. */
+export function tellLeaving(state: CoreState, entry: Entry, why: Leaving, now: number): void {
+  const who = entry instanceof Caller ? { consumerId: entry.consumerId } : { itemId: entry.id };
+  tell(state, 'leaving', entry.lane, now, { ...who, detail: why });
+}

@@ -160,7 +160,10 @@ function submitNew(
   countArrival(lane, now);
   const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
   const result = decide(state, lane, item, id, now, batch, durability);
-  if (result.decision === 'decline') batch?.decline(queue.name, result.itemId, result.reason);
+  if (result.decision === 'decline') {
+    batch?.decline(queue.name, result.itemId, result.reason);
+    if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: `decline ${result.reason}` });
+  }
   restIfNew(state, lane);
   return result;
 }
@@ -210,6 +213,7 @@ function keep(
   const notBefore = delay > 0 ? after(now, delay) : 0;
   const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
+  nameKeyless(lane, item);
   if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
   if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
@@ -225,9 +229,8 @@ function keep(
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
 }
 
-/** It is kept on disk, unless whoever submits it does not want that; in a lane that is known there by it all the same. */
+/** It is kept on disk, unless whoever submits it does not want that. */
 function store(changes: Changes, item: Item, durability: Durability | undefined): void {
-  nameKeyless(item.lane, item);
   if (durability === 'memory') {
     item.lane.queue.isMixed = true;
     return;

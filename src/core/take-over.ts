@@ -1,6 +1,7 @@
 import { closedGate } from './gates.js';
-import { turnOf } from './lane.js';
-import type { Caller } from './line.js';
+import { type Lane, turnOf } from './lane.js';
+import { Caller } from './line.js';
+import { isLinked } from './link.js';
 import type { Queue } from './queue.js';
 import { delayOf, resolve } from './resolve.js';
 import { LOST } from './settlements.js';
@@ -11,27 +12,37 @@ import { endTurn } from './turns.js';
 export function takeOverIfMay(state: CoreState, caller: Caller, now: number): void {
   const { lane } = caller;
   const turn = turnOf(lane);
-  if (turn === undefined || lane.row.moves.take_over !== 'end_turn' || !may(state, caller, now)) return;
+  if (turn === undefined || lane.row.moves.take_over !== 'end_turn' || !may(state, caller, now, now)) return;
   endTurn(state, turn, 'taken_over', LOST.taken_over, now);
   // The freed place is its own: it does not line up at the gate for it.
   resolve(state, lane, now, true);
 }
 
+/**
+ * When the wait of the head ends and it takes the turn, if nothing changes until then; unset: it will not. Whether a
+ * gate lets it start then is as it is now.
+ */
+export function takesOverAt(state: CoreState, lane: Lane, now: number): number | undefined {
+  const head = lane.line?.head;
+  if (!(head instanceof Caller) || head.asker === undefined || !isLinked(head)) return undefined;
+  return may(state, head, head.due, now) ? head.due : undefined;
+}
+
 /** Nobody is driven out for one who could not start anyway. */
-function may(state: CoreState, caller: Caller, now: number): boolean {
+function may(state: CoreState, caller: Caller, at: number, now: number): boolean {
   const { lane } = caller;
   const { queue } = lane;
   const { onWaitTimeout, wait } = queue.policy;
   const turn = turnOf(lane);
   if (onWaitTimeout !== 'take_over' || turn?.cargo.kind !== 'caller' || lane.line?.head !== caller) return false;
-  if (now - caller.arrivedAt < wait || now - turn.since < wait) return false;
-  return delayOf(lane, caller, now) === undefined && isOpenWithoutThisTurn(state, queue, now);
+  if (at - caller.arrivedAt < wait || at - turn.since < wait) return false;
+  return delayOf(lane, caller, at) === undefined && isOpenWithoutThisTurn(state, queue, at, now);
 }
 
 /** Behind `max_in_flight` there may be `rate`; and one place is not enough where `max_in_flight` was lowered. */
-function isOpenWithoutThisTurn(state: CoreState, queue: Queue, now: number): boolean {
+function isOpenWithoutThisTurn(state: CoreState, queue: Queue, at: number, now: number): boolean {
   queue.inFlight -= 1;
   const gate = closedGate(state, queue, now);
   queue.inFlight += 1;
-  return gate === undefined;
+  return gate === undefined || (gate.until !== undefined && gate.until <= at);
 }

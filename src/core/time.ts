@@ -40,7 +40,7 @@ export function fire(state: CoreState, timer: Timer, now: number): void {
 function callerDue(state: CoreState, caller: Caller, now: number): void {
   const { moves } = caller.lane.row;
   if (caller.asker === undefined) {
-    if (moves.ticket_ends !== 'nothing') giveUp(state, caller, now);
+    if (moves.ticket_ends !== 'nothing') giveUp(state, caller, 'ticket_ended', now);
     return;
   }
   if (moves.wait_ends !== 'leave') return;

@@ -27,6 +27,12 @@ export class TokenBucket {
     return this.#tokens >= ENOUGH ? now : now + ((1 - this.#tokens) * 1_000) / this.rate.perSecond;
   }
 
+  /** The moment from which the turn may start that comes as the `nth` from now on, if each starts as soon as it may. */
+  startOf(nth: number, now: number): number {
+    this.#refill(now);
+    return this.#tokens >= nth - (1 - ENOUGH) ? now : now + ((nth - this.#tokens) * 1_000) / this.rate.perSecond;
+  }
+
   /** Nothing is lost by making a new one. */
   isFull(now: number): boolean {
     this.#refill(now);

@@ -93,6 +93,7 @@ export function newTurn(
   turn.epoch = epoch;
   turn.handed = 'given';
   turn.renewals = 0;
+  turn.fromBefore = false;
   return turn;
 }
 

@@ -58,7 +58,7 @@ function revive(state: CoreState, item: Item, now: number): boolean {
   if (finished?.state !== 'done') return false;
   queue.finished.delete(item.id);
   if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
-  queue.items.set(item);
+  queue.items.setAgain(item);
   if (item.stored !== undefined) queue.changes?.item(item);
   // It came again meanwhile, to be kept.
   else if (queue.changes !== undefined && finished.seq !== undefined) keepOnDisk(state, queue.changes, item);

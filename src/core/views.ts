@@ -69,7 +69,8 @@ export interface ListKeysRequest {
 export interface KeyView {
   readonly key: string;
   readonly state: LaneState;
-  readonly since: number;
+  /** Unset: nothing says it. */
+  readonly since: number | undefined;
   readonly waiting: number;
   readonly consumerId: string | undefined;
 }
@@ -180,7 +181,19 @@ export interface ItemChoice {
   readonly itemIds: readonly string[];
 }
 
-export type EventKind = 'arrival' | 'turn' | 'settlement' | 'expiry' | 'eviction' | 'dead_letter';
+export type EventKind =
+  | 'arrival'
+  | 'turn'
+  | 'settlement'
+  | 'expiry'
+  | 'eviction'
+  | 'dead_letter'
+  | 'leaving'
+  | 'park'
+  | 'resume'
+  | 'redrive'
+  | 'discard'
+  | 'retry_now';
 
 export interface CoordinatorEvent {
   readonly kind: EventKind;

@@ -142,7 +142,7 @@ export function keysResponse(keys: KeyPage): wire.ListKeysResponse {
     keys: keys.keys.map((key) => ({
       key: key.key,
       state: LANE_STATES[key.state],
-      since: toTimestamp(key.since),
+      since: toOptionalTimestamp(key.since),
       waiting: key.waiting,
       consumerId: key.consumerId ?? '',
     })),

@@ -68,10 +68,13 @@ class Pump implements Watcher {
 
   /** Past back-pressure the rest stays in the port's buffer, which is bounded and counts what it drops. */
   #flow(): void {
-    if (this.#clogged || this.#watch === undefined || this.call.cancelled || this.call.writableEnded) return;
+    if (this.#watch === undefined) return;
     try {
-      const { events, missed } = this.#watch.take();
-      if (events.length > 0 || missed > 0) this.#send(events, missed);
+      while (!this.#clogged && !this.call.cancelled && !this.call.writableEnded) {
+        const { events, missed } = this.#watch.take();
+        if (events.length === 0 && missed === 0) return;
+        this.#send(events, missed);
+      }
     } catch (error) {
       this.call.emit('error', internalError(this.kit, this.call.getPath(), error));
     }

@@ -30,12 +30,13 @@ export class LocalAdministration implements Administration {
   async listQueues(request: ListQueuesRequest) {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal } as const;
-    return { ok: true, value: this.loop.core.listQueues(request, this.loop.now()) } as const;
+    return { ok: true, value: this.loop.core.listQueues(request, this.#now()) } as const;
   }
 
   async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal };
+    this.#now();
     const scan = this.loop.core.listKeys(request, SLICE);
     if (!scan.ok) return scan;
     const value = scan.value === undefined ? { keys: [], nextPageToken: '' } : await this.#inSlices(scan.value);
@@ -75,6 +76,7 @@ export class LocalAdministration implements Administration {
   async listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>> {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal };
+    this.#now();
     const page = this.loop.core.listDeadLetters(request);
     return page.ok && this.loop.store !== undefined ? this.loop.store.page(page.value) : page;
   }
@@ -104,6 +106,16 @@ export class LocalAdministration implements Administration {
     return { kind: 'limit', subject: 'watchers', limit: this.maxWatchers, description, retryAfter: 1_000 };
   }
 
+  /** The moment. The core is told what it cannot know: what the clocks of people show now, and how the disk does. */
+  #now(): number {
+    const { core, store } = this.loop;
+    const now = this.loop.now();
+    core.setWallOffset(this.clock.wall() - now);
+    const trouble = store?.door.durableClosed;
+    core.diskTrouble = trouble?.kind === 'store_unavailable' ? trouble.description : undefined;
+    return now;
+  }
+
   /** Why nobody is let in, if so. */
   #closed(): Refusal | undefined {
     return this.loop.store?.door.closed;
@@ -121,7 +133,7 @@ export class LocalAdministration implements Administration {
   }
 
   #step<T>(run: (now: number) => T): T {
-    const outcome = run(this.loop.now());
+    const outcome = run(this.#now());
     this.loop.settle();
     return outcome;
   }

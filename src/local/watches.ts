@@ -65,10 +65,10 @@ function wake(watching: Watching): void {
 function take(watching: Watching): { events: readonly CoordinatorEvent[]; missed: number } {
   const { events } = watching;
   watching.events = [];
+  // The gap, if there is one, comes with the next take. The reader is not woken for it: it would take it before it has
+  // told what comes first.
   if (events.length > 0) {
-    // The gap, if there is one, comes with the next take.
     watching.woken = watching.missed > 0;
-    if (watching.woken) watching.watcher.wake();
     return { events, missed: 0 };
   }
   const { missed } = watching;

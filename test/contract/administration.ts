@@ -64,6 +64,15 @@ export function administration(set: SetStage): void {
       assert.notEqual(why, '');
     });
 
+    it('until is right as soon as the wall clock was set', async () => {
+      const stage = set();
+      stage.submit([{ delay: 700 }]);
+      for (const step of [3_600_000, -7_200_000]) {
+        stage.clock.stepWall(step);
+        assert.equal((await stage.explain()).until, stage.clock.wall() + 700);
+      }
+    });
+
     it('nothing holds a key of which nothing is known', async () => {
       const { state, holder, line, why } = await set().explain('never');
       assert.deepEqual([state, holder, line, why], ['INIT', undefined, [], '']);

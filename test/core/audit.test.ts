@@ -10,6 +10,7 @@ import { auditCoordinator, auditCore } from '../support/audit.js';
 import { ALL_QUEUES, enQueueRequest, newItem, QUEUE, settings } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
+import { recount } from '../support/recount.js';
 import { okay, runThrough, Stage } from './stage.js';
 
 const KEYS = ['', 'a', 'b', 'c'] as const;
@@ -95,8 +96,12 @@ class Play {
   }
 
   step(step: Step): void {
+    const { stage } = this;
     this.#act(step);
-    if (step.op !== 'late') this.stage.pass(0);
+    recount(stage.core.inside, stage.now);
+    if (step.op === 'late') return;
+    stage.pass(0);
+    recount(stage.core.inside, stage.now);
   }
 
   #act(step: Step): void {

@@ -46,7 +46,7 @@ describe('a list of keys', () => {
       const stage = held();
       const keys = listAll(stage, pageSize);
       assert.equal(new Set(names(keys)).size, 30);
-      const order = keys.map(({ since, key }) => [since, key] as const);
+      const order = keys.map(({ since = 0, key }) => [since, key] as const);
       const sorted = order.toSorted(([a, ka], [b, kb]) => a - b || (ka < kb ? -1 : 1));
       assert.deepEqual(order, sorted);
     });
@@ -121,6 +121,38 @@ describe('a list of keys', () => {
       assert.deepEqual([count('PROCESS'), count('DELAY'), count('READY')], [3, 1, 7]);
     });
   }
+
+  it('tells each keyless item once, wherever it was when the walk came by: waiting, in flight, back again', () => {
+    const stage = new Stage();
+    const count = SLICE * 6;
+    stage.submit(
+      'submitter',
+      [...Array(count).keys()].map((i) => ({ key: '', itemId: `i${i}` })),
+    );
+    const taken = stage.acquire('worker', { maxTurns: count / 2 }).value.deliveries.map(({ turn }) => turn.token);
+    const scan = okay(stage.core.listKeys({ queue: QUEUE, state: undefined, pageSize: 100, pageToken: '' }, SLICE));
+    assert.ok(scan);
+    let step = scan.next();
+    for (; step.done !== true; step = scan.next()) {
+      // One comes back and one goes out in each pause.
+      stage.nack('worker', { key: '', token: taken.shift() ?? 0, kind: 'release' });
+      taken.push(...stage.acquire('worker').value.deliveries.map(({ turn }) => turn.token));
+    }
+    assert.equal(step.value.keys.length, count);
+  });
+
+  it('tells nothing of since when idle keys are idle, and lists them by name', () => {
+    const stage = new Stage();
+    for (const key of ['b', 'c', 'a']) {
+      stage.now += 1;
+      const { value } = stage.enQueue('worker', { key });
+      assert.ok(value.decision === 'accept');
+      stage.deQueue('worker', { key, holder: { token: value.turn.token } });
+    }
+    const idle = listAll(stage, 2, 'INIT');
+    assert.deepEqual(names(idle), ['a', 'b', 'c']);
+    assert.ok(idle.every(({ since }) => since === undefined));
+  });
 
   it('a page token that is none of ours is a bad request', () => {
     const stage = held();

@@ -3,6 +3,7 @@ import type {
   AckAnswer,
   AcquireAnswer,
   AwaitAnswer,
+  CoordinatorEvent,
   DeQueueAnswer,
   Durability,
   EnQueueAnswer,
@@ -31,8 +32,11 @@ export class Stage {
   readonly core: Core;
   /** Every answer so far, in order: who was told what. */
   readonly told: string[] = [];
+  /** What those who watch were told. */
+  readonly events: CoordinatorEvent[] = [];
   /** The stream that calls come on from now on, if on one. */
   on: Stream | undefined;
+  readonly #wallOffset: number;
   readonly #names = new Map<Reply<never>, string>();
 
   constructor(
@@ -40,7 +44,14 @@ export class Stage {
     public now = 5_000,
     start: Partial<Start> = {},
   ) {
-    this.core = new Core(build.settings(change), { now, wall: FIRST_WALL, seed: 1, ...start });
+    const wall = start.wall ?? FIRST_WALL;
+    this.core = new Core(build.settings(change), { now, seed: 1, ...start, wall });
+    this.#wallOffset = wall - now;
+  }
+
+  /** What the clocks of people show. */
+  get wall(): number {
+    return this.now + this.#wallOffset;
   }
 
   enQueue(name: string, change: Change<typeof build.enQueueRequest> = {}): Call<EnQueueAnswer> {
@@ -151,6 +162,7 @@ export class Stage {
   /** Whatever waits for the disk is carried out too: here it always is there. */
   carry(): void {
     for (let effect = this.#next(); effect !== undefined; effect = this.#next()) {
+      if (effect.kind === 'event') this.events.push(effect.event);
       if (effect.kind === 'event' || effect.kind === 'notice' || effect.kind === 'replaced') continue;
       this.told.push(`${this.#names.get(effect.to) ?? '?'} ${describe(effect)}`);
       carry(effect);

@@ -16,6 +16,12 @@ const KINDS: Readonly<Record<EventKind, true>> = {
   expiry: true,
   eviction: true,
   dead_letter: true,
+  leaving: true,
+  park: true,
+  resume: true,
+  redrive: true,
+  discard: true,
+  retry_now: true,
 };
 
 function event(fields: Partial<CoordinatorEvent>): CoordinatorEvent {

@@ -58,6 +58,21 @@ describe('a write that fails', () => {
     assert.deepEqual(named(stage), ['recovering', 'ready', 'failing', 'ready']);
   });
 
+  it('is why a key of a durable queue is not taken, and no worker is blamed', async () => {
+    const stage = await DurableStage.start();
+    stage.items('a');
+    await stage.flush();
+    const repair = stage.break();
+    stage.items('b');
+    await stage.flush();
+    const { admin } = stage.coordinator;
+    const why = async () => told(await admin.explainKey('q', 'k')).why;
+    assert.match(await why(), /^the disk takes no changes of durable queues now: /);
+    repair();
+    await stage.advance(5_000);
+    assert.match(await why(), /no worker/);
+  });
+
   it('refuses every call that touches a durable queue, and changes nothing', async () => {
     const stage = await DurableStage.start();
     const opened = told(stage.coordinator.openSession({ notice: () => undefined, replaced: () => undefined }));

@@ -74,13 +74,33 @@ describe('those who watch events', () => {
     const { watch, tell, reader } = setUp();
     tell(0, BUFFER + 5);
     assert.deepEqual(takenBy(watch), { moments: range(0, BUFFER), missed: 0 });
-    assert.equal(reader.wakes, 2, 'woken for the gap');
+    assert.equal(reader.wakes, 1, 'a reader takes until nothing comes');
     // The gap was not told yet: what happens meanwhile belongs to it, else it would stand in the wrong place.
     tell(BUFFER + 5, 2);
     assert.deepEqual(takenBy(watch), { moments: [], missed: 7 });
     tell(BUFFER + 7, 1);
-    assert.equal(reader.wakes, 3);
+    assert.equal(reader.wakes, 2);
     assert.deepEqual(takenBy(watch), { moments: [BUFFER + 7], missed: 0 });
+  });
+
+  it('are told the gap where it is, though they take as soon as they are woken', () => {
+    const { watches, tell } = setUp();
+    const told: (number | string)[] = [];
+    const takeAll = () => {
+      for (;;) {
+        const { events, missed } = greedy.take();
+        if (missed > 0) told.push(`missed ${missed}`);
+        for (const { at } of events) told.push(at);
+        if (events.length + missed === 0) return;
+      }
+    };
+    let isSlow = true;
+    const greedy = watches.add('q', undefined, { wake: () => isSlow || takeAll(), end: () => undefined });
+    tell(0, BUFFER + 5);
+    isSlow = false;
+    takeAll();
+    tell(BUFFER + 5, 1);
+    assert.deepEqual(told, [...range(0, BUFFER), 'missed 5', BUFFER + 5]);
   });
 
   it('count: whatever was told was either given or counted as missed', () => {

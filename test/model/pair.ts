@@ -13,17 +13,18 @@ import { apply, type Side } from './sending.js';
 import { Streams } from './streams.js';
 import { turnsIn } from './turns-in.js';
 
-export type MakeCoordinator = (settings: CoordinatorSettings, clock: Clock) => Coordinator;
+export type MakeCoordinator = (settings: CoordinatorSettings, clock: Clock) => Coordinator & { recount?(): void };
 
-function side(name: string, clock: FakeClock, streams: Streams, people: People): Side {
-  return { name, clock, streams, people, made: [], turns: [], settled: new Set(), tokens: new Map() };
+function side(name: string, clock: FakeClock, streams: Streams, people: People, recount = () => {}): Side {
+  return { name, clock, streams, people, recount, made: [], turns: [], settled: new Set(), tokens: new Map() };
 }
 
 export function realSide(make: MakeCoordinator, scenario: Scenario, limits: Partial<Limits> = {}): Side {
   const clock = new FakeClock();
   const coordinator = make(settingsOf(scenario, limits), clock);
   const ledger = new Ledger((queue) => policy(scenario.policies[queue as QueueName])); // those are its queues
-  return side('coordinator', clock, new Streams(coordinator, clock, ledger), realPeople(coordinator, ledger));
+  const people = realPeople(coordinator, ledger);
+  return side('coordinator', clock, new Streams(coordinator, clock, ledger), people, () => coordinator.recount?.());
 }
 
 export function modelSide(scenario: Scenario): Side {
@@ -82,8 +83,10 @@ export class Pair {
 
   async #apply(one: Side, command: Command): Promise<Said> {
     const value = await apply(one, command);
+    one.recount();
     one.streams.tidy();
     one.clock.turn();
+    one.recount();
     return said(value, one);
   }
 

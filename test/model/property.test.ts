@@ -10,14 +10,14 @@ import { env } from 'node:process';
 import { describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { LocalCoordinator } from '../../src/local/coordinator.js';
+import { RecountedCoordinator } from '../support/recounted.js';
 import { runsOf } from '../support/runs.js';
 import { type Mix, type Scenario, SIMPLEST_POLICY, scenarios } from './commands.js';
 import { Invariants } from './invariants.js';
 import { type MakeCoordinator, modelSide, Pair, realSide } from './pair.js';
 import { smaller } from './smaller.js';
 
-const make: MakeCoordinator = (settings, clock) => new LocalCoordinator(settings, { clock, seed: 1 });
+const make: MakeCoordinator = (settings, clock) => new RecountedCoordinator(settings, { clock, seed: 1 });
 
 interface About {
   readonly mix: Mix;

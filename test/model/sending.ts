@@ -23,6 +23,8 @@ export interface Side {
   readonly clock: FakeClock;
   readonly streams: Streams;
   readonly people: People;
+  /** Looks at the inside: whatever is kept twice is the same twice. */
+  readonly recount: () => void;
   readonly made: Made[];
   readonly turns: TurnRef[];
   readonly settled: Set<number>;

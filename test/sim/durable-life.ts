@@ -8,11 +8,15 @@ import type {
   SessionListener,
   Waiting,
 } from '../../src/coordinator.js';
-import { LocalCoordinator } from '../../src/local/coordinator.js';
+import type { LocalCoordinator } from '../../src/local/coordinator.js';
+import { RecountedCoordinator } from '../support/recounted.js';
 import type { Book } from './durable-book.js';
 import { SLOWEST } from './durable-disk.js';
 import { ProcessClock } from './durable-time.js';
 import type { Chance } from './random.js';
+
+/** Recounted after each so many steps; a prime, so that it is not always after the same. */
+const RECOUNTED = 47;
 
 /** `lost`: nobody knows what became of the call. */
 export type Heard<T> = { readonly answer: T } | { readonly refusal: Refusal } | 'lost';
@@ -54,15 +58,19 @@ export class Life {
     private readonly isPure: boolean,
   ) {
     this.clock = new ProcessClock(book.time, chance.int(0, 1_000_000) + chance.next());
-    this.coordinator = new LocalCoordinator(settings, {
-      clock: this.clock,
-      seed: chance.int(0, 1_000_000),
-      journal: book.disk.journal(),
-      onStore: (state) => {
-        book.note(`store ${state.at}`);
-        if (state.at === 'closed') tell(state.unwritten);
+    this.coordinator = new RecountedCoordinator(
+      settings,
+      {
+        clock: this.clock,
+        seed: chance.int(0, 1_000_000),
+        journal: book.disk.journal(),
+        onStore: (state) => {
+          book.note(`store ${state.at}`);
+          if (state.at === 'closed') tell(state.unwritten);
+        },
       },
-    });
+      RECOUNTED,
+    );
   }
 
   get open(): number {

@@ -6,13 +6,17 @@ import { SessionStream } from '../../src/grpc/session-stream.js';
 import { type CallStatus, DETAILS_KEY, statusOf } from '../../src/grpc/status.js';
 import { Check } from '../../src/grpc/validate.js';
 import { WriteBuffers } from '../../src/grpc/write-buffers.js';
-import { LocalCoordinator } from '../../src/local/coordinator.js';
+import type { LocalCoordinator } from '../../src/local/coordinator.js';
+import { RecountedCoordinator } from '../support/recounted.js';
 import type { ConnectionEnd, ConnectionListener, StreamEnd } from './network-connection.js';
 import type { Host } from './network-line.js';
 import { encodeStatus } from './network-status.js';
 import type { Watch } from './network-watch.js';
 import { watched } from './network-watched.js';
 import type { Process } from './network-world.js';
+
+/** Recounted after each so many steps; a prime, so that it is not always after the same. */
+const RECOUNTED = 47;
 
 /** As src/grpc/transport.ts has them. */
 const KEEPALIVE = { time: 30_000, timeout: 10_000 };
@@ -28,7 +32,7 @@ export class Server implements Host {
     seed: number,
     private readonly watch: Watch,
   ) {
-    this.coordinator = new LocalCoordinator(settings, { clock: process, seed });
+    this.coordinator = new RecountedCoordinator(settings, { clock: process, seed }, RECOUNTED);
     this.#kit = {
       coordinator: this.coordinator,
       limits: settings.limits,

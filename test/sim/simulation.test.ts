@@ -5,19 +5,21 @@
 import assert from 'node:assert/strict';
 import { env } from 'node:process';
 import { describe, it } from 'node:test';
-import { LocalCoordinator } from '../../src/local/coordinator.js';
+import { RecountedCoordinator } from '../support/recounted.js';
 import { runsOf } from '../support/runs.js';
 import { type Outcome, Simulation } from './simulation.js';
 
 const { KEYTURN_SEED } = env;
 const RUNS = runsOf(40);
+/** Recounted after each so many steps; a prime, so that it is not always after the same. */
+const EVERY = 47;
 const SEEDS =
   KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 1_000 + run) : [Number(KEYTURN_SEED)];
 
 async function simulate(seed: number): Promise<Outcome> {
   try {
     return await new Simulation(
-      (settings, clock, its) => new LocalCoordinator(settings, { clock, seed: its }),
+      (settings, clock, its) => new RecountedCoordinator(settings, { clock, seed: its }, EVERY),
       seed,
     ).run();
   } catch (error) {

@@ -3,7 +3,19 @@ import type { DeliveredItem, ItemRef } from './words.js';
 
 export type LaneState = 'INIT' | 'PROCESS' | 'BLOCK' | 'READY' | 'DELAY' | 'PARK';
 export type DeathCause = 'max_attempts' | 'refused' | 'dependency';
-export type EventKind = 'arrival' | 'turn' | 'settlement' | 'expiry' | 'eviction' | 'dead_letter';
+export type EventKind =
+  | 'arrival'
+  | 'turn'
+  | 'settlement'
+  | 'expiry'
+  | 'eviction'
+  | 'dead_letter'
+  | 'leaving'
+  | 'park'
+  | 'resume'
+  | 'redrive'
+  | 'discard'
+  | 'retry_now';
 
 export interface RatePolicy {
   readonly perSecond: number;
@@ -109,7 +121,8 @@ export interface ListKeysCall {
 export interface KeyView {
   readonly key: string;
   readonly state: LaneState;
-  readonly since: number;
+  /** Unset: nothing says it, as of an idle key. */
+  readonly since: number | undefined;
   readonly waiting: number;
   readonly consumerId: string | undefined;
 }

@@ -74,12 +74,12 @@ export class Claim {
       this.#askedAt ??= asked;
       const claimed = await this.#once();
       if (signal?.aborted) {
-        await this.#giveUp(claimed?.status === 'turn' ? claimed.turn : undefined);
+        this.#giveUp(claimed?.status === 'turn' ? claimed.turn : undefined);
         throw signal.reason;
       }
       if (claimed !== undefined && claimed.status !== 'blocked') return claimed;
       if (claimed !== undefined && (this.#until === undefined || this.#now() >= this.#until)) {
-        await this.#giveUp();
+        this.#giveUp();
         return claimed;
       }
       if (claimed !== undefined) await this.#notTooOften(asked);
@@ -102,7 +102,7 @@ export class Claim {
       this.#patientUntil ??= this.#now() + (isOverdue ? 0 : GRACE);
       const left = (this.#until ?? this.#patientUntil) - this.#now();
       if (this.#ticket === undefined || failureOf(error) !== 'away' || left <= 0) {
-        await this.#giveUp();
+        this.#giveUp();
         throw error;
       }
       await pause(this.#base.transport.clock, Math.min(this.#backOff.next(retryAfterOf(error)), left), signal);
@@ -146,13 +146,17 @@ export class Claim {
     if (left > 0) await pause(this.#base.transport.clock, left, this.#plan.signal);
   }
 
-  /** Also gives back a turn that came at the last moment, which the ticket would be held for otherwise. */
-  async #giveUp(turn?: Turn): Promise<void> {
+  /**
+   * Also gives back a turn that came at the last moment, which the ticket would be held for otherwise. Not in the caller's
+   * time: a sidecar that is away or silent would make every wait longer than it was asked to be. Closing the client waits
+   * for it.
+   */
+  #giveUp(turn?: Turn): void {
     const { queue, key } = this.#plan;
     const holder = turn !== undefined ? { token: turn.token } : { ticket: this.#ticket };
     if (turn === undefined && this.#ticket === undefined) return;
     // If it fails too, the place ends with its `ticket_ttl`; why we leave matters more.
-    await this.#base.transport
+    this.#base.transport
       .deQueue({ queue, key, ...holder, abandoned: true }, { timeout: GIVING_UP })
       .catch(() => undefined);
   }

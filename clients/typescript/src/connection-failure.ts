@@ -53,12 +53,19 @@ function ofOpenSsl(words: string): string {
   return `no connection over TLS: ${words}`;
 }
 
+/** What they say when no authority that is known here stands behind it. */
+const AUTHORITY = /verify|issuer|self.signed/i;
+
 /** What Node and OpenSSL say of a certificate. */
 function isCertificate(why: string): boolean {
   return /certificate|altnames|CRL|signature/i.test(why);
 }
 
 function notAccepted(why: string): string {
-  const hint = why.includes('altnames') ? ' (option tls.serverName: the name it must be for)' : '';
+  const hint = why.includes('altnames')
+    ? ' (option tls.serverName: the name it must be for)'
+    : AUTHORITY.test(why)
+      ? ' (option tls.ca: the authority it must be of)'
+      : '';
   return `the certificate of the sidecar is not accepted: ${why.trim()}${hint}`;
 }

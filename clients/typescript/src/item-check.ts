@@ -43,7 +43,8 @@ function noItem(item: unknown, path: string): KeyturnError {
   return refusal([['', `${shown(item)} is no item`]], path);
 }
 
-function refusal(wrong: readonly (readonly [string, string])[], path: string): KeyturnError {
+/** As the sidecar says it: each field with what is allowed. */
+export function refusal(wrong: readonly (readonly [string, string])[], path: string): KeyturnError {
   const violations: readonly FieldViolation[] = wrong.map(([field, description]) => ({
     field: `${path}${field}`,
     description,

@@ -55,6 +55,10 @@ const STATES: Readonly<Record<ItemState, 'open' | 'done' | FailedState>> = {
 const LONGEST_CALL = 300_000;
 const DEFAULT_TIMEOUT = 300_000;
 const LEAST_BETWEEN = 50;
+/** For the answer that the time is over, on its way, ms. */
+const ANSWERING = 100;
+/** Whoever asks without waiting wants to know: so long an answer may take, ms. */
+const LEAST_CALL = 1_000;
 
 /**
  * The result of an item, whoever submitted it and wherever it is worked on: a future across processes. Known for the
@@ -99,14 +103,16 @@ interface Question {
   readonly signal: AbortSignal | undefined;
 }
 
-/** One part of the wait. A sidecar that is away is asked again until the time is over, but no shorter than a call may take. */
+/** One part of the wait. A sidecar that is away is asked again until the time is over. */
 async function ask(base: Base, { queue, itemId, until, signal }: Question): Promise<AwaitAnswer> {
   const { clock } = base.transport;
-  const bound = Math.max(until, clock.now() + GRACE);
   try {
-    return await patiently(base, { until: bound, signal, bears: ['away'] }, () => {
-      const wait = Math.ceil(Math.max(0, Math.min(until - clock.now(), LONGEST_CALL)));
-      return base.transport.awaitItem({ queue, itemId, wait }, { timeout: wait + GRACE, signal });
+    return await patiently(base, { until, signal, bears: ['away'] }, () => {
+      const left = Math.max(0, until - clock.now());
+      const wait = Math.ceil(Math.min(left, LONGEST_CALL));
+      // An answer at the very end says that it is still open, or nothing at all: both come to the same.
+      const timeout = Math.max(LEAST_CALL, Math.min(left + ANSWERING, wait + GRACE));
+      return base.transport.awaitItem({ queue, itemId, wait }, { timeout, signal });
     });
   } catch (error) {
     signal?.throwIfAborted();

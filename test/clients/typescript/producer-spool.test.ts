@@ -1,10 +1,12 @@
-import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type ItemCall, KeyturnError, type SpoolOptions, type SubmitCall } from '@keyturn/client';
 import { Producer } from '@keyturn/client/internal/producer/producer';
+import { AppendFile } from '@keyturn/client/internal/spool/append-file';
+import { Cursor } from '@keyturn/client/internal/spool/cursor';
 import { away, FakeTransport, settled, silence, watched } from './fake-transport.js';
 
 async function folder(t: TestContext): Promise<string> {
@@ -188,6 +190,67 @@ describe('a producer with a spool', () => {
     const added = watched(producer.add({ payload: new Uint8Array(70_000) }));
     await scene.until('settled', () => added.state !== 'open');
     await rejects(added.promise, { name: 'SpoolError', problem: 'too_large' });
+  });
+
+  for (const [what, wrong, field] of [
+    ['a payload of 2 MiB', { payload: Buffer.alloc(2_097_152) }, /payload/],
+    ['a key of 2,000 bytes', { key: 'k'.repeat(2_000) }, /key/],
+    ['a key of 600 letters of two bytes', { key: 'é'.repeat(600) }, /key/],
+    ['an id of 257 bytes', { itemId: 'i'.repeat(257) }, /item_id/],
+    ['an idempotency key of 257 bytes', { idempotencyKey: 'i'.repeat(257) }, /idempotency_key/],
+    ['65 headers', { headers: new Map(keys(65).map((key) => [key, ''])) }, /headers/],
+    ['9,000 bytes of headers', { headers: new Map([['h', 'v'.repeat(9_000)]]) }, /headers/],
+    ['a delay of 31 days', { delay: 31 * 86_400_000 }, /delay/],
+    ['101 items to wait for', { after: keys(101).map((itemId) => ({ queue: 'q', itemId })) }, /after/],
+    ['an item of no queue to wait for', { after: [{ queue: 'a b', itemId: 'i' }] }, /after\[0\]\.queue/],
+  ] as const) {
+    it(`refuses at once what can never be accepted: ${what}`, async (t) => {
+      const scene = new Scene();
+      const producer = scene.producer(t, await folder(t));
+      scene.isAway = true;
+      await rejects(producer.add(wrong), (error) => {
+        ok(error instanceof KeyturnError);
+        deepStrictEqual([error.code, error.reason], ['INVALID_ARGUMENT', 'BAD_REQUEST']);
+        ok(field.test(error.violations[0]?.field ?? ''), error.violations[0]?.field);
+        return true;
+      });
+      deepStrictEqual(await scene.add(producer, 'k'.repeat(1_024)), ['spooled']);
+    });
+  }
+
+  it('is not made for what can be no queue', async (t) => {
+    const directory = await folder(t);
+    const options = { onError: () => undefined, spool: { directory } };
+    throws(() => new Producer(new FakeTransport().base, 'a b', options), /the queue is "a b"; allowed are/);
+  });
+
+  it('goes on when what was handed over cannot be noted, and tells so once', async (t) => {
+    const scene = new Scene();
+    const producer = scene.producer(t, await folder(t), { maxBytes: 65_536 });
+    scene.isAway = true;
+    await scene.add(producer, 'a', 'b');
+    t.mock.method(Cursor.prototype, 'write', () => Promise.reject(new Error('ENOSPC: no space left')));
+    scene.isAway = false;
+    await scene.until('handed over', () => producer.spooled === 0);
+    deepStrictEqual(scene.kept, ['a', 'b']);
+    deepStrictEqual(await scene.add(producer, 'c'), ['accept']);
+    deepStrictEqual([scene.errors.length, /cannot be noted.*ENOSPC/.test(String(scene.errors[0]?.error))], [1, true]);
+  });
+
+  it('takes items again when a disk that was full has room', async (t) => {
+    const scene = new Scene();
+    const producer = scene.producer(t, await folder(t));
+    scene.isAway = true;
+    await scene.add(producer, 'a');
+    const full = t.mock.method(AppendFile.prototype, 'append', () =>
+      Promise.reject(new Error('ENOSPC: no space left')),
+    );
+    ok(/ENOSPC/.test(String(await scene.add(producer, 'b'))));
+    full.mock.restore();
+    deepStrictEqual(await scene.add(producer, 'c'), ['spooled']);
+    scene.isAway = false;
+    await scene.until('handed over', () => producer.spooled === 0);
+    deepStrictEqual(scene.kept, ['a', 'c']);
   });
 
   it('tells of items on disk that the sidecar refuses, and hands over the others', async (t) => {

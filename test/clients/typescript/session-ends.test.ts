@@ -1,9 +1,24 @@
 /** Calls that end without an answer, and the end of the client. */
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import { TurnLostError } from '@keyturn/client';
-import { accept, awaited, block, error, greet, pong, refused, stage, stateOf, unavailable } from './stage.js';
+import {
+  accept,
+  awaited,
+  block,
+  dequeued,
+  error,
+  greet,
+  nacked,
+  pong,
+  refused,
+  stage,
+  stateOf,
+  unavailable,
+  turn as wireTurn,
+} from './stage.js';
 
 const REF = { queue: 'q', key: 'k' };
 
@@ -149,6 +164,39 @@ describe('the signal of a call', () => {
   });
 });
 
+describe('a call that was given up', () => {
+  for (const end of ['its signal', 'its time-out'] as const) {
+    it(`by ${end} stays on no signal, whatever becomes of its stream`, async (t) => {
+      const { client, begin, turn, advance } = stage(t);
+      const stream = await begin();
+      const stop = new AbortController();
+      const asked = refused(client.submit({ queue: 'q', items: [{}] }, { signal: stop.signal, timeout: 100 }));
+      await turn();
+      if (end === 'its signal') stop.abort();
+      else await advance(200);
+      await asked;
+      assert.equal(getEventListeners(stop.signal, 'abort').length, 0);
+      stream.cut(unavailable());
+      await advance(1_000);
+      assert.equal(getEventListeners(stop.signal, 'abort').length, 0);
+    });
+  }
+
+  it('is on no signal after close', async (t) => {
+    const { client, begin, turn, advance } = stage(t);
+    await begin();
+    const stop = new AbortController();
+    const asked = refused(client.awaitItem({ queue: 'q', itemId: 'i' }, { signal: stop.signal }));
+    await turn();
+    const closing = client.close();
+    await asked;
+    assert.equal(getEventListeners(stop.signal, 'abort').length, 0);
+    await advance(1_000);
+    await advance(1_000);
+    await closing;
+  });
+});
+
 describe('a wait that only the sidecar knows', () => {
   it('ends after ten seconds without a sidecar: it is no wait then', async (t) => {
     const { client, network, turn, advance } = stage(t);
@@ -214,7 +262,7 @@ describe('close', () => {
     const stream = await begin();
     const leaving = refused(client.enQueue({ ...REF, ticket: 't' }, { leave: true }));
     const staying = refused(client.enQueue({ ...REF, ticket: 'u' }));
-    const settling = refused(client.deQueue({ ...REF, token: 7 }));
+    const settling = client.deQueue({ ...REF, token: 7 });
     await turn();
     const late = refused(client.enQueue({ ...REF, ticket: 'v' }, { leave: true }));
     const closing = client.close();
@@ -226,10 +274,81 @@ describe('close', () => {
         { id: second?.id, leave: false },
       ],
     );
-    assert.deepEqual([more, stream.calls('dequeue').length, stream.ended], [[], 1, true]);
+    assert.deepEqual([more, stream.calls('dequeue').length, stream.ended], [[], 1, false]);
+    for (const call of [leaving, staying, late]) assert.equal((await call).code, 'CANCELLED');
+    for (const { id } of stream.calls('enqueue')) stream.reply([id, error(status.CANCELLED, 'CANCELLED')]);
+    assert.deepEqual([stream.ended, await stateOf(settling)], [false, 'open'], 'what ends a turn may come through');
+    stream.reply([stream.call('dequeue').id, dequeued()]);
+    await settling;
+    assert.equal(stream.ended, true);
     stream.cut();
     await closing;
-    for (const call of [leaving, staying, settling, late]) assert.equal((await call).code, 'CANCELLED');
+  });
+
+  it('gives a turn back whose grant crossed the calling off, before the stream ends', async (t) => {
+    const { client, begin, turn } = stage(t);
+    const stream = await begin();
+    const asked = refused(client.enQueue({ ...REF, ticket: 't' }, { leave: true }));
+    await turn();
+    const closing = client.close();
+    stream.reply([stream.call('enqueue').id, accept(7)]);
+    await turn();
+    assert.equal((await asked).code, 'CANCELLED');
+    assert.deepEqual([stream.call('nack').value.token, stream.ended], [7n, false]);
+    stream.reply([stream.call('nack').id, nacked()]);
+    assert.equal(stream.ended, true);
+    stream.cut();
+    await closing;
+  });
+
+  it('gives every turn back of a dispatch that crossed the calling off', async (t) => {
+    const { client, begin, turn } = stage(t);
+    const stream = await begin();
+    const stop = new AbortController();
+    const call = { queues: ['q'], maxTurns: 2, wait: 30_000, ticket: 't' };
+    const asked = refused(client.acquire(call, { signal: stop.signal, leave: true }));
+    await turn();
+    stop.abort();
+    assert.equal((await asked).code, 'CANCELLED');
+    const closing = client.close();
+    const deliveries = [8, 9].map((token) => ({ turn: wireTurn(token, REF), items: [] }));
+    stream.reply([stream.call('acquire').id, { $case: 'acquire', value: { deliveries } }]);
+    await turn();
+    assert.deepEqual(
+      stream.calls('nack').map(({ value }) => value.token),
+      [8n, 9n],
+    );
+    for (const { id } of stream.calls('nack')) stream.reply([id, nacked()]);
+    stream.cut();
+    await closing;
+  });
+
+  it('waits for outcomes a second at most, and for the end of the stream another', async (t) => {
+    const { client, begin, turn, advance, clock } = stage(t);
+    const stream = await begin();
+    const settling = refused(client.deQueue({ ...REF, token: 7 }));
+    await turn();
+    const closing = client.close();
+    await advance(999);
+    assert.equal(stream.ended, false);
+    await advance(1);
+    assert.deepEqual([stream.ended, (await settling).code], [true, 'CANCELLED']);
+    await advance(1_000);
+    await closing;
+    assert.deepEqual([stream.destroyed, clock.pending], [true, 0]);
+  });
+
+  it('ends with its stream when that breaks while outcomes are waited for', async (t) => {
+    const { client, begin, turn, network, clock } = stage(t);
+    const stream = await begin();
+    const asked = refused(client.enQueue(REF));
+    await turn();
+    const closing = client.close();
+    stream.cut(unavailable());
+    await closing;
+    await turn();
+    assert.equal((await asked).code, 'CANCELLED');
+    assert.deepEqual([network.streams.length, clock.pending], [1, 0]);
   });
 
   it('with nothing open waits for the sidecar to end the stream in peace', async (t) => {

@@ -132,6 +132,46 @@ describe('a tied turn', () => {
     assert.equal(set.network.stream.call('nack').value.kind, NackKind.NACK_KIND_RELEASE);
   });
 
+  it('that its holder gave up is given back at once, though calls wait that may be answered with turns', async (t) => {
+    const set = stage(t);
+    const stream = await set.begin();
+    const held = set.client.hold(await given(set), set.clock.now());
+    void set.client.acquire({ queues: ['q'], ticket: 't', wait: 300_000 }).catch(() => {});
+    await set.turn();
+    stream.cut(unavailable());
+    await set.advance(TTL - MARGIN);
+    assert.equal(causeOf(held), 'unreachable');
+    for (let n = 0; n < 2; n += 1) {
+      const { stream: next } = set.network;
+      greet(next, [{ ...REF, token: 7n }]);
+      await set.turn();
+      assert.equal(next.call('nack').value.token, 7n, 'once for every stream that tells of it, until it is answered');
+      if (n > 0) next.reply([next.call('nack').id, nacked()]);
+      next.cut(unavailable());
+      await set.advance(1_000);
+    }
+    greet(set.network.stream);
+    await set.turn();
+    assert.equal(set.network.stream.calls('nack').length, 0);
+  });
+
+  it('that its holder gave up is left to a call that settles it', async (t) => {
+    const set = stage(t);
+    const stream = await set.begin();
+    const held = set.client.hold(await given(set), set.clock.now());
+    const settling = set.client.deQueue({ ...REF, token: 7 }, { timeout: 60_000 });
+    await set.turn();
+    stream.cut(unavailable());
+    await set.advance(TTL - MARGIN);
+    assert.equal(causeOf(held), 'unreachable');
+    const { stream: next } = set.network;
+    greet(next, [{ ...REF, token: 7n }]);
+    await set.turn();
+    assert.equal(next.calls('nack').length, 0);
+    next.reply([next.call('dequeue').id, dequeued()]);
+    await settling;
+  });
+
   it('is settled on the next stream though nobody waits for it any more: the session would keep it for ever', async (t) => {
     const set = stage(t);
     const stream = await set.begin();

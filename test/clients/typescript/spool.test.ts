@@ -1,9 +1,12 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert/strict';
 import { appendFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SpoolError } from '@keyturn/client';
+import { AppendFile } from '@keyturn/client/internal/spool/append-file';
+import { Cursor } from '@keyturn/client/internal/spool/cursor';
+import { makeDirectory } from '@keyturn/client/internal/spool/directory';
 import type { NamedItem } from '@keyturn/client/internal/spool/item-record';
 import { Spool, type SpoolSettings } from '@keyturn/client/internal/spool/spool';
 import { FakeClock } from '../../support/fake-clock.js';
@@ -134,6 +137,91 @@ describe('a spool', () => {
     await writeFile(join(directory, 'cursor'), 'nonsense');
     const second = await open(t, directory);
     deepStrictEqual(await drain(second.spool), ['a', 'b']);
+  });
+
+  for (const [what, sizes] of [
+    ['of the same size', [10, 10, 10]],
+    ['that are smaller', [400, 100, 10]],
+    ['that are larger', [10, 100, 400]],
+  ] as const) {
+    it(`takes no place of a segment that is gone for one in a later segment, with items ${what}`, async (t) => {
+      const directory = await folder(t);
+      const numbers: string[] = [];
+      for (const [life, size] of sizes.entries()) {
+        const writer = (await open(t, directory)).spool;
+        const ids = Array.from({ length: 9 }, (_, n) => `${life}-${n}`);
+        await writer.append(ids.map((id) => Spool.encode(item(id, size))));
+        await writer.close();
+        numbers.push(...(await segments(directory)));
+        const heir = (await open(t, directory)).spool;
+        strictEqual(heir.items, 9);
+        // In parts: so the cursor stands somewhere in the segment before the segment goes.
+        deepStrictEqual(await drain(heir, 4), ids);
+        await heir.close();
+      }
+      deepStrictEqual(numbers, ['0000000001.spool', '0000000002.spool', '0000000003.spool']);
+    });
+  }
+
+  it('does not begin in the middle of a record, whatever the cursor says', async (t) => {
+    const directory = await folder(t);
+    const { spool } = await open(t, directory);
+    await append(spool, 'a', 'b', 'c');
+    await spool.close();
+    const { cursor } = await Cursor.open(directory);
+    const end = (await stat(join(directory, '0000000001.spool'))).size;
+    for (const offset of [1, end - 1, end + 1]) {
+      await cursor.write({ segment: 1, offset });
+      const heir = (await open(t, directory)).spool;
+      strictEqual(heir.items, 3, String(offset));
+      await heir.close();
+    }
+    await cursor.close();
+  });
+
+  it('goes on handing over when the cursor cannot be written, and makes room', async (t) => {
+    const directory = await folder(t);
+    const { spool } = await open(t, directory);
+    await append(spool, 'a', 'b', 'c');
+    const full = t.mock.method(Cursor.prototype, 'write', () => Promise.reject(new Error('ENOSPC: no space left')));
+    const failed = (error: unknown) => error instanceof SpoolError && error.problem === 'io';
+    const ids: string[] = [];
+    for (let chunk = await spool.read(1, 1_000_000); chunk !== undefined; chunk = await spool.read(1, 1_000_000)) {
+      ids.push(...chunk.items.map(({ itemId }) => itemId));
+      await rejects(spool.advance(chunk), failed);
+    }
+    deepStrictEqual([ids, spool.items, await segments(directory)], [['a', 'b', 'c'], 0, []]);
+    full.mock.restore();
+    await append(spool, 'd');
+    deepStrictEqual(await drain(spool), ['d']);
+  });
+
+  it('is mended after a failure of the file system: what comes is appended to another segment', async (t) => {
+    const directory = await folder(t);
+    const { spool } = await open(t, directory);
+    await append(spool, 'a');
+    const full = t.mock.method(AppendFile.prototype, 'append', () =>
+      Promise.reject(new Error('ENOSPC: no space left')),
+    );
+    await rejects(append(spool, 'b'), /ENOSPC/);
+    await rejects(append(spool, 'c'), /ENOSPC/);
+    full.mock.restore();
+    ok(spool.broken);
+    await spool.mend();
+    strictEqual(spool.broken, undefined);
+    await append(spool, 'd');
+    deepStrictEqual(await drain(spool), ['a', 'd']);
+    strictEqual(spool.items, 0);
+  });
+
+  it('makes the names of new directories safe in those above, down from the first that was there', async (t) => {
+    const directory = await folder(t);
+    const synced: string[] = [];
+    const sync = async (path: string) => void synced.push(path);
+    await makeDirectory(join(directory, 'b', 'c'), sync);
+    deepStrictEqual(synced, [join(directory, 'b'), directory, dirname(directory)]);
+    await makeDirectory(join(directory, 'b', 'c'), sync);
+    strictEqual(synced.length, 3, 'nothing was made');
   });
 
   it('is bounded, and has room again when a segment was handed over', async (t) => {

@@ -115,7 +115,7 @@ const DISAGREEMENTS: Readonly<
   'the authority is another': [
     'server',
     () => ({ ca: file('other-ca.pem') }),
-    /certificate of the sidecar is not accepted: unable to verify/,
+    /certificate of the sidecar is not accepted: unable to verify.*\(option tls\.ca: the authority it must be of\)/,
   ],
   'the authority is none that Node knows': ['server', () => true, /certificate of the sidecar is not accepted/],
   'the certificate has ended': ['expired', () => ({ ca: file('ca.pem') }), /not accepted: certificate has expired$/],

@@ -1,5 +1,6 @@
 import { BackOff } from '../back-off.js';
 import type { Base } from '../base.js';
+import { KeyturnError } from '../errors.js';
 import { failureOf, retryAfterOf } from '../failure.js';
 import { follow } from '../follow.js';
 import { checkEndOptions, functionNeeded } from '../option-checks.js';
@@ -158,12 +159,13 @@ class Consumption implements Consumer {
     const { clock } = this.#base.transport;
     const { signal } = this.#stopping;
     // One ticket for all tries: turns whose answer was lost are in the next one.
-    const call = this.#acquireCall(turns, this.#settings.wait);
+    let call = this.#acquireCall(turns, this.#settings.wait);
     const askedAt = this.#now();
     while (!signal.aborted) {
       const tried = this.#now();
       try {
-        const settings = { signal, timeout: this.#settings.wait + GRACE };
+        // Called off, or given up, it may have been answered with turns: what its ticket was given goes back.
+        const settings = { signal, timeout: this.#settings.wait + GRACE, leave: true };
         const { deliveries } = await this.#base.transport.acquire(call, settings);
         this.#backOff.reset();
         const early = tried + LEAST_BETWEEN - this.#now();
@@ -173,6 +175,7 @@ class Consumption implements Consumer {
         if (signal.aborted) return undefined;
         if (failureOf(error) === 'refused') return void this.#fail(error);
         this.#trouble(error, 'acquire', undefined);
+        if (isOverdue(error)) call = this.#acquireCall(turns, this.#settings.wait);
         await pause(clock, this.#backOff.next(retryAfterOf(error)), signal);
       }
     }
@@ -265,4 +268,9 @@ class Consumption implements Consumer {
     else this.#reject(this.#fatal.error);
     this.#resolveEnded();
   }
+}
+
+/** It was given up here, and with it what its ticket may have been given. */
+function isOverdue(error: unknown): boolean {
+  return error instanceof KeyturnError && error.code === 'DEADLINE_EXCEEDED';
 }

@@ -1,4 +1,5 @@
 import { throwAlone } from '../clock.js';
+import { possibleQueue } from '../item-limits.js';
 import { countWithin, functionNeeded, numberWithin, optionsNeeded, textNeeded, wordWithin } from '../option-checks.js';
 import { DURABILITIES, type Durability, type ItemCall, type SubmitResult } from '../words.js';
 
@@ -128,6 +129,7 @@ export function producerSettings(queue: string, options: ProducerOptions): Produ
   wordWithin('durability', durability, DURABILITIES);
   if (options.onError !== undefined || options.spool !== undefined) functionNeeded('onError', options.onError);
   const spool = options.spool === undefined ? undefined : spoolChoice(options.spool);
+  if (spool !== undefined) possibleQueue(queue);
   const onError = options.onError && guarded(options.onError);
   return { queue, count, interval, maxItems, maxBytes, whenFull, durability, timeout, onError, spool };
 }

@@ -1,5 +1,6 @@
 import type { Base } from '../base.js';
 import { checkedSize } from '../item-check.js';
+import { checkPossible } from '../item-limits.js';
 import { LARGEST_MESSAGE } from '../item-size.js';
 import { checkEndOptions } from '../option-checks.js';
 import { withId } from '../submit.js';
@@ -78,6 +79,8 @@ export class Producer {
       named = withItsId;
       if (this.#isClosed) throw new ProducerClosedError('the producer is closed');
       const size = checkedSize(withItsId, 0);
+      // Told "spooled", it would be refused when nobody waits for it any more.
+      if (this.#spool !== undefined) checkPossible(withItsId, 0);
       this.#backlog.add({ item: withItsId, size, since, deadline: since + this.#settings.timeout, resolve, reject });
     });
     this.#unsettled.add(added);

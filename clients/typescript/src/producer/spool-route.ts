@@ -15,6 +15,8 @@ import type { ProducerErrorHandler, ProducerSettings, SpoolChoice } from './opti
 const MOST_BYTES = 1_048_576;
 /** How long one Submit from disk may take, ms. */
 const CALL = 10_000;
+/** Between two attempts to go on with a disk that failed, ms. */
+const BETWEEN_MENDS = 1_000;
 
 /** Where the items go. */
 type SpoolTarget = Pick<ProducerSettings, 'queue' | 'durability'>;
@@ -34,6 +36,9 @@ export class SpoolRoute {
   /** The last Submit from disk came through. */
   #isReachable = false;
   #wakers: (() => void)[] = [];
+  #mendAt = Number.NEGATIVE_INFINITY;
+  /** What was told last of the disk: a failure that lasts is told once. */
+  #told = '';
 
   constructor(base: Base, to: SpoolTarget, choice: SpoolChoice, settling: Settling, onError: ProducerErrorHandler) {
     this.#base = base;
@@ -81,14 +86,24 @@ export class SpoolRoute {
    */
   async take(entries: readonly Entry[]): Promise<readonly Entry[]> {
     const spool = await this.#opened;
+    await this.#mend(spool);
     // So near to the end nothing more is put behind: it would never come, with new items all the time.
     const isEnding = this.#isReachable && spool.isNearlyEmpty && !this.#isClosing;
     if (!isEnding && spool.broken === undefined) {
       const left = this.#append(spool, entries);
       if (left.length < entries.length) return left;
     }
-    await this.#woken(entries[0]?.deadline ?? 0);
+    const deadline = entries[0]?.deadline ?? 0;
+    await this.#woken(spool.broken === undefined ? deadline : Math.min(deadline, this.#mendAt));
     return entries;
+  }
+
+  /** A disk that was full, or failed, is tried again now and then. */
+  async #mend(spool: Spool): Promise<void> {
+    const now = this.#base.transport.clock.now();
+    if (spool.broken === undefined || now < this.#mendAt) return;
+    this.#mendAt = now + BETWEEN_MENDS;
+    await spool.mend();
   }
 
   /** The producer takes nothing more: what is left goes to disk if it cannot be sent at once. */
@@ -153,21 +168,40 @@ export class SpoolRoute {
 
   /** Hands over what is on disk, oldest first, until nothing is left. Never rejects. */
   async #replay(): Promise<void> {
-    try {
-      const spool = await this.#opened;
-      while (!this.#closing.signal.aborted) {
-        const chunk = await spool.read(MOST_ITEMS, MOST_BYTES);
-        if (chunk === undefined) {
-          if ((this.#isReachable && this.items === 0) || (await this.#isBack())) return;
-          continue;
-        }
-        if (!(await this.#handOverAll(chunk.items))) return;
-        await spool.advance(chunk);
-        this.wake();
+    const backOff = new BackOff(this.#base.random);
+    while (!this.#closing.signal.aborted) {
+      try {
+        return await this.#replayAll(backOff);
+      } catch (error) {
+        if (!(error instanceof SpoolError) || error.problem !== 'io') return this.#stuck(error);
+        // The disk may be well again; nothing is skipped meanwhile.
+        this.#isReachable = false;
+        this.#tellOnce(error);
+        await pause(this.#base.transport.clock, backOff.next(), this.#closing.signal);
       }
-    } catch (error) {
-      await this.#stuck(error);
     }
+  }
+
+  async #replayAll(backOff: BackOff): Promise<void> {
+    const spool = await this.#opened;
+    while (!this.#closing.signal.aborted) {
+      const chunk = await spool.read(MOST_ITEMS, MOST_BYTES);
+      if (chunk === undefined) {
+        if ((this.#isReachable && this.items === 0) || (await this.#isBack())) return;
+        continue;
+      }
+      if (!(await this.#handOverAll(chunk.items))) return;
+      // What cannot be noted (a full disk) is handed over again after the next start, by its ids once: no reason to stop.
+      await spool.advance(chunk).catch((error: unknown) => this.#tellOnce(error));
+      backOff.reset();
+      this.wake();
+    }
+  }
+
+  #tellOnce(error: unknown): void {
+    if (messageOf(error) === this.#told) return;
+    this.#told = messageOf(error);
+    this.#onError(error, undefined);
   }
 
   /** Nothing was on disk yet when the sidecar went away: it is not asked at once again. */
@@ -176,7 +210,7 @@ export class SpoolRoute {
     return this.items === 0;
   }
 
-  /** What is on disk cannot be read, or not be noted as done. Nothing may pass it, and nothing of it is skipped. */
+  /** What is on disk is damaged. Nothing may pass it, and nothing of it is skipped. */
   async #stuck(error: unknown): Promise<void> {
     this.#isReachable = false;
     this.#onError(error, undefined);

@@ -86,6 +86,10 @@ export class OpenCommands {
     return this.all().filter((command) => command instanceof WorkerCommand);
   }
 
+  some(fits: (command: Command) => boolean): boolean {
+    return this.#places.some((command) => command !== undefined && fits(command));
+  }
+
   /** In no order. */
   *ofWorkers(): Generator<WorkerCommand> {
     for (const command of this.#places) if (command instanceof WorkerCommand) yield command;

@@ -10,7 +10,7 @@ import type { Clock } from '../clock.js';
 import { clientClosed } from '../closed.js';
 import { KeyturnError, TlsError } from '../errors.js';
 import { follow } from '../follow.js';
-import * as wire from '../gen/keyturn/v1/coordinator.js';
+import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { checkCallSettings } from '../option-checks.js';
 import type { Renewals } from '../turns/renewals.js';
 import { commandError } from '../wire/status.js';
@@ -18,30 +18,18 @@ import { fromDuration, toDuration } from '../wire/time.js';
 import type { Turn } from '../words.js';
 import { Alarm } from './alarm.js';
 import { BackOff } from './back-off.js';
-import { type CallCommand, type Outcome, OwnCommand, WorkerCommand } from './command.js';
+import { type CallCommand, type Command, type Outcome, OwnCommand, WorkerCommand } from './command.js';
 import { Deadlines } from './deadlines.js';
+import { Farewell } from './farewell.js';
 import { type Attached, isAttached, type Link } from './link.js';
 import { Liveness } from './liveness.js';
 import type { OpenStream, SessionStream } from './network.js';
 import { OpenCommands } from './open-commands.js';
 import { Outbox } from './outbox.js';
 import { Pace } from './pace.js';
+import { cancelled, isForGood, silent, tooLarge, tooLate } from './refusals.js';
 import type { SessionSettings, Surroundings } from './settings.js';
 import { TurnKeeping } from './turn-keeping.js';
-
-/** A message of more bytes ends the stream, with everything on it. */
-const LARGEST_MESSAGE = 4 * 1_048_576;
-const FRAME = 64;
-/** How long the sidecar may take to end the stream of a client that was closed. */
-const FAREWELL_MS = 1_000;
-/** Who is refused for one of these would be refused for ever. */
-const FOR_GOOD: ReadonlySet<string> = new Set([
-  'UNIMPLEMENTED',
-  'UNAUTHENTICATED',
-  'PERMISSION_DENIED',
-  'INVALID_ARGUMENT',
-  'FAILED_PRECONDITION',
-]);
 
 export class Session {
   readonly #settings: SessionSettings;
@@ -61,7 +49,8 @@ export class Session {
   #flushing = false;
   #proving = false;
   #lastFailure: KeyturnError | undefined;
-  #farewell: (() => void) | undefined;
+  /** Set: the client is being closed. Nothing new is taken, and what is open is waited for. */
+  #farewell: Farewell | undefined;
 
   constructor(settings: SessionSettings, { clock, random, openStream }: Surroundings, renewals: Renewals) {
     this.#settings = settings;
@@ -106,29 +95,24 @@ export class Session {
   hold(turn: Turn, askedAt: number): HeldTurn {
     const held = this.#turns.hold(turn, askedAt);
     if (this.#link.at === 'stopped') this.#turns.loseAll(this.#link.loss);
+    else if (this.#farewell !== undefined) this.#turns.loseAll('closed');
     return held;
   }
 
   /** Resolves when nothing is left of it. */
   close(): Promise<void> {
     const link = this.#link;
-    if (link.at === 'stopped') return Promise.resolve();
-    if (isAttached(link)) {
-      this.#callOff();
-      this.#outbox.flush(link.stream, this.#clock.now());
+    if (!isAttached(link)) {
+      if (link.at !== 'stopped') this.#stop(clientClosed(), 'closed');
+      return Promise.resolve();
     }
-    this.#stop(clientClosed(), 'closed');
-    if (!isAttached(link)) return Promise.resolve();
-    return new Promise((resolve) => {
-      const late = this.#clock.after(FAREWELL_MS, () => this.#farewell?.());
-      this.#farewell = () => {
-        this.#farewell = undefined;
-        late();
-        link.stream.destroy();
-        resolve();
-      };
-      link.stream.end();
-    });
+    const farewell = new Farewell(this.#clock, link.stream, () => this.#leave());
+    this.#farewell = farewell;
+    this.#turns.loseAll('closed');
+    this.#callOff();
+    this.#outbox.flush(link.stream, this.#clock.now());
+    if (!this.#awaitsOutcomes) this.#leave();
+    return farewell.over;
   }
 
   get #sendable(): boolean {
@@ -140,20 +124,17 @@ export class Session {
     return this.#open.workers > 0 || this.#turns.tied > 0;
   }
 
+  /** A call whose outcome matters is open: it may bring a turn, or it ends one. */
+  get #awaitsOutcomes(): boolean {
+    return this.#open.some((command) => command instanceof WorkerCommand || command.call.$case === 'nack');
+  }
+
   #refusal(command: WorkerCommand, settings: CallSettings | undefined): KeyturnError | undefined {
     checkCallSettings(settings);
     if (this.#link.at === 'stopped') return this.#link.error;
+    if (this.#farewell !== undefined) return clientClosed();
     if (settings?.signal?.aborted === true) return cancelled();
-    if (command.bytes > LARGEST_MESSAGE - FRAME) {
-      // The estimate is generous. What is truly too large would end the stream for everybody.
-      const bytes = wire.Command.encode(command).finish().length;
-      if (bytes > LARGEST_MESSAGE - FRAME)
-        return new KeyturnError(
-          `the call takes ${bytes} bytes; at most ${LARGEST_MESSAGE - FRAME}`,
-          'INVALID_ARGUMENT',
-        );
-    }
-    return this.#open.refusal(command);
+    return tooLarge(command) ?? this.#open.refusal(command);
   }
 
   #askOwn(command: OwnCommand): void {
@@ -191,7 +172,7 @@ export class Session {
       ended: (error) => {
         if (this.#isCurrent(stream))
           this.#broke(error ?? new KeyturnError('the sidecar ended the stream', 'UNAVAILABLE'));
-        else this.#farewell?.();
+        else this.#farewell?.gone();
       },
     });
     const link: Attached = { at: 'greeting', stream, since: now, piped, stopAt: this.#liveness.stopAt };
@@ -237,6 +218,7 @@ export class Session {
     // After the replies: the turn that a notice is about may have been given by one of them.
     for (const notice of message.notices) this.#turns.notice(notice);
     if (!this.#wanted) this.#liveness.idle();
+    if (this.#farewell !== undefined && !this.#awaitsOutcomes) this.#leave();
   }
 
   /** The stream is of no use any more, for this reason. */
@@ -244,6 +226,10 @@ export class Session {
     const link = this.#link;
     if (!isAttached(link)) return;
     link.stream.destroy();
+    if (this.#farewell !== undefined) {
+      this.#stop(clientClosed(), 'closed');
+      return this.#farewell.gone();
+    }
     const now = this.#clock.now();
     if (link.at === 'ready') this.#backOff.stood(now - link.since);
     this.#forgetStream();
@@ -251,7 +237,7 @@ export class Session {
     if (error.reason === 'SESSION_REPLACED') return this.#stop(error, 'replaced');
     this.#lastFailure = error;
     this.#link = { at: 'idle' };
-    if (FOR_GOOD.has(error.code) || this.#isWrongTls(error)) this.#fail(error);
+    if (isForGood(error) || this.#isWrongTls(error)) this.#fail(error);
     if (this.#wanted) this.#link = { at: 'pausing', until: now + this.#backOff.next() };
     else this.#liveness.idle();
     this.#arm();
@@ -272,8 +258,13 @@ export class Session {
     this.#turns.detached();
     for (const command of this.#open.all()) {
       if (command instanceof WorkerCommand && (!command.abandoned || this.#turns.isEndedBy(command))) command.unsent();
-      else this.#open.remove(command);
+      else this.#forget(command);
     }
+  }
+
+  #forget(command: Command): void {
+    this.#open.remove(command);
+    if (command instanceof WorkerCommand) this.#done(command);
   }
 
   /** Nothing that is asked now would come through. What is asked later may. */
@@ -293,12 +284,22 @@ export class Session {
     this.#outbox.clear();
   }
 
-  /** What waits is not left behind: its place would keep others from theirs, and nobody would come for it. */
+  /**
+   * What waits is not left behind: its place would keep others from theirs, and nobody would come for it. What ends a turn
+   * may come through.
+   */
   #callOff(): void {
     for (const command of this.#open.workersInOrder()) {
+      if (command.keepsOrEnds) continue;
       if (!command.isSent) this.#refuse(command, clientClosed());
-      else if (!command.abandoned && !command.keepsOrEnds) this.#cancel(command);
+      else if (!command.abandoned) this.#abandon(command, clientClosed());
     }
+  }
+
+  #leave(): void {
+    if (this.#link.at === 'stopped') return;
+    this.#stop(clientClosed(), 'closed');
+    this.#farewell?.end();
   }
 
   #cancel({ id, leave }: WorkerCommand): void {
@@ -321,6 +322,9 @@ export class Session {
   #abandon(command: WorkerCommand, error: KeyturnError): void {
     if (!this.#open.has(command)) return;
     command.abandon(error);
+    // Its caller's signal may live on for long: it keeps nothing of what was given up.
+    command.unfollow?.();
+    command.unfollow = undefined;
     if (command.isSent) {
       // It stays open until the sidecar has answered it, in one way or the other: its id is taken, and it may bring a turn.
       return this.#cancel(command);
@@ -332,7 +336,8 @@ export class Session {
 
   #wake(): void {
     const now = this.#clock.now();
-    for (const command of this.#deadlines.expired(this.#open.ofWorkers(), now)) this.#abandon(command, this.#tooLate());
+    for (const command of this.#deadlines.expired(this.#open.ofWorkers(), now))
+      this.#abandon(command, tooLate(this.#lastFailure));
     const hasGivenUp = this.#turns.tick(now, this.#liveness.stopAt);
     const link = this.#link;
     // Should the stream be alive after all, the session would keep what was given up here: the next hello tells of it.
@@ -359,11 +364,6 @@ export class Session {
     this.#askOwn(ping);
   }
 
-  #tooLate(): KeyturnError {
-    const why = this.#lastFailure === undefined ? '' : `: ${this.#lastFailure.message}`;
-    return new KeyturnError(`no answer before the call's time-out${why}`, 'DEADLINE_EXCEEDED');
-  }
-
   #arm(): void {
     const link = this.#link;
     if (link.at === 'stopped') return;
@@ -377,12 +377,4 @@ export class Session {
     const dead = this.#liveness.deadAt(link.since);
     return link.at === 'ready' && !this.#proving ? Math.min(dead, this.#liveness.proveAt) : dead;
   }
-}
-
-function silent(): KeyturnError {
-  return new KeyturnError('the sidecar does not answer', 'UNAVAILABLE');
-}
-
-function cancelled(): KeyturnError {
-  return new KeyturnError('the call was called off by its signal', 'CANCELLED');
 }

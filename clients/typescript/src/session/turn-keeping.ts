@@ -20,6 +20,10 @@ import { Orphans } from './orphans.js';
 const UNCLAIMED_MS = 10_000;
 /** More of them are not waited for. */
 const MOST_UNCLAIMED = 10_000;
+/** Turns that were told lost and may live; more are not remembered, and wait as those do of which nobody learnt. */
+const MOST_GIVEN_UP = 100_000;
+/** A hello names no more turns than that. */
+const MOST_TOLD = 10_000;
 /** The most that one Renew may name. */
 const LARGEST_RENEW = 1_000;
 
@@ -34,6 +38,11 @@ export class TurnKeeping implements Books {
   #unclaimed: Unclaimed[] = [];
   /** Tied turns that a new stream did not tell of, until a Renew does. */
   readonly #uncertain = new Set<GivenTurn>();
+  /**
+   * Tied turns of which their holders were told that they are lost, though the session may have them still, by name. They
+   * were delivered, so no open call waits for them: whoever finds one gives it back at once.
+   */
+  readonly #givenUp = new Set<string>();
   /** One for all turns. */
   readonly #released = (held: Held): void => this.renewals.drop(held);
 
@@ -83,6 +92,8 @@ export class TurnKeeping implements Books {
     this.renewals.drop(held);
     if (!(held instanceof GivenTurn)) return held.lose(cause);
     this.#uncertain.delete(held);
+    if (held.tied && cause === 'unreachable' && this.#givenUp.size < MOST_GIVEN_UP)
+      this.#givenUp.add(nameOf(held.turn));
     this.#turns.lose(held, cause);
   }
 
@@ -127,8 +138,11 @@ export class TurnKeeping implements Books {
     for (const turn of told.map(turnRef)) {
       const given = this.#turns.find(turn.queue, turn.token);
       if (given !== undefined) here.add(given);
-      else if (!settling.has(nameOf(turn))) orphans.push(turn);
+      else if (settling.has(nameOf(turn))) continue;
+      else if (this.#givenUp.has(nameOf(turn))) this.#giveBack(turn);
+      else orphans.push(turn);
     }
+    this.#forgetGone(told.map(turnRef));
     this.#watchOrphans(orphans, open);
     const missing: GivenTurn[] = [];
     for (const given of this.#turns.all()) {
@@ -181,6 +195,13 @@ export class TurnKeeping implements Books {
     this.#orphans = orphans.isEmpty ? undefined : orphans;
   }
 
+  /** What the session has not is gone. */
+  #forgetGone(told: readonly TurnRef[]): void {
+    if (this.#givenUp.size === 0 || told.length >= MOST_TOLD) return;
+    const there = new Set(told.map(nameOf));
+    for (const name of this.#givenUp) if (!there.has(name)) this.#givenUp.delete(name);
+  }
+
   #askFor(missing: readonly GivenTurn[], stopAt: number): void {
     for (const given of missing) {
       given.safeUntil = Math.min(given.safeUntil, stopAt);
@@ -202,8 +223,10 @@ export class TurnKeeping implements Books {
       const result = results[at];
       if (result === undefined) continue;
       // Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
-      if (given.lost && result.alive) this.#giveBack(given.turn);
-      else if (result.alive) this.#certain(given);
+      if (given.lost && result.alive) {
+        this.#givenUp.add(nameOf(given.turn));
+        this.#giveBack(given.turn);
+      } else if (result.alive) this.#certain(given);
       else this.lose(given, result.cause);
     }
   }
@@ -221,7 +244,8 @@ export class TurnKeeping implements Books {
 
   /** Whatever the turn carries: it is as if it had not been given. Should this be lost too, the next stream tells of the turn again. */
   #giveBack({ queue, key, token }: TurnRef): void {
-    this.ask(new OwnCommand({ $case: 'nack', value: wireNack({ queue, key, token, kind: 'release' }) }));
+    const call = { $case: 'nack', value: wireNack({ queue, key, token, kind: 'release' }) } as const;
+    this.ask(new OwnCommand(call, () => void this.#givenUp.delete(nameOf({ queue, token }))));
   }
 }
 

@@ -1,9 +1,9 @@
 /** The segment that is written to: appends one after another, made safe together. */
 import type { Buffer } from 'node:buffer';
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import process from 'node:process';
+import { syncDirectory } from './directory.js';
 
 export class AppendFile {
   /** Up to where everything is whole. */
@@ -20,10 +20,17 @@ export class AppendFile {
   static async create(number: number, path: string, title: Buffer): Promise<AppendFile> {
     const { O_CREAT, O_EXCL, O_WRONLY } = constants;
     const file = new AppendFile(number, path, await open(path, O_CREAT | O_EXCL | O_WRONLY, 0o600));
-    await file.append(title, 0);
-    await file.sync();
-    await syncDirectory(dirname(path));
-    return file;
+    try {
+      await file.append(title, 0);
+      await file.sync();
+      await syncDirectory(dirname(path));
+      return file;
+    } catch (error) {
+      // Half a title in front of later segments would be damage.
+      await file.close().catch(() => undefined);
+      await unlink(path).catch(() => undefined);
+      throw error;
+    }
   }
 
   async append(bytes: Buffer, items: number): Promise<void> {
@@ -39,18 +46,12 @@ export class AppendFile {
     return this.handle.datasync();
   }
 
+  /** Cuts away what an append left that failed. */
+  async mend(): Promise<void> {
+    await this.handle.truncate(this.size);
+  }
+
   close(): Promise<void> {
     return this.handle.close();
-  }
-}
-
-/** A file whose name is not on disk is not there after a power cut. Windows has no such call and needs none. */
-async function syncDirectory(directory: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(directory, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -1,7 +1,8 @@
 /** What a spool's directory has when a process takes it over. */
-import { mkdir, readdir, readFile, truncate, unlink } from 'node:fs/promises';
+import { readdir, readFile, truncate, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Cursor } from './cursor.js';
+import { makeDirectory } from './directory.js';
 import { DirectoryLock } from './directory-lock.js';
 import { type Sealed, scanSegment, segmentNumber } from './segment.js';
 import { SpoolError } from './spool-error.js';
@@ -13,6 +14,8 @@ export interface Found {
   readonly segments: readonly Sealed[];
   /** From where the oldest is read. */
   readonly offset: number;
+  /** Higher than that of every segment that is there or was noted. */
+  readonly nextNumber: number;
   /** How many items are left. */
   readonly items: number;
   /** What was cut away from the last segment. */
@@ -22,7 +25,7 @@ export interface Found {
 /** @throws SpoolError; nothing was changed then */
 export async function openDirectory(directory: string, queue: string): Promise<Found> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory);
   } catch (error) {
     throw new SpoolError('io', directory, 'cannot be made', error);
   }
@@ -56,7 +59,8 @@ async function look(directory: string, queue: string): Promise<Omit<Found, 'lock
   const offset = first?.starts[done] ?? 0;
   // Where each record begins is not kept: it would be the largest thing in memory.
   const sealed = segments.map(({ number, path, bytes, items: count }) => ({ number, path, bytes, items: count }));
-  return { cursor, segments: sealed, offset, items, torn };
+  const nextNumber = 1 + Math.max(0, position?.segment ?? 0, ...all.map(({ number }) => number));
+  return { cursor, segments: sealed, offset, nextNumber, items, torn };
 }
 
 async function read(path: string, queue: string, isLast: boolean): Promise<Segment> {

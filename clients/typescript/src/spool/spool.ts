@@ -47,8 +47,8 @@ const SEGMENTS = 8;
  * items were handed over. An append is confirmed when it is synced. One writer and one reader, which do not meet: a segment
  * is read when it is not written to any more.
  *
- * After a failure of the file system nothing more is appended, because nobody knows what is on disk; what is there is
- * still read.
+ * After a failure of the file system nothing more is appended, because nobody knows what is on disk, until {@link mend}; what
+ * is there is still read.
  */
 export class Spool {
   readonly #settings: SpoolSettings;
@@ -80,7 +80,7 @@ export class Spool {
     this.#found = found;
     this.#title = encodeTitle(settings.queue);
     this.#sealed = [...found.segments];
-    this.#nextNumber = (found.segments.at(-1)?.number ?? 0) + 1;
+    this.#nextNumber = found.nextNumber;
     this.#bytes = found.segments.reduce((sum, { bytes }) => sum + bytes, 0);
     this.#items = found.items;
   }
@@ -132,6 +132,7 @@ export class Spool {
           await file.append(Buffer.concat(records), records.length);
         } catch (error) {
           this.#items -= records.length;
+          this.#bytes -= size;
           return reject(this.#break(error));
         }
         this.#unsynced.push({ resolve, reject });
@@ -141,6 +142,23 @@ export class Spool {
       });
     });
     return synced;
+  }
+
+  /**
+   * After a failure: what was not whole is cut away, and what comes is appended to another segment. A disk that was full may
+   * have room again. If this fails too, the spool is as broken as it was.
+   */
+  async mend(): Promise<void> {
+    await this.#inTurn(async () => {
+      if (this.#broken === undefined) return;
+      try {
+        await this.#active?.mend();
+      } catch {
+        return;
+      }
+      await this.#setAside();
+      this.#broken = undefined;
+    });
   }
 
   /**
@@ -165,21 +183,40 @@ export class Spool {
     return { items, end: offset };
   }
 
-  /** These items, the last that were read, are done with. */
+  /**
+   * These items, the last that were read, are done with: the next {@link read} goes on after them, whatever this throws. What
+   * could not be noted is handed over again after the next start, and is there once, by the ids of the items.
+   *
+   * @throws SpoolError
+   */
   async advance({ items, end }: Chunk): Promise<void> {
     const reading = this.#reading;
     if (reading === undefined) return;
     reading.offset = end;
     this.#items -= items.length;
     const { segment } = reading;
+    if (end < segment.bytes)
+      return this.#noting(segment, this.#found.cursor.write({ segment: segment.number, offset: end }));
+    this.#reading = undefined;
+    this.#sealed.shift();
+    this.#bytes -= segment.bytes;
+    await this.#noting(segment, this.#remove(segment));
+  }
+
+  /** The cursor is forgotten first: one that outlives its segment could be taken for that of another. */
+  async #remove({ number, path }: Sealed): Promise<void> {
+    const forgotten = this.#found.cursor.forget(number);
+    // Whether or not: without room for the cursor the segment makes some.
+    await forgotten.catch(() => undefined);
+    await unlink(path);
+    await forgotten;
+  }
+
+  async #noting({ path }: Sealed, noted: Promise<void>): Promise<void> {
     try {
-      if (end < segment.bytes) return await this.#found.cursor.write({ segment: segment.number, offset: end });
-      await unlink(segment.path);
-      this.#reading = undefined;
-      this.#sealed.shift();
-      this.#bytes -= segment.bytes;
+      await noted;
     } catch (error) {
-      throw new SpoolError('io', segment.path, 'what was handed over cannot be noted', error);
+      throw new SpoolError('io', path, 'what was handed over cannot be noted', error);
     }
   }
 
@@ -232,12 +269,18 @@ export class Spool {
   /** Nothing is written to the newest segment any more: it may be read. */
   async #seal(): Promise<void> {
     await this.#sync();
+    await this.#setAside();
+  }
+
+  async #setAside(): Promise<void> {
     const file = this.#active;
     if (file === undefined) return;
     this.#active = undefined;
     await file.close().catch((error: unknown) => void this.#break(error));
     const { number, path, size, items } = file;
-    if (items > 0) this.#sealed.push({ number, path, bytes: size, items });
+    if (items > 0) return void this.#sealed.push({ number, path, bytes: size, items });
+    this.#bytes -= size;
+    await unlink(path).catch((error: unknown) => void this.#break(error));
   }
 
   async #sync(): Promise<void> {

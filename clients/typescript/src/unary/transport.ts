@@ -2,6 +2,7 @@
 import { type Channel, credentials } from '@grpc/grpc-js';
 import type { CallSettings, HeldTurn, Transport } from '../calls.js';
 import type { Clock } from '../clock.js';
+import { clientClosed } from '../closed.js';
 import type { Security } from '../connection-failure.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
 import { Confirmations, turnsOfDeliveries } from '../turns/confirmations.js';
@@ -28,6 +29,7 @@ import type {
   SubmitCall,
   Turn,
 } from '../words.js';
+import { Leaving } from './leaving.js';
 import { LONGEST_WAIT_MS, OpenCalls } from './open-calls.js';
 
 export interface UnaryOptions {
@@ -46,6 +48,9 @@ export class UnaryTransport implements Transport {
   readonly clock: Clock;
   readonly #coordinator: CoordinatorServiceClient;
   readonly #calls: OpenCalls;
+  /** Calls that end turns or keep them. They may come through while the client is closed. */
+  readonly #endings: OpenCalls;
+  readonly #leaving: Leaving;
   readonly #consumerId: string | undefined;
   readonly #renewals: Renewals;
   readonly #confirmations: Confirmations;
@@ -53,6 +58,8 @@ export class UnaryTransport implements Transport {
 
   constructor({ address, channel, security, clock, consumerId, margin }: UnaryOptions) {
     this.#calls = new OpenCalls(security);
+    this.#endings = new OpenCalls(security);
+    this.#leaving = new Leaving(address, channel, security);
     this.clock = clock;
     this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), {
       channelOverride: channel,
@@ -67,7 +74,8 @@ export class UnaryTransport implements Transport {
     const wait = call.wait ?? LONGEST_WAIT_MS;
     const request = requests.wireEnQueue(call, this.#consumerId);
     const asked = this.#calls.ask(client, client.enQueue, request, settings, wait);
-    this.#leaveWhenAborted(asked, call, settings);
+    const { queue, key, ticket } = call;
+    if (ticket !== undefined && settings?.leave === true) this.#leaving.place(asked, { queue, key, ticket });
     return this.#confirmations.of(asked.then(answers.enQueueAnswer), (answer) =>
       answer.decision === 'accept' ? [answer.turn] : [],
     );
@@ -75,7 +83,7 @@ export class UnaryTransport implements Transport {
 
   async deQueue(call: DeQueueCall, settings?: CallSettings): Promise<DeQueueAnswer> {
     const client = this.#coordinator;
-    return this.#calls.ask(client, client.deQueue, requests.wireDeQueue(call), settings);
+    return this.#ending(client, client.deQueue, requests.wireDeQueue(call), settings);
   }
 
   async submit(call: SubmitCall, settings?: CallSettings): Promise<SubmitAnswer> {
@@ -89,7 +97,10 @@ export class UnaryTransport implements Transport {
     const request = requests.wireAcquire(call, this.#consumerId);
     const asked = this.#calls.ask(client, client.acquire, request, settings, call.wait);
     const { queues, key, ticket } = call;
-    if (key !== undefined) this.#leaveWhenAborted(asked, { queue: queues[0] ?? '', key, ticket }, settings);
+    if (ticket !== undefined && settings?.leave === true) {
+      if (key === undefined) this.#leaving.turns(asked, call, this.#consumerId);
+      else this.#leaving.place(asked, { queue: queues[0] ?? '', key, ticket });
+    }
     return this.#confirmations.of(
       asked.then((message) => answers.acquireAnswer(message)),
       turnsOfDeliveries,
@@ -99,7 +110,7 @@ export class UnaryTransport implements Transport {
   async ack(call: AckCall, settings?: CallSettings): Promise<AckAnswer> {
     const client = this.#coordinator;
     const request = requests.wireAck(call, this.#consumerId);
-    const asked = this.#calls.ask(client, client.ack, request, settings, call.next?.wait);
+    const asked = this.#ending(client, client.ack, request, settings, call.next?.wait);
     return this.#confirmations.of(
       asked.then((message) => answers.ackAnswer(message)),
       ({ next }) => (next === undefined ? [] : turnsOfDeliveries(next)),
@@ -108,12 +119,12 @@ export class UnaryTransport implements Transport {
 
   async nack(call: NackCall, settings?: CallSettings): Promise<NackAnswer> {
     const client = this.#coordinator;
-    return answers.nackAnswer(await this.#calls.ask(client, client.nack, requests.wireNack(call), settings));
+    return answers.nackAnswer(await this.#ending(client, client.nack, requests.wireNack(call), settings));
   }
 
   async renew(call: RenewCall, settings?: CallSettings): Promise<RenewAnswer> {
     const client = this.#coordinator;
-    return answers.renewAnswer(await this.#calls.ask(client, client.renew, requests.wireRenew(call), settings));
+    return answers.renewAnswer(await this.#ending(client, client.renew, requests.wireRenew(call), settings));
   }
 
   async awaitItem(call: AwaitCall, settings?: CallSettings): Promise<AwaitAnswer> {
@@ -129,18 +140,11 @@ export class UnaryTransport implements Transport {
     return held;
   }
 
-  /** A cancelled call leaves its ticket where it is; that takes a call of its own. */
-  #leaveWhenAborted(
-    asked: Promise<unknown>,
-    place: Pick<EnQueueCall, 'queue' | 'key' | 'ticket'>,
-    settings?: CallSettings,
-  ) {
-    const { queue, key, ticket } = place;
-    if (ticket === undefined || settings?.leave !== true) return;
-    asked.catch(() => {
-      // Should this fail too, the place ends with its `ticket_ttl`; why the call ended is told in any case.
-      if (settings.signal?.aborted) this.deQueue({ queue, key, ticket, abandoned: true }).catch(() => {});
-    });
+  #ending<Q, M>(...call: Parameters<typeof OpenCalls.prototype.ask<Q, M>>): Promise<M> {
+    if (this.#closed) return Promise.reject(clientClosed());
+    const asked = this.#endings.ask(...call);
+    this.#leaving.ending(asked);
+    return asked;
   }
 
   async close(): Promise<void> {
@@ -148,5 +152,7 @@ export class UnaryTransport implements Transport {
     this.#closed = true;
     this.#renewals.close('closed');
     this.#calls.close();
+    await this.#leaving.close();
+    this.#endings.close();
   }
 }

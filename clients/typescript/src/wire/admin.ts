@@ -118,7 +118,7 @@ export function keyPage(message: wire.ListKeysResponse): KeyPage {
   const keys = message.keys.map((key) => ({
     key: key.key,
     state: stateOf(key.state),
-    since: instantOf(key.since),
+    since: key.since && fromTimestamp(key.since),
     waiting: key.waiting,
     consumerId: unlessEmpty(key.consumerId),
   }));

@@ -77,6 +77,12 @@ export const EVENT_KINDS: Readonly<Record<EventKind, WireEventKind>> = {
   expiry: WireEventKind.EVENT_KIND_EXPIRY,
   eviction: WireEventKind.EVENT_KIND_EVICTION,
   dead_letter: WireEventKind.EVENT_KIND_DEAD_LETTER,
+  leaving: WireEventKind.EVENT_KIND_LEAVING,
+  park: WireEventKind.EVENT_KIND_PARK,
+  resume: WireEventKind.EVENT_KIND_RESUME,
+  redrive: WireEventKind.EVENT_KIND_REDRIVE,
+  discard: WireEventKind.EVENT_KIND_DISCARD,
+  retry_now: WireEventKind.EVENT_KIND_RETRY_NOW,
 };
 
 /** The words of a table with their numbers; a loop, not `Object.entries`, so that the words keep their type. */

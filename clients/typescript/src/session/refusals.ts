@@ -1,0 +1,43 @@
+/** Errors that a session makes itself, and which of the sidecar's are for good. */
+import { KeyturnError } from '../errors.js';
+import * as wire from '../gen/keyturn/v1/coordinator.js';
+import type { WorkerCommand } from './command.js';
+
+/** A message of more bytes ends the stream, with everything on it. */
+const LARGEST_MESSAGE = 4 * 1_048_576;
+const FRAME = 64;
+/** Who is refused for one of these would be refused for ever. */
+const FOR_GOOD: ReadonlySet<string> = new Set([
+  'UNIMPLEMENTED',
+  'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
+  'INVALID_ARGUMENT',
+  'FAILED_PRECONDITION',
+]);
+
+export function isForGood({ code }: KeyturnError): boolean {
+  return FOR_GOOD.has(code);
+}
+
+/** What would end the stream for everybody. Unset: it fits. */
+export function tooLarge(command: WorkerCommand): KeyturnError | undefined {
+  if (command.bytes <= LARGEST_MESSAGE - FRAME) return undefined;
+  // The estimate is generous.
+  const bytes = wire.Command.encode(command).finish().length;
+  if (bytes <= LARGEST_MESSAGE - FRAME) return undefined;
+  return new KeyturnError(`the call takes ${bytes} bytes; at most ${LARGEST_MESSAGE - FRAME}`, 'INVALID_ARGUMENT');
+}
+
+export function silent(): KeyturnError {
+  return new KeyturnError('the sidecar does not answer', 'UNAVAILABLE');
+}
+
+export function cancelled(): KeyturnError {
+  return new KeyturnError('the call was called off by its signal', 'CANCELLED');
+}
+
+/** @param failure why there is no stream, if there is none */
+export function tooLate(failure: KeyturnError | undefined): KeyturnError {
+  const why = failure === undefined ? '' : `: ${failure.message}`;
+  return new KeyturnError(`no answer before the call's time-out${why}`, 'DEADLINE_EXCEEDED');
+}

@@ -1,0 +1,357 @@
+/**
+ * Recounts everything that the core keeps twice, and looks that nobody stands at an open gate. It sees the inside of the
+ * core and believes no count: what is wrong is said in one sentence.
+ */
+import assert from 'node:assert/strict';
+import { isHeldBack } from '../../src/core/dependencies.js';
+import type { DispatchTicket } from '../../src/core/dispatch-tickets.js';
+import { closedGate } from '../../src/core/gates.js';
+import { weightOfItem } from '../../src/core/items.js';
+import { type Lane, Turn } from '../../src/core/lane.js';
+import { Caller, type Entry, Item } from '../../src/core/line.js';
+import { isLinked, type Link } from '../../src/core/link.js';
+import { LANE_STATES } from '../../src/core/model.js';
+import type { Queue } from '../../src/core/queue.js';
+import { delayOf } from '../../src/core/resolve.js';
+import { lacks, needOf } from '../../src/core/room.js';
+import { Session } from '../../src/core/session.js';
+import { settledTokens } from '../../src/core/settlements.js';
+import type { CoreState } from '../../src/core/state.js';
+import { ROWS } from '../../src/core/table.js';
+
+/** To be called when a step has ended. */
+export function recount(state: CoreState, now: number): void {
+  new Recount(state, now).run();
+}
+
+class Recount {
+  /** Nothing that is due is left to happen. */
+  readonly #isOnTime: boolean;
+  readonly #sessions = new Map<Session, { turns: number; durable: number }>();
+  readonly #tickets = new Map<DispatchTicket, number>();
+  readonly #waits = new Set<Link>();
+  #bytes = 0;
+  #callers = 0;
+  #busy = 0;
+  #idle = 0;
+  #awaits = 0;
+  #dependencies = 0;
+
+  constructor(
+    private readonly state: CoreState,
+    private readonly now: number,
+  ) {
+    this.#isOnTime = state.wheel.wakeAt > now;
+  }
+
+  run(): void {
+    const { state } = this;
+    equal(state.dirty.length + state.roomDirty.size, 0, 'the step is finished');
+    let roomWaiters = 0;
+    let roomBytes = 0;
+    for (const [name, queue] of state.queues) {
+      equal(queue.name, name, 'a queue stands under its name');
+      this.#queue(queue);
+      roomWaiters += queue.roomWaiters.size;
+      for (const { bytes } of queue.roomWaiters) roomBytes += bytes;
+    }
+    equal(state.payloadBytes, this.#bytes, 'payload bytes');
+    equal(state.roomBytes, roomBytes, 'bytes of those who wait for room');
+    equal(state.busyLanes, this.#busy, 'busy lanes');
+    equal(state.idle.size, this.#idle, 'idle marks');
+    equal(state.waitingCallers, this.#callers, 'callers that wait');
+    equal(state.waitingAcquires, this.#waits.size, 'Acquire calls that wait');
+    equal(state.waitingSubmits, roomWaiters, 'Submits that wait for room');
+    equal(state.waitingAwaits, this.#awaits, 'Await calls that wait');
+    equal(state.dependencies.size, this.#dependencies, 'dependencies');
+    this.#checkSessions();
+    this.#checkTickets();
+  }
+
+  #queue(queue: Queue): void {
+    const lanes = lanesOf(queue);
+    const states = new Map<string, number>(LANE_STATES.map((state) => [state, 0]));
+    const inLines = new Set<Entry>();
+    const carried = new Set<Item>();
+    let live = 0;
+    for (const lane of lanes) {
+      this.#lane(lane, inLines, carried);
+      const row = laneState(lane);
+      states.set(row, (states.get(row) ?? 0) + 1);
+      if (lane.phase.at === 'HELD') live += 1;
+    }
+    for (const state of LANE_STATES) equal(queue.states.of(ROWS[state]), states.get(state), `lanes in ${state}`);
+    equal(queue.inFlight, live, 'turns in flight');
+    this.#checkEntries(queue, inLines, carried);
+    this.#checkReady(queue, lanes);
+    this.#checkCalls(queue);
+    if (this.#isOnTime) this.#checkGates(queue);
+    equal(queue.dirty, false, 'a queue that is not looked at any more is not marked');
+    equal(this.state.roomQueues.has(queue), queue.roomWaiters.size > 0, 'queues in which somebody waits for room');
+  }
+
+  #lane(lane: Lane, inLines: Set<Entry>, carried: Set<Item>): void {
+    const { phase, line, queue, key } = lane;
+    equal(lane.row.state, laneState(lane), `${key}: the state as it is counted`);
+    if (key !== '') equal(queue.lanes.get(key), lane, `${key} has one lane`);
+    const rests = phase.at === 'INIT';
+    if (rests) this.#idle += 1;
+    else this.#busy += 1;
+    equal(lane.rests !== undefined, rests, `${key} is ${phase.at}: idle mark`);
+    if (line !== undefined) walkLine(lane, line, inLines);
+    if (rests) equal(line, undefined, `${key} is INIT: nobody waits`);
+    this.#checkPlace(lane);
+    this.#checkKeyTickets(lane);
+    if (phase instanceof Turn) this.#turn(phase, carried);
+    for (const token of key === '' ? settledTokens(lane) : []) equal(queue.keyless.get(token), lane, 'a settled token');
+    if (this.#isOnTime) this.#checkDelay(lane);
+  }
+
+  /** A lane stands in one list: the wheel, a ready list, that of its session; or in none. */
+  #checkPlace(lane: Lane): void {
+    const { phase, key } = lane;
+    if (phase.at === 'READY' || phase.at === 'HELD') ok(isLinked(lane), `${key} is ${phase.at} and in a list`);
+    if (phase.at === 'INIT' || phase.at === 'PARK') ok(!isLinked(lane), `${key} is ${phase.at} and in no list`);
+    if (phase.at === 'DELAY') equal(isLinked(lane), phase.because !== 'dependency', `${key} waits for a moment`);
+    const isTimed = phase.at === 'DELAY' ? phase.because !== 'dependency' : phase instanceof Turn && !isTied(phase);
+    if (isTimed)
+      ok(lane.due >= this.now || this.state.wheel.wakeAt <= lane.due, `${key}: its end is not slept through`);
+  }
+
+  #turn(turn: Turn, carried: Set<Item>): void {
+    const { lane, owner, cargo, ticket, token } = turn;
+    const { queue } = lane;
+    if (lane.key === '') equal(queue.keyless.get(token), lane, 'a keyless turn is found by its token');
+    if (owner instanceof Session) {
+      const tied = this.#sessions.get(owner) ?? { turns: 0, durable: 0 };
+      tied.turns += 1;
+      if (queue.changes !== undefined) tied.durable += 1;
+      this.#sessions.set(owner, tied);
+    }
+    if (typeof ticket === 'object') {
+      this.#tickets.set(ticket, (this.#tickets.get(ticket) ?? 0) + 1);
+      equal(ticket.lanes.get(token), lane, 'a turn of a dispatch ticket is reached by it');
+    }
+    ok(cargo.kind !== 'items' || cargo.items.length > 0, 'a turn of items has some');
+    if (cargo.kind !== 'items' || cargo.done) return;
+    for (const item of cargo.items) {
+      ok(item.inFlight, `${item.id} is in flight`);
+      carried.add(item);
+    }
+  }
+
+  #checkKeyTickets(lane: Lane): void {
+    const expected = new Map<string, Caller | Turn>();
+    for (const entry of entriesOf(lane))
+      if (entry instanceof Caller && entry.ticket !== undefined) expected.set(entry.ticket, entry);
+    if (lane.phase instanceof Turn && typeof lane.phase.ticket === 'string')
+      expected.set(lane.phase.ticket, lane.phase);
+    equal(lane.tickets?.size ?? 0, expected.size, `${lane.key}: tickets`);
+    for (const [ticket, place] of expected) equal(lane.tickets?.get(ticket), place, `${lane.key}: ticket ${ticket}`);
+    if (expected.size === 0) equal(lane.tickets, undefined, `${lane.key}: no ticket, no map`);
+  }
+
+  /** Whoever is delayed is so for a reason that still holds; whoever is not could start. */
+  #checkDelay(lane: Lane): void {
+    const { phase, key, line } = lane;
+    if (phase.at === 'HELD' || phase.at === 'PARK') return;
+    const delay = delayOf(lane, line?.head, this.now);
+    equal(phase.at === 'DELAY', delay !== undefined, `${key} is ${phase.at}: delay`);
+    if (delay?.until !== undefined) equal(lane.due, delay.until, `${key}: until when`);
+    if (phase.at === 'READY')
+      equal(phase.waitsFor === 'gate', line?.head instanceof Caller, `${key}: what it waits for`);
+  }
+
+  #checkEntries(queue: Queue, inLines: ReadonlySet<Entry>, carried: ReadonlySet<Item>): void {
+    let items = 0;
+    let callers = 0;
+    for (const entry of inLines) {
+      if (entry instanceof Caller) {
+        callers += 1;
+        ok(queue.callers.has(entry), 'a caller of a line is among those of the queue');
+        ok(entry.asker !== undefined || entry.ticket !== undefined, 'nobody waits who is gone and left no ticket');
+        ok(isLinked(entry), 'the wait of a caller ends');
+      } else {
+        items += 1;
+        ok(!entry.inFlight && !carried.has(entry), `${entry.id} waits and is not in flight`);
+        ok(queue.items.holds(entry), `${entry.id} is known by its id`);
+        this.#checkWaits(entry);
+      }
+    }
+    equal(queue.waitingItems, items, 'items that wait');
+    equal(queue.callers.size, callers, 'callers of the queue');
+    this.#callers += callers;
+    for (const item of carried) ok(queue.items.holds(item), `${item.id} in flight is known by its id`);
+    equal(queue.items.size, items + carried.size, 'items that are kept');
+    for (const { item } of queue.deadLetters.values()) {
+      ok(!queue.items.has(item.id), `${item.id} is dead, and not kept besides`);
+      this.#bytes += weightOfItem(item);
+    }
+    for (const item of queue.items.scan()) {
+      equal(item.lane.queue, queue, 'an item is of its queue');
+      equal(queue.finished.peek(item.id), undefined, `${item.id} is kept, and not finished besides`);
+      this.#bytes += weightOfItem(item);
+    }
+  }
+
+  #checkWaits(item: Item): void {
+    const { waits } = item;
+    if (waits === undefined) return;
+    const open = waits.dependencies.filter(isLinked);
+    equal(waits.left, open.length, `${item.id}: what it waits for`);
+    this.#dependencies += open.length;
+    for (const { on } of open) {
+      if (on.end === undefined) equal(this.state.dependencies.find(on), on, `${on.itemId} is found as waited for`);
+      else ok(this.state.dependencies.hasNews, 'those who wait for what ended will be told');
+      if (on.end === undefined) ok(!this.#hasEnded(on.queue, on.itemId), `${on.itemId} has ended: ${item.id} is told`);
+    }
+    if (this.state.dependencies.hasNews) ok(isLinked(this.state.newsTimer), 'the news goes on');
+  }
+
+  #hasEnded(name: string, id: string): boolean {
+    const queue = this.state.queues.get(name);
+    return queue !== undefined && !queue.items.has(id) && queue.deadLetters.has(id);
+  }
+
+  #checkReady(queue: Queue, lanes: ReadonlySet<Lane>): void {
+    const listed = new Set<Link>();
+    for (const [list, waitsFor] of [
+      [queue.gatedLanes, 'gate'],
+      [queue.readyLanes, 'worker'],
+    ] as const) {
+      let before = 0;
+      for (let link = list.next; link !== list; link = link.next) {
+        const lane = link as Lane; // nothing else is ready
+        ok(
+          lane.phase.at === 'READY' && lane.phase.waitsFor === waitsFor,
+          `${lane.key} stands in the list of those ready`,
+        );
+        ok(lane.phase.at === 'READY' && lane.phase.order > before, 'first ready first');
+        before = lane.phase.at === 'READY' ? lane.phase.order : before;
+        listed.add(link);
+      }
+    }
+    for (const lane of lanes) equal(lane.phase.at === 'READY', listed.has(lane), `${lane.key}: listed as ready`);
+  }
+
+  #checkCalls(queue: Queue): void {
+    for (const waiter of queue.waiters) {
+      this.#waits.add(waiter);
+      ok(isLinked(waiter), 'the wait of an Acquire ends');
+      if (waiter.ticket === undefined) continue;
+      equal(waiter.ticket.waiter, waiter, 'a dispatch ticket knows who waits with it');
+      this.#tickets.set(waiter.ticket, this.#tickets.get(waiter.ticket) ?? 0);
+    }
+    for (const waiter of queue.roomWaiters) ok(isLinked(waiter), 'the wait of a Submit ends');
+    for (const [id, waiters] of queue.awaits) {
+      ok(waiters.size > 0 && queue.items.has(id), `whoever awaits ${id} awaits what is open`);
+      this.#awaits += waiters.size;
+    }
+  }
+
+  #checkGates(queue: Queue): void {
+    const gate = closedGate(this.state, queue, this.now);
+    const isWanted = isLinked(queue.gatedLanes) || (queue.waiters.size > 0 && isLinked(queue.readyLanes));
+    if (gate === undefined) ok(!isWanted, `${queue.name}: nobody stands at an open gate`);
+    else if (gate.until !== undefined && isWanted)
+      ok(
+        isLinked(queue.gateTimer) && queue.gateTimer.due <= Math.ceil(gate.until),
+        'the opening of a gate is not missed',
+      );
+    const [first] = queue.roomWaiters;
+    if (first === undefined) return;
+    const need = needOf(this.state, queue, first.request, this.now);
+    ok(
+      'entries' in need && lacks(this.state, queue, need) !== undefined,
+      `${queue.name}: nobody waits for room that is there`,
+    );
+  }
+
+  #checkSessions(): void {
+    for (const [session, { turns, durable }] of this.#sessions) {
+      equal(session.size, turns, `session ${session.id}: turns`);
+      equal(session.durable, durable, `session ${session.id}: durable turns`);
+      if (this.#isOnTime) equal(this.state.sessions.get(session.id), session, `session ${session.id} is known`);
+    }
+    for (const [id, session] of this.state.sessions) {
+      equal(session.id, id, 'a session stands under its id');
+      if (session.stream === undefined) ok(session.size > 0 && isLinked(session), `session ${id} is broken, and ends`);
+      else equal(session.stream.session, session, `session ${id} and its stream know each other`);
+      if (!this.#sessions.has(session)) equal(session.size, 0, `session ${id} has no turns`);
+      let listed = 0;
+      for (let lane = session.firstTied; lane !== undefined; lane = session.tiedAfter(lane)) listed += 1;
+      equal(listed, session.size, `session ${id}: its list`);
+    }
+  }
+
+  #checkTickets(): void {
+    equal(this.state.dispatchTickets.size, this.#tickets.size, 'dispatch tickets');
+    for (const [ticket, turns] of this.#tickets) {
+      equal(
+        this.state.dispatchTickets.open(ticket.consumerId, ticket.id),
+        ticket,
+        `dispatch ticket ${ticket.id} is known`,
+      );
+      equal(ticket.lanes.size, turns, `dispatch ticket ${ticket.id}: turns`);
+      if (ticket.waiter !== undefined)
+        ok(this.#waits.has(ticket.waiter), `dispatch ticket ${ticket.id}: its call waits`);
+    }
+  }
+}
+
+function isTied({ owner }: Turn): boolean {
+  return owner instanceof Session;
+}
+
+/** Those of keys, and keyless ones as far as anybody can find them. */
+function lanesOf(queue: Queue): ReadonlySet<Lane> {
+  const lanes = new Set<Lane>(queue.lanes.values());
+  for (const lane of queue.keyless.values()) lanes.add(lane);
+  for (const lane of queue.keylessParked) lanes.add(lane);
+  for (const item of queue.items.scan()) lanes.add(item.lane);
+  return lanes;
+}
+
+function laneState({ phase, line }: Lane): string {
+  return phase.at === 'HELD' ? (line === undefined ? 'PROCESS' : 'BLOCK') : phase.at;
+}
+
+function* entriesOf({ line }: Lane): Generator<Entry> {
+  for (let entry = line?.head; entry !== undefined; entry = entry.behind) yield entry;
+}
+
+function walkLine(lane: Lane, line: NonNullable<Lane['line']>, inLines: Set<Entry>): void {
+  let before: Entry | undefined;
+  let length = 0;
+  let callers = 0;
+  let taken = 0;
+  for (const entry of entriesOf(lane)) {
+    equal(entry.lane, lane, 'an entry is of its lane');
+    equal(entry.before, before, 'a line reads the same from both ends');
+    inLines.add(entry);
+    length += 1;
+    if (entry instanceof Caller) callers += 1;
+    if (entry.takesRoom) taken += 1;
+    before = entry;
+  }
+  equal(line.tail, before, 'a line ends with its last');
+  ok(length > 0, 'an empty line is none');
+  assert.deepEqual([line.length, line.callers, line.taken], [length, callers, taken], `line of ${lane.key}`);
+  ok(
+    !(line.head instanceof Item && isHeldBack(line.head) && lane.phase.at === 'READY'),
+    'what waits for others is not ready',
+  );
+}
+
+/** As `assert.equal`, which builds more than a step of the core costs. */
+function equal(actual: unknown, expected: unknown, what: string): void {
+  if (actual !== expected) assert.fail(`${what}: ${shown(actual)}, counted ${shown(expected)}`);
+}
+
+function ok(holds: boolean, what: string): void {
+  if (!holds) assert.fail(`not so: ${what}`);
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'object' && value !== null ? value.constructor.name : String(value);
+}

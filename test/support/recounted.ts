@@ -1,0 +1,27 @@
+/** The embedded coordinator, recounted from the inside. */
+import type { CoordinatorSettings } from '../../src/coordinator.js';
+import { LocalCoordinator, type LocalOptions } from '../../src/local/coordinator.js';
+import { recount } from './recount.js';
+
+/** Throws where something that is kept twice is not the same twice, or somebody stands at an open gate. */
+export class RecountedCoordinator extends LocalCoordinator {
+  /** @param every by itself after each so many steps: where there are hundreds of thousands, each would be too many */
+  constructor(settings: CoordinatorSettings, options: LocalOptions, every = Number.POSITIVE_INFINITY) {
+    super(settings, options);
+    const { loop } = this;
+    const settle = loop.settle.bind(loop);
+    let left = every;
+    loop.settle = () => {
+      settle();
+      left -= 1;
+      if (left > 0) return;
+      left = every;
+      this.recount();
+    };
+  }
+
+  /** To be called between two steps. */
+  recount(): void {
+    recount(this.loop.core.inside, this.loop.now());
+  }
+}
