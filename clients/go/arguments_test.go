@@ -61,6 +61,7 @@ func TestWrongArguments(t *testing.T) {
 		"max_hold":           turn(keyturn.TurnOptions{MaxHold: -1}),
 		"lease":              turn(keyturn.TurnOptions{Lease: time.Millisecond}),
 		"wait":               enQueue(&keyturnv1.EnQueueRequest{Queue: "q", Key: "k", Wait: durationpb.New(-time.Second)}),
+		"request":            enQueue(nil),
 		"key":                enQueue(&keyturnv1.EnQueueRequest{Queue: "q", Key: "\xff"}),
 		"items[0].key":       submit(keyturn.NewItem{Key: "\xff"}),
 		"items[0]":           submit(keyturn.NewItem{Payload: make([]byte, 4<<20)}),

@@ -16,6 +16,9 @@ import (
 // raw sends a copy of what the caller handed over.
 func raw[Q, A proto.Message](ctx context.Context, c *Client, request Q, make func(Q) *command) (A, *command, error) {
 	var none A
+	if !request.ProtoReflect().IsValid() {
+		return none, nil, wrongSetting("request", "nil", "a message")
+	}
 	own, ok := proto.Clone(request).(Q)
 	if !ok {
 		return none, nil, badAnswer(errMismatch.Error())
