@@ -62,6 +62,13 @@ export interface Pending {
    * for `ticket_ttl`, unless `leave`.
    */
   cancel(leave?: boolean): void;
+  /**
+   * The same, unless it is decided what the call comes to: then its answer follows as soon as the disk has it. Unset: an
+   * answer follows at once when it is decided.
+   *
+   * @returns whether it was cancelled
+   */
+  callOff?(leave?: boolean): boolean;
 }
 
 /** `undefined`: the call was answered already. */
@@ -82,6 +89,8 @@ export interface Calls {
 export interface Coordinator extends Calls {
   /** A stream of calls of one worker begins. Refused when there are too many; not while draining: turns are ended on it. */
   openSession(listener: SessionListener): Result<Session>;
+  /** It is known that nobody learnt of these turns, though their answers were taken (S13). */
+  undeliverable(turns: readonly TurnRef[]): void;
   readonly admin: Administration;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;

@@ -8,12 +8,16 @@ import { registerDemo } from './cli/demo.js';
 import { EXIT, EXIT_CODES_HELP } from './cli/exit-codes.js';
 import { registerExplain } from './cli/explain.js';
 import { CommandFailure } from './cli/failure.js';
+import { registerLimits } from './cli/limits.js';
+import { registerEvict, registerPause, registerResume, registerRetry } from './cli/operate.js';
 import { registerQueues } from './cli/queues.js';
 import { registerReplay } from './cli/replay.js';
 import { registerRun } from './cli/run.js';
 import { registerServe } from './cli/serve.js';
 import { registerSubmit } from './cli/submit.js';
 import { packageVersion } from './cli/version.js';
+import { registerWatch } from './cli/watch.js';
+import { harmlessLines } from './observability/harmless.js';
 
 /** In the order of the help. */
 const COMMANDS: readonly ((program: Command) => void)[] = [
@@ -23,6 +27,12 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   registerQueues,
   registerExplain,
   registerDeadLetters,
+  registerWatch,
+  registerRetry,
+  registerResume,
+  registerPause,
+  registerEvict,
+  registerLimits,
   registerData,
   registerReplay,
   registerDemo,
@@ -47,7 +57,7 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   const known = error instanceof CommandFailure;
   const text = known ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`keyturn: ${text}\n`);
+  process.stderr.write(`keyturn: ${harmlessLines(text)}\n`);
   return known ? error.exitCode : EXIT.failure;
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { DataReader } from '../local/journal/data-reader.js';
 import { checkRows } from '../local/journal/row-check.js';
+import { harmless, harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { type DataDirectoryOptions, dataDirectoryOption, withData } from './data-directory.js';
 import { EXIT } from './exit-codes.js';
@@ -60,10 +61,10 @@ async function read(reader: DataReader, bad: (problem: string) => void): Promise
 
 function tell({ json }: CheckOptions, summary: string, { problems, count: total }: Found): void {
   if (json === true) {
-    process.stdout.write(`${JSON.stringify({ ok: total === 0, problems: total, first: problems, summary })}\n`);
+    process.stdout.write(`${harmlessJson({ ok: total === 0, problems: total, first: problems, summary })}\n`);
     return;
   }
-  for (const problem of problems) process.stdout.write(`${problem}\n`);
+  for (const problem of problems) process.stdout.write(`${harmless(problem)}\n`);
   if (total > problems.length) process.stdout.write(`and ${count(total - problems.length)} more\n`);
   const verdict = total === 0 ? 'all is well' : amount(total, 'problem');
   process.stdout.write(summary === '' ? `${verdict}\n` : `${verdict}: ${summary}\n`);

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { DataReader } from '../local/journal/data-reader.js';
 import { JournalError } from '../local/journal/journal.js';
+import { StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
 import { text } from './options.js';
@@ -16,7 +17,10 @@ export function dataDirectoryOption(): Option {
     .makeOptionMandatory();
 }
 
-/** Opens a data directory, and closes it when the work is done. What is wrong with it is told to people. */
+/**
+ * Opens a data directory, and closes it when the work is done, or when a signal ends the command: as long as it is open a
+ * sidecar uses no page again that it frees. What is wrong with it is told to people.
+ */
 export async function withData<T>(
   { dataDir }: DataDirectoryOptions,
   work: (reader: DataReader) => Promise<T>,
@@ -24,9 +28,14 @@ export async function withData<T>(
 ): Promise<T> {
   return toldToPeople(async () => {
     const reader = await DataReader.open(dataDir, badPage);
+    const signals: StopSignals = new StopSignals(() => {
+      reader.abandon();
+      process.exit(signals.exitCode);
+    });
     try {
       return await work(reader);
     } finally {
+      signals.release();
       await reader.close();
     }
   });

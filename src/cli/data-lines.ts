@@ -6,6 +6,7 @@ import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../core/limits.js';
 import type { DeathCause, ItemRef } from '../core/model.js';
 import type { Content, EndRow, FinishedRow, ItemRow, ProgressRow } from '../core/rows.js';
+import { harmlessJson } from '../observability/harmless.js';
 import { LineFields } from './line-fields.js';
 import { isoInstant } from './output.js';
 
@@ -39,7 +40,7 @@ export type DataLine = ItemLine | ResultLine | EndLine;
 
 export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow | undefined): string {
   const notBefore = progress?.notBefore ?? row.notBefore;
-  return JSON.stringify({
+  return harmlessJson({
     kind: progress?.dead === undefined ? 'item' : 'dead_letter',
     queue: row.queue,
     key: row.key,
@@ -61,7 +62,7 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
 }
 
 export function toResultLine(row: FinishedRow): string {
-  return JSON.stringify({
+  return harmlessJson({
     kind: 'result',
     queue: row.queue,
     item_id: row.id,
@@ -75,7 +76,7 @@ export function toResultLine(row: FinishedRow): string {
 }
 
 export function toEndLine({ queue, id, end }: EndRow): string {
-  return JSON.stringify({ kind: 'end', queue, item_id: id, end });
+  return harmlessJson({ kind: 'end', queue, item_id: id, end });
 }
 
 function refs(items: readonly ItemRef[]): readonly object[] {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Row } from '../core/rows.js';
 import type { DataReader } from '../local/journal/data-reader.js';
+import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { type DataDirectoryOptions, dataDirectoryOption, withData } from './data-directory.js';
 import { EXIT } from './exit-codes.js';
@@ -42,7 +43,7 @@ async function stats(options: StatsOptions): Promise<number> {
     options,
     async (reader) => [await reader.use(), await queuesOf(reader)] as const,
   );
-  process.stdout.write(options.json === true ? `${JSON.stringify(toJson(file, queues))}\n` : toText(file, queues));
+  process.stdout.write(options.json === true ? `${harmlessJson(toJson(file, queues))}\n` : toText(file, queues));
   return EXIT.ok;
 }
 

@@ -1,9 +1,11 @@
 import { Buffer } from 'node:buffer';
 import type { DeadLetterView, ItemChoiceCall, Keyturn } from '@keyturn/client';
 import type { Command } from 'commander';
+import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
+import { findQueue, noQueue } from './find-queue.js';
 import { collect, type SidecarOptions, sidecarOptions, text, wholeBetween } from './options.js';
 import { ago, alignColumns, count, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -84,9 +86,16 @@ function common(command: Command): Command {
 }
 
 async function list(options: ListOptions): Promise<number> {
-  const { letters, next } = await withSidecar(options, (client) => readPages(client, options));
+  const { letters, next, isThere } = await withSidecar(options, async (client) => {
+    const pages = await readPages(client, options);
+    return {
+      ...pages,
+      isThere: pages.letters.length > 0 || (await findQueue(client.admin, options.queue)) !== undefined,
+    };
+  });
+  if (!isThere) process.stderr.write(`keyturn: ${noQueue(options.queue)}\n`);
   if (options.json === true) {
-    process.stdout.write(`${JSON.stringify({ dead_letters: letters.map(toJson), next_page_token: next })}\n`);
+    process.stdout.write(`${harmlessJson({ dead_letters: letters.map(toJson), next_page_token: next })}\n`);
   } else {
     process.stdout.write(letters.length === 0 ? 'no dead letters\n' : table(letters));
     if (next !== '') process.stdout.write(`there are more: --page-token ${plain(next)}\n`);
@@ -137,7 +146,7 @@ function toJson({ item, key, attempts, lastError, diedAt, cause }: DeadLetterVie
 
 async function redrive(options: ChoiceOptions): Promise<number> {
   const redriven = await withSidecar(options, (client) => client.admin.redrive(choiceOf(options)));
-  process.stdout.write(options.json === true ? `${JSON.stringify({ redriven })}\n` : `${count(redriven)} redriven\n`);
+  process.stdout.write(options.json === true ? `${harmlessJson({ redriven })}\n` : `${count(redriven)} redriven\n`);
   return EXIT.ok;
 }
 
@@ -151,9 +160,7 @@ async function discard(options: DiscardOptions): Promise<number> {
     );
   }
   const discarded = await withSidecar(options, (client) => client.admin.discard(choiceOf(options), waiting === true));
-  process.stdout.write(
-    options.json === true ? `${JSON.stringify({ discarded })}\n` : `${count(discarded)} discarded\n`,
-  );
+  process.stdout.write(options.json === true ? `${harmlessJson({ discarded })}\n` : `${count(discarded)} discarded\n`);
   return EXIT.ok;
 }
 

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { harmlessLines } from '../observability/harmless.js';
 import { act, StopSignals } from './action.js';
 import { coalescingPicture, orderPicture } from './demo/picture.js';
 import { withSettings } from './demo/settings-file.js';
@@ -181,5 +182,5 @@ function say(text: string): void {
 }
 
 function warn(message: string): void {
-  process.stderr.write(`keyturn: ${message}\n`);
+  process.stderr.write(`keyturn: ${harmlessLines(message)}\n`);
 }

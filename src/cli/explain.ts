@@ -1,7 +1,9 @@
 import type { HolderView, KeyExplanation, LineEntryView } from '@keyturn/client';
 import type { Command } from 'commander';
+import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
+import { findQueue, noQueue } from './find-queue.js';
 import { type SidecarOptions, sidecarOptions, text } from './options.js';
 import { ago, alignColumns, amount, count, humanDuration, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -37,20 +39,27 @@ export function registerExplain(program: Command): void {
 }
 
 async function explain(queue: string, key: string, options: ExplainOptions): Promise<number> {
-  const told = await withSidecar(options, (client) => client.admin.explainKey(queue, key));
+  const { told, info } = await withSidecar(options, async ({ admin }) => ({
+    told: await admin.explainKey(queue, key),
+    info: await findQueue(admin, queue),
+  }));
+  if (info === undefined) process.stderr.write(`keyturn: ${noQueue(queue)}\n`);
   process.stdout.write(
-    options.json === true ? `${JSON.stringify(toJson(queue, key, told))}\n` : toText(queue, key, told),
+    options.json === true
+      ? `${harmlessJson(toJson(queue, key, told))}\n`
+      : toText(queue, key, told, info?.paused === true),
   );
   return EXIT.ok;
 }
 
-function toText(queue: string, key: string, told: KeyExplanation): string {
+function toText(queue: string, key: string, told: KeyExplanation, isPaused: boolean): string {
   const { state, since, holder, waitingCallers, waitingItems, attempts, lastError, why, until, deadLetters } = told;
   const facts: (readonly [string, string] | false)[] = [
     ['key', `${plain(key)} in queue ${queue}`],
     ['state', since === undefined || state === 'INIT' ? state : `${state} since ${isoInstant(since)} (${ago(since)})`],
     why !== '' && ['why', why],
     until !== undefined && ['until', `${isoInstant(until)} (in ${humanDuration(until - Date.now())})`],
+    ...remedies(queue, key, state, isPaused).map((remedy): [string, string] => ['command', remedy]),
     ['holder', holder === undefined ? 'nobody' : holderText(holder)],
     ['line', lineText(waitingCallers, waitingItems)],
     attempts > 0 && ['attempts', count(attempts)],
@@ -58,6 +67,18 @@ function toText(queue: string, key: string, told: KeyExplanation): string {
     deadLetters > 0 && ['dead letters', `${count(deadLetters)} (keyturn dead-letters list --queue ${queue})`],
   ];
   return alignColumns(facts.filter((fact) => fact !== false)) + entryTable(told);
+}
+
+/** What an operator may do about it, as the command that does it. */
+function remedies(queue: string, key: string, state: KeyExplanation['state'], isPaused: boolean): readonly string[] {
+  const names = `${queue} ${plain(key)}`;
+  const commands: Partial<Record<KeyExplanation['state'], readonly string[]>> = {
+    PROCESS: [`keyturn evict ${names}`],
+    BLOCK: [`keyturn evict ${names}`],
+    DELAY: [`keyturn retry ${names}`],
+    PARK: [`keyturn dead-letters redrive --queue ${queue} --key ${plain(key)}`, `keyturn resume ${names}`],
+  };
+  return [...(isPaused ? [`keyturn resume ${queue}`] : []), ...(commands[state] ?? [])];
 }
 
 function holderText({ consumerId, token, since, items, heldForTicket, ...life }: HolderView): string {

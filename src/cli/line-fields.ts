@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../core/limits.js';
 import type { ItemRef } from '../core/rows.js';
+import { harmlessJson } from '../observability/harmless.js';
 
 /** A field of a line is missing or wrong. The message names it, its value, and what is allowed. */
 export class FieldProblem extends Error {
@@ -148,7 +149,7 @@ const SHOWN = 60;
 
 function wrong(name: string, value: unknown, allowed: string): FieldProblem {
   if (value === undefined) return new FieldProblem(`field ${name}: is missing; allowed: ${allowed}`);
-  const text = JSON.stringify(value);
+  const text = harmlessJson(value);
   const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
   return new FieldProblem(`field ${name}: is ${shown}; allowed: ${allowed}`);
 }

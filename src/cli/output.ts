@@ -1,7 +1,9 @@
 /** How values are shown to people. */
+import { harmless } from '../observability/harmless.js';
 
-/** Rows with aligned columns, each on its own line. The last column is not padded. */
-export function alignColumns(rows: readonly (readonly string[])[]): string {
+/** Rows with aligned columns, each on its own line, whatever is in them. The last column is not padded. */
+export function alignColumns(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(harmless));
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, at) => {
@@ -62,5 +64,5 @@ export function percent(share: number): string {
 
 /** A key or id on one line: quoted when it is empty or has blanks or unprintable characters. */
 export function plain(text: string): string {
-  return /^[^\s"\p{C}]+$/u.test(text) ? text : JSON.stringify(text);
+  return /^[^\s"\\\p{C}]+$/u.test(text) ? text : harmless(JSON.stringify(text));
 }

@@ -1,5 +1,6 @@
 import type { Keyturn, QueueInfo, QueuePage } from '@keyturn/client';
 import type { Command } from 'commander';
+import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { type SidecarOptions, sidecarOptions } from './options.js';
@@ -37,7 +38,7 @@ export function registerQueues(program: Command): void {
 
 async function listQueues(nameContains: string, options: QueuesOptions): Promise<number> {
   const { queues, startupHoldUntil } = await withSidecar(options, ({ admin }) => allQueues(admin, nameContains));
-  if (options.json === true) process.stdout.write(`${JSON.stringify(queues.map(toJson))}\n`);
+  if (options.json === true) process.stdout.write(`${harmlessJson(queues.map(toJson))}\n`);
   else process.stdout.write(toText(queues, nameContains) + holdText(startupHoldUntil));
   return EXIT.ok;
 }

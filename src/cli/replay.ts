@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import { harmlessJson, harmlessLines } from '../observability/harmless.js';
 import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { durationBetween, type SidecarOptions, sidecarOptions, text, unaryOption, wholeBetween } from './options.js';
@@ -107,7 +108,7 @@ async function replayInput(file: string, input: Input, options: ReplayOptions): 
 function tell(outcome: ReplayOutcome, options: ReplayOptions, signalled: number | undefined): number {
   const { summary, problems, givenUp, failure } = outcome;
   if (failure === undefined || summary.lines > 0) {
-    process.stdout.write(options.json === true ? `${JSON.stringify(summary)}\n` : summaryTable(summary));
+    process.stdout.write(options.json === true ? `${harmlessJson(summary)}\n` : summaryTable(summary));
   }
   if (givenUp > 0 && summary.lines > 0) warn(`gave ${amount(givenUp, 'line')} back unprocessed`);
   for (const problem of problems) warn(problem);
@@ -117,5 +118,5 @@ function tell(outcome: ReplayOutcome, options: ReplayOptions, signalled: number 
 }
 
 function warn(message: string): void {
-  process.stderr.write(`keyturn: ${message}\n`);
+  process.stderr.write(`keyturn: ${harmlessLines(message)}\n`);
 }

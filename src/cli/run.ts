@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Keyturn, KeyturnError, type Turn, TurnLostError } from '@keyturn/client';
 import type { Command } from 'commander';
+import { harmlessLines } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
@@ -175,5 +176,5 @@ class Run {
 }
 
 function warn(message: string): void {
-  process.stderr.write(`keyturn: ${message}\n`);
+  process.stderr.write(`keyturn: ${harmlessLines(message)}\n`);
 }

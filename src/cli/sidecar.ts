@@ -1,4 +1,5 @@
 import { connect, type Keyturn, KeyturnError, type KeyturnOptions, TlsError } from '@keyturn/client';
+import { harmless, harmlessLines } from '../observability/harmless.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
 import { type SidecarOptions, tlsOf } from './options.js';
@@ -76,14 +77,22 @@ export function commandFailure(error: unknown, address: string): unknown {
   return new CommandFailure(text, exitCode);
 }
 
+/** HTTP/1 on the other side, as the HTTP port of a sidecar has it, or no HTTP at all. */
+const NO_GRPC = /Protocol error|Parse Error|HTTP\/1/;
+
 function unreachable(error: KeyturnError, address: string): string {
   if (error instanceof TlsError)
     return (
       `no connection to the sidecar at ${address}: ${error.message}.\n` +
       'The options of a command for TLS are --tls-ca, --tls-cert, --tls-key and --tls-server-name.'
     );
+  if (NO_GRPC.test(error.message))
+    return (
+      `what listens at ${address} does not speak gRPC. The metrics and probes of a sidecar are on a port of their own\n` +
+      '(http_listen, 7421); commands need the one of gRPC (listen, 7420): --address or KEYTURN_ADDRESS.'
+    );
   // Of the many words of the transport these are the ones that tell something.
-  const why = /connect E[A-Z]+/.exec(error.message)?.[0] ?? error.message;
+  const why = /connect E[A-Z]+/.exec(error.message)?.[0] ?? harmless(error.message);
   return (
     `no answer from a sidecar at ${address} (${why}).\n` +
     'Start one with "keyturn serve", or say where it is with --address or KEYTURN_ADDRESS.'
@@ -95,26 +104,31 @@ interface Told {
   readonly exitCode: number;
 }
 
+/** Texts of the sidecar may have names that clients chose. */
+function messageOf({ message }: KeyturnError): string {
+  return harmlessLines(message);
+}
+
 const REASONS: Readonly<Record<string, (error: KeyturnError) => Told>> = {
   BAD_REQUEST: (error) => ({ text: badRequest(error), exitCode: EXIT.usage }),
-  TURN_LOST: (error) => ({ text: error.message, exitCode: EXIT.turnLost }),
-  DRAINING: (error) => ({ text: `the sidecar is shutting down: ${error.message}`, exitCode: EXIT.unreachable }),
+  TURN_LOST: (error) => ({ text: messageOf(error), exitCode: EXIT.turnLost }),
+  DRAINING: (error) => ({ text: `the sidecar is shutting down: ${messageOf(error)}`, exitCode: EXIT.unreachable }),
   STORE_UNAVAILABLE: (error) => ({
-    text: `the sidecar cannot use its data directory: ${error.message}`,
+    text: `the sidecar cannot use its data directory: ${messageOf(error)}`,
     exitCode: EXIT.unreachable,
   }),
   NO_SUCH_QUEUE: (error) => ({
-    text: `${error.message}\n"keyturn queues" lists the queues that there are.`,
+    text: `${messageOf(error)}\n"keyturn queues" lists the queues that there are.`,
     exitCode: EXIT.failure,
   }),
 };
 
 function otherwise(error: KeyturnError): Told {
   const name = error.reason === '' ? error.code : `${error.code}, ${error.reason}`;
-  return { text: `${error.message} (${name})`, exitCode: EXIT.failure };
+  return { text: `${messageOf(error)} (${harmless(name)})`, exitCode: EXIT.failure };
 }
 
 function badRequest({ message, details }: KeyturnError): string {
-  if (details.violations.length === 0) return message;
-  return details.violations.map(({ field, description }) => `${field}: ${description}`).join('\n');
+  if (details.violations.length === 0) return harmlessLines(message);
+  return details.violations.map(({ field, description }) => harmless(`${field}: ${description}`)).join('\n');
 }

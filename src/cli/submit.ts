@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { Durability, ItemCall, ItemRef, Keyturn, SubmitResult } from '@keyturn/client';
 import { DURABILITIES } from '@keyturn/client';
 import { type Command, Option } from 'commander';
+import { harmlessJson } from '../observability/harmless.js';
 import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
@@ -150,13 +151,13 @@ function templateOf(options: SubmitOptions): ItemCall {
 /** The name of a queue has no `=`, an id may have some. */
 function awaitedOf(given: string): ItemRef {
   const at = given.indexOf('=');
-  if (at < 1) throw new CommandFailure(`--after ${JSON.stringify(given)}: write queue=id`, EXIT.usage);
+  if (at < 1) throw new CommandFailure(`--after ${harmlessJson(given)}: write queue=id`, EXIT.usage);
   return { queue: given.slice(0, at), itemId: given.slice(at + 1) };
 }
 
 function headerOf(given: string): [string, string] {
   const at = given.indexOf('=');
-  if (at < 1) throw new CommandFailure(`--header ${JSON.stringify(given)}: write name=value`, EXIT.usage);
+  if (at < 1) throw new CommandFailure(`--header ${harmlessJson(given)}: write name=value`, EXIT.usage);
   return [given.slice(0, at), given.slice(at + 1)];
 }
 
@@ -230,7 +231,7 @@ async function send(
 }
 
 function show(result: SubmitResult, json: boolean): string {
-  return json ? `${JSON.stringify(toJson(result))}\n` : `${sentence(result)}\n`;
+  return json ? `${harmlessJson(toJson(result))}\n` : `${sentence(result)}\n`;
 }
 
 /** With the names of the contract; durations in ms. */

@@ -4,7 +4,7 @@ import { awaitItem } from './await.js';
 import { type Batch, collect, written } from './collect.js';
 import { discardDead, discardWaiting, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
 import { deQueue } from './dequeue.js';
-import { cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
+import { callOff, cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
 import type { Effect } from './effects.js';
 import { explainKey } from './explain.js';
 import { listQueues } from './list-queues.js';
@@ -272,6 +272,14 @@ export class Core {
     this.#begin(now);
     cancel(this.#state, call, leave, now);
     this.#finish(undefined, now);
+  }
+
+  /** The same, unless it is decided by now what the call comes to. @returns whether it was not */
+  callOff(call: WaitingCall, leave: boolean, now: number): boolean {
+    this.#begin(now);
+    const waited = callOff(this.#state, call, leave, now);
+    this.#finish(undefined, now);
+    return waited;
   }
 
   /** It is known that nobody learnt of these turns. */

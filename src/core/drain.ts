@@ -2,7 +2,7 @@
 
 import { AcquireWaiter } from './acquire-waiter.js';
 import { refuse } from './answers.js';
-import { cancelCaller, giveUp } from './arrivals.js';
+import { cancelCaller, giveUp, isWaiting } from './arrivals.js';
 import { AwaitWaiter, dropAwait } from './await.js';
 import { dropWaiter } from './dispatch.js';
 import { expire } from './expiry.js';
@@ -54,4 +54,18 @@ export function cancel(state: CoreState, call: WaitingCall, leave: boolean, now:
   else if (call instanceof AcquireWaiter) dropWaiter(state, call);
   else if (call instanceof AwaitWaiter) dropAwait(state, call);
   else dropRoomWaiter(state, call);
+}
+
+/** The same, unless it is decided what the call comes to. @returns whether it was not */
+export function callOff(state: CoreState, call: WaitingCall, leave: boolean, now: number): boolean {
+  if (!waits(call)) return false;
+  cancel(state, call, leave, now);
+  return true;
+}
+
+function waits(call: WaitingCall): boolean {
+  if (call instanceof Caller) return isWaiting(call);
+  if (call instanceof AcquireWaiter) return call.queues.some(({ waiters }) => waiters.has(call));
+  if (call instanceof AwaitWaiter) return call.queue.awaits.get(call.itemId)?.has(call) === true;
+  return call.queue.roomWaiters.has(call);
 }

@@ -24,6 +24,7 @@ import {
 import { type CoordinatorServiceServer, CoordinatorServiceService } from './gen/keyturn/v1/coordinator.js';
 import { type Kit, replied } from './handler.js';
 import { session } from './session.js';
+import { givesDeliveries, givesNext, givesTurn } from './session-commands.js';
 import type { OpenStreams } from './streams.js';
 
 /** The service as it is registered: messages of a session are read and written by the session itself. */
@@ -45,7 +46,13 @@ export type CoordinatorHandlers = Pick<CoordinatorServiceServer, UnaryCall> & {
 export function coordinatorService(kit: Kit, streams: OpenStreams): CoordinatorHandlers {
   const { coordinator } = kit;
   return {
-    enQueue: replied(kit, enQueueRequest, (request, reply) => coordinator.enQueue(request, reply), enQueueResponse),
+    enQueue: replied(
+      kit,
+      enQueueRequest,
+      (request, reply) => coordinator.enQueue(request, reply),
+      enQueueResponse,
+      givesTurn,
+    ),
     deQueue: replied(
       kit,
       deQueueRequest,
@@ -53,8 +60,14 @@ export function coordinatorService(kit: Kit, streams: OpenStreams): CoordinatorH
       deQueueResponse,
     ),
     submit: replied(kit, readSubmit, (request, reply) => coordinator.submit(request, reply), submitResponse),
-    acquire: replied(kit, acquireRequest, (request, reply) => coordinator.acquire(request, reply), acquireResponse),
-    ack: replied(kit, readAck, (request, reply) => coordinator.ack(request, reply), ackResponse),
+    acquire: replied(
+      kit,
+      acquireRequest,
+      (request, reply) => coordinator.acquire(request, reply),
+      acquireResponse,
+      givesDeliveries,
+    ),
+    ack: replied(kit, readAck, (request, reply) => coordinator.ack(request, reply), ackResponse, givesNext),
     nack: replied(
       kit,
       nackRequest,

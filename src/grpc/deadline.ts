@@ -8,11 +8,16 @@ export interface Caller {
   readonly waiting: number;
 }
 
-const MARGIN_MS = 20;
 /**
- * Up to this many waiting calls the margin is the promised one. A connection is closed after about a thousand calls
- * whose deadline ended; a client that begins so many together sends them late, and a deadline travels as what was left
- * before that; when they end together, it reads the answers late. So with more, each takes 5 ms more, up to five seconds.
+ * A client that begins many calls together sends the last ones late, and a deadline travels as what was left before
+ * that; when they end together it reads the answers late. How late grows with what it does meanwhile, so with the time.
+ */
+const PART_OF_LEFT = 1 / 10;
+const SMALLEST_MARGIN_MS = 20;
+const LARGEST_PART_MS = 1_000;
+/**
+ * Up to this many waiting calls that is enough. A connection is closed after about a thousand calls whose deadline ended,
+ * so with more, each takes 5 ms more, up to five seconds.
  */
 const MANY_WAITS = 200;
 const MARGIN_PER_WAIT_MS = 5;
@@ -25,12 +30,13 @@ const LARGEST_MARGIN_MS = 5_000;
 export function answerWithin(caller: Caller): number {
   if (caller.getDeadline() === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
   const left = timeLeft(caller);
-  return Math.max(0, Math.floor(left - Math.min(margin(caller.waiting), left / 2)));
+  return Math.max(0, Math.floor(left - Math.min(margin(left, caller.waiting), left / 2)));
 }
 
-function margin(waiting: number): number {
+function margin(left: number, waiting: number): number {
+  const part = Math.min(Math.max(left * PART_OF_LEFT, SMALLEST_MARGIN_MS), LARGEST_PART_MS);
   const more = Math.max(0, waiting - MANY_WAITS) * MARGIN_PER_WAIT_MS;
-  return Math.min(MARGIN_MS + more, LARGEST_MARGIN_MS);
+  return Math.min(part + more, LARGEST_MARGIN_MS);
 }
 
 export function isOver(caller: Pick<Caller, 'getDeadline'>): boolean {

@@ -4,9 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
-import type { Coordinator, Limits, Refusal, Reply, Result, Waiting } from '../coordinator.js';
+import type { Coordinator, Limits, Refusal, Reply, Result, Turn, Waiting } from '../coordinator.js';
 import { type Caller, isOver } from './deadline.js';
 import { type CallStatus, internalStatus, statusOf } from './status.js';
+import { isGone, whenUnsent } from './transport.js';
 import { Check } from './validate.js';
 
 /** Where the gRPC side writes what an operator should know. */
@@ -28,15 +29,19 @@ export interface Kit {
 /** From the message to the request; fields that are wrong are told to the check. */
 export type Read<Q, R> = (message: Q, check: Check, caller: Caller) => R;
 
+/** Adds the turns that an answer gives. */
+export type Gives<A> = (answer: A, turns: Turn[]) => void;
+
 /** A call of a worker: answered through a {@link Reply}, with no promise on the way. */
 export function replied<Q, R, A, M>(
   kit: Kit,
   read: Read<Q, R>,
   ask: (request: R, reply: Reply<A>) => Waiting,
   write: (answer: A) => M,
+  gives: Gives<A> = givesNothing,
 ): handleUnaryCall<Q, M> {
   return (call, callback) => {
-    const reply = new UnaryReply(kit, call, callback, write);
+    const reply = new UnaryReply(kit, call, callback, write, gives);
     try {
       const request = readRequest(kit, reply, call.request, read);
       if (!request.ok) reply.refuse(request.refusal);
@@ -55,7 +60,7 @@ export function promised<Q, R, A, M>(
   write: (answer: A) => M,
 ): handleUnaryCall<Q, M> {
   return (call, callback) => {
-    const reply = new UnaryReply(kit, call, callback, write);
+    const reply = new UnaryReply(kit, call, callback, write, givesNothing);
     const run = async () => {
       const request = readRequest(kit, reply, call.request, read);
       const result = request.ok ? await ask(request.value) : request;
@@ -96,6 +101,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     private readonly call: ServerUnaryCall<Q, M>,
     private readonly callback: sendUnaryData<M>,
     private readonly write: (answer: A) => M,
+    private readonly gives: Gives<A>,
   ) {}
 
   get waiting(): number {
@@ -111,16 +117,31 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
   }
 
   answer(value: A): boolean {
-    if (!this.#open) return false;
+    if (!this.#open || isGone(this.call)) return false;
     try {
       const message = this.write(value);
       this.#close();
       this.callback(null, message);
+      this.#watch(value);
       return true;
     } catch (error) {
       this.fail(error);
       return false;
     }
+  }
+
+  /** Who gives up a call in the moment of its answer has not had it: its turns would live on for nobody. */
+  #watch(value: A): void {
+    const turns: Turn[] = [];
+    this.gives(value, turns);
+    if (turns.length === 0) return;
+    whenUnsent(this.call, () => {
+      try {
+        this.kit.coordinator.undeliverable(turns);
+      } catch (error) {
+        report(this.kit, this.call.getPath(), error);
+      }
+    });
   }
 
   refuse(refusal: Refusal): void {
@@ -167,3 +188,5 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     if (this.#parked) this.kit.parked.count -= 1;
   }
 }
+
+function givesNothing(): void {}

@@ -56,9 +56,9 @@ export interface Kind<Q, R = unknown> {
 }
 
 export const HELLO: Form = form(writeHello);
-const KEYED_ACQUIRE: Form = form(writeKeyedAcquire, givesDeliveries);
+const KEYED_ACQUIRE: Form = undoable(form(writeKeyedAcquire, givesDeliveries));
 
-const ENQUEUE = kind(form(writeEnQueue, givesTurn), enQueueRequest, {
+const ENQUEUE = kind(undoable(form(writeEnQueue, givesTurn)), enQueueRequest, {
   mayWait: ({ wait }) => wait !== 0,
   ask: (session, request, reply) => session.enQueue(request, reply),
 });
@@ -70,7 +70,7 @@ const SUBMIT = kind(form(writeSubmit), submitRequest, {
   mayWait: ({ waitForRoom }) => waitForRoom > 0,
   ask: (session, request, reply) => session.submit(request, reply),
 });
-const ACQUIRE = kind(form(writeAcquire, givesDeliveries), acquireRequest, {
+const ACQUIRE = kind(undoable(form(writeAcquire, givesDeliveries)), acquireRequest, {
   mayWait: ({ wait }) => wait > 0,
   ask: acquire,
 });
@@ -86,7 +86,7 @@ const RENEW = kind(form(writeRenew), renewRequest, {
   mayWait: never,
   ask: (session, request, reply) => void session.renew(request, reply),
 });
-const AWAIT = kind(form(writeAwait), awaitRequest, {
+const AWAIT = kind(undoable(form(writeAwait)), awaitRequest, {
   mayWait: ({ wait }) => wait > 0,
   ask: (session, request, reply) => session.awaitItem(request, reply),
 });
@@ -139,22 +139,30 @@ function form<A>(
   gives: (answer: A, turns: Turn[]) => void = givesNothing,
 ): Form {
   // A form is given only to the replies of its own kind of command, whose answers are of this type.
-  return { write: (out, answer) => write(out, answer as A), gives: (answer, turns) => gives(answer as A, turns) };
+  return {
+    write: (out, answer) => write(out, answer as A),
+    gives: (answer, turns) => gives(answer as A, turns),
+    canBeUndone: false,
+  };
+}
+
+function undoable(those: Form): Form {
+  return { ...those, canBeUndone: true };
 }
 
 function givesNothing(): void {}
 
-function givesTurn(answer: EnQueueAnswer, turns: Turn[]): void {
+export function givesTurn(answer: EnQueueAnswer, turns: Turn[]): void {
   if (answer.decision === 'accept') turns.push(answer.turn);
 }
 
-function givesDeliveries(answer: AcquireAnswer | undefined, turns: Turn[]): void {
+export function givesDeliveries(answer: AcquireAnswer | undefined, turns: Turn[]): void {
   answer?.deliveries.forEach((delivery: Delivery) => {
     turns.push(delivery.turn);
   });
 }
 
-function givesNext({ next }: AckAnswer, turns: Turn[]): void {
+export function givesNext({ next }: AckAnswer, turns: Turn[]): void {
   givesDeliveries(next, turns);
 }
 

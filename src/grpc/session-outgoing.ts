@@ -13,6 +13,11 @@ export interface Form {
   write(out: WireWriter, answer: unknown): void;
   /** Adds the turns that the answer gives. */
   gives(answer: unknown, turns: Turn[]): void;
+  /**
+   * The command can be called off even when it is decided what it comes to, and only the disk is waited for: it gives
+   * nothing but turns, which are taken back, or asks only. Of others the answer follows.
+   */
+  readonly canBeUndone: boolean;
 }
 
 export interface Message {

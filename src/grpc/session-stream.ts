@@ -252,14 +252,27 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
 
   #cancel(id: number, { id: which, leave }: wire.Cancel): void {
     const command = this.#open.get(which);
-    if (command !== undefined) {
+    const isCancelled = command !== undefined && this.#callOff(command, leave);
+    if (isCancelled) this.#refuse(which, { kind: 'cancelled' });
+    if (!this.#canTell()) return;
+    this.#flow.out.cancelled(id, isCancelled);
+    this.#flow.schedule();
+  }
+
+  /** @returns false: it is carried out, and its answer follows */
+  #callOff(command: OpenCommand, leave: boolean): boolean {
+    const { pending, form } = command;
+    if (form.canBeUndone || (pending !== undefined && pending.callOff === undefined)) {
       this.#settle(command);
       this.#giveUp(command, leave);
-      this.#refuse(which, { kind: 'cancelled' });
+      return true;
     }
-    if (!this.#canTell()) return;
-    this.#flow.out.cancelled(id, command !== undefined);
-    this.#flow.schedule();
+    let isCalledOff = false;
+    this.#attempt(() => {
+      isCalledOff = pending?.callOff?.(leave) === true;
+    });
+    if (isCalledOff) this.#settle(command);
+    return isCalledOff;
   }
 
   /** @returns whether its answer can be told */

@@ -1,6 +1,6 @@
 /** The settings of HTTP/2 and grpc-js: everything that a stranger could make grow has a bound. */
 import { constants, type ServerOptions as Http2ServerOptions, type ServerHttp2Stream } from 'node:http2';
-import { Server, type ServerOptions } from '@grpc/grpc-js';
+import { Server, type ServerOptions, status } from '@grpc/grpc-js';
 import type { Limits } from '../coordinator.js';
 import { type Observe, observer } from './observe.js';
 
@@ -54,6 +54,28 @@ function adjustHttp2(server: Server): void {
 export function resetStream(call: object): void {
   const stream = http2StreamOf(call);
   if (stream !== undefined && !stream.destroyed) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+/** The call has ended, though nobody may have said so yet: nothing that is sent on it goes anywhere. */
+export function isGone(call: object): boolean {
+  const stream = http2StreamOf(call);
+  return stream !== undefined && (stream.destroyed || stream.closed);
+}
+
+/**
+ * Calls back when the call of one answer has ended before its status was sent: so its client has not had the answer. A
+ * stream that its client resets, or whose connection breaks, closes with an error if the last frame has not left by then.
+ */
+export function whenUnsent(call: object, then: () => void): void {
+  const stream = http2StreamOf(call);
+  stream?.once('close', () => {
+    if (stream.rstCode !== constants.NGHTTP2_NO_ERROR || !endedWell(stream.sentTrailers)) then();
+  });
+}
+
+/** A deadline may end between an answer and its status: then the status says that instead. */
+function endedWell(trailers: ServerHttp2Stream['sentTrailers']): boolean {
+  return Number(trailers?.['grpc-status']) === status.OK;
 }
 
 /** grpc-js keeps it below the stream it hands out, and below each interceptor. */

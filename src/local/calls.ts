@@ -12,12 +12,14 @@ import type {
   EnQueueRequest,
   NackAnswer,
   NackRequest,
+  Pending,
   Refusal,
   RenewAnswer,
   RenewRequest,
   Reply,
   SubmitAnswer,
   SubmitRequest,
+  TurnRef,
   Waiting,
 } from '../coordinator.js';
 import type { Stream, WaitingCall } from '../core/core.js';
@@ -80,20 +82,38 @@ export class LocalCalls implements Calls {
     return this.settled(this.loop.core.awaitItem(request, reply, this.loop.now()), reply);
   }
 
-  protected settled(call?: WaitingCall, reply?: Reply<never>): Waiting {
-    this.loop.settle();
-    return call === undefined || reply === undefined ? undefined : this.#pending(call, reply);
+  undeliverable(turns: readonly TurnRef[]): void {
+    this.loop.core.undeliverable(turns, this.loop.now());
+    this.settled();
   }
 
-  /** Apart, because a function that makes a closure pays for its scope on every call, made or not. */
-  #pending(call: WaitingCall, reply: Reply<never>): Waiting {
-    return {
-      cancel: (leave = false) => {
-        this.loop.store?.cancelled(reply);
-        this.loop.core.cancel(call, leave, this.loop.now());
-        this.loop.settle();
-      },
-    };
+  protected settled(call?: WaitingCall, reply?: Reply<never>): Waiting {
+    this.loop.settle();
+    return call === undefined || reply === undefined ? undefined : new PendingCall(this.loop, call, reply);
+  }
+}
+
+/** There may be 100,000 of them. */
+class PendingCall implements Pending {
+  constructor(
+    private readonly loop: Loop,
+    private readonly call: WaitingCall,
+    private readonly reply: Reply<never>,
+  ) {}
+
+  cancel(leave = false): void {
+    const { loop } = this;
+    loop.store?.cancelled(this.reply);
+    loop.core.cancel(this.call, leave, loop.now());
+    loop.settle();
+  }
+
+  callOff(leave = false): boolean {
+    const { loop } = this;
+    const isCancelled = loop.core.callOff(this.call, leave, loop.now());
+    if (isCancelled) loop.store?.cancelled(this.reply);
+    loop.settle();
+    return isCancelled;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { HelloAnswer, HelloRequest, Reply, Session, TurnRef } from '../coordinator.js';
+import type { HelloAnswer, HelloRequest, Reply, Session } from '../coordinator.js';
 import type { Stream } from '../core/core.js';
 import { LocalCalls } from './calls.js';
 import type { Loop } from './loop.js';
@@ -14,11 +14,6 @@ export class LocalSession extends LocalCalls implements Session {
 
   hello(request: HelloRequest, reply: Reply<HelloAnswer>): void {
     this.loop.core.hello(this.#stream, request, reply, this.loop.now());
-    this.settled();
-  }
-
-  undeliverable(turns: readonly TurnRef[]): void {
-    this.loop.core.undeliverable(turns, this.loop.now());
     this.settled();
   }
 

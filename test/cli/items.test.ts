@@ -46,7 +46,14 @@ describe('commands for people', () => {
 
   /** What a worker gets: key, id, payload, headers. */
   async function take(queue: string, turns = 10) {
-    const { deliveries } = await sidecar.client.acquire({ queues: [queue], maxTurns: turns, maxItemsPerTurn: 100 });
+    // No machine is so busy that they come back during a test.
+    const lease = 3_600_000;
+    const { deliveries } = await sidecar.client.acquire({
+      queues: [queue],
+      maxTurns: turns,
+      maxItemsPerTurn: 100,
+      lease,
+    });
     return deliveries.flatMap(({ turn, items }) =>
       items.map(({ itemId, payload, headers }) => {
         return { key: turn.key, itemId, payload: text.decode(payload), headers: Object.fromEntries(headers ?? []) };
@@ -58,7 +65,7 @@ describe('commands for people', () => {
   async function bury(key: string, ...itemIds: string[]): Promise<void> {
     const items = itemIds.map((itemId) => ({ key, itemId, payload: Buffer.from(`payload of ${itemId}`) }));
     await sidecar.client.submit({ queue: 'orders', items });
-    const { deliveries } = await sidecar.client.acquire({ queues: ['orders'], maxItemsPerTurn: 100 });
+    const { deliveries } = await sidecar.client.acquire({ queues: ['orders'], maxItemsPerTurn: 100, lease: 3_600_000 });
     for (const { turn } of deliveries) {
       const { queue, token } = turn;
       await sidecar.client.nack({ queue, key: turn.key, token, kind: 'dead_letter', error: 'no stock' });

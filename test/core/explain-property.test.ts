@@ -180,6 +180,7 @@ function checkUntil(workload: Workload, key: string): void {
   stage.pass(1);
   const at = stage.explain(QUEUE, key);
   assert.notEqual(claimOf(at), claimOf(told), 'something happens at that moment');
+  if (isInLine) assert.ok(!isBehindRate(at.why), 'the rate lets it start at that moment');
   if (told.since !== undefined && at.state === told.state && at.holder?.token === told.holder?.token)
     assert.equal(at.since, told.since, 'it is in the same state since the same moment');
 }

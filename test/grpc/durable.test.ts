@@ -1,7 +1,14 @@
 /** Answers that come later than the core gave them, because they wait for a disk, to calls and streams that may be gone. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { DeQueueRequest, EnQueueRequest, NewItem, SubmitRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import type { Policy } from '../../src/coordinator.js';
+import {
+  AcquireRequest,
+  DeQueueRequest,
+  EnQueueRequest,
+  NewItem,
+  SubmitRequest,
+} from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { settings } from '../support/builders.js';
 import { type Deferred, deferred } from '../support/deferred.js';
@@ -22,9 +29,17 @@ interface Durable extends Sidecar {
   isStuck(): Promise<void>;
 }
 
-/** All queues are durable; a real clock, a disk that can be stopped. */
-async function durable(t: TestContext, disk = new MemoryDisk(), isReady = true): Promise<Durable> {
-  const base = settings({ queues: { q: { durable: true, waitingPerKey: 'unlimited' }, m: {} } });
+interface Options {
+  readonly disk?: MemoryDisk;
+  readonly isReady?: boolean;
+  /** Of the queue `q`. */
+  readonly policy?: Partial<Policy>;
+}
+
+/** The queue `q` is durable; a real clock, a disk that can be stopped. */
+async function durable(t: TestContext, options: Options = {}): Promise<Durable> {
+  const { disk = new MemoryDisk(), isReady = true, policy } = options;
+  const base = settings({ queues: { q: { durable: true, waitingPerKey: 'unlimited', ...policy }, m: {} } });
   const coordinator = new LocalCoordinator(base, { journal: disk.open() });
   t.after(() => coordinator.close());
   if (isReady) await coordinator.recover();
@@ -46,7 +61,7 @@ const submit = message(SubmitRequest, { queue: 'q', items: [message(NewItem, { k
 test('before it is ready every call is refused with UNAVAILABLE, STORE_UNAVAILABLE and when to try again', async (t) => {
   const disk = new MemoryDisk();
   disk.apply([{ put: { table: 'floor', token: 5 } }], 1);
-  const { raw, rawAdmin, coordinator } = await durable(t, disk, false);
+  const { raw, rawAdmin, coordinator } = await durable(t, { disk, isReady: false });
   const refused = { code: 'UNAVAILABLE', reason: 'STORE_UNAVAILABLE', retryAfter: 1_000 };
   for (const ask of [
     () => call(raw, raw.enQueue, enqueue),
@@ -158,6 +173,59 @@ test('a command that is cancelled while its turn waits for the disk has one repl
   assert.equal(failureIn(expecting('error', await session.reply(first))).code, 'CANCELLED');
   gate.resolve();
   assert.equal(expecting('enqueue', await session.reply(next)).decision, ACCEPT);
+});
+
+const CARRIED_OUT = {
+  DeQueue: ['dequeue', (token: bigint) => commands.dequeue(token, { key: 'i' })],
+  Ack: ['ack', (token: bigint) => commands.ack(token, { key: 'i' })],
+  'Ack that asks for the next turn': [
+    'ack',
+    (token: bigint) =>
+      commands.ack(token, { key: 'i', next: message(AcquireRequest, { queues: ['q'], wait: seconds(0) }) }),
+  ],
+  Nack: ['nack', (token: bigint) => commands.nack(token, { key: 'i' })],
+  Submit: ['submit', () => commands.submit({ items: [message(NewItem, { key: 'other' })] })],
+  'Submit that may wait for room': [
+    'submit',
+    () => commands.submit({ items: [message(NewItem, { key: 'other' })], waitForRoom: seconds(60) }),
+  ],
+} as const;
+
+for (const [what, [kind, command]] of Object.entries(CARRIED_OUT)) {
+  test(`Cancel of a ${what} that only waits for the disk says that it was not cancelled, and its answer follows`, async (t) => {
+    const { raw, stop, isStuck } = await durable(t);
+    const session = new SessionClient(raw);
+    const items = [message(NewItem, { key: 'i' })];
+    if (kind !== 'dequeue') await session.ask('submit', commands.submit({ items }));
+    const given = kind === 'dequeue' ? await session.ask('enqueue', commands.enqueue({ key: 'i' })) : undefined;
+    const got = given === undefined ? await session.ask('acquire', commands.acquire()) : undefined;
+    const turn = given?.turn ?? got?.deliveries[0]?.turn;
+    assert.ok(turn);
+    const gate = stop();
+    const [asked = 0] = session.send(command(turn.token));
+    await isStuck();
+    assert.deepEqual(await session.ask('cancel', commands.cancel(asked)), { cancelled: false });
+    assert.ok(!session.hasReply(asked));
+    gate.resolve();
+    expecting(kind, await session.reply(asked));
+  });
+}
+
+test('a Submit that was let in while it waited for room, and waits for the disk, is not cancelled', async (t) => {
+  const { raw, stop, isStuck } = await durable(t, { policy: { maxWaiting: 1 } });
+  const session = new SessionClient(raw);
+  await session.ask('submit', commands.submit({ items: [message(NewItem, { key: 'a', itemId: 'a' })] }));
+  const items = [message(NewItem, { key: 'b', itemId: 'b' })];
+  const [early = 0] = session.send(commands.submit({ items, waitForRoom: seconds(60) }));
+  assert.deepEqual(await session.ask('cancel', commands.cancel(early)), { cancelled: true });
+  assert.equal(failureIn(expecting('error', await session.reply(early))).code, 'CANCELLED');
+  const [late = 0] = session.send(commands.submit({ items, waitForRoom: seconds(60) }));
+  const gate = stop();
+  session.send(commands.acquire());
+  await isStuck();
+  assert.deepEqual(await session.ask('cancel', commands.cancel(late)), { cancelled: false });
+  gate.resolve();
+  assert.equal(expecting('submit', await session.reply(late)).results[0]?.decision, ACCEPT);
 });
 
 test('many commands of many messages share a flush', async (t) => {

@@ -20,6 +20,13 @@ export class FakeCoordinator implements Coordinator {
   awaitItem: Coordinator['awaitItem'] = () => unexpected('awaitItem');
   openSession: Coordinator['openSession'] = () => unexpected('openSession');
 
+  /** What it was told that nobody learnt of. */
+  readonly unknown: TurnRef[] = [];
+
+  undeliverable(turns: readonly TurnRef[]): void {
+    this.unknown.push(...turns);
+  }
+
   readonly admin: { -readonly [K in keyof Administration]: Administration[K] } = {
     listQueues: () => unexpected('listQueues'),
     listKeys: () => unexpected('listKeys'),

@@ -247,6 +247,7 @@ test('a notice names its turn', () => {
 const form: Form = {
   write: (out, answer) => session.writeAcquire(out, answer as AcquireAnswer),
   gives: (answer, turns) => turns.push(...(answer as AcquireAnswer).deliveries.map((one) => one.turn)),
+  canBeUndone: true,
 };
 
 /** An Acquire answer of about so many bytes. */

@@ -32,7 +32,7 @@ interface Rule {
 }
 
 const RULES: Readonly<Record<Room, Rule>> = {
-  main: { rooms: ['cli'], packages: ['commander'] },
+  main: { rooms: ['cli', 'observability'], packages: ['commander'] },
   cli: { rooms: ['config', 'port', 'core', 'local', 'grpc', 'http', 'observability'], packages: 'any' },
   config: { rooms: ['port', 'core'], packages: ['node:', 'yaml'] },
   port: { rooms: ['core'], packages: [] },

@@ -11,6 +11,7 @@ const TYPES = { data: 0, headers: 1, rstStream: 3, settings: 4, ping: 6 } as con
 const END_HEADERS = 4;
 const END_STREAM = 1;
 const ACK = 1;
+const INITIAL_WINDOW_SIZE = 4;
 const CANCEL = Buffer.from([0, 0, 0, 8]);
 
 export class FrameClient {
@@ -23,13 +24,14 @@ export class FrameClient {
     socket.on('error', () => {}); // The server may close it; tests look at the server.
   }
 
-  static async open(t: TestContext, address: string): Promise<FrameClient> {
+  /** @param window bytes of an answer that the server may send before it is asked for more; unset: HTTP/2's own */
+  static async open(t: TestContext, address: string, window?: number): Promise<FrameClient> {
     const at = address.lastIndexOf(':');
     const socket = connect(Number(address.slice(at + 1)), address.slice(0, at));
     t.after(() => socket.destroy());
     await once(socket, 'connect');
     const client = new FrameClient(socket);
-    client.#send(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame('settings', 0, 0, Buffer.alloc(0)));
+    client.#send(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame('settings', 0, 0, windowSetting(window)));
     return client;
   }
 
@@ -85,6 +87,14 @@ export class FrameClient {
       this.#received = this.#received.subarray(size);
     }
   }
+}
+
+function windowSetting(window: number | undefined): Buffer {
+  if (window === undefined) return Buffer.alloc(0);
+  const setting = Buffer.alloc(6);
+  setting.writeUInt16BE(INITIAL_WINDOW_SIZE, 0);
+  setting.writeUInt32BE(window, 2);
+  return setting;
 }
 
 function frame(type: keyof typeof TYPES, flags: number, stream: number, payload: Buffer): Buffer {

@@ -10,6 +10,7 @@ function overTheWire(beneath: Coordinator, limits: Limits): Coordinator {
   return {
     ...unaryCalls(beneath, limits),
     openSession: (listener) => openWireSession(beneath, limits, listener),
+    undeliverable: (turns) => beneath.undeliverable(turns),
     admin: beneath.admin,
     stats: () => beneath.stats(),
     statsInSlices: () => beneath.statsInSlices(),

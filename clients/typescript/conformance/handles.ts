@@ -1,5 +1,5 @@
 /** What goes on under a name after its request: consumers, producers, turns that are held. */
-import type { Consumer, Keyturn, Producer, TurnOutcome } from '@keyturn/client';
+import { type Consumer, ConsumerStoppedError, type Keyturn, type Producer, type TurnOutcome } from '@keyturn/client';
 import {
   type Fields,
   fieldsOf,
@@ -81,7 +81,12 @@ export class Handles {
 
   async stop(request: Fields): Promise<Fields> {
     const consumer = found(this.#consumers, request);
-    await consumer.stop({ timeout: optionalNumber(request, 'timeout_ms') });
+    try {
+      await consumer.stop({ timeout: optionalNumber(request, 'timeout_ms') });
+    } catch (error) {
+      // It has stopped; each handler that was cut off is told as trouble.
+      if (!(error instanceof ConsumerStoppedError)) throw error;
+    }
     return {};
   }
 

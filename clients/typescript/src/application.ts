@@ -1,6 +1,6 @@
 import type { Base } from './base.js';
 import { clientClosed } from './closed.js';
-import { type Consumer, consume } from './consume/consumer.js';
+import { type Consumer, ConsumerStoppedError, consume } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
 import type { ProducerOptions } from './producer/options.js';
 import { Producer } from './producer/producer.js';
@@ -42,8 +42,13 @@ export class Application {
   /** @param timeout ms that handlers and items that wait have; unset: each its own */
   async close(timeout: number | undefined): Promise<void> {
     this.#isClosed = true;
-    const consumers = [...this.#consumers].map((consumer) => consumer.stop({ timeout }));
+    // Handlers that were cut off are told by their consumers: the client is closed all the same.
+    const consumers = [...this.#consumers].map((consumer) => consumer.stop({ timeout }).catch(unlessCutOff));
     const producers = [...this.#producers].map((producer) => producer.close({ timeout }));
     await Promise.all([...consumers, ...producers]);
   }
+}
+
+function unlessCutOff(error: unknown): void {
+  if (!(error instanceof ConsumerStoppedError)) throw error;
 }

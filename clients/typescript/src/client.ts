@@ -10,7 +10,10 @@ import { type Clock, systemClock, systemRandom } from './clock.js';
 import type { Security } from './connection-failure.js';
 import type { Consumer } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
+import type { KeyturnError } from './errors.js';
 import { idMaker } from './ids.js';
+import { loggerOf } from './logger.js';
+import { guardedMetrics, MeteredTransport } from './metrics.js';
 import { checkEndOptions } from './option-checks.js';
 import { checkOptions, type KeyturnOptions } from './options.js';
 import type { ProducerOptions } from './producer/options.js';
@@ -19,6 +22,7 @@ import { type ResultOptions, result } from './results.js';
 import { DEFAULT_BACK_OFF } from './session/back-off.js';
 import { grpcStreams } from './session/grpc-stream.js';
 import { DEFAULT_OPEN_LIMITS } from './session/open-commands.js';
+import type { Surroundings } from './session/settings.js';
 import { SessionTransport } from './session/transport.js';
 import { type SubmitOptions, submit, submitMany } from './submit.js';
 import { tlsSettings } from './tls-options.js';
@@ -64,8 +68,18 @@ export function connect(address: string, options: KeyturnOptions = {}): Keyturn 
   const tls = tlsSettings(options.tls);
   const security = tls === undefined ? 'plain' : tls.showsCertificate ? 'mutual_tls' : 'tls';
   const to: Destination = { address, channel: openChannel(address, tls), security };
-  const chance = { random: systemRandom, newId: idMaker() };
-  const transport = options.transport === 'unary' ? unary(to, options) : session(to, options, chance);
+  const log = loggerOf(options.logger);
+  const metrics = options.metrics && guardedMetrics(options.metrics);
+  const chance = { random: systemRandom, newId: idMaker(), log };
+  const watch = {
+    broke: (error: KeyturnError) => log.info?.('keyturn: the stream to the sidecar broke', { error: error.message }),
+    back: () => {
+      log.info?.('keyturn: the stream to the sidecar stands again', {});
+      metrics?.reconnected();
+    },
+  };
+  const plain = options.transport === 'unary' ? unary(to, options) : session(to, options, { ...chance, watch });
+  const transport = metrics === undefined ? plain : new MeteredTransport(plain, metrics);
   const admin = new AdminCalls(address, to.channel, security);
   return new Keyturn(address, transport, admin, () => to.channel.close(), chance);
 }
@@ -89,8 +103,9 @@ function ownName(): string {
 }
 
 type Chance = Omit<Base, 'transport'>;
+type Surrounding = Omit<Surroundings, 'clock' | 'openStream'>;
 
-function session({ address, channel, security }: Destination, options: KeyturnOptions, chance: Chance): Transport {
+function session({ address, channel, security }: Destination, options: KeyturnOptions, chance: Surrounding): Transport {
   const settings = {
     sessionId: options.sessionId ?? randomUUID(),
     consumerId: options.consumerId ?? ownName(),

@@ -22,6 +22,8 @@ export {
   type TurnLoss,
   TurnLostError,
 } from './errors.js';
+export type { LogDetails, Logger } from './logger.js';
+export type { Metrics } from './metrics.js';
 export type { KeyturnOptions } from './options.js';
 export type { ProducerErrorHandler, ProducerOptions, ProducerResult, SpoolOptions } from './producer/options.js';
 export type { Producer } from './producer/producer.js';

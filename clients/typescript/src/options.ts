@@ -1,3 +1,5 @@
+import type { Logger } from './logger.js';
+import type { Metrics } from './metrics.js';
 import { optionalText, optionsNeeded, wordWithin, wrongSetting } from './option-checks.js';
 import type { TlsOptions } from './tls-options.js';
 import { shown } from './wire/fields.js';
@@ -28,6 +30,10 @@ export interface KeyturnOptions {
    * address. An object says more: {@link TlsOptions}. Unset: none.
    */
   readonly tls?: boolean | TlsOptions | undefined;
+  /** Where the client writes what no call tells: {@link Logger}; `console` is one. Unset: warnings of the process (stderr). */
+  readonly logger?: Logger | undefined;
+  /** Told of calls, turns and reconnects, to be counted: {@link Metrics}. Unset: nobody. */
+  readonly metrics?: Metrics | undefined;
 }
 
 type Limit = readonly [least: number, most: number, unit: string];
@@ -48,6 +54,8 @@ const OPTIONS: Readonly<Record<keyof KeyturnOptions, true>> = {
   openCommands: true,
   openBytes: true,
   tls: true,
+  logger: true,
+  metrics: true,
 };
 
 const UNIX_SOCKET = /^unix:.+/;

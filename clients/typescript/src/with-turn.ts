@@ -1,5 +1,6 @@
 import type { Base } from './base.js';
 import { Claim } from './claim.js';
+import { copied } from './copied.js';
 import { TurnLostError } from './errors.js';
 import { failureOf, messageOf } from './failure.js';
 import { type Ending, runUnder } from './held-work.js';
@@ -162,7 +163,9 @@ type Finished<T> = Ending<T> & { readonly result?: Bytes | undefined };
 function resultOf<T>(ending: Ending<T>, { result }: WithTurnOptions<T>): Finished<T> {
   if (ending.kind !== 'done' || result === undefined) return ending;
   try {
-    return { ...ending, result: result(ending.value) };
+    const bytes = result(ending.value);
+    // It may be sent more than once. What is no bytes is refused by name.
+    return { ...ending, result: bytes instanceof Uint8Array ? copied(bytes) : bytes };
   } catch (error) {
     return { kind: 'failed', error };
   }

@@ -1,4 +1,5 @@
 /** What the readers of all formats have in common. */
+import { harmless } from '../../observability/harmless.js';
 
 export const FORMATS = ['tsv', 'csv', 'jsonl', 'combined'] as const;
 export type Format = (typeof FORMATS)[number];
@@ -37,5 +38,5 @@ export class BrokenInput extends Error {
 /** A piece of input for an error message: short, on one line. */
 export function excerpt(text: string): string {
   const short = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-  return JSON.stringify(short);
+  return harmless(JSON.stringify(short));
 }

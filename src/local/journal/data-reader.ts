@@ -86,6 +86,11 @@ export class DataReader {
     }
   }
 
+  /** The process is about to end, in the middle of anything: what it shows need not be kept any more. */
+  abandon(): void {
+    this.snapshot.done();
+  }
+
   async close(): Promise<void> {
     this.snapshot.done();
     await this.tables.root.close();

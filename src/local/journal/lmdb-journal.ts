@@ -41,6 +41,12 @@ async function checkAllPages(file: string): Promise<void> {
   });
 }
 
+/**
+ * Batches after which it is looked whether a reader died. What it showed would be kept for it for ever, and the file would
+ * grow by all that is written.
+ */
+const LOOK_AFTER = 32;
+
 class LmdbJournal implements Journal {
   readonly before: JournalPast;
   readonly #reader = new ByteReader();
@@ -50,6 +56,8 @@ class LmdbJournal implements Journal {
   #tables: Tables | undefined;
   #writing: Promise<void> | undefined;
   #closed = false;
+  /** Batches since it was looked for dead readers. */
+  #batches = 0;
   /** Whether there may be rows of contents: without, none has to be looked for when an item ends. */
   #contents: boolean;
 
@@ -130,6 +138,15 @@ class LmdbJournal implements Journal {
       await this.#openAnew(tables);
       throw failure;
     }
+    this.#forgetDeadReaders(tables);
+  }
+
+  /** By batches and not by time: without any the file does not grow. */
+  #forgetDeadReaders({ root }: Tables): void {
+    this.#batches += 1;
+    if (this.#batches < LOOK_AFTER) return;
+    this.#batches = 0;
+    root.readerCheck();
   }
 
   async #makeRoom({ root }: Tables, { writes, bytes }: EncodedBatch): Promise<void> {

@@ -200,7 +200,7 @@ for (const transport of ['session', 'unary'] as const) {
       });
       await first.submit('q', { key: 'k', itemId: 'i' });
       await started.promise;
-      await stopping.stop({ timeout: 0 });
+      await rejects(stopping.stop({ timeout: 0 }), { name: 'ConsumerStoppedError' });
       const consumer = second.consume('q', ({ attempt }) => Buffer.from([attempt]));
       deepStrictEqual([...((await second.result('q', 'i')) ?? [])], [1]);
       await consumer.stop();

@@ -72,6 +72,14 @@ class Scene {
     return this.troubles.map(({ stage }) => stage);
   }
 
+  /** Of each warning what a person needs to find its item. */
+  get warned(): readonly string[] {
+    return this.transport.warnings.map(({ message, details: { key, attempt, error } }) => {
+      const why = error === undefined ? '' : `: ${String(error)}`;
+      return `${message.slice('keyturn: '.length).split(';')[0]}; ${String(key)}, attempt ${String(attempt)}${why}`;
+    });
+  }
+
   async #handle(work: Work): Promise<Handled> {
     const end = deferred<Handled | Error>();
     this.running.set(work.token, { work, end });
@@ -483,6 +491,17 @@ describe('consume', () => {
       deepStrictEqual([scene.running.size, stopped.state], [0, 'resolved']);
     });
 
+    it('that cuts nobody off says nothing: a handler that ends as it is told has settled its items', async () => {
+      const scene = new Scene();
+      const consumer = scene.consume();
+      await scene.hand(1);
+      const stopped = watched(consumer.stop({ timeout: 100 }));
+      await scene.transport.pass(101);
+      await scene.end(1, BYTES);
+      await stopped.promise;
+      deepStrictEqual([scene.stages, scene.warned], [[], []]);
+    });
+
     it('aborts handlers when its time is over, and releases what they give back', async () => {
       const scene = new Scene();
       const consumer = scene.consume();
@@ -495,12 +514,15 @@ describe('consume', () => {
       strictEqual(signal?.reason.name, 'ConsumerStoppedError');
       await scene.end(1, signal?.reason);
       await scene.transport.pass(1_000);
-      strictEqual(stopped.state, 'resolved');
+      await rejects(
+        stopped.promise,
+        /^ConsumerStoppedError: the consumer was stopped and cut off 1 handler; what they had/,
+      );
       deepStrictEqual(
         scene.transport.callsOf('nack').map(({ kind }) => kind),
         ['release'],
       );
-      deepStrictEqual(scene.stages, []);
+      deepStrictEqual([scene.stages, scene.warned], [['stop'], ['a stop cut off a handler; k1, attempt 1']]);
     });
 
     it('releases the turns of handlers that do not end, and ends', async () => {
@@ -509,11 +531,15 @@ describe('consume', () => {
       await scene.hand(1);
       const stopped = watched(consumer.stop({ timeout: 0 }));
       await scene.transport.pass(1_000);
-      strictEqual(stopped.state, 'resolved');
+      await rejects(
+        stopped.promise,
+        /^ConsumerStoppedError: the consumer was stopped and cut off 1 handler; what they had/,
+      );
       deepStrictEqual(
         scene.transport.callsOf('nack').map(({ kind }) => kind),
         ['release'],
       );
+      deepStrictEqual([scene.stages, scene.warned], [['stop'], ['a stop cut off a handler; k1, attempt 1']]);
       await scene.end(1, BYTES);
       deepStrictEqual(scene.transport.callsOf('ack'), []);
     });
@@ -525,7 +551,10 @@ describe('consume', () => {
       delete scene.transport.answers.nack;
       const stopped = watched(consumer.stop({ timeout: 500 }));
       await scene.transport.pass(3_500);
-      strictEqual(stopped.state, 'resolved');
+      await rejects(
+        stopped.promise,
+        /^ConsumerStoppedError: the consumer was stopped and cut off 1 handler; what they had/,
+      );
     });
 
     it('is what aborting the signal does', async () => {
@@ -546,8 +575,39 @@ describe('consume', () => {
       const first = watched(consumer.stop({ timeout: 60_000 }));
       void consumer.stop({ timeout: 100 });
       await scene.transport.pass(1_000);
-      strictEqual(first.state, 'resolved');
-      await consumer.stop({ timeout: 1 });
+      await rejects(first.promise, { name: 'ConsumerStoppedError' });
+      await rejects(consumer.stop({ timeout: 1 }), { name: 'ConsumerStoppedError' });
+    });
+  });
+
+  describe('a dead letter', () => {
+    for (const [what, thrown] of [
+      ['of a handler that failed for the last time', new Error('no luck')],
+      ['that the handler asked for', new DeadLetter('no luck')],
+    ] as const) {
+      it(`${what} is a warning with its queue, key, attempt and error, and told to onError`, async () => {
+        const scene = new Scene();
+        scene.transport.answers.nack = async () => ({ retryAt: undefined, deadLettered: 1 });
+        const consumer = scene.consume();
+        await scene.hand(1);
+        await scene.end(1, thrown);
+        deepStrictEqual(scene.warned, ['items became dead letters; k1, attempt 1: no luck']);
+        strictEqual(scene.transport.warnings[0]?.details['queue'], 'q');
+        deepStrictEqual(scene.troubles, [
+          { stage: 'handler', error: thrown },
+          { stage: 'dead_letter', error: thrown },
+        ]);
+        await consumer.stop();
+      });
+    }
+
+    it('is not what a handler makes that fails and is tried again', async () => {
+      const scene = new Scene();
+      const consumer = scene.consume();
+      await scene.hand(1);
+      await scene.end(1, new Error('no luck'));
+      deepStrictEqual([scene.warned, scene.stages], [[], ['handler']]);
+      await consumer.stop();
     });
   });
 

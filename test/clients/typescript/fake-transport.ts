@@ -4,6 +4,7 @@ import {
   type Calls,
   type HeldTurn,
   KeyturnError,
+  type LogDetails,
   type Transport,
   type Turn,
   type TurnLoss,
@@ -55,12 +56,15 @@ export class FakeTransport implements Transport {
   readonly sent: Sent[] = [];
   readonly held: FakeHeld[] = [];
   readonly answers: Answers = {};
+  /** What was written to the log. */
+  readonly warnings: { readonly message: string; readonly details: LogDetails }[] = [];
   /** What Base needs besides: jitter that is always the same, ids that can be read. */
   readonly base: Base;
   #ids = 0;
 
   constructor(random: () => number = () => 0.5) {
-    this.base = { transport: this, random, newId: () => `id-${++this.#ids}` };
+    const log = { warn: (message: string, details: LogDetails) => void this.warnings.push({ message, details }) };
+    this.base = { transport: this, random, newId: () => `id-${++this.#ids}`, log };
   }
 
   readonly enQueue: Calls['enQueue'] = (call, settings) => this.#ask('enQueue', call, settings, this.answers.enQueue);

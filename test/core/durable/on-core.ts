@@ -68,6 +68,10 @@ export abstract class OnCore implements Coordinator {
     return opened.ok ? { ok: true, value: this.#session(opened.value) } : opened;
   }
 
+  undeliverable(turns: readonly TurnRef[]): void {
+    this.#do((core, now) => core.undeliverable(turns, now));
+  }
+
   readonly admin: Administration = {
     listQueues: async (request) => ({ ok: true, value: this.core.listQueues(request, this.now) }),
     retryNow: async (request) => this.core.retryNow(request, this.now),

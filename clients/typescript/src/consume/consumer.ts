@@ -36,11 +36,14 @@ export interface Consumer {
   /**
    * Takes no more turns, lets handlers finish, releases what was delivered and not started. Resolves when nothing runs, at
    * the latest three seconds after `timeout`. A second call waits for the first; the shorter timeout counts.
+   *
+   * @throws ConsumerStoppedError when handlers were cut off: they had no time to end, and their items went back. `onError` and
+   * the log are told of each, so nobody has to look at this
    */
   stop(options?: StopOptions): Promise<void>;
 }
 
-/** The reason of the signals of handlers when a stop runs out of time. */
+/** The reason of the signals of handlers when a stop runs out of time, and what such a stop rejects with. */
 export class ConsumerStoppedError extends Error {
   override readonly name = 'ConsumerStoppedError';
 }
@@ -82,6 +85,8 @@ class Consumption implements Consumer {
   #asked = 0;
   #isAcquiring = false;
   #hasEnded = false;
+  /** Handlers that had no time to end. */
+  #cutOff = 0;
   #fatal: { readonly error: unknown } | undefined;
   #callOffDeadline: (() => void) | undefined;
   #deadline = Infinity;
@@ -119,11 +124,21 @@ class Consumption implements Consumer {
     return this.#workers.size;
   }
 
-  async stop(options: StopOptions = {}): Promise<void> {
+  stop(options: StopOptions = {}): Promise<void> {
+    const stopped = this.#stop(options);
+    // It is told to `onError` and the log too: whoever does not look at this loses nothing, and must not end for it.
+    stopped.catch(() => undefined);
+    return stopped;
+  }
+
+  async #stop(options: StopOptions): Promise<void> {
     checkEndOptions('the options of stop', options);
     this.#begin(options.timeout ?? DEFAULT_STOP);
     // Why it could not go on is told by `done`, and to nobody else: this does not make it heard.
     await this.ended;
+    if (this.#cutOff === 0) return;
+    const what = this.#cutOff === 1 ? '1 handler' : `${this.#cutOff} handlers`;
+    throw new ConsumerStoppedError(`the consumer was stopped and cut off ${what}; what they had went back`);
   }
 
   get #isStopping(): boolean {
@@ -208,7 +223,7 @@ class Consumption implements Consumer {
   #start(worker: Worker): void {
     this.#workers.add(worker);
     void worker.run().then(() => {
-      this.#workers.delete(worker);
+      if (this.#workers.delete(worker) && worker.isCutOff) this.#cutOff += 1;
       this.#fill();
     });
   }
@@ -251,6 +266,7 @@ class Consumption implements Consumer {
     await pause(this.#base.transport.clock, AFTER_ABORT);
     const left = [...this.#workers];
     this.#workers.clear();
+    this.#cutOff += left.length;
     await Promise.all(left.map((worker) => worker.giveUp()));
     this.#end();
   }

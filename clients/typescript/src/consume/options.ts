@@ -40,7 +40,11 @@ export type Stage =
   /** The turn was lost before it could be settled: the items are somebody else's. */
   | 'turn_lost'
   /** The turn could not be settled: it ends with its lease or its session. */
-  | 'settle';
+  | 'settle'
+  /** Items became dead letters: nobody works on them any more until they are redriven. */
+  | 'dead_letter'
+  /** A stop ran out of time and cut the handler off: its items went back, no attempt is counted. */
+  | 'stop';
 
 export interface Trouble {
   readonly stage: Stage;

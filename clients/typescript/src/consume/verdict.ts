@@ -1,5 +1,6 @@
 /** What shall become of a turn's items: what the handler returned or threw, read as a settling call. */
 import { TextDecoder, TextEncoder, toUSVString } from 'node:util';
+import { copied } from '../copied.js';
 import { messageOf } from '../failure.js';
 import { checkItem } from '../item-check.js';
 import { shown as shownValue } from '../wire/fields.js';
@@ -85,15 +86,17 @@ export type Verdict =
 /** @throws TypeError, or KeyturnError for an item, for what a handler may not return */
 export function verdictOf(handled: Handled, newId: () => string): Verdict {
   if (handled === undefined) return { call: 'ack', result: undefined, followUps: [] };
-  if (handled instanceof Uint8Array) return { call: 'ack', result: handled, followUps: [] };
+  if (handled instanceof Uint8Array) return { call: 'ack', result: copied(handled), followUps: [] };
   if (!isOutcome(handled)) throw new TypeError(`the handler returned ${shown(handled)}; ${ALLOWED}`);
   if (handled.result !== undefined && !(handled.result instanceof Uint8Array))
     throw new TypeError(`the handler returned a result that is ${shownValue(handled.result)}; allowed are bytes`);
   const followUps = (handled.followUps ?? []).map(({ queue, item }, at) => {
     checkItem(item, 'followUps', at, '.item');
-    return { queue, item: { ...item, itemId: item.itemId || newId() } };
+    const { payload, itemId } = item;
+    const own = payload === undefined ? {} : { payload: copied(payload) };
+    return { queue, item: { ...item, ...own, itemId: itemId || newId() } };
   });
-  return { call: 'ack', result: handled.result, followUps };
+  return { call: 'ack', result: handled.result && copied(handled.result), followUps };
 }
 
 const ALLOWED = 'allowed are nothing, bytes (the result), or an object of result and followUps';

@@ -4,6 +4,7 @@ import type { HeldTurn } from '../calls.js';
 import { KeyturnError } from '../errors.js';
 import { failureOf, messageOf } from '../failure.js';
 import { type Ending, runUnder } from '../held-work.js';
+import type { LogDetails } from '../logger.js';
 import { type Patience, patiently } from '../patience.js';
 import { StopSignal } from '../stop-signal.js';
 import type { AcquireCall, DeliveredItem, Delivery } from '../words.js';
@@ -36,7 +37,8 @@ export class Worker {
   readonly #stop: StopSignal;
   readonly #work: Work;
   #isGivenUp = false;
-  #isStopped = false;
+  #stopped: { readonly reason: unknown } | undefined;
+  #isCutOff = false;
 
   /** Begins to hold the turn. `item` is its first one. */
   constructor(around: Surroundings, delivery: Delivery, item: DeliveredItem, askedAt: number) {
@@ -59,15 +61,21 @@ export class Worker {
     }
   }
 
+  /** A stop ran out of time for it, and its items went back. */
+  get isCutOff(): boolean {
+    return this.#isCutOff;
+  }
+
   /** Tells the handler to stop. What it throws from now on gives the items back without counting an attempt. */
   abort(reason: unknown): void {
-    this.#isStopped = true;
+    this.#stopped = { reason };
     this.#stop.abort(reason);
   }
 
   /** Gives the turn back though the handler has not ended: it was told, and time is over. */
   async giveUp(): Promise<void> {
     this.#isGivenUp = true;
+    this.#cutOff(this.#stopped?.reason);
     await release(this.#around.base, this.#delivery);
     this.#held.release();
   }
@@ -76,11 +84,30 @@ export class Worker {
     this.#around.trouble(error, stage, this.#work);
   }
 
+  #cutOff(reason: unknown): void {
+    this.#isCutOff = true;
+    this.#warn('a stop cut off a handler; its items went back, no attempt is counted', {});
+    this.#trouble(reason, 'stop');
+  }
+
+  /** Nobody works on them any more: so it is told to those too who look at nothing. */
+  #deadLettered(count: number, error: unknown): void {
+    if (count === 0) return;
+    this.#warn('items became dead letters', { items: count, error: shortened(messageOf(error)) });
+    this.#trouble(error, 'dead_letter');
+  }
+
+  #warn(what: string, details: LogDetails): void {
+    const { queue, key, token, attempt } = this.#delivery.turn;
+    this.#around.base.log?.warn(`keyturn: ${what}`, { queue, key, token, attempt, ...details });
+  }
+
   async #finish(ending: Ending<Handled>): Promise<void> {
     if (ending.kind === 'lost') return this.#trouble(ending.error, 'turn_lost');
     const verdict = ending.kind === 'done' ? this.#accept(ending.value) : this.#reject(ending.error);
     try {
-      await this.#settle(verdict);
+      const dead = await this.#settle(verdict);
+      this.#deadLettered(dead, ending.kind === 'failed' ? ending.error : verdict.call === 'nack' && verdict.error);
     } catch (error) {
       await this.#notSettled(error);
     }
@@ -96,15 +123,20 @@ export class Worker {
 
   #reject(error: unknown): Verdict {
     const verdict = verdictOnError(error, this.#delivery.items.length);
-    if (this.#isStopped && verdict.call === 'nack' && verdict.kind === 'retry') {
+    if (this.#stopped !== undefined && verdict.call === 'nack' && verdict.kind === 'retry') {
+      this.#cutOff(this.#stopped.reason);
       return { ...verdict, kind: 'release', delay: undefined };
     }
     this.#trouble(error, 'handler');
     return verdict;
   }
 
-  /** Goes on while the turn is ours, for as long as the settings say. */
-  async #settle(verdict: Verdict): Promise<void> {
+  /**
+   * Goes on while the turn is ours, for as long as the settings say.
+   *
+   * @returns how many items became dead letters
+   */
+  async #settle(verdict: Verdict): Promise<number> {
     const { base, settings } = this.#around;
     const until = base.transport.clock.now() + settings.settleTimeout;
     const held = this.#held;
@@ -115,12 +147,16 @@ export class Worker {
         return held.signal;
       },
     };
-    if (verdict.call === 'ack') return this.#ack(verdict, patience);
+    if (verdict.call === 'ack') {
+      await this.#ack(verdict, patience);
+      return 0;
+    }
     const { queue, key, token } = this.#delivery.turn;
     const { kind, delay, done, error } = verdict;
-    await patiently(base, patience, (timeout) =>
+    const { deadLettered } = await patiently(base, patience, (timeout) =>
       base.transport.nack({ queue, key, token, kind, delay, done, error }, { timeout }),
     );
+    return deadLettered;
   }
 
   async #ack({ result, followUps }: Extract<Verdict, { call: 'ack' }>, patience: Patience): Promise<void> {
@@ -143,7 +179,11 @@ export class Worker {
     // Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
     const kind = isAtMostOnce(error) ? 'release' : 'retry';
     const instead: Verdict = { call: 'nack', kind, delay: undefined, done: 0, error: shortened(messageOf(error)) };
-    await this.#settle(instead).catch((again: unknown) => this.#trouble(again, 'settle'));
+    try {
+      this.#deadLettered(await this.#settle(instead), error);
+    } catch (again) {
+      this.#trouble(again, 'settle');
+    }
   }
 }
 

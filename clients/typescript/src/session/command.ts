@@ -95,6 +95,9 @@ export abstract class WorkerCommand extends Command {
     return undefined;
   }
 
+  /** Its caller has its bytes back, and it may still be sent: from now on it has its own. */
+  detach(): void {}
+
   /** The stream is gone, and it is to be sent again. */
   unsent(): void {
     if (this.isSent) this.wasSent = true;

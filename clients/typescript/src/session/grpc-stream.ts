@@ -12,15 +12,20 @@ export function grpcStreams(address: string, channel: Channel, security: Securit
   const client = new Client(address, credentials.createInsecure(), { channelOverride: channel });
   const { path } = CoordinatorServiceService.session;
   return (handlers) =>
-    new GrpcStream(client.makeBidiStreamRequest(path, encodeSessionRequest, decodeSessionResponse), handlers, security);
+    new GrpcStream(client.makeBidiStreamRequest(path, asItIs, decodeSessionResponse), handlers, security);
+}
+
+/** What is written is bytes already. */
+function asItIs(message: Buffer): Buffer {
+  return message;
 }
 
 class GrpcStream implements SessionStream {
-  readonly #call: ClientDuplexStream<wire.SessionRequest, wire.SessionResponse>;
+  readonly #call: ClientDuplexStream<Buffer, wire.SessionResponse>;
   #handlers: StreamHandlers | undefined;
 
   constructor(
-    call: ClientDuplexStream<wire.SessionRequest, wire.SessionResponse>,
+    call: ClientDuplexStream<Buffer, wire.SessionResponse>,
     handlers: StreamHandlers,
     private readonly security: Security,
   ) {
@@ -34,8 +39,9 @@ class GrpcStream implements SessionStream {
   }
 
   write(commands: readonly wire.Command[]): boolean {
+    // Now, and not when the stream has room: a caller that gave a call up may use its bytes for something else by then.
     // The codec only reads; its types do not say so.
-    return this.#call.write({ commands: commands as wire.Command[] });
+    return this.#call.write(encodeSessionRequest({ commands: commands as wire.Command[] }));
   }
 
   end(): void {

@@ -28,7 +28,7 @@ import { OpenCommands } from './open-commands.js';
 import { Outbox } from './outbox.js';
 import { Pace } from './pace.js';
 import { cancelled, isForGood, silent, tooLarge, tooLate } from './refusals.js';
-import type { SessionSettings, Surroundings } from './settings.js';
+import type { SessionSettings, StreamWatch, Surroundings } from './settings.js';
 import { TurnKeeping } from './turn-keeping.js';
 
 export class Session {
@@ -43,18 +43,22 @@ export class Session {
   readonly #deadlines = new Deadlines();
   readonly #pace: Pace;
   readonly #turns: TurnKeeping;
+  readonly #watch: StreamWatch | undefined;
   #link: Link = { at: 'idle' };
   /** A hello was answered once. */
   #hasStood = false;
+  /** And that stream broke, and no other one stands. */
+  #hasBroken = false;
   #flushing = false;
   #proving = false;
   #lastFailure: KeyturnError | undefined;
   /** Set: the client is being closed. Nothing new is taken, and what is open is waited for. */
   #farewell: Farewell | undefined;
 
-  constructor(settings: SessionSettings, { clock, random, openStream }: Surroundings, renewals: Renewals) {
+  constructor(settings: SessionSettings, { clock, random, openStream, watch }: Surroundings, renewals: Renewals) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#watch = watch;
     this.#pace = new Pace(clock);
     this.#openStream = openStream;
     this.#open = new OpenCommands(settings.limits);
@@ -199,6 +203,8 @@ export class Session {
     const workers = this.#open.workersInOrder();
     link.at = 'ready';
     this.#deadlines.attached(workers, this.#clock.now());
+    if (this.#hasBroken) this.#watch?.back();
+    this.#hasBroken = false;
     this.#hasStood = true;
     this.#lastFailure = undefined;
     // What it gives back goes before what is sent again, which may be about the same keys.
@@ -231,7 +237,11 @@ export class Session {
       return this.#farewell.gone();
     }
     const now = this.#clock.now();
-    if (link.at === 'ready') this.#backOff.stood(now - link.since);
+    if (link.at === 'ready') {
+      this.#backOff.stood(now - link.since);
+      this.#hasBroken = true;
+      this.#watch?.broke(error);
+    }
     this.#forgetStream();
     this.#deadlines.detached(this.#open.ofWorkers(), now);
     if (error.reason === 'SESSION_REPLACED') return this.#stop(error, 'replaced');
@@ -325,6 +335,7 @@ export class Session {
     // Its caller's signal may live on for long: it keeps nothing of what was given up.
     command.unfollow?.();
     command.unfollow = undefined;
+    command.detach();
     if (command.isSent) {
       // It stays open until the sidecar has answered it, in one way or the other: its id is taken, and it may bring a turn.
       return this.#cancel(command);

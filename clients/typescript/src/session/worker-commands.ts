@@ -1,5 +1,7 @@
 /** The eight calls of a worker as commands. */
 
+import { copied } from '../copied.js';
+import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { turnLost } from '../turns/held-turn.js';
 import * as answers from '../wire/answers.js';
 import * as requests from '../wire/requests.js';
@@ -63,9 +65,16 @@ export class EnQueueCommand extends CallCommand<EnQueueAnswer> {
 export class DeQueueCommand extends CallCommand<DeQueueAnswer> {
   readonly wait = 0;
   readonly keepsOrEnds = true;
+  readonly #request: wire.DeQueueRequest;
 
   constructor(private readonly asked: DeQueueCall) {
-    super({ $case: 'dequeue', value: requests.wireDeQueue(asked) }, sizes.deQueueBytes(asked));
+    const request = requests.wireDeQueue(asked);
+    super({ $case: 'dequeue', value: request }, sizes.deQueueBytes(asked));
+    this.#request = request;
+  }
+
+  override detach(): void {
+    this.#request.result = copied(this.#request.result);
   }
 
   override settles(): Settled | undefined {
@@ -131,8 +140,17 @@ export class AcquireCommand extends CallCommand<AcquireAnswer> {
 
 export class AckCommand extends CallCommand<AckAnswer> {
   readonly keepsOrEnds = true;
+  readonly #request: wire.AckRequest;
+
   constructor(private readonly asked: AckCall) {
-    super({ $case: 'ack', value: requests.wireAck(asked) }, sizes.ackBytes(asked));
+    const request = requests.wireAck(asked);
+    super({ $case: 'ack', value: request }, sizes.ackBytes(asked));
+    this.#request = request;
+  }
+
+  override detach(): void {
+    this.#request.result = copied(this.#request.result);
+    for (const { item } of this.#request.followUps) if (item !== undefined) item.payload = copied(item.payload);
   }
 
   get wait(): number {

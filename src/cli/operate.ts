@@ -1,0 +1,157 @@
+/** What an operator changes: one command each, which says what changed. */
+import type { Keyturn } from '@keyturn/client';
+import type { Command } from 'commander';
+import { harmless, harmlessJson } from '../observability/harmless.js';
+import { act } from './action.js';
+import { EXIT } from './exit-codes.js';
+import { type SidecarOptions, sidecarOptions, text } from './options.js';
+import { amount, humanDuration, plain } from './output.js';
+import { withSidecar } from './sidecar.js';
+
+interface OperateOptions extends SidecarOptions {
+  readonly json?: boolean;
+}
+
+/** What a command did, for people and as JSON with the names of the contract. */
+interface Outcome {
+  readonly sentence: string;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+type Admin = Keyturn['admin'];
+
+const RESUME_HELP = `
+A key stops (PARK) after a dead letter when its queue has "on_dead_letter: park". Its dead letter stays where it is:
+"keyturn dead-letters redrive --queue <queue> --key <key>" puts it back first.
+
+Examples:
+  $ keyturn resume orders customer-7     the key goes on
+  $ keyturn resume orders                the queue, after "keyturn pause orders"
+`;
+
+const PAUSE_HELP = `
+A paused queue gives no turns: callers wait, items stay, turns that live go on. A durable queue stays paused over a
+restart, another one does not.
+
+Example:
+  $ keyturn pause orders
+`;
+
+const EVICT_HELP = `
+Whoever holds the turn is told that it is lost; what it does with its token from now on is refused and changes nothing.
+Items go back to the head of their line, and no attempt is counted.
+
+Example:
+  $ keyturn evict orders customer-7
+`;
+
+const RETRY_HELP = `
+Ends what only time keeps back: the back-off of an item that failed, a delay, min_interval. A parked key is resumed with
+"keyturn resume", a dead letter is put back with "keyturn dead-letters redrive".
+
+Examples:
+  $ keyturn retry orders customer-7
+  $ keyturn retry orders --item-id 4711
+`;
+
+export function registerResume(program: Command): void {
+  command(program, 'resume', '<queue> [key]', RESUME_HELP)
+    .description('Lets a parked key go on, or a paused queue.')
+    .action((queue: string, key: string | undefined, options: OperateOptions) =>
+      act(() =>
+        tell(options, (admin) => (key === undefined ? resumeQueue(admin, queue) : resumeKey(admin, queue, key))),
+      ),
+    );
+}
+
+export function registerPause(program: Command): void {
+  command(program, 'pause', '<queue>', PAUSE_HELP)
+    .description('Lets a queue give no turns until it is resumed.')
+    .action((queue: string, options: OperateOptions) => act(() => tell(options, (admin) => pause(admin, queue))));
+}
+
+export function registerEvict(program: Command): void {
+  command(program, 'evict', '<queue> <key>', EVICT_HELP)
+    .description('Takes the turn of a key away from who holds it.')
+    .action((queue: string, key: string, options: OperateOptions) =>
+      act(() => tell(options, (admin) => evict(admin, queue, key))),
+    );
+}
+
+export function registerRetry(program: Command): void {
+  command(program, 'retry', '<queue> [key]', RETRY_HELP)
+    .description('Lets a key or an item that waits for a time start now.')
+    .option('--item-id <id>', 'the item, instead of a key', text)
+    .action((queue: string, key: string | undefined, options: OperateOptions & { readonly itemId?: string }) =>
+      act(() => tell(options, (admin) => retry(admin, queue, key, options.itemId))),
+    );
+}
+
+function command(program: Command, name: string, operands: string, help: string): Command {
+  const made = program.command(`${name} ${operands}`).option('--json', 'print one JSON object');
+  return sidecarOptions(made).addHelpText('after', help);
+}
+
+async function tell(options: OperateOptions, change: (admin: Admin) => Promise<Outcome>): Promise<number> {
+  const { sentence, json } = await withSidecar(options, ({ admin }) => change(admin));
+  process.stdout.write(options.json === true ? `${harmlessJson(json)}\n` : `${sentence}\n`);
+  return EXIT.ok;
+}
+
+async function resumeKey(admin: Admin, queue: string, key: string): Promise<Outcome> {
+  const { resumed, state } = await admin.resumeKey(queue, key);
+  const sentence = resumed
+    ? `key ${plain(key)} in queue ${queue} goes on, now ${state}`
+    : `key ${plain(key)} in queue ${queue} was not parked: it is ${state}`;
+  return { sentence, json: { queue, key, resumed, state } };
+}
+
+async function resumeQueue(admin: Admin, queue: string): Promise<Outcome> {
+  await admin.resumeQueue(queue);
+  return { sentence: `queue ${plain(queue)} gives turns`, json: { queue, paused: false } };
+}
+
+async function pause(admin: Admin, queue: string): Promise<Outcome> {
+  await admin.pauseQueue(queue);
+  const sentence = `queue ${plain(queue)} gives no turns until "keyturn resume ${plain(queue)}"`;
+  return { sentence, json: { queue, paused: true } };
+}
+
+async function evict(admin: Admin, queue: string, key: string): Promise<Outcome> {
+  const { evicted, token, consumerId, itemsReturned, state } = await admin.evictHolder(queue, key);
+  const name = `key ${plain(key)} in queue ${queue}`;
+  if (!evicted) return { sentence: `nobody holds ${name}: it is ${state}`, json: { queue, key, evicted, state } };
+  const items = itemsReturned === 0 ? '' : `, ${amount(itemsReturned, 'item')} went back`;
+  return {
+    sentence: `took ${name} away from ${plain(consumerId)} (token ${token})${items}; now ${state}`,
+    json: { queue, key, evicted, token, consumer_id: consumerId, items_returned: itemsReturned, state },
+  };
+}
+
+async function retry(
+  admin: Admin,
+  queue: string,
+  key: string | undefined,
+  itemId: string | undefined,
+): Promise<Outcome> {
+  const view = await admin.retryNow({ queue, key, itemId });
+  const name = `key ${plain(view.key)} in queue ${queue}`;
+  const early = view.wasUntil === undefined ? '' : `, ${humanDuration(view.wasUntil - Date.now())} early`;
+  const still = view.why === '' ? '' : `; ${view.why}`;
+  const sentence = view.changed
+    ? `${name} does not wait for its ${view.ended.join(' and ')} any more${early}; now ${view.state}${still}`
+    : `no time keeps ${name} back: it is ${view.state}${still}`;
+  return {
+    sentence: harmless(sentence),
+    json: {
+      queue,
+      key: view.key,
+      item_id: view.itemId,
+      changed: view.changed,
+      ended: view.ended,
+      was_until: view.wasUntil === undefined ? undefined : new Date(view.wasUntil).toISOString(),
+      state: view.state,
+      why: view.why,
+    },
+  };
+}

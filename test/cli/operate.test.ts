@@ -1,0 +1,150 @@
+/** The commands of operators, against a real sidecar: what they change, what they say, and their JSON. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, describe, it } from 'node:test';
+import { keyturn, type Serving, serve, startKeyturn, until } from './keyturn-process.js';
+
+const SETTINGS = 'queues: { orders: { on_dead_letter: park, retry: { max_attempts: 1 } } }';
+
+describe('commands of operators', { timeout: 120_000 }, () => {
+  let sidecar: Serving;
+  const cleanUps: (() => Promise<void> | void)[] = [];
+  before(async () => {
+    sidecar = await serve({ after: (task) => cleanUps.push(task) }, SETTINGS);
+  });
+  after(async () => {
+    for (const task of cleanUps.reverse()) await task();
+  });
+
+  const run = (...args: readonly string[]) => keyturn(args, { env: { KEYTURN_ADDRESS: sidecar.address } });
+
+  async function said(...args: readonly string[]): Promise<string> {
+    const { exitCode, stdout, stderr } = await run(...args);
+    assert.equal(exitCode, 0, stderr);
+    return stdout;
+  }
+
+  const json = async (...args: readonly string[]): Promise<unknown> => JSON.parse(await said(...args, '--json'));
+
+  async function submit(queue: string, key: string, delay?: number): Promise<string> {
+    const { results } = await sidecar.client.submit({ queue, items: [{ key, delay }] });
+    return results[0]?.itemId ?? assert.fail();
+  }
+
+  async function take(
+    queue: string,
+  ): Promise<{ readonly queue: string; readonly key: string; readonly token: number }> {
+    const { deliveries } = await sidecar.client.acquire({ queues: [queue], consumerId: 'worker-1' });
+    return deliveries[0]?.turn ?? assert.fail();
+  }
+
+  it('resume lets a parked key go on, and says when there was nothing to do', async () => {
+    await submit('orders', 'c7');
+    await submit('orders', 'c7');
+    await sidecar.client.nack({ ...(await take('orders')), kind: 'dead_letter', error: 'no' });
+    const explained = await said('explain', 'orders', 'c7');
+    assert.match(explained, /^state\s+PARK/m);
+    assert.match(explained, /^command\s+keyturn dead-letters redrive --queue orders --key c7$/m);
+    assert.match(explained, /^command\s+keyturn resume orders c7$/m);
+    assert.equal(await said('resume', 'orders', 'c7'), 'key c7 in queue orders goes on, now READY\n');
+    assert.deepEqual(await json('resume', 'orders', 'c7'), {
+      queue: 'orders',
+      key: 'c7',
+      resumed: false,
+      state: 'READY',
+    });
+  });
+
+  it('pause holds a queue back and resume lets it go on', async () => {
+    const id = await submit('mail', 'm');
+    assert.equal(await said('pause', 'mail'), 'queue mail gives no turns until "keyturn resume mail"\n');
+    assert.deepEqual((await sidecar.client.acquire({ queues: ['mail'] })).deliveries, []);
+    assert.match(await said('explain', 'mail', 'm'), /^command\s+keyturn resume mail$/m);
+    assert.deepEqual(await json('resume', 'mail'), { queue: 'mail', paused: false });
+    const { deliveries } = await sidecar.client.acquire({ queues: ['mail'] });
+    assert.equal(deliveries[0]?.items[0]?.itemId, id);
+  });
+
+  it('evict takes a turn away, and says from whom', async () => {
+    await submit('evicted', 'k');
+    const { token } = await take('evicted');
+    assert.match(await said('explain', 'evicted', 'k'), /^command\s+keyturn evict evicted k$/m);
+    assert.deepEqual(await json('evict', 'evicted', 'k'), {
+      queue: 'evicted',
+      key: 'k',
+      evicted: true,
+      token,
+      consumer_id: 'worker-1',
+      items_returned: 1,
+      state: 'READY',
+    });
+    assert.equal(await said('evict', 'evicted', 'k'), 'nobody holds key k in queue evicted: it is READY\n');
+  });
+
+  it('retry lets a key, or an item, that waits for a time start now', async () => {
+    await submit('later', 'k', 3_600_000);
+    assert.match(
+      await said('retry', 'later', 'k'),
+      /^key k in queue later does not wait for its delay any more, (1h|59m \d+s) early; now READY/,
+    );
+    assert.match(await said('retry', 'later', 'k'), /^no time keeps key k in queue later back: it is READY/);
+    const itemId = await submit('later', 'other', 3_600_000);
+    const told = await json('retry', 'later', '--item-id', itemId);
+    assert.ok(typeof told === 'object' && told !== null && 'key' in told && 'changed' in told);
+    assert.deepEqual([told.key, told.changed], ['other', true]);
+  });
+
+  it('limits shows and changes what a queue may do', async () => {
+    await submit('limited', 'k');
+    assert.deepEqual(await json('limits', 'limited'), { queue: 'limited', rate: null, max_in_flight: null });
+    await said('limits', 'limited', '--rate', '2.5', '--burst', '7', '--max-in-flight', '3');
+    assert.match(await said('limits', 'limited'), /^rate\s+2\.5 per second, burst 7\nmax in flight\s+3\n$/);
+    await said('limits', 'limited', '--rate', 'none');
+    assert.deepEqual(await json('limits', 'limited'), { queue: 'limited', rate: null, max_in_flight: 3 });
+  });
+
+  it('watch shows what happens until it is stopped', async () => {
+    const { child, ended } = startKeyturn(['watch', 'seen', 'k', '--json'], {
+      env: { KEYTURN_ADDRESS: sidecar.address },
+    });
+    assert.ok(child.stdout);
+    const first = once(child.stdout, 'data');
+    // It says nothing when it has begun: so there is an event until one was seen.
+    const seen = first.then(() => true);
+    await until('an event', async () => {
+      await submit('seen', 'k');
+      return Promise.race([seen, Promise.resolve(false)]);
+    });
+    child.kill('SIGINT');
+    const { exitCode, stdout } = await ended;
+    assert.equal(exitCode, 130);
+    const event: unknown = JSON.parse(stdout.split('\n')[0] ?? '');
+    assert.ok(typeof event === 'object' && event !== null && 'event' in event && 'key' in event);
+    assert.deepEqual([event.event, event.key], ['arrival', 'k']);
+  });
+
+  it('what is asked of a queue that is not there says so', async () => {
+    for (const args of [
+      ['explain', 'nobody', 'k'],
+      ['dead-letters', 'list', '--queue', 'nobody'],
+    ]) {
+      const { exitCode, stderr } = await run(...args);
+      assert.equal(exitCode, 0);
+      assert.match(stderr, /^keyturn: there is no queue nobody now: .*"keyturn queues" lists/);
+    }
+  });
+
+  for (const [what, args, message] of [
+    ['a rate that is none', ['limits', 'q', '--rate', '0'], /--rate .*a number above 0, turns per second, or none/],
+    ['a burst without a rate', ['limits', 'q', '--burst', '2'], /--burst needs --rate with a number/],
+    ['no queue', ['pause'], /missing required argument 'queue'/],
+    ['a key that is no key', ['evict', 'q', 'k'.repeat(1_025)], /key: .*1025 bytes.*1024/],
+    ['a queue that is none', ['pause', 'a b'], /queue: .*"a b".*allowed/],
+  ] as const) {
+    it(`${what} is refused with exit code 2`, async () => {
+      const { exitCode, stderr } = await run(...args);
+      assert.match(stderr, message);
+      assert.equal(exitCode, 2);
+    });
+  }
+});
