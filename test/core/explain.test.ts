@@ -139,6 +139,7 @@ describe('since', () => {
     const call = stage.enQueue('c');
     assert.ok(call.value.decision === 'accept');
     stage.deQueue('c', { holder: { token: call.value.turn.token } });
+    stage.pass(1_000);
     stage.submit('p', [{ delay: 60_000 }]);
     stage.pass(10_000);
     const { state, since, why } = stage.explain();
