@@ -1,5 +1,6 @@
 /** HTTP for machines that watch: metrics and probes. Nothing here changes anything. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Places } from './places.js';
 
 export interface HttpOptions {
   readonly host: string;
@@ -19,14 +20,14 @@ export interface HttpServer {
   forceStop(): void;
 }
 
-/** A probe and a few scrapers at a time; the rest are turned away. */
+/** A probe and a few scrapers at a time. With more, whoever comes takes the place of who has said nothing for longest. */
 const MOST_CONNECTIONS = 256;
 
 const LIMITS = {
-  headersTimeout: 5_000,
-  requestTimeout: 10_000,
-  keepAliveTimeout: 15_000,
-  connectionsCheckingInterval: 1_000,
+  headersTimeout: 2_000,
+  requestTimeout: 5_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 500,
   maxHeaderSize: 8_192,
 } as const;
 
@@ -51,7 +52,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
 /** Rejects when the address is in use or not usable. */
 export function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   const server = createServer(LIMITS, (request, response) => void handle(request, response, options));
-  server.maxConnections = MOST_CONNECTIONS;
+  new Places(MOST_CONNECTIONS).of(server);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: options.host, port: options.port }, () => {
