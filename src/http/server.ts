@@ -9,6 +9,8 @@ export interface HttpOptions {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   /** Unset: ready. Else why not. */
   readonly notReady: () => string | undefined;
+  /** What is to be known though it is ready. Unset: nothing. */
+  readonly remark?: () => string | undefined;
   readonly log: { error(fields: object, message: string): void };
 }
 
@@ -43,9 +45,11 @@ type Route = (options: HttpOptions) => Answer | Promise<Answer>;
 const ROUTES: Readonly<Record<string, Route>> = {
   '/metrics': async ({ metrics }) => ({ status: 200, ...(await metrics()) }),
   '/healthz': () => ({ status: 200, body: 'ok\n' }),
-  '/readyz': ({ notReady }) => {
+  '/readyz': ({ notReady, remark }) => {
     const why = notReady();
-    return why === undefined ? { status: 200, body: 'ready\n' } : { status: 503, body: `not ready: ${why}\n` };
+    if (why !== undefined) return { status: 503, body: `not ready: ${why}\n` };
+    const note = remark?.();
+    return { status: 200, body: note === undefined ? 'ready\n' : `ready; ${note}\n` };
   },
 };
 

@@ -27,6 +27,7 @@ interface Case {
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly notReady?: string;
+  readonly remark?: string;
 }
 
 const NOT_FOUND = 'not found; there are /metrics, /healthz, /readyz\n';
@@ -52,6 +53,13 @@ const CASES: readonly Case[] = [
   { what: 'alive, though it drains', path: '/healthz', notReady: 'draining', status: 200, body: 'ok\n' },
   { what: 'ready', path: '/readyz', status: 200, body: 'ready\n' },
   {
+    what: 'ready, and what is to be known besides',
+    path: '/readyz',
+    remark: 'no turns yet',
+    status: 200,
+    body: 'ready; no turns yet\n',
+  },
+  {
     what: 'not ready while it drains',
     path: '/readyz',
     notReady: 'draining',
@@ -74,9 +82,9 @@ const CASES: readonly Case[] = [
 ];
 
 describe('answers', () => {
-  for (const { what, path, method = 'GET', status, body, headers = {}, notReady } of CASES) {
+  for (const { what, path, method = 'GET', status, body, headers = {}, notReady, remark } of CASES) {
     test(what, async (t) => {
-      const { port } = await listening(t, { notReady: () => notReady });
+      const { port } = await listening(t, { notReady: () => notReady, remark: () => remark });
       const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
       assert.equal(response.status, status);
       assert.equal(await response.text(), body);

@@ -389,8 +389,8 @@ export class DurableSimulation implements World {
     const tokens = this.#disk.rows().filter((row) => row.table === 'tokens' && row.key !== '').length;
     const most = 8 * QUEUES.length * this.keys.length;
     book.check(tokens <= most, () => `${tokens} tokens are left on the disk`);
-    const { parkedCalls, sessions } = life.coordinator.stats();
-    book.check(parkedCalls === 0 && sessions === 0, () => `${parkedCalls} calls and ${sessions} sessions are left`);
+    const { waitingCalls, sessions } = life.coordinator.stats();
+    book.check(waitingCalls === 0 && sessions === 0, () => `${waitingCalls} calls and ${sessions} sessions are left`);
     book.check(life.clock.pending <= 4, () => `${life.clock.pending} timers are left`);
   }
 
