@@ -38,7 +38,7 @@ async function main(options: Options): Promise<number> {
   if (options.rows.size + options.left.size === ROWS.size) await writePages(kept);
   else
     process.stderr.write(
-      'latest.json has these rows only; the README and docs/DURABILITY.md still show the last full run\n',
+      'latest.json has these rows only; the README, docs/BENCHMARKS.md and docs/DURABILITY.md still show the last full run\n',
     );
   process.stdout.write(options.json ? `${JSON.stringify(kept, undefined, 2)}\n` : `${renderTable(run.lines)}\n`);
   return complain(run, options.check);

@@ -1,4 +1,4 @@
-/** The results as the README and the page on durability show them: made from the kept run, never by hand. */
+/** The results as the pages show them: made from the kept run, never by hand. */
 import type { KeptRow, KeptRun } from './latest.js';
 import { judge } from './measure.js';
 import { figure, withUnit } from './table.js';
@@ -11,6 +11,10 @@ interface Marks {
 const RESULTS: Marks = {
   begin: '<!-- results of npm run bench: begin -->',
   end: '<!-- results of npm run bench: end -->',
+};
+const FIGURES: Marks = {
+  begin: '<!-- figures of npm run bench: begin -->',
+  end: '<!-- figures of npm run bench: end -->',
 };
 const DURABILITY: Marks = {
   begin: '<!-- durability figures of npm run bench: begin -->',
@@ -26,6 +30,59 @@ const METHOD =
 /** Throws when the page has no place for them. */
 export function withResults(page: string, run: KeptRun): string {
   return between(page, RESULTS, renderResults(run));
+}
+
+/** What a person with a minute wants to know: the row, a word of its peer or of what it does, and the sentence around it. */
+interface Figure {
+  readonly row: string;
+  readonly about: string;
+  readonly sentence: (row: KeptRow) => string;
+}
+
+const SHOWN: readonly Figure[] = [
+  {
+    row: 'session',
+    about: 'Redis',
+    sentence: (row) =>
+      `turns taken and given back on one stream: ${times(row)} as many as a Redis lock on the same machine`,
+  },
+  {
+    row: 'dispatch in',
+    about: 'BullMQ',
+    sentence: (row) => `items submitted: ${times(row)} as many as BullMQ takes`,
+  },
+  {
+    row: 'dispatch out',
+    about: 'BullMQ',
+    sentence: (row) => `items processed: ${times(row)} as many as a BullMQ worker`,
+  },
+  {
+    row: 'handover',
+    about: 'half take no longer',
+    sentence: (row) => `from one worker's end of a turn to the next worker's turn: ${worth(row)} (half take no longer)`,
+  },
+  {
+    row: 'recovery',
+    about: 'durable items',
+    sentence: (row) => `a restart with a million durable items, until the first turn: ${worth(row)}`,
+  },
+];
+
+/** The five figures of the README. Throws when the page has no place for them. */
+export function withFigures(page: string, { machine, date, rows }: KeptRun): string {
+  const lines = SHOWN.map(({ row: name, about, sentence }) => {
+    const row = rows.find((one) => one.row === name && `${one.what} ${one.peer ?? ''}`.includes(about));
+    return `- ${row === undefined ? `${name}: not measured` : sentence(row)}`;
+  });
+  return between(page, FIGURES, [`Measured on ${machine}, ${date.slice(0, 10)}:`, '', ...lines].join('\n'));
+}
+
+function times({ ratio }: KeptRow): string {
+  return ratio === null ? 'not measured,' : `${figure(ratio)} times`;
+}
+
+function worth({ value, unit }: KeptRow): string {
+  return withUnit(value ?? undefined, unit);
 }
 
 /** Those rows that are about the disk. Throws when the page has no place for them. */

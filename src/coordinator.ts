@@ -94,6 +94,8 @@ export interface Coordinator extends Calls {
   readonly admin: Administration;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
+  /** The same in slices: with very many queues workers get their say in between, and queues are told of different moments. */
+  statsInSlices(): Promise<CoordinatorStats>;
   /**
    * Refuses new work, answers those who wait (DRAINING), lets live turns end. Resolves when no turn lives or after
    * `timeout` ms. A second call changes nothing.

@@ -10,12 +10,12 @@ import (
 )
 
 var decisions = map[pb.Decision]Decision{
-	pb.Decision_DECISION_ACCEPT: Accept, pb.Decision_DECISION_BLOCK: Block, pb.Decision_DECISION_DECLINE: Decline,
+	pb.Decision_DECISION_ACCEPT: DecisionAccept, pb.Decision_DECISION_DECLINE: DecisionDecline,
 }
 
 var reasons = map[pb.Reason]Reason{
-	pb.Reason_REASON_WAITER_EXISTS: WaiterExists, pb.Reason_REASON_SUPERSEDED: Superseded,
-	pb.Reason_REASON_ALREADY_DONE: AlreadyDone, pb.Reason_REASON_TOO_SOON: TooSoon,
+	pb.Reason_REASON_WAITER_EXISTS: ReasonWaiterExists, pb.Reason_REASON_SUPERSEDED: ReasonSuperseded,
+	pb.Reason_REASON_ALREADY_DONE: ReasonAlreadyDone, pb.Reason_REASON_TOO_SOON: ReasonTooSoon,
 }
 
 var itemStates = map[pb.ItemState]ItemState{
@@ -28,15 +28,15 @@ var itemStates = map[pb.ItemState]ItemState{
 func lossOf(cause pb.LossCause) LossCause {
 	switch cause {
 	case pb.LossCause_LOSS_CAUSE_LEASE_EXPIRED:
-		return LeaseExpired
+		return LossLeaseExpired
 	case pb.LossCause_LOSS_CAUSE_EVICTED:
-		return Evicted
+		return LossEvicted
 	case pb.LossCause_LOSS_CAUSE_TAKEN_OVER:
-		return TakenOver
+		return LossTakenOver
 	case pb.LossCause_LOSS_CAUSE_SETTLED:
-		return Settled
+		return LossSettled
 	}
-	return Unknown
+	return LossUnknown
 }
 
 func instant(t *timestamppb.Timestamp) time.Time {
@@ -70,32 +70,38 @@ func (c *command) asked() (queue, key string) {
 	return c.ref.Queue, c.ref.Key
 }
 
-func (c *command) enQueueAnswer() (*EnQueueAnswer, error) {
-	from, ok := c.answer.(*pb.EnQueueResponse)
-	if !ok {
-		return nil, badAnswer(errMismatch.Error())
+// enQueueAnswer is the answer, and its turn if there is one.
+func (c *command) enQueueAnswer() (*pb.EnQueueResponse, *TurnInfo, error) {
+	from, err := answered[*pb.EnQueueResponse](c)
+	if err != nil {
+		return nil, nil, err
 	}
-	decision, known := decisions[from.Decision]
-	if !known || (decision == Accept && from.Turn == nil) {
-		return nil, badAnswer(fmt.Sprintf("the sidecar decided %v, for which there is no word here", from.Decision))
+	if from.GetDecision() != pb.Decision_DECISION_ACCEPT {
+		return from, nil, nil
 	}
-	answer := &EnQueueAnswer{
-		Decision: decision, Ticket: from.Ticket, Ahead: int(from.Ahead), Reason: reasons[from.Reason],
-		RetryAfter: from.RetryAfter.AsDuration(), Result: from.Result, SurvivorID: from.SurvivorId,
+	if from.GetTurn() == nil {
+		return nil, nil, badAnswer("the sidecar accepted without a turn")
 	}
-	if decision == Accept {
-		info := c.turnInfo(from.Turn, 0)
-		answer.Turn = &info
-	}
-	return answer, nil
+	info := c.turnInfo(from.GetTurn(), 0)
+	return from, &info, nil
 }
 
-func (c *command) acquireAnswer(from *pb.AcquireResponse) *AcquireAnswer {
-	answer := &AcquireAnswer{Deliveries: make([]Delivery, len(from.GetDeliveries()))}
-	for at, delivery := range from.GetDeliveries() {
-		answer.Deliveries[at] = Delivery{Turn: c.turnInfo(delivery.GetTurn(), at), Items: itemsOf(delivery.Items)}
+// delivery is one turn with its items.
+type delivery struct {
+	turn  TurnInfo
+	items []Item
+}
+
+func (c *command) deliveries() ([]delivery, error) {
+	from, err := answered[*pb.AcquireResponse](c)
+	if err != nil {
+		return nil, err
 	}
-	return answer
+	made := make([]delivery, len(from.GetDeliveries()))
+	for at, one := range from.GetDeliveries() {
+		made[at] = delivery{c.turnInfo(one.GetTurn(), at), itemsOf(one.GetItems())}
+	}
+	return made, nil
 }
 
 func itemsOf(from []*pb.Item) []Item {
@@ -122,15 +128,4 @@ func submitResults(from []*pb.SubmitResult) ([]SubmitResult, error) {
 		}
 	}
 	return results, nil
-}
-
-func renewResults(from *pb.RenewResponse) []RenewResult {
-	results := make([]RenewResult, len(from.GetResults()))
-	for at, one := range from.GetResults() {
-		results[at] = RenewResult{Alive: one.Alive, LeaseExpiresAt: instant(one.LeaseExpiresAt)}
-		if !one.Alive {
-			results[at].Cause = lossOf(one.Cause)
-		}
-	}
-	return results
 }

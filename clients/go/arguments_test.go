@@ -12,6 +12,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	keyturn "github.com/keyturn/keyturn/clients/go"
 	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
@@ -29,7 +31,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 	produce := func(opts keyturn.ProducerOptions) error { _, err := client.Producer("q", opts); return err }
 	turn := func(opts keyturn.TurnOptions) error { _, err := client.Turn(ctx, "q", "k", opts); return err }
-	enQueue := func(call keyturn.EnQueueCall) error { _, err := client.EnQueue(ctx, call); return err }
+	enQueue := func(call *keyturnv1.EnQueueRequest) error { _, err := client.EnQueue(ctx, call); return err }
 	submit := func(item keyturn.NewItem, opts ...keyturn.SubmitOptions) error {
 		_, err := client.Submit(ctx, "q", item, opts...)
 		return err
@@ -55,11 +57,12 @@ func TestWrongArguments(t *testing.T) {
 		"when_full":          produce(keyturn.ProducerOptions{WhenFull: "explode"}),
 		"spool.directory":    produce(keyturn.ProducerOptions{Spool: &keyturn.SpoolOptions{}}),
 		"order":              turn(keyturn.TurnOptions{Order: "sideways"}),
-		"idempotency_key":    turn(keyturn.TurnOptions{Order: keyturn.Strict, IdempotencyKey: "x"}),
+		"idempotency_key":    turn(keyturn.TurnOptions{Order: keyturn.OrderStrict, IdempotencyKey: "x"}),
 		"max_hold":           turn(keyturn.TurnOptions{MaxHold: -1}),
 		"lease":              turn(keyturn.TurnOptions{Lease: time.Millisecond}),
-		"wait":               enQueue(keyturn.EnQueueCall{Queue: "q", Key: "k", Wait: -time.Second}),
-		"key":                enQueue(keyturn.EnQueueCall{Queue: "q", Key: "\xff"}),
+		"wait":               enQueue(&keyturnv1.EnQueueRequest{Queue: "q", Key: "k", Wait: durationpb.New(-time.Second)}),
+		"request":            enQueue(nil),
+		"key":                enQueue(&keyturnv1.EnQueueRequest{Queue: "q", Key: "\xff"}),
 		"items[0].key":       submit(keyturn.NewItem{Key: "\xff"}),
 		"items[0]":           submit(keyturn.NewItem{Payload: make([]byte, 4<<20)}),
 		"durability":         submit(keyturn.NewItem{}, keyturn.SubmitOptions{Durability: "eternal"}),
@@ -113,13 +116,13 @@ func TestWaitsOfCallsHaveAnEnd(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
 		ctx := context.Background()
 		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
-		_, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: "q", Key: "k", Wait: keyturn.Forever})
+		_, err := client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: "q", Key: "k", Wait: durationpb.New(keyturn.Forever)})
 		isRefused(t, "wait", err)
-		_, err = client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{"q"}, Wait: keyturn.Forever})
+		_, err = client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{"q"}, Wait: durationpb.New(keyturn.Forever)})
 		isRefused(t, "wait", err)
-		_, err = client.Await(ctx, keyturn.AwaitCall{ItemRef: keyturn.ItemRef{Queue: "q", ItemID: "i"}, Wait: keyturn.Forever})
+		_, err = client.Await(ctx, &keyturnv1.AwaitRequest{Queue: "q", ItemId: "i", Wait: durationpb.New(keyturn.Forever)})
 		isRefused(t, "wait", err)
-		_, err = client.SubmitBatch(ctx, keyturn.SubmitCall{Queue: "q", Items: []keyturn.NewItem{{}}, WaitForRoom: keyturn.Forever})
+		_, err = client.SubmitBatch(ctx, &keyturnv1.SubmitRequest{Queue: "q", Items: []*keyturnv1.NewItem{{}}, WaitForRoom: durationpb.New(keyturn.Forever)})
 		isRefused(t, "wait_for_room", err)
 	})
 }
@@ -131,7 +134,7 @@ func TestStrictOrderNeedsAKey(t *testing.T) {
 		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
 		queue := queueOf(t)
 		must(client.Submit(ctx, queue, keyturn.NewItem{Key: "k"}))(t)
-		for _, order := range []keyturn.Order{keyturn.Coalesce, keyturn.Strict} {
+		for _, order := range []keyturn.Order{keyturn.OrderCoalesce, keyturn.OrderStrict} {
 			_, err := client.WithTurn(ctx, queue, "", keyturn.TurnOptions{Order: order}, func(_ context.Context, turn *keyturn.Turn) error {
 				t.Errorf("%s has the turn of key %q", order, turn.Key)
 				return nil
@@ -145,7 +148,7 @@ func TestCallsThatAreTooLargeAreRefused(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport keyturn.Transport) {
 		ctx := within(t, 10*time.Second)
 		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
-		_, err := client.DeQueue(ctx, keyturn.DeQueueCall{Queue: "q", Key: "k", Token: 1, Result: make([]byte, 5<<20)})
+		_, err := client.DeQueue(ctx, &keyturnv1.DeQueueRequest{Queue: "q", Key: "k", Holder: &keyturnv1.DeQueueRequest_Token{Token: 1}, Result: make([]byte, 5<<20)})
 		var told *keyturn.Error
 		if !errors.As(err, &told) || told.Code != codes.InvalidArgument {
 			t.Fatalf("%v", err)

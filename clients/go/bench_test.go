@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	keyturn "github.com/keyturn/keyturn/clients/go"
+	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // BenchmarkPairs is EnQueue and DeQueue on one session, 256 in flight: ns/op is the time of a pair. It is the sidecar that
@@ -20,12 +20,12 @@ func BenchmarkPairs(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		key := fmt.Sprintf("key-%d", next.Add(1))
 		for pb.Next() {
-			answer, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: "bench", Key: key})
-			if err != nil || answer.Decision != keyturn.Accept {
+			answer, err := client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: "bench", Key: key})
+			if err != nil || answer.Decision != keyturnv1.Decision_DECISION_ACCEPT {
 				b.Error(answer, err)
 				return
 			}
-			if _, err := client.DeQueue(ctx, keyturn.DeQueueCall{Queue: "bench", Key: key, Token: answer.Turn.Token}); err != nil {
+			if _, err := client.DeQueue(ctx, &keyturnv1.DeQueueRequest{Queue: "bench", Key: key, Holder: &keyturnv1.DeQueueRequest_Token{Token: answer.Turn.Token}}); err != nil {
 				b.Error(err)
 				return
 			}

@@ -2,30 +2,20 @@ package keyturn
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// checks gathers what cannot be written into a message. One such call would take down the whole message that it shares with
-// others; everything else the sidecar refuses itself, by the same names.
+// checks gathers what is wrong, by the names of the proto.
 type checks struct {
 	violations []Violation
 }
 
 func (c *checks) add(field, description string) {
 	c.violations = append(c.violations, Violation{field, description})
-}
-
-func (c *checks) text(field, value string) string {
-	if !utf8.ValidString(value) {
-		c.add(field, fmt.Sprintf("%q is not allowed; allowed is UTF-8", value))
-	}
-	return value
 }
 
 // duration is nil for one that was not said.
@@ -40,14 +30,6 @@ func (c *checks) duration(field string, value time.Duration) *durationpb.Duratio
 		return nil
 	}
 	return durationpb.New(value)
-}
-
-func (c *checks) count(field string, value int) uint32 {
-	if value < 0 || uint64(value) > math.MaxUint32 {
-		c.add(field, fmt.Sprintf("%d is not allowed; allowed is 0 to %d", value, uint32(math.MaxUint32)))
-		return 0
-	}
-	return uint32(value)
 }
 
 // err is nil when nothing is wrong.

@@ -2,6 +2,7 @@ package keyturn
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
@@ -43,42 +44,45 @@ func (k *claim) wait(ctx context.Context) (*TurnInfo, Outcome, error) {
 	for {
 		asked := now()
 		k.askedAt = min(k.askedAt, asked)
-		answer, err := k.once(ctx)
+		answer, turn, err := k.once(ctx)
 		if ctx.Err() != nil {
-			k.giveUp(answer)
+			k.giveUp(turn)
 			return nil, Outcome{}, contextError(ctx)
 		}
 		switch {
 		case err != nil:
 			return nil, Outcome{}, err
+		case turn != nil:
+			turn.since = max(turn.since, k.askedAt)
+			return turn, Outcome{}, nil
 		case answer == nil:
 			continue
-		case answer.Decision == Accept:
-			answer.Turn.since = max(answer.Turn.since, k.askedAt)
-			return answer.Turn, Outcome{}, nil
-		case answer.Decision == Decline:
+		case answer.GetDecision() == pb.Decision_DECISION_DECLINE:
 			return nil, Outcome{
-				Status: Declined, Reason: answer.Reason, SurvivorID: answer.SurvivorID, RetryAfter: answer.RetryAfter, Result: answer.Result,
+				Status: StatusDeclined, Reason: reasons[answer.GetReason()], SurvivorID: answer.GetSurvivorId(),
+				RetryAfter: answer.GetRetryAfter().AsDuration(), Result: answer.GetResult(),
 			}, nil
+		case answer.GetDecision() != pb.Decision_DECISION_BLOCK:
+			return nil, Outcome{}, badAnswer(fmt.Sprintf("the sidecar decided %v, for which there is no word here", answer.GetDecision()))
 		case !k.known || now() >= k.until:
 			k.giveUp(nil)
-			return nil, Outcome{Status: Blocked, Ahead: answer.Ahead, RetryAfter: answer.RetryAfter}, nil
+			return nil, Outcome{Status: StatusBlocked, Ahead: int(answer.GetAhead()), RetryAfter: answer.GetRetryAfter().AsDuration()}, nil
 		}
 		k.askedAt = never
 		pause(ctx, leastBetween-now().minus(asked))
 	}
 }
 
-// once is one call. Nil without an error: there was no answer, and another try is worth it.
-func (k *claim) once(ctx context.Context) (*EnQueueAnswer, error) {
-	answer, err := k.ask(ctx)
+// once is one call. Nothing without an error: there was no answer, and another try is worth it.
+func (k *claim) once(ctx context.Context) (*pb.EnQueueResponse, *TurnInfo, error) {
+	answer, turn, err := k.ask(ctx)
 	if err == nil {
 		k.pauses.reset()
 		k.patientUntil = never
-		return answer, nil
+		return answer, turn, nil
 	}
 	if ctx.Err() != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if k.patientUntil == never {
 		k.patientUntil = now().plus(callGrace)
@@ -89,13 +93,13 @@ func (k *claim) once(ctx context.Context) (*EnQueueAnswer, error) {
 	}
 	if k.ticket == "" || failureOf(err) != away || isAboutTLS(err) || left <= 0 {
 		k.giveUp(nil)
-		return nil, err
+		return nil, nil, err
 	}
 	pause(ctx, min(k.pauses.next(retryAfterOf(err)), left))
-	return nil, nil
+	return nil, nil, nil
 }
 
-func (k *claim) ask(ctx context.Context) (*EnQueueAnswer, error) {
+func (k *claim) ask(ctx context.Context) (*pb.EnQueueResponse, *TurnInfo, error) {
 	wait, timeout := time.Duration(0), time.Duration(0)
 	if k.known {
 		wait = wholeMillis(min(k.until.until(), longestWait))
@@ -106,44 +110,47 @@ func (k *claim) ask(ctx context.Context) (*EnQueueAnswer, error) {
 	} else {
 		timeout = longestWait + callGrace
 	}
-	if k.opts.Order == Strict {
+	if k.opts.Order == OrderStrict {
 		return k.askStrict(ctx, wait, timeout)
 	}
-	command, err := newEnQueue(&EnQueueCall{
-		Queue: k.queue, Key: k.key, Ticket: k.ticket, Wait: wait, Lease: k.opts.Lease, ConsumerID: k.opts.ConsumerID,
-		IdempotencyKey: k.opts.IdempotencyKey,
-	})
-	command.leaves, command.scoped, command.timeout = true, true, timeout
-	if err := ask(ctx, k.client.over, command, err); err != nil {
-		return nil, err
+	command, err := k.answer(ctx, timeout, newEnQueue(&pb.EnQueueRequest{
+		Queue: k.queue, Key: k.key, Ticket: k.ticket, Wait: wireDuration(wait), Lease: wireDuration(k.opts.Lease),
+		ConsumerId: k.opts.ConsumerID, IdempotencyKey: k.opts.IdempotencyKey,
+	}))
+	if err != nil {
+		return nil, nil, err
 	}
-	answer, err := command.enQueueAnswer()
-	if err == nil && answer.Turn != nil {
-		k.confirm(ctx, answer.Turn)
+	answer, turn, err := command.enQueueAnswer()
+	if turn != nil {
+		k.confirm(ctx, turn)
 	}
-	return answer, err
+	return answer, turn, err
 }
 
 // askStrict has no other answer without a turn than block: nobody counts who stands before.
-func (k *claim) askStrict(ctx context.Context, wait, timeout time.Duration) (*EnQueueAnswer, error) {
-	command, err := newAcquire(&AcquireCall{
-		Queues: []string{k.queue}, Key: k.key, Ticket: k.ticket, Wait: wait, Lease: k.opts.Lease, ConsumerID: k.opts.ConsumerID,
-	})
-	command.leaves, command.scoped, command.timeout = true, true, timeout
-	if err := ask(ctx, k.client.over, command, err); err != nil {
-		return nil, err
-	}
-	from, err := answered[*pb.AcquireResponse](command)
+func (k *claim) askStrict(ctx context.Context, wait, timeout time.Duration) (*pb.EnQueueResponse, *TurnInfo, error) {
+	command, err := k.answer(ctx, timeout, newAcquire(&pb.AcquireRequest{
+		Queues: []string{k.queue}, Key: k.key, Ticket: k.ticket, Wait: wireDuration(wait), Lease: wireDuration(k.opts.Lease),
+		ConsumerId: k.opts.ConsumerID,
+	}))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	answer := command.acquireAnswer(from)
-	if len(answer.Deliveries) == 0 {
-		return &EnQueueAnswer{Decision: Block}, nil
+	deliveries, err := command.deliveries()
+	if err != nil {
+		return nil, nil, err
 	}
-	turn := &answer.Deliveries[0].Turn
+	if len(deliveries) == 0 {
+		return &pb.EnQueueResponse{Decision: pb.Decision_DECISION_BLOCK}, nil, nil
+	}
+	turn := &deliveries[0].turn
 	k.confirm(ctx, turn)
-	return &EnQueueAnswer{Decision: Accept, Turn: turn}, nil
+	return nil, turn, nil
+}
+
+func (k *claim) answer(ctx context.Context, timeout time.Duration, asked *command) (*command, error) {
+	asked.leaves, asked.scoped, asked.timeout = true, true, timeout
+	return asked, ask(ctx, k.client.over, asked)
 }
 
 // confirm counts its age from the first call that may have got it.
@@ -154,16 +161,16 @@ func (k *claim) confirm(ctx context.Context, turn *TurnInfo) {
 
 // giveUp also gives back a turn that came at the last moment. Nobody waits for it: the caller's time is over. If it fails
 // the place ends with its ticket_ttl.
-func (k *claim) giveUp(answer *EnQueueAnswer) {
-	call := &DeQueueCall{Queue: k.queue, Key: k.key, Ticket: k.ticket, Abandoned: true}
-	if answer != nil && answer.Turn != nil {
-		call.Ticket, call.Token = "", answer.Turn.Token
-	}
-	if call.Ticket == "" && call.Token == 0 {
+func (k *claim) giveUp(turn *TurnInfo) {
+	request := leaving(k.queue, k.key, k.ticket)
+	if turn != nil {
+		request = ending(turn.TurnRef)
+		request.Abandoned = true
+	} else if k.ticket == "" {
 		return
 	}
-	command, err := newDeQueue(call)
-	if err != nil {
+	command := newDeQueue(request)
+	if command.invalid != nil {
 		return
 	}
 	command.timeout = givingUp

@@ -39,6 +39,7 @@ type Client struct {
 	conn    *grpc.ClientConn
 	over    transport
 	ids     idMaker
+	ages    ages
 
 	mu     sync.Mutex
 	closed bool
@@ -75,7 +76,7 @@ func Dial(address string, options ...Option) (*Client, error) {
 		address: address, set: set, conn: conn, ids: idMaker{origin: newOrigin()},
 		consumers: map[*Consumer]struct{}{}, producers: map[*Producer]struct{}{},
 	}
-	if set.transport == Unary {
+	if set.transport == TransportUnary {
 		c.over = newUnary(set, conn)
 	} else {
 		c.over = newSession(set, conn)

@@ -53,7 +53,7 @@ func TestCloseAsAScopedTurnIsGrantedLeavesItsKeyFree(t *testing.T) {
 				go func() {
 					opts := keyturn.TurnOptions{Wait: 10 * time.Second}
 					if n%3 == 0 {
-						opts.Order = keyturn.Strict
+						opts.Order = keyturn.OrderStrict
 					}
 					_, err := client.WithTurn(ctx, queue, key, opts, handler)
 					failed <- err
@@ -64,7 +64,7 @@ func TestCloseAsAScopedTurnIsGrantedLeavesItsKeyFree(t *testing.T) {
 				err := <-failed
 				<-closed
 				var lost *keyturn.TurnLostError
-				if err != nil && !errors.Is(err, keyturn.ErrClosed) && !(errors.As(err, &lost) && lost.Cause == keyturn.Closed) {
+				if err != nil && !errors.Is(err, keyturn.ErrClosed) && !(errors.As(err, &lost) && lost.Cause == keyturn.LossClosed) {
 					t.Fatalf("%s: %v", key, err)
 				}
 			}

@@ -28,6 +28,8 @@ type command struct {
 	ref   TurnRef
 	wait  time.Duration
 	bytes int
+	// invalid: it cannot be written, and is refused.
+	invalid error
 	// timeout bounds the call besides its context; zero: its wait and callGrace, if the context has no end.
 	timeout time.Duration
 	// It ends or keeps what the application has: room for it is found when there is none for new work.

@@ -17,7 +17,13 @@ type Work struct {
 
 	mu        sync.Mutex
 	result    []byte
-	followUps []FollowUp
+	followUps []followUp
+}
+
+// followUp is an item that the end of a turn submits.
+type followUp struct {
+	queue string
+	item  NewItem
 }
 
 // Item is the first of the items; with MaxItemsPerTurn 1 the only one.
@@ -35,11 +41,11 @@ func (w *Work) SetResult(result []byte) {
 func (w *Work) FollowUp(queue string, item NewItem) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.followUps = append(w.followUps, FollowUp{Queue: queue, Item: owned(item)})
+	w.followUps = append(w.followUps, followUp{queue, owned(item)})
 }
 
 // said is what the handler said with SetResult and FollowUp.
-func (w *Work) said() (result []byte, followUps []FollowUp) {
+func (w *Work) said() (result []byte, followUps []followUp) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.result, w.followUps

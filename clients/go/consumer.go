@@ -213,7 +213,7 @@ func (k *Consumer) end() {
 	}
 	k.ended = true
 	if k.cut > 0 && k.fatal == nil {
-		k.fatal = fmt.Errorf("%w: %d handlers were cut off, and their items went back", ErrStopped, k.cut)
+		k.fatal = fmt.Errorf("%w: %d of them were cut off, and their items went back", ErrStopped, k.cut)
 	}
 	if k.timer != nil {
 		k.timer.Stop()

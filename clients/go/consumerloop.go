@@ -16,15 +16,15 @@ func (k *Consumer) loop() {
 		if turns == 0 {
 			break
 		}
-		answer, err := k.acquire(turns, &pauses)
+		deliveries, err := k.acquire(turns, &pauses)
 		k.mu.Lock()
 		k.asked -= turns
 		k.mu.Unlock()
 		if err != nil {
 			break
 		}
-		for at := range answer.Deliveries {
-			k.take(&answer.Deliveries[at])
+		for at := range deliveries {
+			k.take(&deliveries[at])
 		}
 	}
 	k.mu.Lock()
@@ -54,22 +54,19 @@ func (k *Consumer) takeSlots() int {
 }
 
 // acquire tries until there is an answer. The error means that it stops.
-func (k *Consumer) acquire(turns int, pauses *backOff) (*AcquireAnswer, error) {
+func (k *Consumer) acquire(turns int, pauses *backOff) ([]delivery, error) {
 	// One ticket for all tries: turns whose answer was lost are in the next one.
-	call := &AcquireCall{
-		Queues: k.queues, Ticket: k.client.ids.next(), MaxTurns: turns, MaxItemsPerTurn: k.opts.MaxItemsPerTurn,
-		Wait: k.opts.Wait, Lease: k.opts.Lease, ConsumerID: k.opts.ConsumerID,
-	}
+	ticket := k.client.ids.next()
 	askedAt := now()
 	for {
 		tried := now()
-		answer, err := k.acquireOnce(call, askedAt)
+		deliveries, err := k.acquireOnce(turns, ticket, askedAt)
 		if err == nil {
 			pauses.reset()
-			if len(answer.Deliveries) == 0 {
+			if len(deliveries) == 0 {
 				pause(k.taking, leastBetween-now().minus(tried))
 			}
-			return answer, nil
+			return deliveries, nil
 		}
 		if k.taking.Err() != nil {
 			return nil, err
@@ -85,30 +82,34 @@ func (k *Consumer) acquire(turns int, pauses *backOff) (*AcquireAnswer, error) {
 	}
 }
 
-func (k *Consumer) acquireOnce(call *AcquireCall, askedAt moment) (*AcquireAnswer, error) {
-	command, err := newAcquire(call)
-	command.leaves, command.timeout = true, call.Wait+callGrace
-	if err := ask(k.taking, k.client.over, command, err); err != nil {
+func (k *Consumer) acquireOnce(turns int, ticket string, askedAt moment) ([]delivery, error) {
+	command := newAcquire(&pb.AcquireRequest{
+		Queues: k.queues, Ticket: ticket, MaxTurns: uint32(turns), MaxItemsPerTurn: uint32(k.opts.MaxItemsPerTurn),
+		Wait: wireDuration(k.opts.Wait), Lease: wireDuration(k.opts.Lease), ConsumerId: k.opts.ConsumerID,
+	})
+	command.leaves, command.timeout = true, k.opts.Wait+callGrace
+	if err := ask(k.taking, k.client.over, command); err != nil {
 		return nil, err
 	}
-	from, err := answered[*pb.AcquireResponse](command)
+	deliveries, err := command.deliveries()
 	if err != nil {
 		return nil, err
 	}
-	answer := command.acquireAnswer(from)
-	for _, turn := range turnsOf(answer) {
-		turn.since = askedAt
+	infos := make([]*TurnInfo, len(deliveries))
+	for at := range deliveries {
+		infos[at] = &deliveries[at].turn
+		infos[at].since = askedAt
 	}
-	confirm(k.base, k.client.over, turnsOf(answer))
-	return answer, nil
+	confirm(k.base, k.client.over, infos)
+	return deliveries, nil
 }
 
-func (k *Consumer) take(delivery *Delivery) {
+func (k *Consumer) take(delivery *delivery) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.taking.Err() != nil || len(delivery.Items) == 0 || k.ended {
+	if k.taking.Err() != nil || len(delivery.items) == 0 || k.ended {
 		k.settling++
-		go k.release(delivery.Turn.TurnRef)
+		go k.release(delivery.turn.TurnRef)
 		return
 	}
 	k.running++
@@ -124,7 +125,7 @@ func (k *Consumer) release(ref TurnRef) {
 
 // releaseTurn gives a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session.
 func (c *Client) releaseTurn(ref TurnRef) {
-	command, err := newNack(&NackCall{TurnRef: ref, Kind: NackRelease, Error: "the consumer stopped"})
+	command := newNack(releaseOf(ref, "the consumer stopped"))
 	command.timeout = givingUp
-	_ = ask(context.Background(), c.over, command, err)
+	_ = ask(context.Background(), c.over, command)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 const (
@@ -79,7 +81,7 @@ func (p *Producer) handOverPart(part []*Pending) handedOver {
 		items[at] = one.item
 	}
 	room := min(roomTime, left-timeout).Truncate(time.Millisecond)
-	return p.client.handOver(p.givenUp, &SubmitCall{Queue: p.queue, Items: items, WaitForRoom: room, Durability: p.opts.Durability}, timeout+room)
+	return p.client.handOver(p.givenUp, submitOf(p.queue, items, room, p.opts.Durability), timeout+room)
 }
 
 // settlePart returns what is left of the part, to be sent again.
@@ -115,14 +117,14 @@ type handedOver struct {
 	isAway bool
 }
 
-func (c *Client) handOver(ctx context.Context, call *SubmitCall, timeout time.Duration) handedOver {
-	answer, err := c.submitBatch(ctx, call, timeout)
+func (c *Client) handOver(ctx context.Context, request *pb.SubmitRequest, timeout time.Duration) handedOver {
+	results, err := c.submitBatch(ctx, request, timeout)
 	if err == nil {
-		return handedOver{results: answer.Results}
+		return handedOver{results: results}
 	}
 	switch failureOf(err) {
 	case refused:
-		return refusal(err, len(call.Items))
+		return refusal(err, len(request.GetItems()))
 	case cancelled:
 		// Whoever ended it says why.
 		if ctx.Err() == nil {

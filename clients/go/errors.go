@@ -100,14 +100,14 @@ const (
 )
 
 var lossWords = map[LossCause]string{
-	LeaseExpired: "its lease or max_hold ended",
-	Evicted:      "its holder was evicted",
-	TakenOver:    "a waiting caller took it over",
-	Settled:      "somebody else settled it",
-	Unknown:      "the sidecar knows nothing of it",
-	Unreachable:  "nothing was heard from the sidecar for so long that it may have ended",
-	Replaced:     "another client has the session",
-	Closed:       "the client was closed",
+	LossLeaseExpired: "its lease or max_hold ended",
+	LossEvicted:      "its holder was evicted",
+	LossTakenOver:    "a waiting caller took it over",
+	LossSettled:      "somebody else settled it",
+	LossUnknown:      "the sidecar knows nothing of it",
+	LossUnreachable:  "nothing was heard from the sidecar for so long that it may have ended",
+	LossReplaced:     "another client has the session",
+	LossClosed:       "the client was closed",
 }
 
 func turnLost(ref TurnRef, cause LossCause) *TurnLostError {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	keyturn "github.com/keyturn/keyturn/clients/go"
 	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
@@ -39,9 +41,9 @@ func ExampleClient_WithTurn() {
 		fmt.Println("stop: the turn is somebody else's:", lost.Cause)
 	case err != nil:
 		fmt.Println("refused, away, or what the handler returned:", err)
-	case outcome.Status == keyturn.Declined:
+	case outcome.Status == keyturn.StatusDeclined:
 		fmt.Println("not needed:", outcome.Reason)
-	case outcome.Status == keyturn.Blocked:
+	case outcome.Status == keyturn.StatusBlocked:
 		fmt.Println("not yet:", outcome.Ahead, "are before us")
 	default:
 		fmt.Println(outcome.Status)
@@ -83,7 +85,7 @@ func ExampleClient_WithTurn_strict() {
 		calls.Add(1)
 		go func() {
 			defer calls.Done()
-			outcome, err := client.WithTurn(ctx, "accounts", "ada", keyturn.TurnOptions{Order: keyturn.Strict}, func(context.Context, *keyturn.Turn) error {
+			outcome, err := client.WithTurn(ctx, "accounts", "ada", keyturn.TurnOptions{Order: keyturn.OrderStrict}, func(context.Context, *keyturn.Turn) error {
 				return nil // one at a time, none declined
 			})
 			fmt.Println(outcome.Status, err)
@@ -228,7 +230,7 @@ func ExampleSpoolOptions() {
 		log.Fatal(err)
 	}
 	result, err := pending.Wait(ctx)
-	fmt.Println(result.Decision, err) // keyturn.Spooled while the sidecar cannot be reached
+	fmt.Println(result.Decision, err) // keyturn.DecisionSpooled while the sidecar cannot be reached
 	fmt.Println(producer.Close(ctx))
 	// Output:
 	// accept <nil>
@@ -241,12 +243,12 @@ func ExampleClient_EnQueue() {
 
 	calling, cancel := context.WithTimeout(ctx, 8*time.Second)
 	defer cancel()
-	answer, err := client.EnQueue(calling, keyturn.EnQueueCall{Queue: "thumbnails", Key: "photo-19", Ticket: "my-ticket", Wait: 5 * time.Second})
+	answer, err := client.EnQueue(calling, &keyturnv1.EnQueueRequest{Queue: "thumbnails", Key: "photo-19", Ticket: "my-ticket", Wait: durationpb.New(5 * time.Second)})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if answer.Decision == keyturn.Accept {
-		turn := client.Hold(ctx, *answer.Turn) // kept alive from here
+	if answer.Decision == keyturnv1.Decision_DECISION_ACCEPT {
+		turn := client.Hold(ctx, answer.Turn) // kept alive from here
 		fmt.Println(turn.Lost())
 		fmt.Println(turn.Done(ctx))
 	}
@@ -265,12 +267,12 @@ func ExampleClient_Hold_gateway() {
 	defer starter.Close()
 	defer gateway.Close()
 
-	answer, err := starter.EnQueue(ctx, keyturn.EnQueueCall{Queue: "payments", Key: "order-12", Lease: time.Minute})
+	answer, err := starter.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: "payments", Key: "order-12", Lease: durationpb.New(time.Minute)})
 	if err != nil {
 		log.Fatal(err)
 	}
-	callback := answer.Turn.TurnRef // goes with the request to the payment provider, and comes back with its callback
-	_, err = gateway.DeQueue(ctx, keyturn.DeQueueCall{Queue: callback.Queue, Key: callback.Key, Token: callback.Token})
+	callback := answer.Turn // goes with the request to the payment provider, and comes back with its callback
+	_, err = gateway.Ack(ctx, &keyturnv1.AckRequest{Queue: callback.Queue, Key: callback.Key, Token: callback.Token})
 	fmt.Println(err)
 	// Output: <nil>
 }
@@ -279,7 +281,7 @@ func ExampleError() {
 	ctx, client := context.Background(), client()
 	defer client.Close()
 
-	_, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: "no name!", Key: "photo-17"})
+	_, err := client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: "no name!", Key: "photo-17"})
 	var refused *keyturn.Error
 	if errors.As(err, &refused) {
 		fmt.Println(refused.Code, refused.Reason, refused.Violations[0].Field)

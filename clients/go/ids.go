@@ -44,14 +44,6 @@ func (c *Client) withID(item NewItem) NewItem {
 	return item
 }
 
-func (c *Client) namedFollowUps(followUps []FollowUp) []FollowUp {
-	named := make([]FollowUp, len(followUps))
-	for at, one := range followUps {
-		named[at] = FollowUp{Queue: one.Queue, Item: c.withID(one.Item)}
-	}
-	return named
-}
-
 // owned is a copy of all that the caller may change: what was handed over may be read, and sent again, long after the call
 // that handed it over has returned.
 func owned(item NewItem) NewItem {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	keyturn "github.com/keyturn/keyturn/clients/go"
 	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
@@ -48,11 +50,11 @@ func TestTurnThatComesWhenItsContextEndsIsGivenBack(t *testing.T) {
 				_, _ = client.WithTurn(ctx, queue, key, keyturn.TurnOptions{Wait: time.Second}, nothing)
 			},
 			"strict": func(ctx context.Context, key string) {
-				_, _ = client.WithTurn(ctx, queue, key, keyturn.TurnOptions{Order: keyturn.Strict, Wait: keyturn.NoWait}, nothing)
+				_, _ = client.WithTurn(ctx, queue, key, keyturn.TurnOptions{Order: keyturn.OrderStrict, Wait: keyturn.NoWait}, nothing)
 			},
 			"raw": func(ctx context.Context, key string) {
-				if answer, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: key, Wait: keyturn.NoWait}); err == nil && answer.Turn != nil {
-					client.Hold(context.Background(), *answer.Turn).Release()
+				if answer, err := client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: queue, Key: key, Wait: durationpb.New(0)}); err == nil && answer.Turn != nil {
+					client.Hold(context.Background(), answer.Turn).Release()
 				}
 			},
 		}
@@ -81,7 +83,7 @@ func TestCloseLeavesNoPlaceBehind(t *testing.T) {
 		failed := make(chan error)
 		for range 2 {
 			go func() {
-				_, err := client.WithTurn(ctx, queue, "k", keyturn.TurnOptions{Order: keyturn.Strict, Wait: keyturn.Forever}, func(context.Context, *keyturn.Turn) error { return nil })
+				_, err := client.WithTurn(ctx, queue, "k", keyturn.TurnOptions{Order: keyturn.OrderStrict, Wait: keyturn.Forever}, func(context.Context, *keyturn.Turn) error { return nil })
 				failed <- err
 			}()
 		}
@@ -193,7 +195,7 @@ func TestTurnKnowsWhatItCameTo(t *testing.T) {
 	must(client.Admin().EvictHolder(ctx, &keyturnv1.EvictHolderRequest{Queue: queue, Key: "k"}))(t)
 	twice(lost, func(err error) bool {
 		var loss *keyturn.TurnLostError
-		return errors.As(err, &loss) && loss.Cause == keyturn.Evicted
+		return errors.As(err, &loss) && loss.Cause == keyturn.LossEvicted
 	})
 	_, err := client.WithTurn(ctx, queue, "k", keyturn.TurnOptions{}, func(_ context.Context, turn *keyturn.Turn) error {
 		turn.Release()
@@ -212,8 +214,8 @@ func TestTurnOfAnotherProcessIsHeld(t *testing.T) {
 		queue := queueOf(t)
 		// Shorter than this process is old.
 		const lease = 300 * time.Millisecond
-		answer := must(starter.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: "k", Lease: lease}))(t)
-		told := keyturn.TurnInfo{TurnRef: answer.Turn.TurnRef, Lease: lease}
+		answer := must(starter.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: queue, Key: "k", Lease: durationpb.New(lease)}))(t)
+		told := &keyturnv1.Turn{Queue: queue, Key: "k", Token: answer.Turn.Token, Lease: durationpb.New(lease)}
 		turn := gateway.Hold(ctx, told)
 		metrics.until(t, ctx, func() bool { return metrics.calls["Renew OK"] >= 5 })
 		if err := turn.Lost(); err != nil {
@@ -225,7 +227,7 @@ func TestTurnOfAnotherProcessIsHeld(t *testing.T) {
 		over := gateway.Hold(ctx, told)
 		<-over.Context().Done()
 		var lost *keyturn.TurnLostError
-		if !errors.As(context.Cause(over.Context()), &lost) || lost.Cause == keyturn.Unreachable {
+		if !errors.As(context.Cause(over.Context()), &lost) || lost.Cause == keyturn.LossUnreachable {
 			t.Fatalf("%v", context.Cause(over.Context()))
 		}
 	})
@@ -241,9 +243,9 @@ func TestManyClientsLeaveNothingBehind(t *testing.T) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			transport := keyturn.Session
+			transport := keyturn.TransportSession
 			if n%5 == 0 {
-				transport = keyturn.Unary
+				transport = keyturn.TransportUnary
 			}
 			client, err := keyturn.Dial(side.address, keyturn.WithTransport(transport))
 			if err != nil {
@@ -254,7 +256,7 @@ func TestManyClientsLeaveNothingBehind(t *testing.T) {
 			if _, err := client.Consume(ctx, []string{"q"}, func(context.Context, *keyturn.Work) error { return nil }, keyturn.ConsumeOptions{Concurrency: 3}); err != nil {
 				t.Error(err)
 			}
-			if _, err := client.WithTurn(ctx, "turns", fmt.Sprint(n%5), keyturn.TurnOptions{Order: keyturn.Strict, Wait: keyturn.Forever}, func(context.Context, *keyturn.Turn) error { return nil }); err != nil {
+			if _, err := client.WithTurn(ctx, "turns", fmt.Sprint(n%5), keyturn.TurnOptions{Order: keyturn.OrderStrict, Wait: keyturn.Forever}, func(context.Context, *keyturn.Turn) error { return nil }); err != nil {
 				t.Error(err)
 			}
 			item, err := client.Submit(ctx, "q", keyturn.NewItem{Key: fmt.Sprint(n)})

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	keyturn "github.com/keyturn/keyturn/clients/go"
+	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 func TestUnixSocket(t *testing.T) {
@@ -37,7 +38,7 @@ func TestUnixSocket(t *testing.T) {
 		side.start(address)
 		client := dial(t, address, keyturn.WithTransport(transport))
 		outcome, err := client.WithTurn(within(t, 10*time.Second), "q", "k", keyturn.TurnOptions{}, func(context.Context, *keyturn.Turn) error { return nil })
-		if err != nil || outcome.Status != keyturn.Done {
+		if err != nil || outcome.Status != keyturn.StatusDone {
 			t.Fatalf("%+v %v", outcome, err)
 		}
 	})
@@ -55,7 +56,7 @@ func TestUserAgent(t *testing.T) {
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	client := dial(t, listener.Addr().String())
-	_, err := client.EnQueue(within(t, 10*time.Second), keyturn.EnQueueCall{Queue: "q", Key: "k"})
+	_, err := client.EnQueue(within(t, 10*time.Second), &keyturnv1.EnQueueRequest{Queue: "q", Key: "k"})
 	var told *keyturn.Error
 	if !errors.As(err, &told) || told.Code != codes.Unimplemented {
 		t.Fatalf("%v", err)
@@ -155,7 +156,7 @@ func TestTLS(t *testing.T) {
 		"known": {open, known, true}, "not known": {open, keyturn.TLSFiles{ServerName: "keyturn.test"}, false},
 		"another name": {open, unnamed, false}, "mutual": {mutual, shown, true}, "mutual without": {mutual, known, false},
 	} {
-		for _, transport := range []keyturn.Transport{keyturn.Session, keyturn.Unary} {
+		for _, transport := range []keyturn.Transport{keyturn.TransportSession, keyturn.TransportUnary} {
 			t.Run(name+" "+string(transport), func(t *testing.T) {
 				t.Parallel()
 				config := must(keyturn.LoadTLS(one.files))(t)

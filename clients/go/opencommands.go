@@ -36,6 +36,9 @@ func newOpenCommands(limits openLimits) *openCommands {
 
 // refusal is what stands against one more call of the application.
 func (o *openCommands) refusal(c *command) error {
+	if c.invalid != nil {
+		return c.invalid
+	}
 	if c.bytes > largestMessage {
 		// The estimate is generous. On a session what is truly too large would end the stream for everybody.
 		if bytes := proto.Size(&c.wire); bytes > largestMessage {

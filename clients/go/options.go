@@ -15,10 +15,10 @@ type Transport string
 
 // The transports.
 const (
-	// Session carries all calls on one stream, which keeps turns alive and comes back by itself. The normal one.
-	Session Transport = "session"
-	// Unary sends each call by itself, and renews turns by their lease.
-	Unary Transport = "unary"
+	// TransportSession carries all calls on one stream, which keeps turns alive and comes back by itself. The normal one.
+	TransportSession Transport = "session"
+	// TransportUnary sends each call by itself, and renews turns by their lease.
+	TransportUnary Transport = "unary"
 )
 
 // unset is a margin that nobody has said, and that nobody would.
@@ -101,7 +101,7 @@ func WithMetrics(metrics Metrics) Option { return func(s *settings) { s.metrics 
 
 func settingsOf(options []Option) (*settings, error) {
 	s := &settings{
-		transport: Session, consumerID: thisProcess(), sessionID: newOrigin(), sessionTTL: 10 * time.Second, margin: unset,
+		transport: TransportSession, consumerID: thisProcess(), sessionID: newOrigin(), sessionTTL: 10 * time.Second, margin: unset,
 		maxOpenCalls: mostOpen, maxOpenBytes: 256 << 20,
 	}
 	for at, option := range options {
@@ -131,7 +131,7 @@ func (s *settings) check() error {
 	if s.consumerID == "" {
 		s.consumerID = thisProcess()
 	}
-	if s.transport != Session && s.transport != Unary {
+	if s.transport != TransportSession && s.transport != TransportUnary {
 		return wrongSetting("transport", string(s.transport), `"session" or "unary"`)
 	}
 	if s.noTLS {

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	keyturn "github.com/keyturn/keyturn/clients/go"
+	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // What a caller handed over is its own again when the call has returned, also when the call was called off: it may be changed,
@@ -36,18 +39,18 @@ func TestWhatWasSubmittedIsNotReadAfterTheCallReturned(t *testing.T) {
 		queue := queueOf(t)
 		for n := range 24 {
 			calledOff(t, n, func(ctx context.Context, payload []byte) {
-				_, _ = client.SubmitBatch(ctx, keyturn.SubmitCall{Queue: queue, Items: []keyturn.NewItem{{Payload: payload}}})
+				_, _ = client.SubmitBatch(ctx, &keyturnv1.SubmitRequest{Queue: queue, Items: []*keyturnv1.NewItem{{Payload: payload}}})
 			})
 		}
 		for {
-			got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{queue}, Wait: 300 * time.Millisecond}))(t)
+			got := must(client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{queue}, Wait: durationpb.New(300 * time.Millisecond)}))(t)
 			if len(got.Deliveries) == 0 {
 				return
 			}
 			if !isWhole(got.Deliveries[0].Items[0].Payload) {
 				t.Fatal("an item has content that nobody submitted")
 			}
-			must(client.Ack(ctx, keyturn.AckCall{TurnRef: got.Deliveries[0].Turn.TurnRef}))(t)
+			must(client.Ack(ctx, &keyturnv1.AckRequest{Queue: got.Deliveries[0].Turn.Queue, Key: got.Deliveries[0].Turn.Key, Token: got.Deliveries[0].Turn.Token}))(t)
 		}
 	})
 }
@@ -62,18 +65,18 @@ func TestResultsAreNotReadAfterTheCallReturned(t *testing.T) {
 			items = append(items, must(client.Submit(ctx, queue, keyturn.NewItem{Key: fmt.Sprint(n)}))(t))
 		}
 		for n := range 12 {
-			got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{queue}, Wait: 5 * time.Second}))(t)
-			turn := got.Deliveries[0].Turn.TurnRef
+			got := must(client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{queue}, Wait: durationpb.New(5 * time.Second)}))(t)
+			turn := got.Deliveries[0].Turn
 			calledOff(t, n, func(ctx context.Context, result []byte) {
-				call := keyturn.AckCall{TurnRef: turn, Result: result}
+				call := &keyturnv1.AckRequest{Queue: turn.Queue, Key: turn.Key, Token: turn.Token, Result: result}
 				if n%2 == 0 {
-					call.FollowUps = []keyturn.FollowUp{{Queue: queue + "-next", Item: keyturn.NewItem{Payload: result}}}
+					call.FollowUps = []*keyturnv1.FollowUp{{Queue: queue + "-next", Item: &keyturnv1.NewItem{Payload: result}}}
 				}
 				_, _ = client.Ack(ctx, call)
 			})
-			held := must(client.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue + "-turns", Key: fmt.Sprint(n)}))(t)
+			held := must(client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: queue + "-turns", Key: fmt.Sprint(n)}))(t)
 			calledOff(t, n, func(ctx context.Context, result []byte) {
-				_, _ = client.DeQueue(ctx, keyturn.DeQueueCall{Queue: queue + "-turns", Key: fmt.Sprint(n), Token: held.Turn.Token, Result: result})
+				_, _ = client.DeQueue(ctx, &keyturnv1.DeQueueRequest{Queue: queue + "-turns", Key: fmt.Sprint(n), Holder: &keyturnv1.DeQueueRequest_Token{Token: held.Turn.Token}, Result: result})
 			})
 		}
 		for _, item := range items {
@@ -97,7 +100,7 @@ func TestAnAddedItemBelongsToTheCallerAgain(t *testing.T) {
 	copy(payload, "xxxx")
 	headers["name"] = "x"
 	must(pending.Wait(ctx))(t)
-	got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{queue}, Wait: 5 * time.Second}))(t)
+	got := must(client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{queue}, Wait: durationpb.New(5 * time.Second)}))(t)
 	if item := got.Deliveries[0].Items[0]; string(item.Payload) != "aaaa" || item.Headers["name"] != "a" {
 		t.Fatalf("%s %v", item.Payload, item.Headers)
 	}
@@ -121,7 +124,7 @@ func TestAHandlersResultBelongsToTheHandlerAgain(t *testing.T) {
 	if result := must(client.Result(ctx, queue, item.ItemID))(t); string(result) != "aaaa" {
 		t.Fatalf("%s", result)
 	}
-	got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{queue + "-next"}, Wait: 5 * time.Second}))(t)
+	got := must(client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{queue + "-next"}, Wait: durationpb.New(5 * time.Second)}))(t)
 	if payload := got.Deliveries[0].Items[0].Payload; string(payload) != "aaaa" {
 		t.Fatalf("%s", payload)
 	}

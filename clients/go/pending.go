@@ -21,7 +21,7 @@ type Pending struct {
 // Done is closed when it is known what became of the item.
 func (p *Pending) Done() <-chan struct{} { return p.done }
 
-// Wait returns what the sidecar decided, or Spooled when the item is safe on disk. The error is a [ProducerTimeoutError],
+// Wait returns what the sidecar decided, or DecisionSpooled when the item is safe on disk. The error is a [ProducerTimeoutError],
 // ErrProducerClosed, a [SpoolError], the [Error] with which the sidecar refused the item, or that of ctx. What is known is
 // told, whatever the context.
 func (p *Pending) Wait(ctx context.Context) (SubmitResult, error) {

@@ -12,7 +12,10 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	keyturn "github.com/keyturn/keyturn/clients/go"
+	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 func TestProducerKeepsOrderAndRefusesItemsAlone(t *testing.T) {
@@ -39,7 +42,7 @@ func TestProducerKeepsOrderAndRefusesItemsAlone(t *testing.T) {
 			switch {
 			case n == 20 && (!errors.As(err, &refused) || refused.Code != codes.InvalidArgument || len(refused.Violations) != 1):
 				t.Errorf("%v", err)
-			case n != 20 && (err != nil || result.Decision != keyturn.Accept):
+			case n != 20 && (err != nil || result.Decision != keyturn.DecisionAccept):
 				t.Errorf("%d: %v %v", n, result, err)
 			}
 		}
@@ -53,11 +56,11 @@ func TestProducerKeepsOrderAndRefusesItemsAlone(t *testing.T) {
 			if n >= 20 {
 				n++
 			}
-			got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{queue}, Wait: time.Second}))(t)
+			got := must(client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{queue}, Wait: durationpb.New(time.Second)}))(t)
 			if len(got.Deliveries) != 1 || string(got.Deliveries[0].Items[0].Payload) != fmt.Sprint(n) {
 				t.Fatalf("%d: %+v", n, got)
 			}
-			must(client.Ack(ctx, keyturn.AckCall{TurnRef: got.Deliveries[0].Turn.TurnRef}))(t)
+			must(client.Ack(ctx, &keyturnv1.AckRequest{Queue: got.Deliveries[0].Turn.Queue, Key: got.Deliveries[0].Turn.Key, Token: got.Deliveries[0].Turn.Token}))(t)
 		}
 	})
 }
@@ -71,7 +74,7 @@ func TestWhatIsKnownOfAnItemIsTold(t *testing.T) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	for range 50 {
-		if result, err := pending.Wait(over); err != nil || result.Decision != keyturn.Accept {
+		if result, err := pending.Wait(over); err != nil || result.Decision != keyturn.DecisionAccept {
 			t.Fatalf("%v %v", result, err)
 		}
 	}
@@ -81,7 +84,7 @@ func TestProducerIsBounded(t *testing.T) {
 	t.Parallel()
 	ctx := within(t, 20*time.Second)
 	client := dial(t, "127.0.0.1:1")
-	failing := must(client.Producer("q", keyturn.ProducerOptions{MaxItems: 2, WhenFull: keyturn.FailWhenFull, Timeout: 300 * time.Millisecond}))(t)
+	failing := must(client.Producer("q", keyturn.ProducerOptions{MaxItems: 2, WhenFull: keyturn.WhenFullFail, Timeout: 300 * time.Millisecond}))(t)
 	first := must(failing.Add(ctx, keyturn.NewItem{}))(t)
 	must(failing.Add(ctx, keyturn.NewItem{}))(t)
 	if _, err := failing.Add(ctx, keyturn.NewItem{}); !errors.Is(err, keyturn.ErrProducerFull) {
@@ -130,7 +133,7 @@ func TestSpoolKeepsWhatCannotBeHandedOver(t *testing.T) {
 	for n := range 100 {
 		pending := must(producer.Add(ctx, keyturn.NewItem{Key: "k", Payload: []byte(fmt.Sprint(n))}))(t)
 		if n%25 == 0 {
-			if result, err := pending.Wait(ctx); err != nil || result.Decision != keyturn.Spooled || result.ItemID != pending.ItemID {
+			if result, err := pending.Wait(ctx); err != nil || result.Decision != keyturn.DecisionSpooled || result.ItemID != pending.ItemID {
 				t.Fatalf("%v %v", result, err)
 			}
 		}
@@ -152,11 +155,11 @@ func TestSpoolKeepsWhatCannotBeHandedOver(t *testing.T) {
 	last := must(again.Add(ctx, keyturn.NewItem{Key: "k", Payload: []byte("100")}))(t)
 	must(last.Wait(ctx))(t)
 	for n := range 101 {
-		got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{"q"}, Wait: 10 * time.Second}))(t)
+		got := must(client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{"q"}, Wait: durationpb.New(10 * time.Second)}))(t)
 		if len(got.Deliveries) != 1 || string(got.Deliveries[0].Items[0].Payload) != fmt.Sprint(n) {
 			t.Fatalf("%d: %+v", n, got)
 		}
-		must(client.Ack(ctx, keyturn.AckCall{TurnRef: got.Deliveries[0].Turn.TurnRef}))(t)
+		must(client.Ack(ctx, &keyturnv1.AckRequest{Queue: got.Deliveries[0].Turn.Queue, Key: got.Deliveries[0].Turn.Key, Token: got.Deliveries[0].Turn.Token}))(t)
 	}
 	if err := again.Close(ctx); err != nil || again.Spooled() != 0 {
 		t.Fatalf("%v, %d on disk", err, again.Spooled())
@@ -257,7 +260,7 @@ func TestSpoolConfirmsNothingThatNoSidecarMayAccept(t *testing.T) {
 	}
 	// What just fits is kept.
 	most := keyturn.NewItem{Key: strings.Repeat("k", 1024), Payload: make([]byte, 1<<20), ItemID: strings.Repeat("i", 256), After: refs[:100], Delay: 30 * 24 * time.Hour}
-	if result := must(must(producer.Add(ctx, most))(t).Wait(ctx))(t); result.Decision != keyturn.Spooled {
+	if result := must(must(producer.Add(ctx, most))(t).Wait(ctx))(t); result.Decision != keyturn.DecisionSpooled {
 		t.Fatalf("%+v", result)
 	}
 }
@@ -313,7 +316,7 @@ func TestSpoolGoesOnWhenTheDiskHasRoomAgain(t *testing.T) {
 	if err := os.Remove(blocked[0]); err != nil {
 		t.Fatal(err)
 	}
-	if result := must(first.Wait(ctx))(t); result.Decision != keyturn.Spooled {
+	if result := must(first.Wait(ctx))(t); result.Decision != keyturn.DecisionSpooled {
 		t.Fatalf("%+v", result)
 	}
 	const items = 200
@@ -322,11 +325,11 @@ func TestSpoolGoesOnWhenTheDiskHasRoomAgain(t *testing.T) {
 	}
 	side.restart()
 	for n := range items {
-		got := must(client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{"q"}, Wait: 10 * time.Second}))(t)
+		got := must(client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{"q"}, Wait: durationpb.New(10 * time.Second)}))(t)
 		if len(got.Deliveries) != 1 || !strings.HasPrefix(string(got.Deliveries[0].Items[0].Payload), fmt.Sprint(n, " ")) {
 			t.Fatalf("%d: %+v", n, got)
 		}
-		must(client.Ack(ctx, keyturn.AckCall{TurnRef: got.Deliveries[0].Turn.TurnRef}))(t)
+		must(client.Ack(ctx, &keyturnv1.AckRequest{Queue: got.Deliveries[0].Turn.Queue, Key: got.Deliveries[0].Turn.Key, Token: got.Deliveries[0].Turn.Token}))(t)
 	}
 	// That it could not be noted was told, and told once.
 	isSpoolError(t, <-told, keyturn.SpoolIO)

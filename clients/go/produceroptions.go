@@ -41,10 +41,10 @@ type WhenFull string
 
 // What can happen.
 const (
-	// WaitForRoom lets Add wait for room, as long as the item's Timeout and the context say. The default.
-	WaitForRoom WhenFull = "wait"
-	// FailWhenFull lets Add fail at once, with ErrProducerFull.
-	FailWhenFull WhenFull = "error"
+	// WhenFullWait lets Add wait for room, as long as the item's Timeout and the context say. The default.
+	WhenFullWait WhenFull = "wait"
+	// WhenFullFail lets Add fail at once, with ErrProducerFull.
+	WhenFullFail WhenFull = "error"
 )
 
 // ProducerOptions are the options of [Client.Producer]. The zero value is fine.
@@ -95,9 +95,9 @@ func (o *ProducerOptions) check(queue string) error {
 	}
 	o.MaxItems = orDefault(o.MaxItems, 10_000)
 	o.MaxBytes = orDefault(o.MaxBytes, 16<<20)
-	o.WhenFull = orDefault(o.WhenFull, WaitForRoom)
+	o.WhenFull = orDefault(o.WhenFull, WhenFullWait)
 	o.Timeout = orDefault(o.Timeout, time.Minute)
-	if o.WhenFull != WaitForRoom && o.WhenFull != FailWhenFull {
+	if o.WhenFull != WhenFullWait && o.WhenFull != WhenFullFail {
 		return wrongSetting("when_full", string(o.WhenFull), `"wait" or "error"`)
 	}
 	var check checks

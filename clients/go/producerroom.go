@@ -46,7 +46,7 @@ func (p *Producer) enter(one *Pending) error {
 	}
 	p.line = append(p.line, one)
 	p.admit()
-	if len(p.line) == 0 || p.opts.WhenFull == WaitForRoom {
+	if len(p.line) == 0 || p.opts.WhenFull == WhenFullWait {
 		return nil
 	}
 	p.line = p.line[:len(p.line)-1]

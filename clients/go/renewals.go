@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // renewals keep turns alive that live by their lease: each is renewed when a third of it has passed, many with one Renew,
@@ -13,7 +15,7 @@ import (
 // a turn is given up rather too early than too late.
 type renewals struct {
 	margin time.Duration
-	renew  func(context.Context, *RenewCall, time.Duration) (*RenewAnswer, error)
+	renew  renewFunc
 	onLoss func(*heldTurn, LossCause)
 
 	mu       sync.Mutex
@@ -26,6 +28,9 @@ type renewals struct {
 	cancel   context.CancelFunc
 }
 
+// renewFunc asks the sidecar; the results are in the order of the turns.
+type renewFunc func(ctx context.Context, turns []TurnRef, lease, timeout time.Duration) ([]*pb.RenewResult, error)
+
 type leaseLife struct {
 	lease, margin time.Duration
 	// A renewal is on its way.
@@ -33,7 +38,7 @@ type leaseLife struct {
 	renewAt, loseAt moment
 }
 
-func newRenewals(margin time.Duration, renew func(context.Context, *RenewCall, time.Duration) (*RenewAnswer, error), onLoss func(*heldTurn, LossCause)) *renewals {
+func newRenewals(margin time.Duration, renew renewFunc, onLoss func(*heldTurn, LossCause)) *renewals {
 	r := &renewals{margin: margin, renew: renew, onLoss: onLoss, lives: map[*heldTurn]*leaseLife{}, armedFor: never}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
@@ -68,9 +73,9 @@ func (r *renewals) keep(held *heldTurn, since moment) {
 		life.confirmed(now())
 		life.renewAt = now()
 	}
-	cause := Unreachable
+	cause := LossUnreachable
 	if r.closed {
-		cause = Closed
+		cause = LossClosed
 	}
 	over := r.closed || life.loseAt <= now()
 	if !over {
@@ -152,7 +157,7 @@ func (r *renewals) tick() {
 	}
 	r.mu.Unlock()
 	for _, held := range lost {
-		r.onLoss(held, Unreachable)
+		r.onLoss(held, LossUnreachable)
 	}
 }
 
@@ -176,11 +181,12 @@ func alike(turns []*heldTurn) [][]*heldTurn {
 // ask says the lease too: a sidecar that has just started and adopts the turns would else tie them to the session for good.
 func (r *renewals) ask(batch []*heldTurn, sentAt moment) {
 	defer r.asking.Done()
-	call := &RenewCall{Lease: batch[0].lease}
-	for _, held := range batch {
-		call.Turns = append(call.Turns, held.ref)
+	lease := batch[0].lease
+	refs := make([]TurnRef, len(batch))
+	for at, held := range batch {
+		refs[at] = held.ref
 	}
-	answer, err := r.renew(r.ctx, call, max(time.Millisecond, call.Lease/3))
+	results, err := r.renew(r.ctx, refs, lease, max(time.Millisecond, lease/3))
 	var lost []*heldTurn
 	var causes []LossCause
 	r.mu.Lock()
@@ -191,12 +197,12 @@ func (r *renewals) ask(batch []*heldTurn, sentAt moment) {
 		}
 		life.asking = false
 		switch {
-		case err != nil || at >= len(answer.Results):
+		case err != nil || at >= len(results):
 			// Whatever went wrong, a turn is ours until its lease ends, and then it is not.
 			life.renewAt = now().plus(life.lease / 10)
-		case !answer.Results[at].Alive:
+		case !results[at].GetAlive():
 			delete(r.lives, held)
-			lost, causes = append(lost, held), append(causes, answer.Results[at].Cause)
+			lost, causes = append(lost, held), append(causes, lossOf(results[at].GetCause()))
 			continue
 		default:
 			life.confirmed(sentAt)

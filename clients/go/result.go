@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // defaultResultWait is how long a result is waited for if nobody says.
@@ -38,15 +41,17 @@ func (c *Client) Result(ctx context.Context, queue, itemID string, opts ...Resul
 		if err != nil {
 			return nil, err
 		}
-		switch answer.State {
-		case ItemDone:
-			return answer.Result, nil
-		case ItemWaiting, ItemInFlight:
-		default:
-			return nil, &ItemFailedError{ItemRef: ref, State: answer.State, LastError: answer.Error, Attempt: answer.Attempt}
+		state, known := itemStates[answer.GetState()]
+		switch {
+		case !known:
+			return nil, badAnswer("the sidecar tells of a state for which there is no word here: " + answer.GetState().String())
+		case state == ItemDone:
+			return answer.GetResult(), nil
+		case state != ItemWaiting && state != ItemInFlight:
+			return nil, &ItemFailedError{ItemRef: ref, State: state, LastError: answer.GetError(), Attempt: int(answer.GetAttempt())}
 		}
 		if now() >= until {
-			message := fmt.Sprintf("item %s of queue %s is still %s after %v", itemID, queue, answer.State, max(0, timeout))
+			message := fmt.Sprintf("item %s of queue %s is still %s after %v", itemID, queue, state, max(0, timeout))
 			return nil, &Error{Code: codes.DeadlineExceeded, Message: message}
 		}
 		// The sidecar may answer early; it is not asked in a busy loop.
@@ -60,8 +65,8 @@ func (c *Client) Result(ctx context.Context, queue, itemID string, opts ...Resul
 const resultGrace = 500 * time.Millisecond
 
 // awaitPatiently is one part of the wait. A sidecar that is away is asked again until the time is over.
-func (c *Client) awaitPatiently(ctx context.Context, ref ItemRef, until moment) (*AwaitAnswer, error) {
-	var answer *AwaitAnswer
+func (c *Client) awaitPatiently(ctx context.Context, ref ItemRef, until moment) (*pb.AwaitResponse, error) {
+	var answer *pb.AwaitResponse
 	end := until
 	if until.until() == 0 {
 		// It is only asked, as any other call is.
@@ -72,7 +77,10 @@ func (c *Client) awaitPatiently(ctx context.Context, ref ItemRef, until moment) 
 		call, done := context.WithTimeoutCause(ctx, min(wait+callGrace, end.plus(resultGrace).until()), errNoAnswer)
 		defer done()
 		var err error
-		answer, err = c.Await(call, AwaitCall{ItemRef: ref, Wait: wait})
+		command := newAwait(&pb.AwaitRequest{Queue: ref.Queue, ItemId: ref.ItemID, Wait: durationpb.New(wait)})
+		if err = ask(call, c.over, command); err == nil {
+			answer, err = answered[*pb.AwaitResponse](command)
+		}
 		return err
 	})
 	return answer, err

@@ -79,8 +79,8 @@ func newSession(set *settings, conn *grpc.ClientConn) *session {
 	return s
 }
 
-func (s *session) renewTurns(ctx context.Context, call *RenewCall, timeout time.Duration) (*RenewAnswer, error) {
-	return renewOver(ctx, s, call, timeout)
+func (s *session) renewTurns(ctx context.Context, turns []TurnRef, lease, timeout time.Duration) ([]*pb.RenewResult, error) {
+	return renewOver(ctx, s, turns, lease, timeout)
 }
 
 func (s *session) ordered() bool { return true }
@@ -156,7 +156,7 @@ func (s *session) hold(info *TurnInfo, since moment) *heldTurn {
 	if s.state == stopped {
 		s.turns.lose(held, s.stopLoss)
 	} else if s.closing != nil {
-		s.turns.lose(held, Closed)
+		s.turns.lose(held, LossClosed)
 	}
 	s.mu.Unlock()
 	// Not tied, or it has an end that may be that of a lease: then it is renewed as well, which harms no turn.

@@ -13,6 +13,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	keyturn "github.com/keyturn/keyturn/clients/go"
 	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
@@ -82,7 +84,7 @@ func TestTurnOutlivesBrokenConnection(t *testing.T) {
 		metrics.until(t, ctx, func() bool { return metrics.reconnected == 1 })
 		return ctx.Err()
 	})
-	if err != nil || outcome.Status != keyturn.Done {
+	if err != nil || outcome.Status != keyturn.StatusDone {
 		t.Fatalf("%+v %v", outcome, err)
 	}
 	metrics.mu.Lock()
@@ -94,7 +96,7 @@ func TestTurnOutlivesBrokenConnection(t *testing.T) {
 
 func TestHandlerIsToldInTimeThatTheSidecarIsGone(t *testing.T) {
 	t.Parallel()
-	for _, transport := range []keyturn.Transport{keyturn.Session, keyturn.Unary} {
+	for _, transport := range []keyturn.Transport{keyturn.TransportSession, keyturn.TransportUnary} {
 		t.Run(string(transport), func(t *testing.T) {
 			t.Parallel()
 			side := startSidecar(t, "default: { lease: 1500ms }")
@@ -106,13 +108,13 @@ func TestHandlerIsToldInTimeThatTheSidecarIsGone(t *testing.T) {
 				<-ctx.Done()
 				took = time.Since(killed)
 				var lost *keyturn.TurnLostError
-				if !errors.As(context.Cause(ctx), &lost) || lost.Cause != keyturn.Unreachable || lost.Token != turn.Token {
+				if !errors.As(context.Cause(ctx), &lost) || lost.Cause != keyturn.LossUnreachable || lost.Token != turn.Token {
 					t.Errorf("%v", context.Cause(ctx))
 				}
 				return ctx.Err()
 			})
 			var lost *keyturn.TurnLostError
-			if !errors.As(err, &lost) || lost.Cause != keyturn.Unreachable {
+			if !errors.As(err, &lost) || lost.Cause != keyturn.LossUnreachable {
 				t.Fatalf("%v", err)
 			}
 			// The sidecar keeps it for 1.5 s from its last sign of life, which was before the kill; we stop 300 ms before.
@@ -135,10 +137,10 @@ func TestEvictedHolderIsTold(t *testing.T) {
 			return errors.New("the work broke off")
 		})
 		var lost *keyturn.TurnLostError
-		if !errors.As(err, &lost) || lost.Cause != keyturn.Evicted || !strings.Contains(err.Error(), "broke off") {
+		if !errors.As(err, &lost) || lost.Cause != keyturn.LossEvicted || !strings.Contains(err.Error(), "broke off") {
 			t.Fatalf("%v", err)
 		}
-		metrics.until(t, ctx, func() bool { return len(metrics.lost) == 1 && metrics.lost[0] == keyturn.Evicted })
+		metrics.until(t, ctx, func() bool { return len(metrics.lost) == 1 && metrics.lost[0] == keyturn.LossEvicted })
 	})
 }
 
@@ -147,7 +149,7 @@ func TestDeadlines(t *testing.T) {
 		// Nobody listens there.
 		client := dial(t, "127.0.0.1:1", keyturn.WithTransport(transport))
 		began := time.Now()
-		_, err := client.EnQueue(within(t, 300*time.Millisecond), keyturn.EnQueueCall{Queue: "q", Key: "k", Wait: keyturn.NoWait})
+		_, err := client.EnQueue(within(t, 300*time.Millisecond), &keyturnv1.EnQueueRequest{Queue: "q", Key: "k", Wait: durationpb.New(0)})
 		var told *keyturn.Error
 		if !errors.As(err, &told) || (told.Code != codes.DeadlineExceeded && told.Code != codes.Unavailable) {
 			t.Fatalf("%v", err)
@@ -231,7 +233,7 @@ func TestTurnThatIsNotDoneIsGivenBack(t *testing.T) {
 			t.Errorf("%v", context.Cause(ctx))
 		}
 		return nil
-	}); err != nil || outcome.Status != keyturn.Done {
+	}); err != nil || outcome.Status != keyturn.StatusDone {
 		t.Fatalf("%+v %v", outcome, err)
 	}
 }
@@ -250,14 +252,14 @@ func TestConcurrentUse(t *testing.T) {
 				defer done.Done()
 				for round := range rounds {
 					key := (worker + round) % keys
-					outcome, err := client.WithTurn(ctx, queue, fmt.Sprintf("key-%d", key), keyturn.TurnOptions{Order: keyturn.Strict, Wait: keyturn.Forever}, func(context.Context, *keyturn.Turn) error {
+					outcome, err := client.WithTurn(ctx, queue, fmt.Sprintf("key-%d", key), keyturn.TurnOptions{Order: keyturn.OrderStrict, Wait: keyturn.Forever}, func(context.Context, *keyturn.Turn) error {
 						if atOnce[key].Add(1) != 1 {
 							t.Error("two at once")
 						}
 						atOnce[key].Add(-1)
 						return nil
 					})
-					if err != nil || outcome.Status != keyturn.Done {
+					if err != nil || outcome.Status != keyturn.StatusDone {
 						t.Errorf("%+v %v", outcome, err)
 						return
 					}
@@ -280,11 +282,11 @@ func TestOpenCallsAreBounded(t *testing.T) {
 			ended.Add(1)
 			go func() {
 				defer ended.Done()
-				_, _ = client.Acquire(waiting, keyturn.AcquireCall{Queues: []string{queue}, Key: "k", Wait: time.Minute})
+				_, _ = client.Acquire(waiting, &keyturnv1.AcquireRequest{Queues: []string{queue}, Key: "k", Wait: durationpb.New(time.Minute)})
 			}()
 		}
 		waitersOf(t, ctx, client, queue, 2)
-		_, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: "other"})
+		_, err := client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: queue, Key: "other"})
 		var told *keyturn.Error
 		if !errors.As(err, &told) || told.Code != codes.ResourceExhausted || !strings.Contains(err.Error(), "MaxOpenCalls") {
 			t.Fatalf("%v", err)
@@ -300,7 +302,7 @@ func TestOpenCallsAreBounded(t *testing.T) {
 
 func TestCloseLeavesNothingBehind(t *testing.T) {
 	// Not parallel: it counts the goroutines of the process.
-	for _, transport := range []keyturn.Transport{keyturn.Session, keyturn.Unary} {
+	for _, transport := range []keyturn.Transport{keyturn.TransportSession, keyturn.TransportUnary} {
 		before := goroutines()
 		ctx := within(t, 20*time.Second)
 		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
@@ -311,7 +313,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		pending := must(producer.Add(ctx, keyturn.NewItem{Key: "item"}))(t)
 		failed := make(chan error, 1)
 		go func() {
-			_, err := client.Acquire(ctx, keyturn.AcquireCall{Queues: []string{queue}, Key: "k", Wait: time.Minute})
+			_, err := client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{queue}, Key: "k", Wait: durationpb.New(time.Minute)})
 			failed <- err
 		}()
 		waitersOf(t, ctx, client, queue, 1)
@@ -321,14 +323,14 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		if err := <-failed; !errors.Is(err, keyturn.ErrClosed) {
 			t.Fatalf("%v", err)
 		}
-		if result, err := pending.Wait(ctx); err != nil || result.Decision != keyturn.Accept {
+		if result, err := pending.Wait(ctx); err != nil || result.Decision != keyturn.DecisionAccept {
 			t.Fatalf("an item that was added is gone: %v %v", result, err)
 		}
 		var lost *keyturn.TurnLostError
-		if !errors.As(turn.Lost(), &lost) || lost.Cause != keyturn.Closed {
+		if !errors.As(turn.Lost(), &lost) || lost.Cause != keyturn.LossClosed {
 			t.Fatalf("%v", turn.Lost())
 		}
-		if _, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: "k"}); !errors.Is(err, keyturn.ErrClosed) {
+		if _, err := client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: queue, Key: "k"}); !errors.Is(err, keyturn.ErrClosed) {
 			t.Fatalf("%v", err)
 		}
 		if _, err := client.Consume(ctx, []string{queue}, func(context.Context, *keyturn.Work) error { return nil }, keyturn.ConsumeOptions{}); !errors.Is(err, keyturn.ErrClosed) {

@@ -20,7 +20,7 @@ func (s *session) close() {
 			s.link.farewell = s.out.batch(nil, now())
 		}
 		link := s.link
-		s.stop(closedError(), Closed)
+		s.stop(closedError(), LossClosed)
 		if inPeace {
 			link.finish()
 		} else if link != nil {
@@ -28,7 +28,7 @@ func (s *session) close() {
 		}
 	}
 	s.mu.Unlock()
-	s.renew.close(Closed)
+	s.renew.close(LossClosed)
 	s.running.Wait()
 	s.renew.wait()
 }
@@ -74,7 +74,7 @@ func (s *session) endDrain() {
 
 // fail: nothing that is asked now would come through. What is asked later may.
 func (s *session) fail(err error) {
-	s.turns.loseAll(Unreachable)
+	s.turns.loseAll(LossUnreachable)
 	s.refuseAll(err)
 }
 

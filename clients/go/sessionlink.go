@@ -71,7 +71,7 @@ func (s *session) broke(link *link, err error) {
 	s.forgetStream()
 	if reasonOf(err) == reasonSessionReplaced {
 		s.log.Warn("keyturn: another client has the session", "session_id", s.set.sessionID)
-		s.stop(err, Replaced)
+		s.stop(err, LossReplaced)
 		return
 	}
 	if s.closing != nil {

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	keyturn "github.com/keyturn/keyturn/clients/go"
+	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 func eachTransport(t *testing.T, test func(t *testing.T, transport keyturn.Transport)) {
-	for _, transport := range []keyturn.Transport{keyturn.Session, keyturn.Unary} {
+	for _, transport := range []keyturn.Transport{keyturn.TransportSession, keyturn.TransportUnary} {
 		t.Run(string(transport), func(t *testing.T) { t.Parallel(); test(t, transport) })
 	}
 }
@@ -20,17 +21,17 @@ func TestRawCalls(t *testing.T) {
 		ctx := within(t, 10*time.Second)
 		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
 		queue := queueOf(t)
-		answer := must(client.EnQueue(ctx, keyturn.EnQueueCall{Queue: queue, Key: "k"}))(t)
-		if answer.Decision != keyturn.Accept || answer.Turn.Queue != queue || answer.Turn.Key != "k" || answer.Turn.Token == 0 {
+		answer := must(client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: queue, Key: "k"}))(t)
+		if answer.Decision != keyturnv1.Decision_DECISION_ACCEPT || answer.Turn.Queue != queue || answer.Turn.Key != "k" || answer.Turn.Token == 0 {
 			t.Fatalf("%+v %+v", answer, answer.Turn)
 		}
-		must(client.DeQueue(ctx, keyturn.DeQueueCall{Queue: queue, Key: "k", Token: answer.Turn.Token}))(t)
-		_, err := client.DeQueue(ctx, keyturn.DeQueueCall{Queue: queue, Key: "k", Token: 999_999})
+		must(client.DeQueue(ctx, &keyturnv1.DeQueueRequest{Queue: queue, Key: "k", Holder: &keyturnv1.DeQueueRequest_Token{Token: answer.Turn.Token}}))(t)
+		_, err := client.DeQueue(ctx, &keyturnv1.DeQueueRequest{Queue: queue, Key: "k", Holder: &keyturnv1.DeQueueRequest_Token{Token: 999_999}})
 		var lost *keyturn.TurnLostError
-		if !errors.As(err, &lost) || lost.Cause != keyturn.Unknown {
+		if !errors.As(err, &lost) || lost.Cause != keyturn.LossUnknown {
 			t.Fatalf("%v", err)
 		}
-		_, err = client.EnQueue(ctx, keyturn.EnQueueCall{Queue: "no such name!", Key: "k"})
+		_, err = client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: "no such name!", Key: "k"})
 		var told *keyturn.Error
 		if !errors.As(err, &told) || len(told.Violations) != 1 || told.Violations[0].Field != "queue" {
 			t.Fatalf("%v", err)

@@ -77,8 +77,8 @@ func (r *spoolRoute) handOver(chunk *spool.Chunk) error {
 			return context.Cause(r.open)
 		}
 		part := left[:min(most, len(left))]
-		call := &SubmitCall{Queue: r.producer.queue, Items: part, WaitForRoom: roomTime, Durability: r.producer.opts.Durability}
-		handed := r.producer.client.handOver(r.open, call, submitTime+roomTime)
+		request := submitOf(r.producer.queue, part, roomTime, r.producer.opts.Durability)
+		handed := r.producer.client.handOver(r.open, request, submitTime+roomTime)
 		switch {
 		case handed.results != nil:
 			left = left[len(part):]
@@ -149,10 +149,10 @@ func spooledItems(chunk *spool.Chunk) ([]NewItem, error) {
 		}
 		items[at] = NewItem{
 			Key: from.Key, Payload: from.Payload, Headers: from.Headers, ItemID: from.ItemId, IdempotencyKey: from.IdempotencyKey,
-			Delay: from.Delay.AsDuration(), AfterUnknown: RefuseUnknown,
+			Delay: from.Delay.AsDuration(), AfterUnknown: AfterUnknownRefuse,
 		}
 		if from.AfterUnknown == pb.AfterUnknown_AFTER_UNKNOWN_WAIT {
-			items[at].AfterUnknown = WaitUnknown
+			items[at].AfterUnknown = AfterUnknownWait
 		}
 		for _, ref := range from.After {
 			items[at].After = append(items[at].After, ItemRef{Queue: ref.Queue, ItemID: ref.ItemId})

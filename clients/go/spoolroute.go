@@ -155,7 +155,7 @@ func (r *spoolRoute) append(left []*Pending) ([]*Pending, error) {
 	// Not waited for: while it is synced, more is written.
 	err := r.spool.Append(records, func(err error) {
 		for _, one := range taken {
-			r.producer.settle(one, SubmitResult{ItemID: one.ItemID, Decision: Spooled}, spoolError(err))
+			r.producer.settle(one, SubmitResult{ItemID: one.ItemID, Decision: DecisionSpooled}, spoolError(err))
 		}
 	})
 	if err != nil {

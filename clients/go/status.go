@@ -72,10 +72,10 @@ func (e *Error) read(detail any) {
 
 func lossNamed(name string) LossCause {
 	switch cause := LossCause(strings.ToLower(name)); cause {
-	case LeaseExpired, Evicted, TakenOver, Settled:
+	case LossLeaseExpired, LossEvicted, LossTakenOver, LossSettled:
 		return cause
 	}
-	return Unknown
+	return LossUnknown
 }
 
 // contextError is what a call fails with whose context is over.

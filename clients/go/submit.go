@@ -128,32 +128,26 @@ func (c *Client) submitPatiently(ctx context.Context, queue string, items []NewI
 	var results []SubmitResult
 	items = ownedItems(items)
 	err := patiently(ctx, now().plus(patience), []failure{away}, func(left time.Duration) error {
-		call := &SubmitCall{Queue: queue, Items: items, WaitForRoom: options.WaitForRoom, Durability: options.Durability}
-		answer, err := c.submitBatch(ctx, call, left)
-		if err == nil {
-			results = answer.Results
-		}
+		var err error
+		results, err = c.submitBatch(ctx, submitOf(queue, items, options.WaitForRoom, options.Durability), left)
 		return err
 	})
 	return results, err
 }
 
-func (c *Client) submitBatch(ctx context.Context, call *SubmitCall, timeout time.Duration) (*SubmitAnswer, error) {
-	command, err := newSubmit(call)
+// submitBatch has items that were looked at, and that nobody changes.
+func (c *Client) submitBatch(ctx context.Context, request *pb.SubmitRequest, timeout time.Duration) ([]SubmitResult, error) {
+	command := newCheckedSubmit(request)
 	command.timeout = timeout
-	if err := ask(ctx, c.over, command, err); err != nil {
+	if err := ask(ctx, c.over, command); err != nil {
 		return nil, err
 	}
 	from, err := answered[*pb.SubmitResponse](command)
 	if err != nil {
 		return nil, err
 	}
-	if len(from.Results) != len(call.Items) {
-		return nil, badAnswer(fmt.Sprintf("the answer has %d results for %d items", len(from.Results), len(call.Items)))
+	if len(from.GetResults()) != len(request.GetItems()) {
+		return nil, badAnswer(fmt.Sprintf("the answer has %d results for %d items", len(from.GetResults()), len(request.GetItems())))
 	}
-	results, err := submitResults(from.Results)
-	if err != nil {
-		return nil, err
-	}
-	return &SubmitAnswer{Results: results}, nil
+	return submitResults(from.GetResults())
 }

@@ -118,7 +118,7 @@ func TestAStopThatCutHandlersOffSaysSo(t *testing.T) {
 			stopping, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 			defer cancel()
 			err := consumer.Stop(stopping)
-			if !errors.Is(err, keyturn.ErrStopped) || !strings.Contains(err.Error(), "2 handlers") {
+			if !errors.Is(err, keyturn.ErrStopped) || !strings.Contains(err.Error(), "2 of them") {
 				t.Fatalf("%v", err)
 			}
 			if again := consumer.Wait(); !errors.Is(again, keyturn.ErrStopped) {

@@ -29,25 +29,19 @@ type transport interface {
 	close()
 }
 
-func ask(ctx context.Context, over transport, c *command, err error) error {
-	if err != nil {
-		return err
-	}
+func ask(ctx context.Context, over transport, c *command) error {
 	over.start(ctx, c)
 	return over.wait(ctx, c)
 }
 
-func renewOver(ctx context.Context, over transport, call *RenewCall, timeout time.Duration) (*RenewAnswer, error) {
-	c, err := newRenew(call)
+func renewOver(ctx context.Context, over transport, turns []TurnRef, lease, timeout time.Duration) ([]*pb.RenewResult, error) {
+	c := newRenew(renewOf(turns, lease))
 	c.timeout = timeout
-	if err := ask(ctx, over, c, err); err != nil {
+	if err := ask(ctx, over, c); err != nil {
 		return nil, err
 	}
 	response, err := answered[*pb.RenewResponse](c)
-	if err != nil {
-		return nil, err
-	}
-	return &RenewAnswer{Results: renewResults(response)}, nil
+	return response.GetResults(), err
 }
 
 // answered is the answer of the command, if it is one to this call.
@@ -78,26 +72,27 @@ func confirm(ctx context.Context, over transport, infos []*TurnInfo) {
 }
 
 func confirmBatch(ctx context.Context, over transport, batch []*TurnInfo) {
-	call := &RenewCall{}
+	var refs []TurnRef
 	shortest, same := batch[0].Lease, true
 	for _, info := range batch {
-		call.Turns = append(call.Turns, info.TurnRef)
+		refs = append(refs, info.TurnRef)
 		same = same && info.Lease == batch[0].Lease
 		shortest = min(shortest, info.Lease)
 	}
+	lease := time.Duration(0)
 	if same {
 		// Where one was asked for all have it, and it is said again: a sidecar that started anew would tie turns to the
 		// session that it adopts without one. Where each has its queue's nothing is tied.
-		call.Lease = shortest
+		lease = shortest
 	}
 	sentAt := now()
 	// Without an answer the turns are as old as they may be: whoever holds one is told that it is lost.
-	answer, err := renewOver(ctx, over, call, max(time.Millisecond, shortest))
+	results, err := renewOver(ctx, over, refs, lease, max(time.Millisecond, shortest))
 	if err != nil {
 		return
 	}
-	for at, result := range answer.Results {
-		if at < len(batch) && result.Alive {
+	for at, result := range results {
+		if at < len(batch) && result.GetAlive() {
 			batch[at].since = sentAt
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // Turn is a turn that is kept alive until it is done or released. Its methods may be called by any goroutine.
@@ -40,12 +42,19 @@ func (c *Client) newTurn(parent context.Context, info *TurnInfo, maxHold time.Du
 
 // Hold keeps a turn alive that a raw call gave, until [Turn.Done] or [Turn.Release], which end it. [Turn.LetGo] only ends
 // the keeping alive, for who ends the turn by other means. Its life is counted from the call that gave it: a ticket
-// that is told its turn once more by a later call makes it no younger. A turn that another process was given, of which the
-// TurnRef and the Lease are needed, is renewed at once, and lost if that says so.
-func (c *Client) Hold(ctx context.Context, info TurnInfo) *Turn {
-	turn := c.newTurn(ctx, &info, 0)
-	turn.begin()
-	return turn
+// that is told its turn once more by a later call makes it no younger. A turn that another process was given, of which queue,
+// key, token and lease are needed, is renewed at once, and lost if that says so.
+func (c *Client) Hold(ctx context.Context, turn *pb.Turn) *Turn {
+	info := TurnInfo{
+		TurnRef: TurnRef{Queue: turn.GetQueue(), Key: turn.GetKey(), Token: turn.GetToken()}, Lease: turn.GetLease().AsDuration(),
+		LeaseExpiresAt: instant(turn.GetLeaseExpiresAt()), Attempt: int(turn.GetAttempt()),
+	}
+	if known, ours := c.ages.known(info.id()); ours {
+		info.since, info.held = known.since, known.held
+	}
+	made := c.newTurn(ctx, &info, 0)
+	made.begin()
+	return made
 }
 
 // Context ends when the turn is lost (its cause is a [TurnLostError]), or in time before that, with the context that it was
@@ -85,10 +94,10 @@ func (t *Turn) Done(ctx context.Context) error {
 		return t.end(loss)
 	}
 	t.mu.Lock()
-	call := &DeQueueCall{Queue: t.Queue, Key: t.Key, Token: t.Token, Result: t.result}
+	result := t.result
 	t.mu.Unlock()
 	err := patiently(ctx, now().plus(callGrace), []failure{away, full}, func(left time.Duration) error {
-		return t.deQueue(ctx, call, left)
+		return t.deQueue(ctx, func(request *pb.DeQueueRequest) { request.Result = result }, left)
 	})
 	if err == nil || failureOf(err) == lost {
 		return t.end(err)
@@ -109,8 +118,7 @@ func (t *Turn) Release() {
 		_ = t.end(loss)
 		return
 	}
-	call := &DeQueueCall{Queue: t.Queue, Key: t.Key, Token: t.Token, Abandoned: true}
-	_ = t.deQueue(context.WithoutCancel(t.ctx), call, givingUp)
+	_ = t.deQueue(context.WithoutCancel(t.ctx), func(request *pb.DeQueueRequest) { request.Abandoned = true }, givingUp)
 	_ = t.end(ErrReleased)
 }
 
@@ -125,7 +133,7 @@ func (t *Turn) begin() *TurnLostError {
 // end notes what it came to.
 func (t *Turn) end(outcome error) error {
 	t.over, t.outcome = true, outcome
-	if loss := t.held.lost(); outcome != nil && loss != nil && loss.Cause == Closed {
+	if loss := t.held.lost(); outcome != nil && loss != nil && loss.Cause == LossClosed {
 		t.client.over.giveUp(t.held)
 	}
 	t.LetGo()
@@ -141,8 +149,11 @@ func (t *Turn) LetGo() {
 	t.cancel(ErrReleased)
 }
 
-func (t *Turn) deQueue(ctx context.Context, call *DeQueueCall, timeout time.Duration) error {
-	command, err := newDeQueue(call)
+func (t *Turn) deQueue(ctx context.Context, say func(*pb.DeQueueRequest), timeout time.Duration) error {
+	request := ending(t.TurnRef)
+	say(request)
+	command := newDeQueue(request)
 	command.timeout = timeout
-	return ask(ctx, t.client.over, command, err)
+	t.client.ages.over(t.id())
+	return ask(ctx, t.client.over, command)
 }

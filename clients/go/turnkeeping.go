@@ -118,11 +118,11 @@ func (k *turnKeeping) lostBy(ref TurnRef, cause LossCause) {
 func (k *turnKeeping) lose(held *heldTurn, cause LossCause) {
 	k.renewals.drop(held)
 	k.remove(held)
-	if cause != Closed {
+	if cause != LossClosed {
 		// Nothing is to be given back.
 		delete(k.begun, held)
 	}
-	if cause == Unreachable && held.tied {
+	if cause == LossUnreachable && held.tied {
 		k.unreachable[held.ref.id()] = struct{}{}
 	}
 	if held.lose(cause) {
@@ -186,13 +186,13 @@ func (k *turnKeeping) tick(at, stopAt moment) bool {
 	if silent {
 		for _, held := range k.turns {
 			if held.tied {
-				k.lose(held, Unreachable)
+				k.lose(held, LossUnreachable)
 			}
 		}
 	}
 	for held := range k.uncertain {
 		if at >= held.safeUntil {
-			k.lose(held, Unreachable)
+			k.lose(held, LossUnreachable)
 		}
 	}
 	for len(k.unclaimed) > 0 && at >= k.unclaimed[0].until {
@@ -220,9 +220,9 @@ func (k *turnKeeping) closing() {
 			k.giveBack(held.ref)
 		}
 	}
-	k.loseAll(Closed)
+	k.loseAll(LossClosed)
 	for held := range k.begun {
-		k.lose(held, Closed)
+		k.lose(held, LossClosed)
 	}
 }
 

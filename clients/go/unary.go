@@ -42,13 +42,13 @@ func newUnary(set *settings, conn *grpc.ClientConn) *unary {
 		fresh: map[turnID]TurnRef{}, begun: map[*heldTurn]struct{}{}, ending: make(chan struct{}, 1),
 	}
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
-	u.renew = newRenewals(set.margin, func(ctx context.Context, call *RenewCall, timeout time.Duration) (*RenewAnswer, error) {
-		return renewOver(ctx, u, call, timeout)
+	u.renew = newRenewals(set.margin, func(ctx context.Context, turns []TurnRef, lease, timeout time.Duration) ([]*pb.RenewResult, error) {
+		return renewOver(ctx, u, turns, lease, timeout)
 	}, func(held *heldTurn, cause LossCause) {
 		if held.lose(cause) {
 			u.metric.turnLost(held.ref.Queue, cause)
 		}
-		if cause != Closed {
+		if cause != LossClosed {
 			u.mu.Lock()
 			defer u.mu.Unlock()
 			u.over(held)

@@ -23,7 +23,7 @@ func (u *unary) close() {
 	}
 	clear(u.fresh)
 	u.mu.Unlock()
-	u.renew.close(Closed)
+	u.renew.close(LossClosed)
 	u.waitForHolders()
 	u.mu.Lock()
 	u.final = true
@@ -89,7 +89,7 @@ func (u *unary) begin(held *heldTurn) bool {
 	delete(u.fresh, held.ref.id())
 	if u.ctx.Err() != nil {
 		// What was fresh is given back already.
-		held.lose(Closed)
+		held.lose(LossClosed)
 	}
 	if held.lost() != nil {
 		return false
@@ -126,5 +126,5 @@ func (u *unary) over(held *heldTurn) {
 }
 
 func (u *unary) endTurn(ref TurnRef) {
-	u.end(newNack(&NackCall{TurnRef: ref, Kind: NackRelease, Error: "nobody waits for it any more"}))
+	u.end(newNack(releaseOf(ref, "nobody waits for it any more")))
 }

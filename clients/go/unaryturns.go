@@ -59,11 +59,11 @@ func (u *unary) askForTurns(ctx context.Context, c *command, timeout time.Durati
 	case <-u.ctx.Done():
 	}
 	u.running.Add(1)
-	leaving := c.leaving(ctx)
+	leaves := c.leaving(ctx)
 	go func() {
 		defer u.running.Done()
 		defer cancel()
-		u.callOff(c, leaving, cancel, func() []*pb.Turn {
+		u.callOff(c, leaves, cancel, func() []*pb.Turn {
 			if <-done != nil {
 				return nil
 			}
@@ -87,7 +87,7 @@ func withoutItsCancel(ctx context.Context, timeout time.Duration) (context.Conte
 
 // callOff: nobody waits for the call any more. Should what it does fail too, a place ends with its ticket_ttl, and a turn with
 // its lease.
-func (u *unary) callOff(c *command, leaving bool, cancel func(), brought func() []*pb.Turn) {
+func (u *unary) callOff(c *command, leaves bool, cancel func(), brought func() []*pb.Turn) {
 	queue, key := c.asked()
 	if c.ticket() == "" {
 		late := time.AfterFunc(c.lastMoment(), cancel)
@@ -98,10 +98,10 @@ func (u *unary) callOff(c *command, leaving bool, cancel func(), brought func() 
 	cancel()
 	turns := brought()
 	switch {
-	case !leaving:
+	case !leaves:
 		// Its place and its turns are kept for whoever comes with the ticket.
 	case key != "":
-		u.end(newDeQueue(&DeQueueCall{Queue: queue, Key: key, Ticket: c.ticket(), Abandoned: true}))
+		u.end(newDeQueue(leaving(queue, key, c.ticket())))
 	case len(turns) > 0:
 		u.giveBack(turns)
 	default:
@@ -116,7 +116,7 @@ func (u *unary) askAgain(acquire *pb.AcquireRequest) []*pb.Turn {
 		return nil
 	}
 	again.Wait = nil
-	c := &command{name: "Acquire", request: again}
+	c := newAcquire(again)
 	response := c.response()
 	ctx, cancel := context.WithTimeout(context.Background(), givingUp)
 	defer cancel()
@@ -133,10 +133,7 @@ func (u *unary) giveBack(turns []*pb.Turn) {
 }
 
 // end gives something up, also when the client is closed already.
-func (u *unary) end(c *command, err error) {
-	if err != nil {
-		return
-	}
+func (u *unary) end(c *command) {
 	ctx, cancel := context.WithTimeout(context.Background(), givingUp)
 	defer cancel()
 	_ = u.invoke(ctx, c, c.response())

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // GiveBack is an error that a [Handler] returns to say what shall become of the items. Make it with [RetryLater],
@@ -58,11 +60,11 @@ func Release() *GiveBack {
 const longestError = 8_192
 
 // verdictOn is what a handler's error means for a turn of so many items. It is never done with more than these.
-func verdictOn(err error, items int) NackCall {
-	verdict := NackCall{Kind: NackRetry, Error: shortened(err.Error())}
+func verdictOn(err error, items int) *pb.NackRequest {
+	verdict := &pb.NackRequest{Kind: pb.NackKind_NACK_KIND_RETRY, Error: shortened(err.Error())}
 	var given *GiveBack
 	if errors.As(err, &given) {
-		verdict.Kind, verdict.Delay, verdict.Done = given.Kind, given.Delay, min(max(0, given.Done), items)
+		verdict.Kind, verdict.Delay, verdict.Done = nackKinds[given.Kind], wireDuration(given.Delay), uint32(min(max(0, given.Done), items))
 	}
 	return verdict
 }

@@ -12,10 +12,10 @@ type Order string
 
 // The orders.
 const (
-	// Coalesce: one works, one waits, the rest is declined, or as the queue's policy says. The default.
-	Coalesce Order = "coalesce"
-	// Strict: every call gets its turn in the order of arrival, none is declined.
-	Strict Order = "strict"
+	// OrderCoalesce: one works, one waits, the rest is declined, or as the queue's policy says. The default.
+	OrderCoalesce Order = "coalesce"
+	// OrderStrict: every call gets its turn in the order of arrival, none is declined.
+	OrderStrict Order = "strict"
 )
 
 // Status is what a turn came to.
@@ -23,44 +23,44 @@ type Status string
 
 // The statuses.
 const (
-	// Done: the handler ran, and its turn lived until it was given back.
-	Done Status = "done"
-	// Declined: the message is not needed. Drop it.
-	Declined Status = "declined"
-	// Blocked: the wait ended first. No place is kept.
-	Blocked Status = "blocked"
+	// StatusDone: the handler ran, and its turn lived until it was given back.
+	StatusDone Status = "done"
+	// StatusDeclined: the message is not needed. Drop it.
+	StatusDeclined Status = "declined"
+	// StatusBlocked: the wait ended first. No place is kept.
+	StatusBlocked Status = "blocked"
 )
 
 // Outcome is what a [Client.WithTurn] came to.
 type Outcome struct {
-	// Status is Done, Declined or Blocked.
+	// Status is StatusDone, StatusDeclined or StatusBlocked.
 	Status Status
-	// Token of the turn that was had: with Done.
+	// Token of the turn that was had: with StatusDone.
 	Token uint64
-	// Reason of Declined.
+	// Reason of StatusDeclined.
 	Reason Reason
-	// SurvivorID says with WaiterExists and Superseded who stands in.
+	// SurvivorID says with ReasonWaiterExists and ReasonSuperseded who stands in.
 	SurvivorID string
-	// RetryAfter says with TooSoon, and with Blocked behind a gate, when it is worth asking again.
+	// RetryAfter says with ReasonTooSoon, and with StatusBlocked behind a gate, when it is worth asking again.
 	RetryAfter time.Duration
-	// Result comes with AlreadyDone: the remembered one.
+	// Result comes with ReasonAlreadyDone: the remembered one.
 	Result []byte
-	// Ahead says with Blocked how many stood before us, the holder included; 0 behind a gate and with Strict.
+	// Ahead says with StatusBlocked how many stood before us, the holder included; 0 behind a gate and with OrderStrict.
 	Ahead int
 }
 
 // TurnOptions are the options of [Client.WithTurn] and [Client.Turn]. The zero value is fine.
 type TurnOptions struct {
-	// Wait for the turn. Zero: the queue's, with Strict 3 s. [NoWait]: now or not at all. [Forever]: until the context ends.
+	// Wait for the turn. Zero: the queue's, with OrderStrict 3 s. [NoWait]: now or not at all. [Forever]: until the context ends.
 	Wait time.Duration
-	// Order is Coalesce or Strict.
+	// Order is OrderCoalesce or OrderStrict.
 	Order Order
 	// Lease is how long the turn lives without being renewed, 100 ms to 24 h. Zero: kept by the session, else the queue's.
 	Lease time.Duration
 	// MaxHold is how long a handler may take before it is told to stop ([ErrMaxHold]). Say here what the queue's max_hold is,
 	// or less. Zero: no limit.
 	MaxHold time.Duration
-	// IdempotencyKey is your business id: once done it is declined (AlreadyDone) while the queue remembers it. Not with Strict.
+	// IdempotencyKey is your business id: once done it is declined (ReasonAlreadyDone) while the queue remembers it. Not with OrderStrict.
 	IdempotencyKey string
 	// ConsumerID says who asks, for people who look. Empty: the client's.
 	ConsumerID string
@@ -71,15 +71,15 @@ const strictWait = 3 * time.Second
 
 func (o *TurnOptions) check() error {
 	if o.Order == "" {
-		o.Order = Coalesce
+		o.Order = OrderCoalesce
 	}
-	if o.Order != Coalesce && o.Order != Strict {
+	if o.Order != OrderCoalesce && o.Order != OrderStrict {
 		return wrongSetting("order", string(o.Order), `"coalesce" or "strict"`)
 	}
-	if o.Order == Strict && o.IdempotencyKey != "" {
+	if o.Order == OrderStrict && o.IdempotencyKey != "" {
 		return wrongSetting("idempotency_key", o.IdempotencyKey, `none with order "strict"`)
 	}
-	if o.Order == Strict && o.Wait == 0 {
+	if o.Order == OrderStrict && o.Wait == 0 {
 		o.Wait = strictWait
 	}
 	if o.Wait < 0 && o.Wait != NoWait {
@@ -130,12 +130,12 @@ func (c *Client) WithTurn(ctx context.Context, queue, key string, opts TurnOptio
 	if err := turn.Done(context.WithoutCancel(ctx)); err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Status: Done, Token: turn.Token}, nil
+	return Outcome{Status: StatusDone, Token: turn.Token}, nil
 }
 
 // notBegun: of a client that was closed nothing had been handed on yet.
 func notBegun(loss *TurnLostError) error {
-	if loss.Cause == Closed {
+	if loss.Cause == LossClosed {
 		return closedError()
 	}
 	return loss
@@ -151,13 +151,13 @@ func lossWith(loss *TurnLostError, err error) error {
 
 // NoTurnError is what [Client.Turn] returns when there is no turn: the message is not needed, or the wait ended first.
 type NoTurnError struct {
-	// Outcome has the status, Declined or Blocked, and why.
+	// Outcome has the status, StatusDeclined or StatusBlocked, and why.
 	Outcome Outcome
 }
 
 // Error tells why there is no turn.
 func (e *NoTurnError) Error() string {
-	if e.Outcome.Status == Declined {
+	if e.Outcome.Status == StatusDeclined {
 		return fmt.Sprintf("declined, the message is not needed: %s", e.Outcome.Reason)
 	}
 	return fmt.Sprintf("blocked, it is not our turn yet: %d before us", e.Outcome.Ahead)

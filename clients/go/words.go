@@ -14,19 +14,17 @@ const AtOnce = NoWait
 // Forever is a wait without an end of its own, for [TurnOptions] and [ResultOptions]. The context ends it.
 const Forever time.Duration = math.MaxInt64
 
-// Decision is the answer to "may I process this key now?".
+// Decision is what became of an item that was submitted.
 type Decision string
 
 // The decisions.
 const (
-	// Accept means that it is your turn, or that an item is kept.
-	Accept Decision = "accept"
-	// Block means not yet.
-	Block Decision = "block"
-	// Decline means that the message is not needed: drop it.
-	Decline Decision = "decline"
-	// Spooled means that an item is on disk here, to be handed over: only a [Producer] with a spool says so.
-	Spooled Decision = "spooled"
+	// DecisionAccept means that it is kept.
+	DecisionAccept Decision = "accept"
+	// DecisionDecline means that it is not needed.
+	DecisionDecline Decision = "decline"
+	// DecisionSpooled means that an item is on disk here, to be handed over: only a [Producer] with a spool says so.
+	DecisionSpooled Decision = "spooled"
 )
 
 // Reason says why a message was declined.
@@ -34,14 +32,14 @@ type Reason string
 
 // The reasons.
 const (
-	// WaiterExists means that the line of the key has no room; SurvivorID stands in for the message.
-	WaiterExists Reason = "waiter_exists"
-	// Superseded means that a newer arrival took the place.
-	Superseded Reason = "superseded"
-	// AlreadyDone means that the idempotency key is done; its result is known.
-	AlreadyDone Reason = "already_done"
-	// TooSoon means that the last turn of the key started less than the queue's min_interval ago.
-	TooSoon Reason = "too_soon"
+	// ReasonWaiterExists means that the line of the key has no room; SurvivorID stands in for the message.
+	ReasonWaiterExists Reason = "waiter_exists"
+	// ReasonSuperseded means that a newer arrival took the place.
+	ReasonSuperseded Reason = "superseded"
+	// ReasonAlreadyDone means that the idempotency key is done; its result is known.
+	ReasonAlreadyDone Reason = "already_done"
+	// ReasonTooSoon means that the last turn of the key started less than the queue's min_interval ago.
+	ReasonTooSoon Reason = "too_soon"
 )
 
 // NackKind says what shall become of the items of a turn that is given back.
@@ -83,22 +81,22 @@ type LossCause string
 
 // The causes. The last three only a client knows.
 const (
-	// LeaseExpired means that the lease or max_hold ended.
-	LeaseExpired LossCause = "lease_expired"
-	// Evicted means that a person evicted the holder.
-	Evicted LossCause = "evicted"
-	// TakenOver means that a waiting caller took over.
-	TakenOver LossCause = "taken_over"
-	// Settled means that another settling call came first.
-	Settled LossCause = "settled"
-	// Unknown means that the sidecar knows nothing of the token.
-	Unknown LossCause = "unknown"
-	// Unreachable means that nothing was heard from the sidecar for so long that the turn may have ended.
-	Unreachable LossCause = "unreachable"
-	// Replaced means that another client has the session.
-	Replaced LossCause = "replaced"
-	// Closed means that this client was closed.
-	Closed LossCause = "closed"
+	// LossLeaseExpired means that the lease or max_hold ended.
+	LossLeaseExpired LossCause = "lease_expired"
+	// LossEvicted means that a person evicted the holder.
+	LossEvicted LossCause = "evicted"
+	// LossTakenOver means that a waiting caller took over.
+	LossTakenOver LossCause = "taken_over"
+	// LossSettled means that another settling call came first.
+	LossSettled LossCause = "settled"
+	// LossUnknown means that the sidecar knows nothing of the token.
+	LossUnknown LossCause = "unknown"
+	// LossUnreachable means that nothing was heard from the sidecar for so long that the turn may have ended.
+	LossUnreachable LossCause = "unreachable"
+	// LossReplaced means that another client has the session.
+	LossReplaced LossCause = "replaced"
+	// LossClosed means that this client was closed.
+	LossClosed LossCause = "closed"
 )
 
 // Durability says what has happened when an item of a durable queue is accepted, and so what a crash can lose.
@@ -106,25 +104,25 @@ type Durability string
 
 // The durabilities. Empty is that of the queue.
 const (
-	// OnFlush means that it is on the disk of the sidecar.
-	OnFlush Durability = "on_flush"
-	// Interval means that it will be within the queue's flush_interval.
-	Interval Durability = "interval"
-	// Count means the same, and sooner once the queue's flush_count changes wait.
-	Count Durability = "count"
-	// Memory means that it is in memory only.
-	Memory Durability = "memory"
+	// DurabilityOnFlush means that it is on the disk of the sidecar.
+	DurabilityOnFlush Durability = "on_flush"
+	// DurabilityInterval means that it will be within the queue's flush_interval.
+	DurabilityInterval Durability = "interval"
+	// DurabilityCount means the same, and sooner once the queue's flush_count changes wait.
+	DurabilityCount Durability = "count"
+	// DurabilityMemory means that it is in memory only.
+	DurabilityMemory Durability = "memory"
 )
 
 // AfterUnknown says what becomes of an item that shall wait for one of which nothing is known.
 type AfterUnknown string
 
-// What can become of it. Empty is RefuseUnknown.
+// What can become of it. Empty is AfterUnknownRefuse.
 const (
 	// RefuseUnknown refuses the call, and nothing is kept.
-	RefuseUnknown AfterUnknown = "refuse"
+	AfterUnknownRefuse AfterUnknown = "refuse"
 	// WaitUnknown keeps the item until the other one is submitted and done.
-	WaitUnknown AfterUnknown = "wait"
+	AfterUnknownWait AfterUnknown = "wait"
 )
 
 // TurnRef names a turn. Any process that knows it may settle it.
@@ -200,14 +198,14 @@ type Item struct {
 type SubmitResult struct {
 	// ItemID of the item, yours or one that was made.
 	ItemID string
-	// Decision is Accept or Decline; of a producer also Spooled.
+	// Decision is DecisionAccept or DecisionDecline; of a producer also DecisionSpooled.
 	Decision Decision
 	// Reason of a Decline.
 	Reason Reason
-	// SurvivorID says with WaiterExists who stands in.
+	// SurvivorID says with ReasonWaiterExists who stands in.
 	SurvivorID string
-	// SupersededID says with Accept whose place it took, if it took one.
+	// SupersededID says with DecisionAccept whose place it took, if it took one.
 	SupersededID string
-	// RetryAfter says with TooSoon when it is worth submitting again.
+	// RetryAfter says with ReasonTooSoon when it is worth submitting again.
 	RetryAfter time.Duration
 }

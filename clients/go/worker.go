@@ -2,6 +2,7 @@ package keyturn
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -26,10 +27,10 @@ type worker struct {
 }
 
 // newWorker begins to hold the turn.
-func newWorker(k *Consumer, delivery *Delivery) *worker {
-	w := &worker{consumer: k, work: &Work{TurnInfo: delivery.Turn, Items: delivery.Items}}
+func newWorker(k *Consumer, delivery *delivery) *worker {
+	w := &worker{consumer: k, work: &Work{TurnInfo: delivery.turn, Items: delivery.items}}
 	w.ctx, w.cancel = context.WithCancelCause(k.base)
-	w.held = k.client.over.hold(&delivery.Turn, delivery.Turn.since)
+	w.held = k.client.over.hold(&delivery.turn, delivery.turn.since)
 	w.held.watch(func(loss *TurnLostError) { w.cancel(loss) })
 	if k.opts.MaxHold > 0 {
 		w.timer = time.AfterFunc(k.opts.MaxHold, func() { w.cancel(ErrMaxHold) })
@@ -52,7 +53,7 @@ func (w *worker) run() {
 	verdict, err = w.handle()
 }
 
-func (w *worker) conclude(verdict NackCall, err error) {
+func (w *worker) conclude(verdict *pb.NackRequest, err error) {
 	switch {
 	case w.givenUp.Load():
 		w.consumer.leftSlot(false)
@@ -75,7 +76,7 @@ func (w *worker) letGo() {
 
 // handle also reads what the error means: an error that panics when it is asked (a nil pointer that is returned as an error
 // does) is a handler that panicked.
-func (w *worker) handle() (verdict NackCall, err error) {
+func (w *worker) handle() (verdict *pb.NackRequest, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			stopped := &PanicError{Value: value, Stack: debug.Stack()}
@@ -113,20 +114,29 @@ func (w *worker) lost(err error) {
 
 func (w *worker) ack() {
 	result, followUps := w.work.said()
-	call := &AckCall{TurnRef: w.work.TurnRef, Result: result, FollowUps: w.consumer.client.namedFollowUps(followUps)}
-	w.settle(func() (*command, error) { return newAck(call) })
+	request := &pb.AckRequest{Queue: w.work.Queue, Key: w.work.Key, Token: w.work.Token, Result: result}
+	var check checks
+	for at, one := range followUps {
+		item := w.consumer.client.withID(one.item)
+		request.FollowUps = append(request.FollowUps, &pb.FollowUp{Queue: one.queue, Item: check.item(fmt.Sprintf("follow_ups[%d].item", at), &item)})
+	}
+	w.settle(func() *command {
+		c := newAck(request)
+		c.invalid = firstOf(check.err(), c.invalid)
+		return c
+	})
 }
 
-func (w *worker) nack(verdict NackCall, err error) {
-	verdict.TurnRef = w.work.TurnRef
-	if w.aborted.Load() && verdict.Kind == NackRetry {
-		verdict.Kind, verdict.Delay = NackRelease, 0
+func (w *worker) nack(verdict *pb.NackRequest, err error) {
+	verdict.Queue, verdict.Key, verdict.Token = w.work.Queue, w.work.Key, w.work.Token
+	if w.aborted.Load() && verdict.Kind == pb.NackKind_NACK_KIND_RETRY {
+		verdict.Kind, verdict.Delay = pb.NackKind_NACK_KIND_RELEASE, nil
 		w.consumer.cutOff(w)
 	} else {
 		w.trouble(StageHandler, err)
 	}
 	w.failure = err
-	w.settle(func() (*command, error) { return newNack(&verdict) })
+	w.settle(func() *command { return newNack(verdict) })
 }
 
 // named says which turn it is, for a logger.
@@ -146,7 +156,7 @@ func (w *worker) settledBy(c *command) {
 
 // settle leaves the slot when the call is sent, not when it is answered: the sidecar gets the next Acquire after it, so
 // that it never gives more turns than there are slots.
-func (w *worker) settle(make func() (*command, error)) {
+func (w *worker) settle(make func() *command) {
 	err := w.settlePatiently(make)
 	if err == nil {
 		return
@@ -161,18 +171,18 @@ func (w *worker) settle(make func() (*command, error)) {
 	}
 	// Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
 	w.failure = err
-	instead := &NackCall{TurnRef: w.work.TurnRef, Kind: NackRetry, Error: shortened(err.Error())}
-	if reasonOf(err) == reasonAtMostOnce {
-		instead.Kind = NackRelease
+	instead := releaseOf(w.work.TurnRef, shortened(err.Error()))
+	if reasonOf(err) != reasonAtMostOnce {
+		instead.Kind = pb.NackKind_NACK_KIND_RETRY
 	}
 	w.consumer.enterSlot()
-	if err := w.settlePatiently(func() (*command, error) { return newNack(instead) }); err != nil {
+	if err := w.settlePatiently(func() *command { return newNack(instead) }); err != nil {
 		w.trouble(StageSettle, err)
 	}
 }
 
 // settlePatiently goes on while the turn is ours, for as long as the options say. It begins in the slot, and ends outside.
-func (w *worker) settlePatiently(make func() (*command, error)) error {
+func (w *worker) settlePatiently(make func() *command) error {
 	k := w.consumer
 	over := k.client.over
 	// The end of the handler's context is no reason to stop, the loss of the turn is.
@@ -188,10 +198,7 @@ func (w *worker) settlePatiently(make func() (*command, error)) error {
 	}
 	isSettling := false
 	err := patiently(ctx, now().plus(k.opts.SettleTimeout), []failure{away, full}, func(left time.Duration) error {
-		c, err := make()
-		if err != nil {
-			return err
-		}
+		c := make()
 		if isSettling {
 			k.backInSlot()
 			isSettling, inSlot = false, true
@@ -202,7 +209,7 @@ func (w *worker) settlePatiently(make func() (*command, error)) error {
 			leave(true)
 			isSettling = true
 		}
-		err = over.wait(ctx, c)
+		err := over.wait(ctx, c)
 		if err == nil {
 			w.settledBy(c)
 		}

@@ -1,16 +1,6 @@
 /** The YAML file: read within bounds, parsed, and every value with its line and column. */
 import { closeSync, openSync, readSync } from 'node:fs';
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  LineCounter,
-  type Node,
-  type Pair,
-  parseDocument,
-} from 'yaml';
+import { type Alias, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
 import type { Problems } from './problem.js';
 import type { Entry, Plain, Written } from './written.js';
 
@@ -32,7 +22,12 @@ export function readConfigFile(path: string, source: string, problems: Problems)
   // Warnings too: an unknown tag changes what a value means.
   const wrong = [...document.errors, ...document.warnings];
   for (const { message, pos } of wrong) problems.add('', placeAt(path, lines, pos[0]), `is not valid YAML: ${message}`);
-  return wrong.length > 0 ? undefined : written(document.contents, { path, lines, document, problems });
+  if (wrong.length > 0) return undefined;
+  const anchors = new Anchors();
+  if (anchors.sizeOf(document.contents) <= MOST_ENTRIES)
+    return written(document.contents, { path, lines, targets: anchors.targets, problems });
+  problems.add('', path, `has more than ${MOST_ENTRIES} entries, counting what aliases stand for as often as they do`);
+  return undefined;
 }
 
 /** The parser recurses, and when the stack ends in the wrong place the process dies without a word. */
@@ -87,8 +82,39 @@ function readBounded(path: string): Buffer | undefined {
 interface Origin {
   readonly path: string;
   readonly lines: LineCounter;
-  readonly document: Document.Parsed;
+  readonly targets: ReadonlyMap<Alias, Node>;
   readonly problems: Problems;
+}
+
+/** With what aliases stand for, each as often as it is named. */
+const MOST_ENTRIES = 200_000;
+
+/** One walk finds what all aliases stand for: the parser's own way takes one for each. */
+class Anchors {
+  /** The last node before an alias that has its anchor. */
+  readonly targets = new Map<Alias, Node>();
+  readonly #named = new Map<string, Node>();
+  /** Of nodes with anchors; those that are not read to their end have none yet. */
+  readonly #sizes = new Map<Node, number>();
+
+  /** @returns how many entries there are in it; Infinity: an alias stands for something that it is in */
+  sizeOf(node: unknown): number {
+    if (isAlias(node)) return this.#sizeOfTarget(node);
+    if (!isMap<unknown, unknown>(node) && !isSeq(node) && !isScalar(node)) return 0;
+    if (node.anchor !== undefined) this.#named.set(node.anchor, node);
+    let size = 0;
+    if (isMap<unknown, unknown>(node)) for (const { value } of node.items) size += 1 + this.sizeOf(value);
+    else if (isSeq(node)) for (const item of node.items) size += 1 + this.sizeOf(item);
+    if (node.anchor !== undefined) this.#sizes.set(node, size);
+    return size;
+  }
+
+  #sizeOfTarget(alias: Alias): number {
+    const target = this.#named.get(alias.source);
+    if (target === undefined) return 0;
+    this.targets.set(alias, target);
+    return this.#sizes.get(target) ?? Number.POSITIVE_INFINITY;
+  }
 }
 
 function placeAt(path: string, lines: LineCounter, offset: number): string {
@@ -106,7 +132,7 @@ function written(node: Node | null | undefined, origin: Origin): Written {
 
 /** What an alias stands for, at the place of the alias. */
 function resolved(alias: Alias, place: string, origin: Origin): Written {
-  const target = alias.resolve(origin.document);
+  const target = origin.targets.get(alias);
   if (target === undefined)
     origin.problems.add('', place, `is not valid YAML: nothing is anchored as &${alias.source}`);
   return { ...written(target, origin), place };

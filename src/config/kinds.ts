@@ -88,14 +88,6 @@ export function countOr<const W extends string>(word: W, min: number, max: numbe
 }
 
 /** `above` itself is not allowed. */
-export function decimal(above: number, max: number): Kind<number> {
-  return scalar({
-    allowed: `a number above ${above}, at most ${max}`,
-    parse: (value) => (typeof value === 'number' && value > above && value <= max ? value : undefined),
-    write: (value) => value,
-  });
-}
-
 export function decimalFrom(min: number, max: number): Kind<number> {
   return scalar({
     allowed: `a number from ${min} to ${max}`,

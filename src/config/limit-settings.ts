@@ -68,6 +68,10 @@ export const LIMITS_GROUP: Group<Limits> = {
     busyLanes: own(count(1, MOST_IN_A_MAP), 'Keys with something to do.'),
     queues: own(count(1, 1_000_000), 'Queues, the named ones included.'),
     sessions: own(count(1, 1_000_000), 'Sessions.'),
+    connections: own(
+      count(1, 1_000_000),
+      'Connections of gRPC clients: the calls of a further one are refused, and it is closed.',
+    ),
     watchers: own(count(1, 10_000), 'WatchEvents calls.'),
     pageSize: promised(
       'pageSize',

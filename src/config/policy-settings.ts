@@ -1,16 +1,18 @@
 /** The settings of a queue's policy: every row of the contract's table. */
 import { DEFAULT_LIMITS } from '../core/limits.js';
 import type { Policy, RatePolicy, RetryPolicy } from '../core/policy.js';
-import { choice, count, countOr, decimal, decimalFrom, duration, optional, yesOrNo } from './kinds.js';
+import { choice, count, countOr, decimalFrom, duration, optional, yesOrNo } from './kinds.js';
 import { type Group, groupKind, type Table } from './settings-table.js';
 
 const { minLease, maxLease, maxWait, maxDelay } = DEFAULT_LIMITS;
 const MOST_ENTRIES = 10_000_000;
 const MOST_PER_SECOND = 1_000_000;
+/** A turn in eleven days: with less, the moment of the next one is beyond what can be told. */
+const LEAST_PER_SECOND = 0.000_001;
 const MINUTE = 60_000;
 
 const RATE: Table<RatePolicy> = {
-  perSecond: { kind: decimal(0, MOST_PER_SECOND), doc: 'Turns per second.' },
+  perSecond: { kind: decimalFrom(LEAST_PER_SECOND, MOST_PER_SECOND), doc: 'Turns per second.' },
   burst: { kind: count(1, MOST_PER_SECOND), doc: 'Turns that may start at once after a pause. Unset: 1.' },
 };
 

@@ -33,6 +33,7 @@ export type Examined =
 
 /** Far above any real one: all authorities of the web together have a fifth of it. */
 const MOST_BYTES = 1_048_576;
+const BLOCKS = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 const ALLOWED: Readonly<Record<File, string>> = {
@@ -112,6 +113,11 @@ function part<T>(read: TlsContents, file: File, parse: (pem: string) => T, wrong
 function certificatesIn(pem: string): readonly X509Certificate[] {
   const blocks = pem.match(CERTIFICATES) ?? [];
   if (blocks.length === 0) throw new Error('there is no certificate in it');
+  // What is left of one that was cut off: OpenSSL takes those before it, and is silent.
+  if (/--/.test(pem.replace(BLOCKS, '')))
+    throw new Error(
+      `certificate ${blocks.length + 1} in it is cut off: it has a beginning and no end, or an end alone`,
+    );
   return blocks.map((block, index) => {
     try {
       return new X509Certificate(block);

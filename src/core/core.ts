@@ -24,7 +24,7 @@ import type { Stream } from './session.js';
 import { closeStream, hello, helloNow, openStream } from './sessions.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
-import { coordinatorStats, liveTurns, memoryItems } from './stats.js';
+import { coordinatorStats, liveTurns, memoryItems, queueStats, standing } from './stats.js';
 import { submit } from './submit.js';
 import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
@@ -192,6 +192,12 @@ export class Core {
     return more || wheel.wakeAt <= now;
   }
 
+  /** A call that names this queue was turned away before the core, because the disk takes nothing. */
+  countUnavailable(queue: string): void {
+    const known = this.#state.queues.get(queue);
+    if (known !== undefined) known.counters.rejected.store_unavailable += 1;
+  }
+
   // Each call says on which stream it came, if it did: turns are given on it, and ends that it brings about are no news to it.
 
   enQueue(request: model.EnQueueRequest, reply: model.Reply<model.EnQueueAnswer>, now: number, on?: Stream) {
@@ -294,6 +300,16 @@ export class Core {
   close(): void {
     this.#state.effects.held = false;
     refuseAwaits(this.#state);
+  }
+
+  /** As {@link Core.stats} tells of all queues, one at a time: there may be very many. Steps may come in between. */
+  *queueStats(clock: () => number): Generator<views.QueueStats, undefined> {
+    for (const queue of this.#state.queues.values()) yield queueStats(queue, clock());
+  }
+
+  /** All but the queues. */
+  standing(): views.CoordinatorStanding {
+    return standing(this.#state);
   }
 
   stats(now: number): views.CoordinatorStats {

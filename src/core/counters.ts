@@ -11,7 +11,8 @@ export type Rejection =
   | 'draining'
   | 'bad_request'
   | 'use_ack'
-  | 'at_most_once';
+  | 'at_most_once'
+  | 'store_unavailable';
 
 /** What is counted for one queue, in plain numbers that are handed over at the scrape. */
 export class Counters {
@@ -27,6 +28,10 @@ export class Counters {
     evicted: 0,
     taken_over: 0,
   };
+  /** Items that were accepted, without those that were known. */
+  submitted = 0;
+  /** Items that ended for good; a dead letter has not. */
+  readonly finished = { done: 0, superseded: 0, discarded: 0 };
   readonly retries = { nack: 0, lease_expired: 0 };
   readonly deadLetters = { max_attempts: 0, refused: 0, dependency: 0 };
   redriven = 0;
@@ -41,6 +46,7 @@ export class Counters {
     bad_request: 0,
     use_ack: 0,
     at_most_once: 0,
+    store_unavailable: 0,
   };
   /** Spelt out: a name computed at run time would cost as much as ending the turn. */
   countSettlement(way: SettlementWay): void {

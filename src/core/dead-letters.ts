@@ -106,7 +106,7 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
   for (const { item } of letters) {
     item.lane = lane;
     item.attempts = 0;
-    item.notBefore = 0;
+    item.notBefore = Math.floor(now);
     queue.deadLetters.delete(item.id);
     queue.items.setAgain(item);
     if (state.watching) tell(state, 'redrive', lane, now, { itemId: item.id });

@@ -144,11 +144,11 @@ function nextReady(
     const lane = queue.readyLanes.next;
     if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
     if (longestWaiting(queue) !== waiter || closedGate(state, queue, now) !== undefined) continue;
-    if (lane.row.moves.dispatch !== 'start') continue;
+    if (lane.row.moves.dispatch !== 'start' || callerIsBefore(queue, lane.phase.order)) continue;
     first = lane;
     order = lane.phase.order;
   }
-  return first !== undefined && callerIsBefore(state, first.queue, order, now) ? undefined : first;
+  return first;
 }
 
 function longestWaiting(queue: Queue): AcquireWaiter | undefined {
@@ -157,11 +157,13 @@ function longestWaiting(queue: Queue): AcquireWaiter | undefined {
   return longest;
 }
 
-/** However many turns a worker may take: a caller of the queue that was ready earlier comes in between (S7). */
-function callerIsBefore(state: CoreState, queue: Queue, order: number, now: number): boolean {
-  const lane = queue.gatedLanes.next;
-  if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order > order) return false;
-  return closedGate(state, queue, now) === undefined;
+/**
+ * However many turns a worker may take: a caller of the queue that was ready earlier comes in between (S7). Other queues
+ * have gates of their own. Precondition: that of this one is open.
+ */
+function callerIsBefore({ gatedLanes }: Queue, order: number): boolean {
+  const lane = gatedLanes.next;
+  return lane instanceof LaneClass && lane.phase.at === 'READY' && lane.phase.order < order;
 }
 
 /** Consecutive due items from the head. One whose idempotency key is done, or is in hand already, is not among them. */
@@ -213,10 +215,9 @@ function finishHandedOut(state: CoreState, item: Item, now: number): void {
   finish(state, item, 'done', undefined, now);
 }
 
-/** A retry waits from the moment it was due. */
+/** From the moment from which it could have started, as far as it is itself concerned. */
 function waitedSince(item: Item | undefined, now: number): number {
-  if (item === undefined) return now;
-  return item.attempts === 0 ? item.submittedAt : Math.max(item.submittedAt, item.notBefore);
+  return item === undefined ? now : Math.max(item.submittedAt, item.notBefore);
 }
 
 /** Whether any of these queues has something for those who wait. */

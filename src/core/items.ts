@@ -93,6 +93,7 @@ export function finish(
   free(state, queue, item);
   leaveDependencies(state, queue, item, as);
   const finished = finishedAs(item, as, result, item.attempts + (byTurn ? 1 : 0));
+  queue.counters.finished[as] += 1;
   if (item.stored !== undefined) queue.changes?.item(item);
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);

@@ -50,6 +50,8 @@ export interface Limits {
   readonly busyLanes: number;
   readonly queues: number;
   readonly sessions: number;
+  /** Connections of gRPC; each may have many calls. */
+  readonly connections: number;
   readonly watchers: number;
   /** Entries of a page of ListKeys and ListDeadLetters, ids of Redrive and Discard. */
   readonly pageSize: number;
@@ -89,6 +91,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   busyLanes: 10_000_000,
   queues: 10_000,
   sessions: 10_000,
+  connections: 10_000,
   watchers: 100,
   pageSize: 1_000,
 });

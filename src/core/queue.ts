@@ -86,6 +86,8 @@ export class Queue {
     ownPrefix = OWN_ID,
     /** Unset: there is no journal. */
     changes?: Changes | undefined,
+    /** No other queue of the process has it. */
+    readonly id = 0,
   ) {
     this.ownIds = new OwnIds(ownPrefix);
     this.items = new ItemIndex(this.ownIds);

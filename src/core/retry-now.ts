@@ -72,7 +72,7 @@ function tellEnded(
 function endOwnDelay(item: Item, what: DelayKind[], now: number): boolean {
   if (now >= item.notBefore) return false;
   what.push(item.attempts > 0 ? 'retry' : 'delay');
-  item.notBefore = 0;
+  item.notBefore = Math.floor(now);
   if (item.stored !== undefined) {
     item.stored.hurried = true;
     item.lane.queue.changes?.item(item);

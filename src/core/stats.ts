@@ -1,14 +1,19 @@
+import { Lane } from './lane.js';
+import type { Link } from './link.js';
 import type { Queue } from './queue.js';
 import type { CoreState } from './state.js';
-import type { CoordinatorStats, QueueStats, QueueView } from './views.js';
+import type { CoordinatorStanding, CoordinatorStats, QueueStats, QueueView } from './views.js';
 
 export function coordinatorStats(state: CoreState, now: number): CoordinatorStats {
-  const parked = state.waitingCallers + state.waitingAcquires + state.waitingAwaits + state.waitingSubmits;
+  return { ...standing(state), queues: [...state.queues.values()].map((queue) => queueStats(queue, now)) };
+}
+
+export function standing(state: CoreState): CoordinatorStanding {
   return {
-    queues: [...state.queues.values()].map((queue) => queueStats(queue, now)),
-    parkedCalls: parked,
+    waitingCalls: state.waitingCallers + state.waitingAcquires + state.waitingAwaits + state.waitingSubmits,
     sessions: state.openStreams,
     payloadBytes: state.payloadBytes + state.roomBytes,
+    payloadLimit: state.settings.limits.payloadMemoryBytes,
   };
 }
 
@@ -24,6 +29,7 @@ export function queueView(queue: Queue, now: number): QueueView {
     liveTurns: inFlight,
     oldestWaiting: oldestWaiting(queue, now),
     longestHold: longestHold(queue, now),
+    oldestReady: oldestReady(queue, now),
     deadLetters: queue.deadLetters.size,
     paused,
   };
@@ -59,16 +65,29 @@ function oldestWaiting(queue: Queue, now: number): number | undefined {
   return now - Math.min(caller?.arrivedAt ?? Number.POSITIVE_INFINITY, item?.submittedAt ?? Number.POSITIVE_INFINITY);
 }
 
+/** Lanes that are READY stand in the order in which they became so. */
+function oldestReady({ gatedLanes, readyLanes }: Queue, now: number): number | undefined {
+  const since = Math.min(readySince(gatedLanes.next), readySince(readyLanes.next));
+  return since === Number.POSITIVE_INFINITY ? undefined : now - since;
+}
+
+function readySince(first: Link | undefined): number {
+  return first instanceof Lane && first.phase.at === 'READY' ? first.phase.since : Number.POSITIVE_INFINITY;
+}
+
 function longestHold(queue: Queue, now: number): number | undefined {
   const { oldestSince } = queue.holds;
   return oldestSince === undefined ? undefined : now - oldestSince;
 }
 
-function queueStats(queue: Queue, now: number): QueueStats {
+export function queueStats(queue: Queue, now: number): QueueStats {
   const { counters } = queue;
   const { declined } = counters;
   return {
+    id: queue.id,
     view: queueView(queue, now),
+    submitted: counters.submitted,
+    finished: counters.finished,
     decisions: [
       { decision: 'accept', reason: '', count: counters.accepted },
       { decision: 'block', reason: '', count: counters.blocked },

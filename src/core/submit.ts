@@ -220,6 +220,7 @@ function keep(
   if (superseded === undefined) lineOf(lane).append(item);
   else supersede(state, superseded, item, now);
   countIn(state, item);
+  queue.counters.submitted += 1;
   queue.items.set(item);
   // A batch that waits for room may hold this very id: it needs less now.
   markRoom(state, queue);

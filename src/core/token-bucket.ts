@@ -27,10 +27,24 @@ export class TokenBucket {
     return this.#tokens >= ENOUGH ? now : now + ((1 - this.#tokens) * 1_000) / this.rate.perSecond;
   }
 
-  /** The moment from which the turn may start that comes as the `nth` from now on, if each starts as soon as it may. */
+  /**
+   * When the turn starts that comes as the `nth` from now on, if each starts as soon as it may: on whole milliseconds, so
+   * that what a full bucket has gathered on the way to the next one is lost each time. O(nth).
+   */
   startOf(nth: number, now: number): number {
     this.#refill(now);
-    return this.#tokens >= nth - (1 - ENOUGH) ? now : now + ((nth - this.#tokens) * 1_000) / this.rate.perSecond;
+    const { perSecond, burst } = this.rate;
+    let tokens = this.#tokens;
+    let at = now;
+    for (let left = nth; left > 0; left--) {
+      if (tokens < ENOUGH) {
+        const start = Math.ceil(at + ((1 - tokens) * 1_000) / perSecond);
+        tokens = Math.min(burst, tokens + ((start - at) * perSecond) / 1_000);
+        at = start;
+      }
+      tokens = Math.max(0, tokens - 1);
+    }
+    return at;
   }
 
   /** Nothing is lost by making a new one. */

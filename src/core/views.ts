@@ -14,6 +14,8 @@ export interface QueueView {
   readonly oldestWaiting: number | undefined;
   /** ms; unset: no turn lives. */
   readonly longestHold: number | undefined;
+  /** ms, of the key that could start and waits longest for a worker or a gate; unset: none does. */
+  readonly oldestReady: number | undefined;
   readonly deadLetters: number;
   readonly paused: boolean;
 }
@@ -219,6 +221,8 @@ export type SettlementWay = (typeof SETTLEMENT_WAYS)[number];
 
 /** Everything that was counted for one queue since the start, and how it stands. Durations are seconds here. */
 export interface QueueStats {
+  /** Another one when the queue was forgotten and made anew: then all was counted from 0 again. */
+  readonly id: number;
   readonly view: QueueView;
   /** By `decision` and `reason` (empty unless declined). */
   readonly decisions: readonly { readonly decision: string; readonly reason: string; readonly count: number }[];
@@ -227,6 +231,10 @@ export interface QueueStats {
   readonly hold: HistogramView;
   readonly backoff: HistogramView;
   readonly repeatDistance: HistogramView;
+  /** Items that were accepted. */
+  readonly submitted: number;
+  /** Items that ended: `done`, `superseded`, `discarded`. */
+  readonly finished: Readonly<Record<string, number>>;
   /** By cause: `nack`, `lease_expired`. */
   readonly retries: Readonly<Record<string, number>>;
   /** By cause: `max_attempts`, `refused`, `dependency`. */
@@ -246,17 +254,29 @@ export interface JournalStats {
   /** Seconds from the beginning of a write to its flush; failed tries not counted. */
   readonly commit: HistogramView;
   /** Rows written or deleted by one write. */
-  readonly batchSize: HistogramView;
+  readonly batchRows: HistogramView;
+  /** Writes that failed; each is tried again. */
+  readonly failures: number;
+  /** Changes that are not on the disk yet. */
+  readonly unwritten: number;
+  /** ms since the Unix epoch; unset: none has succeeded yet. */
+  readonly lastWrite: number | undefined;
 }
 
-export interface CoordinatorStats {
+export interface CoordinatorStats extends CoordinatorStanding {
   readonly queues: readonly QueueStats[];
+}
+
+/** All but the queues. */
+export interface CoordinatorStanding {
   /** Streams of workers that are open. */
   readonly sessions: number;
   /** Calls that wait for something, of all kinds. */
-  readonly parkedCalls: number;
+  readonly waitingCalls: number;
   /** Payload memory in use, what Submits hold that wait for room included, bytes. */
   readonly payloadBytes: number;
+  /** Its bound. */
+  readonly payloadLimit: number;
   /** Unset: nothing is written. */
   readonly journal?: JournalStats | undefined;
 }

@@ -126,6 +126,10 @@ function ready(state: CoreState, lane: Lane, now: number): Why {
 function behind(queue: Queue, lane: Lane, gate: ClosedGate, now: number): Why {
   const why = gate.why === 'paused' ? `${GATES.paused}; "keyturn resume ${queue.name}" lets it go on` : GATES[gate.why];
   if (gate.why !== 'rate' || queue.rate === undefined) return { why, until: gate.until };
+  // It is passed over when the gate opens, and a caller behind it may close it again.
+  if (queue.waiters.size === 0 && lane.line?.head instanceof Item) {
+    return { why: `${why}, and no worker asks for it`, until: undefined };
+  }
   const before = readyBefore(queue, lane);
   if (before === undefined) return { why: `${why}, and more than ${COUNTED} keys are before it`, until: undefined };
   const others = before === 0 ? '' : `, and ${before === 1 ? 'another key is' : `${before} other keys are`} before it`;
@@ -140,7 +144,7 @@ function readyBefore(queue: Queue, lane: Lane): number | undefined {
   const mine = orderOf(lane);
   const callers = countBefore(queue.gatedLanes, mine);
   // Without a worker nobody takes an item: it is passed over (S7).
-  const items = queue.waiters.size > 0 || isItems(lane) ? countBefore(queue.readyLanes, mine) : 0;
+  const items = queue.waiters.size > 0 ? countBefore(queue.readyLanes, mine) : 0;
   return callers + items > COUNTED ? undefined : callers + items;
 }
 
@@ -152,10 +156,6 @@ function countBefore(lanes: Link, mine: number): number {
     count += 1;
   }
   return count;
-}
-
-function isItems({ phase }: Lane): boolean {
-  return phase.at === 'READY' && phase.waitsFor === 'worker';
 }
 
 function orderOf({ phase }: Lane): number {

@@ -33,6 +33,8 @@ const USUAL_PAGE = 100;
 const PAGE_TOKEN_BYTES = 4_096;
 /** Turns per second that no machine gives; larger numbers are slips. */
 const HIGHEST_RATE = 1_000_000_000;
+/** A turn in eleven days: with less, the moment of the next one is beyond what can be told. */
+const LOWEST_RATE = 0.000_001;
 
 export function keyName(message: KeyName, check: Check): KeyName {
   return { queue: check.queue('queue', message.queue), key: check.key('key', message.key) };
@@ -93,8 +95,8 @@ function rateChange(rate: wire.Rate | undefined, check: Check): LimitsChange['ra
   if (rate === undefined) return undefined;
   if (rate.perSecond === 0) return 'none';
   check.enterField('rate');
-  if (!(rate.perSecond > 0 && rate.perSecond <= HIGHEST_RATE)) {
-    check.wrong('per_second', String(rate.perSecond), `0 (none), or above 0 and up to ${HIGHEST_RATE}`);
+  if (!(rate.perSecond >= LOWEST_RATE && rate.perSecond <= HIGHEST_RATE)) {
+    check.wrong('per_second', String(rate.perSecond), `0 (none), or ${LOWEST_RATE} to ${HIGHEST_RATE} turns a second`);
   }
   if (rate.burst < 1) check.wrong('burst', String(rate.burst), '1 or more');
   check.leave();

@@ -2,6 +2,7 @@
 import { type Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
 import type { Coordinator, Limits } from '../coordinator.js';
 import { adminService } from './admin-service.js';
+import { Connections } from './connections.js';
 import { COORDINATOR_SERVICE, coordinatorService } from './coordinator-service.js';
 import { AdminServiceService } from './gen/keyturn/v1/admin.js';
 import type { Kit, Log } from './handler.js';
@@ -47,7 +48,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   refuseMalformedText();
   // grpc-js writes through one logger of the process; what it says belongs to our log, not beside it.
   setLogger({ error: (...said: unknown[]) => options.log.warn({ said: said.map(String) }, 'grpc-js') });
-  const server = createServer(options.limits, options.observe);
+  const connections = new Connections(options.limits, options.log);
+  const server = createServer(options.limits, options.observe, [connections.interceptor]);
   const streams = new OpenStreams();
   const health = new Health();
   try {
@@ -55,6 +57,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     await addServices(server, kit, health, streams);
     const tls = options.certificates && new TlsCredentials(options.certificates);
     const address = await listen(server, options.listen, tls ?? ServerCredentials.createInsecure());
+    connections.watch(server);
     health.setServing(options.serving ?? true);
     const parts = { server, health, streams };
     if (tls === undefined) return new RunningServer(address, parts);

@@ -1,9 +1,9 @@
 /** The connections of a server with TLS, also those that are not yet through their handshake: grpc-js does not know them. */
-import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Server } from '@grpc/grpc-js';
 import type { Log } from './handler.js';
 import { RefusedHandshakes } from './refused-handshakes.js';
+import { listenersOf } from './transport.js';
 
 export class TlsConnections {
   /** As many as the listener has. */
@@ -27,11 +27,4 @@ export class TlsConnections {
   endAll(): void {
     for (const socket of this.#open) socket.destroy();
   }
-}
-
-/** grpc-js does not hand them out. */
-function listenersOf(server: Server): readonly EventEmitter[] {
-  const listeners: unknown = Reflect.get(server, 'http2Servers');
-  if (!(listeners instanceof Map)) throw new Error('this version of @grpc/grpc-js keeps its listeners elsewhere');
-  return [...listeners.keys()];
 }

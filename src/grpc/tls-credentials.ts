@@ -1,5 +1,6 @@
 /** TLS of the server: what it demands of clients, and its certificate, which can be replaced while it runs. */
-import type { SecureContextOptions } from 'node:tls';
+import { constants } from 'node:crypto';
+import { DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 
 /** PEM. They fit each other: whoever hands them over has looked. */
@@ -12,6 +13,16 @@ export interface Certificates {
 }
 
 const OLDEST_VERSION = 'TLSv1.2';
+/**
+ * Of TLS 1.2 only what makes a key of its own for each connection, as HTTP/2 demands: who gets hold of the private key
+ * one day can not read what was recorded before.
+ */
+const FORWARD_SECRET = [
+  ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+  ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+  ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
+  ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
+].join(':');
 /** A stranger who connects and says nothing is let go after this. Node's own is two minutes. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
@@ -45,5 +56,10 @@ export class TlsCredentials extends ServerCredentials {
 
 /** The version stands here, not above: it belongs to the context, and each new one would go back to Node's default. */
 function contextOf({ cert, key, clientCa }: Certificates): SecureContextOptions {
-  return { cert, key, ca: clientCa, minVersion: OLDEST_VERSION };
+  return { cert, key, ca: clientCa, minVersion: OLDEST_VERSION, ciphers: ciphers() };
+}
+
+/** Who gives Node a list of its own (`--tls-cipher-list`) has it. */
+function ciphers(): string {
+  return DEFAULT_CIPHERS === constants.defaultCoreCipherList ? FORWARD_SECRET : DEFAULT_CIPHERS;
 }

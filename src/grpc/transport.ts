@@ -1,6 +1,7 @@
 /** The settings of HTTP/2 and grpc-js: everything that a stranger could make grow has a bound. */
+import type { EventEmitter } from 'node:events';
 import { constants, type ServerOptions as Http2ServerOptions, type ServerHttp2Stream } from 'node:http2';
-import { Server, type ServerOptions, status } from '@grpc/grpc-js';
+import { Server, type ServerInterceptor, type ServerOptions, status } from '@grpc/grpc-js';
 import type { Limits } from '../coordinator.js';
 import { type Observe, observer } from './observe.js';
 
@@ -23,8 +24,9 @@ const HEADER_LIST_BYTES = 16_384;
 const RESET_BURST = 20_000;
 const RESETS_PER_SECOND = 2_000;
 
-export function createServer(limits: Limits, observe: Observe): Server {
-  const server = new Server(serverOptions(limits, observe));
+export function createServer(limits: Limits, observe: Observe, outermost: readonly ServerInterceptor[] = []): Server {
+  const options = serverOptions(limits, observe);
+  const server = new Server({ ...options, interceptors: [observer(observe), ...outermost] });
   adjustHttp2(server);
   return server;
 }
@@ -79,7 +81,7 @@ function endedWell(trailers: ServerHttp2Stream['sentTrailers']): boolean {
 }
 
 /** grpc-js keeps it below the stream it hands out, and below each interceptor. */
-function http2StreamOf(call: object): ServerHttp2Stream | undefined {
+export function http2StreamOf(call: object): ServerHttp2Stream | undefined {
   const below: unknown = Reflect.get(call, 'call') ?? Reflect.get(call, 'nextCall') ?? Reflect.get(call, 'stream');
   if (typeof below !== 'object' || below === null) return undefined;
   // Only a stream of HTTP/2 has all of these; its class is not exported.
@@ -89,4 +91,11 @@ function http2StreamOf(call: object): ServerHttp2Stream | undefined {
 
 function isHttp2Options(value: unknown): value is Http2ServerOptions {
   return typeof value === 'object' && value !== null && 'maxSendHeaderBlockLength' in value;
+}
+
+/** grpc-js does not hand them out. @param server one that listens */
+export function listenersOf(server: Server): readonly EventEmitter[] {
+  const listeners: unknown = Reflect.get(server, 'http2Servers');
+  if (!(listeners instanceof Map)) throw new Error('this version of @grpc/grpc-js keeps its listeners elsewhere');
+  return [...listeners.keys()];
 }

@@ -1,5 +1,6 @@
 /** HTTP for machines that watch: metrics and probes. Nothing here changes anything. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Places } from './places.js';
 
 export interface HttpOptions {
   readonly host: string;
@@ -8,6 +9,8 @@ export interface HttpOptions {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   /** Unset: ready. Else why not. */
   readonly notReady: () => string | undefined;
+  /** What is to be known though it is ready. Unset: nothing. */
+  readonly remark?: () => string | undefined;
   readonly log: { error(fields: object, message: string): void };
 }
 
@@ -19,14 +22,14 @@ export interface HttpServer {
   forceStop(): void;
 }
 
-/** A probe and a few scrapers at a time; the rest are turned away. */
+/** A probe and a few scrapers at a time. With more, whoever comes takes the place of who has said nothing for longest. */
 const MOST_CONNECTIONS = 256;
 
 const LIMITS = {
-  headersTimeout: 5_000,
-  requestTimeout: 10_000,
-  keepAliveTimeout: 15_000,
-  connectionsCheckingInterval: 1_000,
+  headersTimeout: 2_000,
+  requestTimeout: 5_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 500,
   maxHeaderSize: 8_192,
 } as const;
 
@@ -42,16 +45,18 @@ type Route = (options: HttpOptions) => Answer | Promise<Answer>;
 const ROUTES: Readonly<Record<string, Route>> = {
   '/metrics': async ({ metrics }) => ({ status: 200, ...(await metrics()) }),
   '/healthz': () => ({ status: 200, body: 'ok\n' }),
-  '/readyz': ({ notReady }) => {
+  '/readyz': ({ notReady, remark }) => {
     const why = notReady();
-    return why === undefined ? { status: 200, body: 'ready\n' } : { status: 503, body: `not ready: ${why}\n` };
+    if (why !== undefined) return { status: 503, body: `not ready: ${why}\n` };
+    const note = remark?.();
+    return { status: 200, body: note === undefined ? 'ready\n' : `ready; ${note}\n` };
   },
 };
 
 /** Rejects when the address is in use or not usable. */
 export function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   const server = createServer(LIMITS, (request, response) => void handle(request, response, options));
-  server.maxConnections = MOST_CONNECTIONS;
+  new Places(MOST_CONNECTIONS).of(server);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: options.host, port: options.port }, () => {

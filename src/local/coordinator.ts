@@ -3,6 +3,7 @@ import type {
   CoordinatorSettings,
   CoordinatorStats,
   DrainReport,
+  QueueStats,
   Result,
   Session,
   SessionListener,
@@ -18,6 +19,9 @@ import type { StoreState, TellState } from './durable/state.js';
 import type { Journal } from './journal/journal.js';
 import { Loop } from './loop.js';
 import { LocalSession } from './session.js';
+
+/** Queues whose numbers are put together in one go: about a millisecond. */
+const STATS_AT_ONCE = 50;
 
 export interface LocalOptions {
   /** Default: the system's. */
@@ -76,6 +80,18 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   stats(): CoordinatorStats {
     const stats = this.loop.core.stats(this.loop.now());
     return this.loop.store === undefined ? stats : { ...stats, journal: this.loop.store.stats() };
+  }
+
+  async statsInSlices(): Promise<CoordinatorStats> {
+    const { loop } = this;
+    const { core } = loop;
+    const queues: QueueStats[] = [];
+    for (const stats of core.queueStats(() => loop.now())) {
+      queues.push(stats);
+      if (queues.length % STATS_AT_ONCE === 0) await new Promise<void>((resolve) => this.#clock.soon(resolve));
+    }
+    const stats = { ...core.standing(), queues };
+    return loop.store === undefined ? stats : { ...stats, journal: loop.store.stats() };
   }
 
   drain(timeout: number): Promise<DrainReport> {

@@ -2,19 +2,21 @@
 import type { HistogramView, LaneState, QueueStats, QueueView, SettlementWay } from '../coordinator.js';
 
 /** What of {@link QueueStats} is a number, and so can be summed. */
-export type Totals = Omit<QueueStats, 'view'> & { readonly view: Standing };
-type Standing = Omit<QueueView, 'name' | 'policy' | 'paused'>;
+export type Totals = Omit<QueueStats, 'view' | 'id'> & { readonly view: Standing };
+type Standing = Omit<QueueView, 'name' | 'policy' | 'paused'> & { readonly paused: number | boolean };
 type Counts = Record<string, number>;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 export class StatsSum {
   readonly #states: Record<LaneState, number> = { INIT: 0, PROCESS: 0, BLOCK: 0, READY: 0, DELAY: 0, PARK: 0 };
-  readonly #standing: Mutable<Omit<Standing, 'states'>> = {
+  readonly #standing: Mutable<Omit<Standing, 'states' | 'paused'>> & { paused: number } = {
     waitingCallers: 0,
     waitingItems: 0,
     liveTurns: 0,
     oldestWaiting: undefined,
     longestHold: undefined,
+    oldestReady: undefined,
+    paused: 0,
     deadLetters: 0,
   };
   readonly #settlements: Record<SettlementWay, number> = {
@@ -36,6 +38,8 @@ export class StatsSum {
   readonly #redriven: Counts = {};
   readonly #staleTokens: Counts = {};
   readonly #rejected: Counts = {};
+  readonly #finished: Counts = {};
+  #submitted = 0;
   #leasesRenewed = 0;
   #idleLanesEvicted = 0;
 
@@ -50,6 +54,8 @@ export class StatsSum {
     standing.deadLetters += view.deadLetters;
     standing.oldestWaiting = longest(standing.oldestWaiting, view.oldestWaiting);
     standing.longestHold = longest(standing.longestHold, view.longestHold);
+    standing.oldestReady = longest(standing.oldestReady, view.oldestReady);
+    standing.paused += Number(view.paused);
   }
 
   /** What was counted, without how it stands: for a queue that is no more. */
@@ -65,6 +71,8 @@ export class StatsSum {
     addCounts(this.#redriven, stats.redriven);
     addCounts(this.#staleTokens, stats.staleTokens);
     addCounts(this.#rejected, stats.rejected);
+    addCounts(this.#finished, stats.finished);
+    this.#submitted += stats.submitted;
     this.#leasesRenewed += stats.leasesRenewed;
     this.#idleLanesEvicted += stats.idleLanesEvicted;
   }
@@ -87,6 +95,8 @@ export class StatsSum {
       leasesRenewed: this.#leasesRenewed,
       idleLanesEvicted: this.#idleLanesEvicted,
       rejected: this.#rejected,
+      submitted: this.#submitted,
+      finished: this.#finished,
     };
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { KeptRun } from '../../bench/latest.js';
-import { renderResults, withDurability, withResults } from '../../bench/readme.js';
+import { renderResults, withDurability, withFigures, withResults } from '../../bench/readme.js';
 import { ROWS } from '../../bench/registry.js';
 
 const root = new URL('../../../', import.meta.url);
@@ -68,13 +68,30 @@ const RUN: KeptRun = {
   ],
 };
 
-test('the README and the page on durability show the kept run, and nothing else', () => {
+test('the README, the page on benchmarks and that on durability show the kept run, and nothing else', () => {
   const readme = read('README.md');
+  const benchmarks = read('docs/BENCHMARKS.md');
   const durability = read('docs/DURABILITY.md');
   // Our own main.ts wrote it.
   const kept: KeptRun = JSON.parse(read('bench/results/latest.json'));
-  assert.equal(readme, withResults(readme, kept));
+  assert.equal(readme, withFigures(readme, kept));
+  assert.equal(benchmarks, withResults(benchmarks, kept));
   assert.equal(durability, withDurability(durability, kept));
+});
+
+test('the README has five figures of the kept run, each measured', () => {
+  const [, figures = ''] = read('README.md').split(/<!-- figures of npm run bench: (?:begin|end) -->/);
+  const lines = figures.split('\n').filter((line) => line.startsWith('- '));
+  assert.equal(lines.length, 5);
+  for (const line of lines) assert.match(line, /: [\d.]+ /);
+});
+
+test('a figure that was not measured says so; a page without a place is refused', () => {
+  const page = '<!-- figures of npm run bench: begin --><!-- figures of npm run bench: end -->';
+  const figures = withFigures(page, RUN);
+  assert.match(figures, /^- turns taken and given back on one stream: 1\.5 times as many as a Redis lock/m);
+  assert.match(figures, /^- recovery: not measured$/m);
+  assert.throws(() => withFigures('no place', RUN), /the page has no/);
 });
 
 test('the kept run has every row', () => {

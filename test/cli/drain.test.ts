@@ -27,7 +27,7 @@ async function hold({ client }: Stage, key: string): Promise<number> {
 async function parked({ sidecar }: Stage, count: number): Promise<void> {
   for (;;) {
     const { body } = await sidecar.get('/metrics');
-    if (body.includes(`\nkeyturn_parked_calls ${count}\n`)) return;
+    if (body.includes(`\nkeyturn_waiting_calls ${count}\n`)) return;
   }
 }
 

@@ -60,7 +60,7 @@ test('what was answered outlives SIGKILL: items, and the turn of a worker that g
   assert.equal((await after.awaitItem({ queue: 'orders', itemId: 'i1' })).state, 'done');
   const metrics = parseExposition((await second.get('/metrics')).body);
   assert.ok((sampleValue(metrics, 'keyturn_journal_commit_seconds_count', {}) ?? 0) > 0);
-  assert.ok((sampleValue(metrics, 'keyturn_journal_batch_size_sum', {}) ?? 0) > 0);
+  assert.ok((sampleValue(metrics, 'keyturn_journal_batch_rows_sum', {}) ?? 0) > 0);
 });
 
 test('SIGTERM loses nothing that is durable, and says so', async (t) => {

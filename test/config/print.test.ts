@@ -104,6 +104,7 @@ test('every setting is printed with its built-in value', () => {
       busy_lanes: 10000000,
       queues: 10000,
       sessions: 10000,
+      connections: 10000,
       watchers: 100,
       page_size: 1000,
     },

@@ -101,11 +101,11 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
   ['default: { rate: 5 }', 'default.rate (keyturn.yaml:1:18): is "5", must be a mapping of per_second, burst, or none'],
   [
     'default: { rate: { burst: 5 } }',
-    'default.rate.per_second (keyturn.yaml:1:18): is missing, must be a number above 0, at most 1000000',
+    'default.rate.per_second (keyturn.yaml:1:18): is missing, must be a number from 0.000001 to 1000000',
   ],
   [
     'default: { rate: {} }',
-    'default.rate.per_second (keyturn.yaml:1:18): is missing, must be a number above 0, at most 1000000',
+    'default.rate.per_second (keyturn.yaml:1:18): is missing, must be a number from 0.000001 to 1000000',
   ],
   [
     'default: { rate: }',
@@ -113,15 +113,19 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
   ],
   [
     'default: { rate: { per_second: 0 } }',
-    'default.rate.per_second (keyturn.yaml:1:32): is "0", must be a number above 0, at most 1000000',
+    'default.rate.per_second (keyturn.yaml:1:32): is "0", must be a number from 0.000001 to 1000000',
+  ],
+  [
+    'default: { rate: { per_second: 1e-320 } }',
+    'default.rate.per_second (keyturn.yaml:1:32): is "1e-320", must be a number from 0.000001 to 1000000',
   ],
   [
     'default: { rate: { per_second: .nan } }',
-    'default.rate.per_second (keyturn.yaml:1:32): is ".nan", must be a number above 0, at most 1000000',
+    'default.rate.per_second (keyturn.yaml:1:32): is ".nan", must be a number from 0.000001 to 1000000',
   ],
   [
     'default: { rate: { per_second: .inf } }',
-    'default.rate.per_second (keyturn.yaml:1:32): is ".inf", must be a number above 0, at most 1000000',
+    'default.rate.per_second (keyturn.yaml:1:32): is ".inf", must be a number from 0.000001 to 1000000',
   ],
   [
     'default: { rate: { per_second: 1, burst: 0 } }',

@@ -74,6 +74,8 @@ const WRONG: readonly (readonly [what: string, flags: () => Flags, ...problems: 
     'tls.cert (--tls-cert): is "large.pem", must be a file with the server\'s certificate in PEM; it is larger than 1048576 bytes'],
   ['a certificate that is damaged', () => ({ tlsCert: damaged(), tlsKey: KEY }),
     'tls.cert (--tls-cert): is "damaged.pem", must be a file with the server\'s certificate in PEM; certificate 2 in it is damaged'],
+  ['authorities of which the second is cut off', () => ({ tlsCert: CERT, tlsKey: KEY, tlsClientCa: cutOff() }),
+    'tls.client_ca (--tls-client-ca): is "cut-off.pem", must be a file with certificates of authorities in PEM; certificate 2 in it is cut off: it has a beginning and no end, or an end alone'],
   ['a key with a passphrase', () => ({ tlsCert: CERT, tlsKey: locked() }),
     `tls.key (--tls-key): is "locked.key", ${NEITHER}; the key in it has a passphrase`],
 ];
@@ -103,6 +105,12 @@ describe('refused', () => {
 
 function large(): string {
   return put('large.pem', Buffer.alloc(1_048_577, '\n'));
+}
+
+function cutOff(): string {
+  const ca = readFileSync(file('ca.pem'), 'utf8');
+  writeFileSync(file('cut-off.pem'), `${ca}${ca.slice(0, ca.length / 2)}`);
+  return file('cut-off.pem');
 }
 
 function damaged(): string {

@@ -183,6 +183,17 @@ export function administration(set: SetStage): void {
   });
 
   describe('ListQueues', () => {
+    it('until when startup_hold gives no turns, as long as it does', async () => {
+      const stage = set({}, { startupHold: 5_000 });
+      const { admin } = stage.coordinator;
+      const hold = async () => told(await admin.listQueues(ALL_QUEUES)).holdUntil;
+      const until = stage.clock.wall() + 5_000;
+      stage.items('i');
+      assert.deepEqual([await hold(), (await stage.explain()).until], [until, until]);
+      stage.advance(5_000);
+      assert.deepEqual([await hold(), (await stage.explain()).until], [undefined, undefined]);
+    });
+
     it('by name, in pages, those with a text in their name', async () => {
       const stage = set();
       for (const name of ['b-1', 'a-1', 'a-2', 'c']) stage.hold({ queue: name });

@@ -87,7 +87,7 @@ export function limits(set: SetStage, keeps: Keeps): void {
       const { states, liveTurns } = await stage.queue();
       assert.ok(states.INIT <= 100);
       assert.equal(liveTurns, 0);
-      assert.equal(stage.coordinator.stats().parkedCalls, 0);
+      assert.equal(stage.coordinator.stats().waitingCalls, 0);
     });
 
     it('I8: dropping an idle lane changes no decision', () => {

@@ -56,6 +56,7 @@ function withCalls(coordinator: Coordinator, session: Session): Coordinator {
     openSession: (listener) => coordinator.openSession(listener),
     admin: coordinator.admin,
     stats: () => coordinator.stats(),
+    statsInSlices: () => coordinator.statsInSlices(),
     drain: (timeout) => coordinator.drain(timeout),
     close: () => coordinator.close(),
   };

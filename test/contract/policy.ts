@@ -356,6 +356,18 @@ export function policies(set: SetStage): void {
       assert.equal(fifth.value.decision, 'accept');
     });
 
+    it('S7: a caller that was ready earlier holds up its own queue, and no other one of the same Acquire', () => {
+      const stage = set({}, { startupHold: 5_000 });
+      stage.submit([{ key: 'a', itemId: 'i1' }]);
+      const caller = stage.enQueue({ key: 'c', wait: 60_000 });
+      stage.submit([{ key: 'b', itemId: 'i2' }]);
+      stage.submit([{ key: 'a', itemId: 'j' }], { queue: 'r' });
+      const worker = stage.acquire({ queues: ['q', 'r'], maxTurns: 10, wait: 60_000 });
+      stage.advance(5_000);
+      assert.deepEqual(idsOf(worker), [['i1'], ['j']]);
+      assert.equal(caller.value.decision, 'accept');
+    });
+
     it('S7: a key with an item is passed over while no Acquire waits', () => {
       const stage = set({ maxInFlight: 1 });
       const turn = stage.hold({ key: 'first' });

@@ -263,8 +263,8 @@ describe('what the core tells about itself', () => {
           LANE_STATES.filter((state) => state !== 'INIT' && view?.states[state] !== 0),
           [],
         );
-        const { parkedCalls, payloadBytes, sessions } = play.stage.core.stats(play.stage.now);
-        assert.deepEqual([parkedCalls, payloadBytes, sessions], [0, 0, 0]);
+        const { waitingCalls, payloadBytes, sessions } = play.stage.core.stats(play.stage.now);
+        assert.deepEqual([waitingCalls, payloadBytes, sessions], [0, 0, 0]);
         for (let n = 0; n < LIMITS.sessions; n++) {
           const stream = okay(play.stage.open());
           assert.ok(play.stage.hello('w', stream, `new ${n}`, 1_000).value, 'no session is remembered');

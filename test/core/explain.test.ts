@@ -108,6 +108,30 @@ describe('a parked key', () => {
     assert.match(why, /max_dead_letters allows \(1\).*dead-letters discard --queue q.*keyturn resume q k/);
   });
 
+  for (const [what, restarts] of [
+    ['', false],
+    [', after a restart too', true],
+  ] as const) {
+    it(`without room for one that a dependency doomed says nothing of attempts${what}`, () => {
+      const policy = { durable: true, maxDeadLetters: 1 };
+      const lives = new Lives({ queues: { [QUEUE]: policy } });
+      const after = [{ queue: QUEUE, itemId: 'x' }];
+      lives.stage.submit('p', [{ key: 'other', itemId: 'x' }]);
+      lives.stage.submit('p', [{ itemId: 'i', after }]);
+      const [delivery] = lives.stage.acquire('worker').value.deliveries;
+      lives.stage.nack('worker', { key: 'other', token: delivery?.turn.token ?? 0, kind: 'dead_letter' });
+      if (restarts) {
+        lives.flush();
+        lives.restart();
+      }
+      const { state, why, line, lastError } = lives.stage.explain();
+      assert.deepEqual([state, line[0]?.id, line[0]?.attempts], ['PARK', 'i', 0]);
+      assert.doesNotMatch(why, /attempts/);
+      assert.match(why, /item i is to become a dead letter/);
+      assert.match(lastError ?? '', /x of queue q.*became a dead letter/);
+    });
+  }
+
   it('says when there is room again', () => {
     const stage = withoutRoom();
     okay(stage.core.discardDead({ ...ALL, itemIds: ['x'] }, stage.now));
@@ -139,6 +163,7 @@ describe('since', () => {
     const call = stage.enQueue('c');
     assert.ok(call.value.decision === 'accept');
     stage.deQueue('c', { holder: { token: call.value.turn.token } });
+    stage.pass(1_000);
     stage.submit('p', [{ delay: 60_000 }]);
     stage.pass(10_000);
     const { state, since, why } = stage.explain();

@@ -92,8 +92,8 @@ export class Stage {
     return this.#ask(name, (reply) => this.core.renew(request, reply, this.now, this.on));
   }
 
-  awaitItem(name: string, itemId: string, wait: number): Call<AwaitAnswer> {
-    const request = { queue: build.QUEUE, itemId, wait };
+  awaitItem(name: string, itemId: string, wait: number, queue = build.QUEUE): Call<AwaitAnswer> {
+    const request = { queue, itemId, wait };
     return this.#call(name, (reply) => this.core.awaitItem(request, reply, this.now));
   }
 

@@ -80,7 +80,9 @@ export class ObservedTransport implements Transport {
   /** Who asks has told the ledger what it offers. */
   async submit(call: SubmitCall, settings?: CallSettings): Promise<SubmitAnswer> {
     const answer = await this.inner.submit(call, settings);
-    this.#submitted(call.items.map(tagOf), answer.results);
+    // What is answered before it is on the disk may be taken back: then nothing was said.
+    if (call.durability === undefined) this.#submitted(call.items.map(tagOf), answer.results);
+    else this.ledger.items.acceptances += answer.results.length;
     return answer;
   }
 

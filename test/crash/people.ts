@@ -141,7 +141,9 @@ export class Person {
   async #submitBlindly(): Promise<void> {
     if (this.stage.ledger.items.open > MOST_OPEN) return;
     const queue = this.chance.of<Queue>(...QUEUES);
-    await this.keyturn.submit({ queue, items: this.#offer(queue, this.chance.int(1, MOST_IN_BATCH), false) });
+    const durability = this.chance.of(undefined, 'interval', 'count');
+    const items = this.#offer(queue, this.chance.int(1, MOST_IN_BATCH), false);
+    await this.keyturn.submit({ queue, items, durability });
   }
 
   #offer(queue: Queue, count: number, withIds: boolean): readonly ItemCall[] {

@@ -191,7 +191,7 @@ test('ListQueues tells policy and counts', async (t) => {
   const states = { INIT: 1, PROCESS: 2, BLOCK: 3, READY: 4, DELAY: 5, PARK: 6 };
   const policy: Policy = { ...BUILT_IN_POLICY, waitingPerKey: 3, maxHold: 60_000, rate: { perSecond: 0.5, burst: 2 } };
   const view = { name: 'a', policy, states, waitingCallers: 2, waitingItems: 3, liveTurns: 4, oldestWaiting: 1_234 };
-  const rest = { longestHold: undefined, deadLetters: 5, paused: true };
+  const rest = { longestHold: undefined, oldestReady: undefined, deadLetters: 5, paused: true };
   const quiet = { ...view, ...rest, policy: BUILT_IN_POLICY, oldestWaiting: undefined, paused: false };
   const page = { queues: [{ ...view, ...rest }, quiet], more: false, holdUntil: undefined };
   coordinator.admin.listQueues = () => Promise.resolve({ ok: true, value: page });

@@ -181,7 +181,7 @@ function waiters(t: TestContext, coordinator: LocalCoordinator) {
   return async (ask: (settings: CallSettings) => Promise<unknown>) => {
     ask({ signal: abort.signal }).catch(() => {}); // Aborted when the test ends.
     parked += 1;
-    while (coordinator.stats().parkedCalls < parked) await nextTurn();
+    while (coordinator.stats().waitingCalls < parked) await nextTurn();
   };
 }
 

@@ -98,7 +98,7 @@ test('a unary call that is cancelled while its turn waits for the disk: the next
   const first = start(raw, raw.enQueue, enqueue);
   await isStuck();
   const next = call(raw, raw.enQueue, { ...enqueue, wait: seconds(60) });
-  await until(() => coordinator.stats().parkedCalls === 1);
+  await until(() => coordinator.stats().waitingCalls === 1);
   first.cancel();
   await failureOf(first.answer);
   // The server hears of it later than its client does.
@@ -118,7 +118,7 @@ test('one that ended at its deadline, too', async (t) => {
   await isStuck();
   const next = call(raw, raw.enQueue, { ...enqueue, wait: seconds(60) });
   assert.equal((await first).code, 'DEADLINE_EXCEEDED');
-  await until(() => observed.length === 1 && coordinator.stats().parkedCalls === 1);
+  await until(() => observed.length === 1 && coordinator.stats().waitingCalls === 1);
   gate.resolve();
   assert.equal((await next).decision, ACCEPT);
 });
@@ -136,7 +136,7 @@ test('a stream that breaks while its turns wait for the disk: they go to the nex
     commands.enqueue({ wait: seconds(60) }),
     commands.acquire({ wait: seconds(60) }),
   );
-  await until(() => coordinator.stats().parkedCalls === 2);
+  await until(() => coordinator.stats().waitingCalls === 2);
   other.close();
   session.stream.cancel();
   await session.ended;
@@ -168,7 +168,7 @@ test('a command that is cancelled while its turn waits for the disk has one repl
   const [first = 0] = session.send(commands.enqueue());
   await isStuck();
   const [next = 0] = session.send(commands.enqueue({ wait: seconds(60) }));
-  await until(() => coordinator.stats().parkedCalls === 1);
+  await until(() => coordinator.stats().waitingCalls === 1);
   assert.ok((await session.ask('cancel', commands.cancel(first))).cancelled);
   assert.equal(failureIn(expecting('error', await session.reply(first))).code, 'CANCELLED');
   gate.resolve();

@@ -44,7 +44,11 @@ export class FakeCoordinator implements Coordinator {
   };
 
   stats(): CoordinatorStats {
-    return { queues: [], sessions: 0, parkedCalls: 0, payloadBytes: 0 };
+    return { queues: [], sessions: 0, waitingCalls: 0, payloadBytes: 0, payloadLimit: 0 };
+  }
+
+  statsInSlices(): Promise<CoordinatorStats> {
+    return Promise.resolve(this.stats());
   }
 
   drain(): Promise<DrainReport> {

@@ -27,7 +27,7 @@ function tokenOf({ decision, turn }: EnQueueResponse): bigint {
   return turn.token;
 }
 
-const parked = (coordinator: Coordinator, count: number) => until(() => coordinator.stats().parkedCalls === count);
+const parked = (coordinator: Coordinator, count: number) => until(() => coordinator.stats().waitingCalls === count);
 const opened = (coordinator: Coordinator, count: number) => until(() => coordinator.stats().sessions === count);
 
 test('after the half-close of the client what waits is still answered, then the stream ends with OK', async (t) => {

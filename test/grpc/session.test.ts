@@ -140,13 +140,13 @@ test('a command that waits is answered when its turn comes; others are answered 
   const token = tokenOf(await session.ask('enqueue', commands.enqueue()));
   const [waiting = 0] = session.send(commands.enqueue(wholeMinute));
   tokenOf(await session.ask('enqueue', commands.enqueue({ key: 'other' })));
-  assert.equal(coordinator.stats().parkedCalls, 1);
+  assert.equal(coordinator.stats().waitingCalls, 1);
   assert.ok(!session.hasReply(waiting));
   const [ended = 0] = session.send(commands.dequeue(token));
   tokenOf(expecting('enqueue', await session.reply(waiting)));
   assert.deepEqual(expecting('dequeue', await session.reply(ended)), { promoted: true, waiting: 0 });
   assert.equal(session.messages.at(-1)?.replies.length, 2, 'both were ready in the same turn of the event loop');
-  assert.equal(coordinator.stats().parkedCalls, 0);
+  assert.equal(coordinator.stats().waitingCalls, 0);
 });
 
 test('cancel ends a command that waits; its place stays with its ticket unless it leaves', async (t) => {

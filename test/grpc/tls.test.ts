@@ -18,6 +18,7 @@ import {
 import { RefusedHandshakes } from '../../src/grpc/refused-handshakes.js';
 import { type Certificates, TlsCredentials } from '../../src/grpc/tls-credentials.js';
 import { writeCertificates } from '../support/certificate-files.js';
+import { rsaPair } from '../support/certificates.js';
 import { deferred } from '../support/deferred.js';
 import { localCoordinator } from '../support/local-coordinator.js';
 import { beginSession, commands } from '../support/session-client.js';
@@ -151,6 +152,22 @@ describe('who is turned away', () => {
     assert.deepEqual([alpnProtocol, protocol], ['h2', 'TLSv1.2']);
     await assert.rejects(handshake(t, address, { ALPNProtocols: ['http/1.1'] }), /alert|protocol/i);
   });
+});
+
+test('TLS 1.2 without forward secrecy is refused, with it is not', async (t) => {
+  const { cert, key } = await rsaPair();
+  const pair = { cert: Buffer.from(cert), key: Buffer.from(key), clientCa: undefined };
+  const { address } = await sidecar(t, pair);
+  const old = { maxVersion: 'TLSv1.2', rejectUnauthorized: false, ALPNProtocols: ['h2'] } as const;
+  for (const ciphers of ['AES128-GCM-SHA256', 'AES256-SHA', 'ECDHE-RSA-AES128-SHA']) {
+    await assert.rejects(
+      handshake(t, address, { ...old, ciphers: `${ciphers}:@SECLEVEL=0` }),
+      /alert|cipher/i,
+      ciphers,
+    );
+  }
+  const { protocol } = await handshake(t, address, { ...old, ciphers: 'ECDHE-RSA-AES128-GCM-SHA256' });
+  assert.equal(protocol, 'TLSv1.2');
 });
 
 async function handshake(

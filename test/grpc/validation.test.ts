@@ -314,7 +314,7 @@ function adminCases(): readonly Case[] {
       ask: (s) => call(s.rawAdmin, s.rawAdmin.resumeQueue, { queue: '' }),
       fields: ['queue'],
     },
-    ...[-1, Number.NaN, Number.POSITIVE_INFINITY, 1e10].map((perSecond) => ({
+    ...[-1, 1e-320, 1e-7, Number.NaN, Number.POSITIVE_INFINITY, 1e10].map((perSecond) => ({
       what: `a rate of ${perSecond} per second`,
       ask: (s: Sidecar) => call(s.rawAdmin, s.rawAdmin.setLimits, { queue: 'q', rate: { perSecond, burst: 1 } }),
       fields: ['rate.per_second'],

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type HttpOptions, type HttpServer, startHttpServer } from '../../src/http/server.js';
+import { deferred } from '../support/deferred.js';
+import { until } from '../support/until.js';
 
 async function listening(t: TestContext, differs: Partial<HttpOptions> = {}): Promise<HttpServer> {
   const server = await startHttpServer({
@@ -25,6 +27,7 @@ interface Case {
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly notReady?: string;
+  readonly remark?: string;
 }
 
 const NOT_FOUND = 'not found; there are /metrics, /healthz, /readyz\n';
@@ -50,6 +53,13 @@ const CASES: readonly Case[] = [
   { what: 'alive, though it drains', path: '/healthz', notReady: 'draining', status: 200, body: 'ok\n' },
   { what: 'ready', path: '/readyz', status: 200, body: 'ready\n' },
   {
+    what: 'ready, and what is to be known besides',
+    path: '/readyz',
+    remark: 'no turns yet',
+    status: 200,
+    body: 'ready; no turns yet\n',
+  },
+  {
     what: 'not ready while it drains',
     path: '/readyz',
     notReady: 'draining',
@@ -72,9 +82,9 @@ const CASES: readonly Case[] = [
 ];
 
 describe('answers', () => {
-  for (const { what, path, method = 'GET', status, body, headers = {}, notReady } of CASES) {
+  for (const { what, path, method = 'GET', status, body, headers = {}, notReady, remark } of CASES) {
     test(what, async (t) => {
-      const { port } = await listening(t, { notReady: () => notReady });
+      const { port } = await listening(t, { notReady: () => notReady, remark: () => remark });
       const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
       assert.equal(response.status, status);
       assert.equal(await response.text(), body);
@@ -99,9 +109,11 @@ describe('answers', () => {
   });
 });
 
-async function raw(port: number, text: string): Promise<string> {
+/** @param side `open`: the client may have more to say */
+async function raw(port: number, text: string, side: 'closed' | 'open' = 'closed'): Promise<string> {
   const socket = connect(port, '127.0.0.1');
-  socket.end(text);
+  if (side === 'open') socket.write(text);
+  else socket.end(text);
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString();
@@ -143,21 +155,47 @@ describe('the life of the server', () => {
     server.forceStop();
   });
 
-  test('of 300 connections the 257th and later are turned away, the first still work', async (t) => {
+  test('of 600 silent connections the oldest make room: whoever comes is answered', async (t) => {
     const { port } = await listening(t);
     const sockets: Socket[] = [];
     t.after(() => sockets.forEach((socket) => void socket.destroy()));
-    for (let index = 0; index < 256; index += 1) {
+    for (let index = 0; index < 600; index += 1) {
       const socket = connect(port, '127.0.0.1');
-      sockets.push(socket);
+      socket.on('error', () => {});
+      sockets.push(socket.resume());
+      await once(socket, 'connect');
+      // Half of them begin a request and go no further.
+      if (index % 2 === 0) socket.write('GET /healthz HTTP/1.1\r\nhost:');
+      if (index % 100 === 99) assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
+    }
+    await until(() => sockets.filter(({ closed }) => !closed).length <= 256);
+    assert.ok(
+      sockets.slice(0, 300).every(({ closed }) => closed),
+      'the oldest are gone',
+    );
+  });
+
+  test('a scrape that is being answered keeps its place', async (t) => {
+    const gate = deferred();
+    const metrics = () => gate.promise.then(() => ({ contentType: 'text/plain', body: 'late\n' }));
+    const { port } = await listening(t, { metrics });
+    const scrape = raw(port, 'GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n', 'open');
+    const sockets: Socket[] = [];
+    t.after(() => sockets.forEach((socket) => void socket.destroy()));
+    for (let index = 0; index < 300; index += 1) {
+      const socket = connect(port, '127.0.0.1');
+      sockets.push(socket.on('error', () => {}).resume());
       await once(socket, 'connect');
     }
-    const last = connect(port, '127.0.0.1');
-    sockets.push(last);
-    await once(last.resume(), 'close');
-    const [first] = sockets;
-    first?.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
-    const [answer] = first === undefined ? [] : await once(first, 'data');
-    assert.match(String(answer), /^HTTP\/1\.1 200 /);
+    gate.resolve();
+    assert.match(await scrape, /late/);
+  });
+
+  test('headers that do not come are waited for two seconds, not longer', async (t) => {
+    const { port } = await listening(t);
+    const since = performance.now();
+    assert.match(await raw(port, 'GET /healthz HTTP/1.1\r\nhost: x\r\n', 'open'), /^HTTP\/1\.1 408 |^$/);
+    const took = performance.now() - since;
+    assert.ok(took > 1_500, `${took} ms`);
   });
 });

@@ -469,7 +469,7 @@ describe('numbers', () => {
     const { journal } = stage.coordinator.stats();
     assert.equal(journal?.commit.count, 1);
     assert.equal(journal?.commit.sum, 0.25);
-    assert.ok((journal?.batchSize.sum ?? 0) >= 2);
+    assert.ok((journal?.batchRows.sum ?? 0) >= 2);
     stage.coordinator.enQueue(enQueueRequest({ queue: MEMORY }), new Call());
     await stage.flush();
     assert.equal(stage.coordinator.stats().journal?.commit.count, 1);

@@ -58,6 +58,19 @@ describe('a write that fails', () => {
     assert.deepEqual(named(stage), ['recovering', 'ready', 'failing', 'ready']);
   });
 
+  it('is why calls are rejected, and counted as that', async () => {
+    const stage = await DurableStage.start();
+    stage.items('a');
+    await stage.flush();
+    stage.break();
+    stage.items('b');
+    await stage.flush();
+    for (const key of ['x', 'y']) unavailable(stage.enQueue({ key }).refusal);
+    const [queue] = stage.coordinator.stats().queues.filter(({ view }) => view.name === 'q');
+    assert.equal(queue?.rejected['store_unavailable'], 2);
+    assert.equal(stage.coordinator.stats().journal?.failures, 1);
+  });
+
   it('is why a key of a durable queue is not taken, and no worker is blamed', async () => {
     const stage = await DurableStage.start();
     stage.items('a');

@@ -1,6 +1,6 @@
 /** Random scenarios as plain data, so that a failing one can be printed and made smaller. */
 import fc from 'fast-check';
-import type { ItemRef, NackKind, Policy } from '../../src/coordinator.js';
+import type { ItemRef, Limits, NackKind, Policy } from '../../src/coordinator.js';
 
 export const QUEUES = ['q', 'r'] as const;
 export const KEYS = ['a', 'b', 'c'] as const;
@@ -102,6 +102,7 @@ export type PeopleCommand =
   | { readonly type: 'evict' | 'resumeKey'; readonly queue: QueueName; readonly key: string }
   | { readonly type: 'pause' | 'resume'; readonly queue: QueueName }
   | { readonly type: 'maxInFlight'; readonly queue: QueueName; readonly most: number | undefined }
+  | { readonly type: 'rate'; readonly queue: QueueName; readonly rate: Policy['rate'] }
   | {
       readonly type: 'redrive' | 'discard';
       readonly queue: QueueName;
@@ -114,10 +115,12 @@ export type PeopleCommand =
 export interface Scenario {
   readonly policies: Readonly<Record<QueueName, Partial<Policy>>>;
   readonly startupHold: number;
+  /** Unset: the usual ones. */
+  readonly limits?: Partial<Limits>;
   readonly commands: readonly Command[];
 }
 
-const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
+export const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
 const queue = oneOf(...QUEUES, 'q' as const);
 const key = oneOf(...KEYS, 'a' as const);
 const consumer = oneOf('c0', 'c1', 'c2');
@@ -288,6 +291,11 @@ const commands = {
   resumeKey: fc.record({ type: fc.constant('resumeKey' as const), queue, key: oneOf(...KEYS, '') }),
   pause: fc.record({ type: oneOf('pause' as const, 'resume' as const, 'resume' as const), queue }),
   maxInFlight: fc.record({ type: fc.constant('maxInFlight' as const), queue, most: oneOf(undefined, 1, 3) }),
+  rate: fc.record({
+    type: fc.constant('rate' as const),
+    queue,
+    rate: oneOf(undefined, { perSecond: 1, burst: 1 }, { perSecond: 2, burst: 2 }, { perSecond: 4, burst: 1 }),
+  }),
   people: fc.record({
     type: oneOf('redrive' as const, 'redrive' as const, 'discard' as const),
     queue,
@@ -297,7 +305,13 @@ const commands = {
   }),
   advance: fc.record({
     type: fc.constant('advance' as const),
-    ms: fc.oneof(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 5_000 }), fc.constant(30_011)),
+    // Quarters of a millisecond are exact in binary. None: two commands in one moment, with the wheel in between.
+    ms: fc.oneof(
+      fc.integer({ min: 1, max: 400 }),
+      fc.integer({ min: 0, max: 1_600 }).map((quarters) => quarters / 4),
+      fc.integer({ min: 1, max: 5_000 }),
+      fc.constant(30_011),
+    ),
   }),
 } satisfies Record<string, fc.Arbitrary<Command>>;
 
@@ -358,10 +372,27 @@ export const SIMPLEST_POLICY: Partial<Policy> = {
   onDependencyDead: 'dead',
 };
 
+/** Few of something; the weights of what is plenty keep the others from hiding behind it. */
+const tightLimits: fc.Arbitrary<Partial<Limits>> = fc.record({
+  waitingCallers: oneOf(1_000, 1_000, 1, 3),
+  waitingAcquires: oneOf(1_000, 1_000, 0, 1),
+  waitingAwaits: oneOf(1_000, 0, 1),
+  waitingSubmits: oneOf(1_000, 1_000, 0, 1),
+  busyLanes: oneOf(1_000, 1_000, 2, 4),
+  dependencies: oneOf(1_000, 1_000, 0, 2, 4),
+  payloadMemoryBytes: oneOf(1_000_000, 1_000_000, 900, 2_000),
+});
+
 /** What a scenario is mostly about: the weights of its commands. */
 export type Mix = Partial<Record<CommandName, number>>;
 
-export function scenarios(mix: Mix, most: number): fc.Arbitrary<Scenario> {
+/** Between queues nobody says who is first at what they share: only those of one queue wait for that. */
+function waitsInOne(command: Command): Command {
+  return command.type === 'submit' && command.queue === 'r' ? { ...command, waitForRoom: 0 } : command;
+}
+
+/** @param tight with little room of whatever kind */
+export function scenarios(mix: Mix, most: number, tight = false): fc.Arbitrary<Scenario> {
   const weighted = Object.entries(mix).map(([name, weight]) => ({
     weight,
     arbitrary: commands[name as CommandName] as fc.Arbitrary<Command>, // the keys of Mix are those of commands
@@ -370,7 +401,10 @@ export function scenarios(mix: Mix, most: number): fc.Arbitrary<Scenario> {
   return fc.record({
     policies: fc.record({ q: part, r: part }),
     startupHold: oneOf(0, 0, 0, 0, 0, 3_301),
+    limits: tight ? tightLimits : fc.constant({}),
     // Without `size` fast-check would hardly go beyond ten commands.
-    commands: fc.array(fc.oneof(...weighted), { minLength: 1, maxLength: most, size: 'max' }),
+    commands: fc
+      .array(fc.oneof(...weighted), { minLength: 1, maxLength: most, size: 'max' })
+      .map((all) => (tight ? all.map(waitsInOne) : all)),
   });
 }

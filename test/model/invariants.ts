@@ -54,7 +54,8 @@ export class Invariants {
   /** I4, seen from outside: no key waits for a worker while a worker waits for a key and no gate is between them. */
   #nobodyIsHeldUp(queue: string, { keys, counts }: Seen, { rate, maxInFlight }: Partial<Policy>): void {
     const gated = counts.paused || this.scenario.startupHold > 0 || rate !== undefined;
-    const limited = maxInFlight !== undefined || this.scenario.commands.some(({ type }) => type === 'maxInFlight');
+    const isLimit = ({ type }: Command) => type === 'maxInFlight' || type === 'rate';
+    const limited = maxInFlight !== undefined || this.scenario.commands.some(isLimit);
     if (gated || limited || !this.side.made.some((made) => made.asksFor.includes(queue) && made.call.open)) return;
     for (const { state, line } of keys) assert.ok(state !== 'READY', `I4: ${line[0]?.id} waits and so does a worker`);
   }

@@ -6,6 +6,7 @@ import type {
   Coordinator,
   ItemState,
   KeyExplanation,
+  Policy,
   QueueView,
   Result,
 } from '../../src/coordinator.js';
@@ -20,6 +21,7 @@ export interface People {
   resumeKey(queue: string, key: string): unknown;
   setPaused(queue: string, paused: boolean): unknown;
   setMaxInFlight(queue: string, most: number | undefined): unknown;
+  setRate(queue: string, rate: Policy['rate']): unknown;
   redrive(queue: string, key: string | undefined, itemIds: readonly string[]): unknown;
   discard(queue: string, key: string | undefined, itemIds: readonly string[], waiting: boolean): unknown;
   see(queue: string): Promise<Seen>;
@@ -63,6 +65,8 @@ export function realPeople(coordinator: Coordinator, ledger: Ledger): People {
     setPaused: async (queue, paused) => told(await (paused ? admin.pauseQueue(queue) : admin.resumeQueue(queue))),
     setMaxInFlight: async (queue, most) =>
       void told(await admin.setLimits(queue, { rate: undefined, maxInFlight: most ?? 'none' })),
+    setRate: async (queue, rate) =>
+      void told(await admin.setLimits(queue, { rate: rate ?? 'none', maxInFlight: undefined })),
     redrive: async (queue, key, itemIds) => told(await admin.redrive({ queue, key, itemIds })),
     discard: async (queue, key, itemIds, waiting) => told(await admin.discard({ queue, key, itemIds }, waiting)),
     async see(queue) {
@@ -110,6 +114,7 @@ export function modelPeople(reference: Reference): People {
     resumeKey: (queue, key) => reference.resumeKey(queue, key),
     setPaused: (queue, paused) => reference.setPaused(queue, paused),
     setMaxInFlight: (queue, most) => reference.setMaxInFlight(queue, most),
+    setRate: (queue, rate) => reference.setRate(queue, rate),
     redrive: (queue, key, itemIds) => reference.redrive({ queue, key, itemIds }),
     discard: (queue, key, itemIds, waiting) => reference.discard({ queue, key, itemIds }, waiting),
     see: async (queue) => ({

@@ -23,6 +23,8 @@ interface About {
   readonly mix: Mix;
   readonly most: number;
   readonly runs: number;
+  /** Little room, of whatever kind. */
+  readonly tight?: boolean;
 }
 
 const ABOUT: Readonly<Record<string, About>> = {
@@ -67,7 +69,18 @@ const ABOUT: Readonly<Record<string, About>> = {
     runs: 1_500,
   },
   gates: {
-    mix: { enQueue: 6, submit: 3, acquire: 4, deQueue: 4, ack: 3, pause: 2, maxInFlight: 2, evict: 1, advance: 6 },
+    mix: {
+      enQueue: 6,
+      submit: 3,
+      acquire: 4,
+      deQueue: 4,
+      ack: 3,
+      pause: 2,
+      maxInFlight: 2,
+      rate: 2,
+      evict: 1,
+      advance: 6,
+    },
     most: 60,
     runs: 1_000,
   },
@@ -94,6 +107,28 @@ const ABOUT: Readonly<Record<string, About>> = {
     most: 100,
     runs: 1_000,
   },
+  'little room': {
+    mix: {
+      enQueue: 4,
+      deQueue: 3,
+      submit: 3,
+      submitDependants: 4,
+      acquire: 6,
+      acquireKey: 1,
+      ack: 3,
+      ackDependants: 2,
+      nack: 3,
+      await: 2,
+      cancel: 1,
+      again: 1,
+      people: 1,
+      resumeKey: 1,
+      advance: 5,
+    },
+    most: 80,
+    runs: 1_000,
+    tight: true,
+  },
   'everything at once': {
     mix: {
       open: 1,
@@ -115,6 +150,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       resumeKey: 1,
       pause: 1,
       maxInFlight: 1,
+      rate: 1,
       people: 1,
       advance: 5,
     },
@@ -124,22 +160,24 @@ const ABOUT: Readonly<Record<string, About>> = {
 };
 
 /** One line for each command, and of the policies what is not the simplest. */
-function printed({ policies, startupHold, commands }: Scenario): string {
+function printed({ policies, startupHold, limits, commands }: Scenario): string {
   const plain = new Map(Object.entries(SIMPLEST_POLICY));
   const said = Object.entries(policies).map(([name, part]) => {
     const unlike = Object.entries(part).filter(([setting, value]) => !isDeepStrictEqual(plain.get(setting), value));
     return `  ${name}: ${JSON.stringify(Object.fromEntries(unlike))}`;
   });
-  return [`startup_hold ${startupHold}`, ...said, ...commands.map((command) => `  ${JSON.stringify(command)}`)].join(
-    '\n',
-  );
+  return [
+    `startup_hold ${startupHold} limits ${JSON.stringify(limits ?? {})}`,
+    ...said,
+    ...commands.map((command) => `  ${JSON.stringify(command)}`),
+  ].join('\n');
 }
 
 /** Seconds of all runs together are bounded by the numbers above, not by a clock: the same runs on every machine. */
 async function holds(name: string, about: About, property: (scenario: Scenario) => Promise<void>): Promise<void> {
   const { KEYTURN_SEED, KEYTURN_PATH: path } = env;
   const seed = Number(KEYTURN_SEED ?? 20_260_101);
-  const details = await fc.check(fc.asyncProperty(scenarios(about.mix, about.most), property), {
+  const details = await fc.check(fc.asyncProperty(scenarios(about.mix, about.most, about.tight), property), {
     seed,
     numRuns: runsOf(about.runs),
     endOnFailure: true,

@@ -6,13 +6,15 @@ import type {
   DeQueueRequest,
   EnQueueAnswer,
   EnQueueRequest,
+  Refusal,
   Reply,
   Waiting,
 } from '../../src/coordinator.js';
+import { isOneTooMany, limit, waitingCallers } from './reference-room.js';
 import { movesTo } from './reference-sessions.js';
 import { refusedAsLost } from './reference-settling.js';
 import type { CallerCall, CallerEntry, Lane, LiveTurn, ModelStream } from './reference-state.js';
-import { nameOf, turnView } from './reference-state.js';
+import { intervalEnds, nameOf, stateOf, turnView } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 interface Asked {
@@ -121,7 +123,7 @@ function arrival(world: World, lane: Lane, asked: Asked): Handled {
     call.decline('waiter_exists', newest && nameOf(newest), undefined, undefined);
     return ANSWERED;
   }
-  const soon = lane.lastStart + policy.minInterval - world.now;
+  const soon = intervalEnds(lane) - world.now;
   if (soon > 0 && policy.whenTooSoon === 'decline') {
     call.decline('too_soon', undefined, soon, undefined);
     return ANSWERED;
@@ -156,20 +158,39 @@ function join(
     asked.call.block(ahead, retryAfter);
     return ANSWERED;
   }
-  const room = world.waiting(lane.queue) < lane.queue.policy.maxWaiting;
+  const { limits } = world.settings;
+  const startsAtOnce = stateOf(lane, world.now) === 'INIT' && world.gateOpen(lane.queue);
+  const lack = startsAtOnce ? undefined : placeLacks(world, lane, victim);
+  if ((stays || startsAtOnce) && isOneTooMany(world, lane)) {
+    asked.call.refuse(lack ?? limit('busy_lanes', limits.busyLanes));
+    return ANSWERED;
+  }
+  // Nobody is driven out by one who finds no place.
+  if (victim !== undefined && lack !== undefined) {
+    asked.call.refuse(lack);
+    return ANSWERED;
+  }
   if (victim === undefined) world.append(lane, entry);
   else world.replace(lane, victim, entry);
-  return startOrStay(world, lane, entry, asked, room || victim !== undefined);
+  return startOrStay(world, lane, entry, asked, lack);
+}
+
+/** I9. Who takes the place of another adds none, but a caller more if that is an item. */
+function placeLacks(world: World, { queue }: Lane, victim: Lane['line'][number] | undefined): Refusal | undefined {
+  if (victim?.kind === 'caller') return undefined;
+  if (victim === undefined && world.waiting(queue) >= queue.policy.maxWaiting) return world.queueFull(queue);
+  const most = world.settings.limits.waitingCallers;
+  return waitingCallers(world) >= most ? limit('waiting_callers', most) : undefined;
 }
 
 /** A turn at once needs no room; neither does a call that does not stay. */
-function startOrStay(world: World, lane: Lane, entry: CallerEntry, asked: Asked, room: boolean): Handled {
+function startOrStay(world: World, lane: Lane, entry: CallerEntry, asked: Asked, lack: Refusal | undefined): Handled {
   entry.call = asked.call;
   world.settle();
   if (!lane.line.includes(entry)) return ANSWERED;
-  if (!room && (asked.wait > 0 || asked.ticket !== undefined)) {
+  if (lack !== undefined && (asked.wait > 0 || asked.ticket !== undefined)) {
     world.remove(lane, entry);
-    asked.call.refuse(world.queueFull(lane.queue));
+    asked.call.refuse(lack);
     return ANSWERED;
   }
   entry.call = undefined;
@@ -184,7 +205,7 @@ function stay(world: World, lane: Lane, entry: CallerEntry, asked: Asked): Handl
     waitEnds(world, lane, entry);
     return ANSWERED;
   }
-  entry.end = world.now + asked.wait;
+  entry.end = Math.ceil(world.now + asked.wait);
   entry.timer = world.timer(entry.end, () => {
     // Not before what held the key back, if that ends at this very moment (S1).
     world.startIfFree(lane);
@@ -227,7 +248,7 @@ function absent(world: World, lane: Lane, entry: CallerEntry): void {
     world.remove(lane, entry);
     return;
   }
-  entry.end = world.now + lane.queue.policy.ticketTtl;
+  entry.end = Math.ceil(world.now + lane.queue.policy.ticketTtl);
   entry.timer = world.timer(entry.end, () => {
     world.remove(lane, entry);
     world.promote(lane);

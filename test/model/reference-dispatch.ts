@@ -1,6 +1,7 @@
 /** The dumb reference: Acquire. */
 import type { AcquireAnswer, AcquireRequest, Reply, Waiting } from '../../src/coordinator.js';
 import { acquireKey } from './reference-callers.js';
+import { limit } from './reference-room.js';
 import { movesTo } from './reference-sessions.js';
 import type { Lane, LiveTurn, ModelStream, WaitingAcquire } from './reference-state.js';
 import type { World } from './reference-world.js';
@@ -51,6 +52,12 @@ function dispatch(
   };
   if (request.wait === 0) {
     giveUp();
+    return undefined;
+  }
+  const { waitingAcquires } = world.settings.limits;
+  if (world.acquires.length > waitingAcquires) {
+    leave();
+    reply.refuse(limit('waiting_acquires', waitingAcquires));
     return undefined;
   }
   acquire.timer = world.timer(world.now + request.wait, giveUp);

@@ -12,46 +12,40 @@ import type {
   Waiting,
 } from '../../src/coordinator.js';
 import { Arrived, type Wanted, waitsWrongly } from './reference-dependencies.js';
+import { type Freed, lackOf, limit, mayNotWait, needOf, neverFits, weightOf } from './reference-room.js';
 import type { ItemRecord, Lane, ModelQueue, WaitingAwait, WaitingSubmit } from './reference-state.js';
-import { isCounted, nameOf } from './reference-state.js';
+import { delayedUntil, intervalEnds, isCounted, nameOf } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 export function submit(world: World, request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
   return world.step(() => {
     const queue = world.queue(request.queue);
     const { items } = request;
-    if (isBad(world, queue, items) || waitsWrongly(world, wantedOf(world, queue, items))) {
+    const need = () => needOf(world, wantedOf(world, queue, items));
+    const isWrong = () => waitsWrongly(world, wantedOf(world, queue, items));
+    if (changesContent(world, queue, items) || isWrong() || neverFits(world, need())) {
       reply.refuse(BAD);
       return undefined;
     }
     const attempt = () => {
-      if (isBad(world, queue, items)) reply.refuse(BAD);
-      else if (!hasRoom(world, queue, items)) return false;
-      else if (waitsWrongly(world, wantedOf(world, queue, items))) reply.refuse(BAD);
+      if (changesContent(world, queue, items)) reply.refuse(BAD);
+      else if (lackOf(world, need()) !== undefined) return false;
+      else if (isWrong()) reply.refuse(BAD);
       else reply.answer({ results: submitBatch(world, queue, items) });
       return true;
     };
+    const needsNone = () => !need().places.has(queue);
     // Whoever needs no room overtakes nobody.
-    const inOrder = placesNeeded(world, queue, items) === 0 || !world.submits.some((one) => one.queue === queue);
+    const inOrder = needsNone() || !world.submits.some((one) => one.queue === queue);
     if (inOrder && attempt()) return undefined;
-    const needsNone = () => placesNeeded(world, queue, items) === 0;
-    if (request.waitForRoom > 0) return waitForRoom(world, queue, request.waitForRoom, attempt, needsNone, reply);
-    reply.refuse(world.queueFull(queue));
+    const why = () => lackOf(world, need()) ?? world.queueFull(queue);
+    if (request.waitForRoom > 0) return waitForRoom(world, queue, request, { attempt, needsNone, why }, reply);
+    reply.refuse(why());
     return undefined;
   });
 }
 
 const BAD: Refusal = { kind: 'bad_request', violations: [{ field: 'items', description: '' }] };
-
-function isBad(world: World, queue: ModelQueue, items: readonly NewItem[]): boolean {
-  return placesNeeded(world, queue, items) > queue.policy.maxWaiting || changesContent(world, queue, items);
-}
-
-/** S30 counts the room that a batch needs before anything is accepted. */
-function hasRoom(world: World, queue: ModelQueue, items: readonly NewItem[]): boolean {
-  const needed = placesNeeded(world, queue, items);
-  return needed === 0 || world.waiting(queue) + needed <= queue.policy.maxWaiting;
-}
 
 function submitBatch(world: World, queue: ModelQueue, items: readonly NewItem[]): SubmitResult[] {
   const arrived = new Arrived(world);
@@ -60,8 +54,8 @@ function submitBatch(world: World, queue: ModelQueue, items: readonly NewItem[])
   return results;
 }
 
-/** What would refuse an Ack: both or neither. */
-export function checkFollowUps(world: World, followUps: readonly FollowUp[]): Refusal | undefined {
+/** What would refuse an Ack: both or neither. What it ends makes room (S102). */
+export function checkFollowUps(world: World, lane: Lane, followUps: readonly FollowUp[]): Refusal | undefined {
   const batches = new Map<ModelQueue, NewItem[]>();
   for (const { queue: name, item } of followUps) {
     const queue = world.queue(name);
@@ -73,19 +67,34 @@ export function checkFollowUps(world: World, followUps: readonly FollowUp[]): Re
   // In the order of the call, not queue by queue.
   const inOrder = followUps.flatMap(({ queue }) => wanted.get(queue)?.shift() ?? []);
   if (waitsWrongly(world, inOrder)) return BAD;
-  const full = each.find(([queue, items]) => !hasRoom(world, queue, items));
-  return full && world.queueFull(full[0]);
+  return followUps.length === 0 ? undefined : lackOf(world, needOf(world, inOrder, freedBy(world, lane)));
+}
+
+function freedBy(world: World, lane: Lane): Freed {
+  const ends = (lane.turn?.items ?? []).filter((item) => item.state === 'in_flight');
+  const restsThen = lane.line.length === 0 && delayedUntil(lane) <= world.now;
+  return { bytes: ends.reduce((sum, { content }) => sum + weightOf(content), 0), lane: restsThen ? lane : undefined };
+}
+
+interface ForRoom {
+  readonly attempt: () => boolean;
+  readonly needsNone: () => boolean;
+  readonly why: () => Refusal;
 }
 
 function waitForRoom(
   world: World,
   queue: ModelQueue,
-  wait: number,
-  attempt: () => boolean,
-  needsNone: () => boolean,
+  { items, waitForRoom: wait }: SubmitRequest,
+  { attempt, needsNone, why }: ForRoom,
   reply: Reply<SubmitAnswer>,
 ): Waiting {
-  const submit: WaitingSubmit = { queue, attempt, timer: undefined };
+  const refusal = mayNotWait(world, items);
+  if (refusal !== undefined) {
+    reply.refuse(refusal);
+    return undefined;
+  }
+  const submit: WaitingSubmit = { queue, items, attempt, timer: undefined };
   const leave = () => {
     world.cancel(submit.timer);
     world.submits = world.submits.filter((one) => one !== submit);
@@ -94,8 +103,9 @@ function waitForRoom(
     // Whoever needs no room overtakes nobody.
     const isFirst = world.submits.find((one) => one.queue === queue) === submit;
     leave();
-    if ((isFirst || needsNone()) && attempt()) return;
-    reply.refuse(world.queueFull(queue));
+    const isNext = isFirst || needsNone();
+    if (isNext && attempt()) return;
+    reply.refuse(isNext ? why() : world.queueFull(queue));
   });
   world.submits.push(submit);
   return { cancel: () => world.step(leave) };
@@ -116,10 +126,6 @@ function sameContent(one: NewItem, other: NewItem): boolean {
     return JSON.stringify([key, [...payload], [...(headers ?? [])].sort(), idempotencyKey ?? null, awaited]);
   };
   return content(one) === content(other);
-}
-
-function placesNeeded(world: World, queue: ModelQueue, items: readonly NewItem[]): number {
-  return wantedOf(world, queue, items).filter(({ place }) => place === 'taken').length;
 }
 
 function wantedOf(world: World, queue: ModelQueue, items: readonly NewItem[]): Wanted[] {
@@ -147,9 +153,8 @@ function placeOf(world: World, queue: ModelQueue, item: NewItem, before: number)
 }
 
 function tooSoon(world: World, lane: Lane): number {
-  const { minInterval, whenTooSoon } = lane.queue.policy;
-  if (lane.key === '' || whenTooSoon === 'wait') return 0;
-  return Math.max(0, lane.lastStart + minInterval - world.now);
+  if (lane.queue.policy.whenTooSoon === 'wait') return 0;
+  return Math.max(0, intervalEnds(lane) - world.now);
 }
 
 export function submitAll(
@@ -201,7 +206,7 @@ function newRecord(world: World, queue: ModelQueue, content: NewItem, id: string
     serial: ++world.serial,
     state: 'waiting',
     attempts: 0,
-    notBefore: world.now + content.delay,
+    notBefore: content.delay === 0 ? 0 : Math.ceil(world.now + content.delay),
     cameBack: false,
     after: [...(content.after ?? [])],
     doomed: false,
@@ -219,6 +224,11 @@ export function awaitItem(world: World, request: AwaitRequest, reply: Reply<Awai
     const answer = () => void reply.answer(stateOfItem(item));
     if (request.wait === 0 || (item?.state !== 'waiting' && item?.state !== 'in_flight')) {
       answer();
+      return undefined;
+    }
+    const { waitingAwaits } = world.settings.limits;
+    if (world.awaits.length >= waitingAwaits) {
+      reply.refuse(limit('waiting_awaits', waitingAwaits));
       return undefined;
     }
     const waiting: WaitingAwait = { item, answer, timer: undefined };

@@ -71,7 +71,7 @@ function settleDone(
   reply: Reply<AckAnswer>,
   by: ModelStream | undefined,
 ): Waiting {
-  const refusal = checkFollowUps(world, request.followUps);
+  const refusal = checkFollowUps(world, lane, request.followUps);
   if (refusal !== undefined) {
     reply.refuse(refusal);
     return undefined;

@@ -165,6 +165,7 @@ export interface ModelQueue {
   readonly name: string;
   readonly policy: Policy;
   maxInFlight: number | undefined;
+  rate: Policy['rate'];
   paused: boolean;
   lanes: Lane[];
   items: ItemRecord[];
@@ -193,6 +194,7 @@ export interface WaitingAwait {
 
 export interface WaitingSubmit {
   readonly queue: ModelQueue;
+  readonly items: readonly NewItem[];
   /** True: it was served. */
   readonly attempt: () => boolean;
   timer: Timer | undefined;
@@ -207,6 +209,11 @@ export function isCounted(entry: Entry): boolean {
   return entry.kind === 'item' ? !entry.cameBack : entry.counted;
 }
 
+/** Nothing of it is kept but what became of it. */
+export function isFinished({ state }: ItemRecord): boolean {
+  return state !== 'waiting' && state !== 'in_flight' && state !== 'dead';
+}
+
 /** By what it waits for, or what became of that. */
 export function isHeldBack(item: ItemRecord): boolean {
   return item.after.length > 0 || item.doomed;
@@ -217,7 +224,12 @@ export function delayedUntil(lane: Lane): number {
   const head = lane.line[0];
   if (head?.kind === 'item' && isHeldBack(head)) return Number.POSITIVE_INFINITY;
   const own = head?.kind === 'item' ? head.notBefore : 0;
-  return Math.max(own, lane.key === '' ? 0 : lane.lastStart + lane.queue.policy.minInterval);
+  return Math.max(own, intervalEnds(lane));
+}
+
+/** When the next turn of the key is not too soon any more (S2). */
+export function intervalEnds({ key, lastStart, queue: { policy } }: Lane): number {
+  return key === '' || policy.minInterval === 0 ? 0 : Math.ceil(lastStart + policy.minInterval);
 }
 
 export function stateOf(lane: Lane, now: number): LaneState {

@@ -82,6 +82,7 @@ export class World {
       name,
       policy,
       maxInFlight: policy.maxInFlight,
+      rate: policy.rate,
       paused: false,
       lanes: [],
       items: [],
@@ -137,8 +138,9 @@ export class World {
     return value;
   }
 
-  timer(at: number, run: () => void): Timer {
-    const timer = { at, run };
+  /** Due times are whole milliseconds, rounded up (S1). */
+  timer(moment: number, run: () => void): Timer {
+    const timer = { at: Math.ceil(moment), run };
     this.#timers.push(timer);
     return timer;
   }
@@ -216,8 +218,8 @@ export class World {
 
   /** When `rate` allows the next turn. */
   #rateOpens(queue: ModelQueue): number {
-    const { rate } = queue.policy;
-    return rate === undefined ? 0 : Math.ceil(queue.bucketFullAt - ((rate.burst - 1) * 1_000) / rate.perSecond);
+    const { rate } = queue;
+    return rate === undefined ? 0 : queue.bucketFullAt - ((rate.burst - 1) * 1_000) / rate.perSecond;
   }
 
   #liveTurns(queue: ModelQueue): number {
@@ -262,7 +264,7 @@ export class World {
 
   #watchGate(queue: ModelQueue): void {
     const opens = Math.max(this.#holdEnds, this.#rateOpens(queue));
-    const at = opens > this.#now ? opens : undefined;
+    const at = opens > this.#now ? Math.ceil(opens) : undefined;
     if (queue.gateTimer?.at === at) return;
     this.cancel(queue.gateTimer);
     queue.gateTimer = at === undefined ? undefined : this.timer(at, () => this.#gateOpened(queue));
@@ -426,7 +428,7 @@ export class World {
       renewals: 0,
       timer: undefined,
     };
-    const { rate } = lane.queue.policy;
+    const { rate } = lane.queue;
     if (rate !== undefined) {
       lane.queue.bucketFullAt = Math.max(this.#now, lane.queue.bucketFullAt) + 1_000 / rate.perSecond;
     }
@@ -440,7 +442,7 @@ export class World {
     takes(this, turn, stream, lease);
     turn.heldForTicket = undefined;
     turn.startedAt = this.#now;
-    turn.holdUntil = this.#now + (lane.queue.policy.maxHold ?? Number.POSITIVE_INFINITY);
+    turn.holdUntil = Math.ceil(this.#now + (lane.queue.policy.maxHold ?? Number.POSITIVE_INFINITY));
     this.extend(lane, turn, turn.lease);
   }
 
@@ -458,7 +460,8 @@ export class World {
     this.liveUntil(lane, turn, until);
   }
 
-  liveUntil(lane: Lane, turn: LiveTurn, until: number): void {
+  liveUntil(lane: Lane, turn: LiveTurn, moment: number): void {
+    const until = Math.ceil(moment);
     this.cancel(turn.timer);
     turn.until = until;
     turn.timer = until === Number.POSITIVE_INFINITY ? undefined : this.timer(until, () => this.#expire(lane, turn));
@@ -662,7 +665,7 @@ export class World {
     const head = back[0];
     // A key that stops has no back-off: whoever resumes it wants it to go on.
     if (head !== undefined && lane.parked === undefined)
-      head.notBefore = this.#now + (delay ?? this.#backOff(lane, head));
+      head.notBefore = Math.ceil(this.#now + (delay ?? this.#backOff(lane, head)));
     this.#putBack(lane, back);
     return head === undefined || lane.parked !== undefined ? { dead } : { retryAt: head.notBefore, dead };
   }
@@ -823,5 +826,5 @@ function givenBack({ items }: LiveTurn): HowItEnded {
 }
 
 function sessionEnd({ brokenAt, ttl }: ModelSession): number {
-  return brokenAt === undefined ? Number.POSITIVE_INFINITY : brokenAt + ttl;
+  return brokenAt === undefined ? Number.POSITIVE_INFINITY : Math.ceil(brokenAt + ttl);
 }

@@ -104,6 +104,15 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
     });
   }
 
+  /** S27: a bucket that is set is full. */
+  setRate(name: string, rate: ModelQueue['rate']): void {
+    this.#world.step(() => {
+      const queue = this.#world.queue(name);
+      queue.rate = rate;
+      queue.bucketFullAt = this.#world.now;
+    });
+  }
+
   redrive(choice: ItemChoice): number {
     return this.#world.step(() => {
       const chosen = this.#takeDeadLetters(choice);

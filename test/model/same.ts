@@ -10,7 +10,7 @@ export interface Said {
 }
 
 /** The words for people and the numbers that no promise fixes. */
-const NOT_COMPARED: readonly string[] = ['description', 'violations', 'subject', 'limit'];
+const NOT_COMPARED: readonly string[] = ['description', 'violations', 'limit'];
 
 /** `unlike`: fields that may differ besides. */
 export function assertSame(real: Said, model: Said, what: string, unlike: readonly string[] = []): void {

@@ -1,5 +1,6 @@
 /** Turns the commands of a scenario into calls, on one side. Tokens differ between sides, so each finds its own. */
 import type { Calls, HelloAnswer, TurnRef } from '../../src/coordinator.js';
+import { AskingCall } from '../support/asking-call.js';
 import { acquireRequest, bytes, enQueueRequest, newItem } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import type { FakeClock } from '../support/fake-clock.js';
@@ -25,10 +26,17 @@ export interface Side {
   readonly people: People;
   /** Looks at the inside: whatever is kept twice is the same twice. */
   readonly recount: () => void;
+  /** Called by the one who is answered, from within its answer. */
+  answered?: (call: Call<unknown>) => void;
   readonly made: Made[];
   readonly turns: TurnRef[];
   readonly settled: Set<number>;
   readonly tokens: Tokens;
+}
+
+/** What waits for nothing: a call of a worker, also one from within an answer. */
+export function applyCall(one: Side, command: CallCommand & Pick<Made, 'on'>): void {
+  make(one, command);
 }
 
 /** What it told the person who gave it; calls are compared apart. */
@@ -46,6 +54,8 @@ export async function apply(one: Side, command: Command): Promise<unknown> {
       return people.setPaused(command.queue, command.type === 'pause');
     case 'maxInFlight':
       return people.setMaxInFlight(command.queue, command.most);
+    case 'rate':
+      return people.setRate(command.queue, command.rate);
     case 'redrive':
       return people.redrive(command.queue, command.key, command.ids);
     case 'discard':
@@ -76,7 +86,8 @@ function again(one: Side, back: number): void {
 }
 
 function sendCall(one: Side, { on, send, asksFor }: Pick<Made, 'on' | 'send' | 'asksFor'>, deliverable: boolean): void {
-  const call = new Call<unknown>(deliverable);
+  const { answered } = one;
+  const call = answered === undefined ? new Call<unknown>(deliverable) : new AskingCall<unknown>(deliverable, answered);
   one.made.push({ call, on, send, asksFor, compared: false });
   const { calls, made } = one.streams.on(on);
   made.push(call);

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import type { CoordinatorStats, QueueStats } from '../../src/coordinator.js';
+import { BUILT_IN_POLICY } from '../../src/core/policy.js';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
+import type { Surroundings } from '../../src/observability/process-metrics.js';
+import { needs, pathOf } from '../support/needed-program.js';
 import { type Family, parseExposition, sampleValue } from './exposition.js';
 import { accepted, histogram, queueStats, queueView } from './stats.js';
 
-/** The contract, section 6; the journal's metrics come with a data directory. */
+/** The contract, section 6, both stages, without what only accounts have. */
 const CONTRACT: Readonly<Record<string, readonly [type: string, ...labels: string[]]>> = {
   keyturn_decisions_total: ['counter', 'queue', 'decision', 'reason'],
   keyturn_wait_seconds: ['histogram', 'queue'],
@@ -15,21 +19,36 @@ const CONTRACT: Readonly<Record<string, readonly [type: string, ...labels: strin
   keyturn_lanes: ['gauge', 'queue', 'state'],
   keyturn_waiting: ['gauge', 'queue', 'kind'],
   keyturn_oldest_waiting_seconds: ['gauge', 'queue'],
+  keyturn_oldest_ready_seconds: ['gauge', 'queue'],
   keyturn_longest_hold_seconds: ['gauge', 'queue'],
   keyturn_retries_total: ['counter', 'queue', 'cause'],
   keyturn_dead_letters_total: ['counter', 'queue', 'cause'],
   keyturn_redriven_total: ['counter', 'queue', 'cause'],
-  keyturn_dead_letters: ['gauge', 'queue'],
+  keyturn_dead_letters_kept: ['gauge', 'queue'],
   keyturn_backoff_seconds: ['histogram', 'queue'],
   keyturn_stale_tokens_total: ['counter', 'queue', 'call'],
   keyturn_leases_renewed_total: ['counter', 'queue'],
   keyturn_idle_lanes_evicted_total: ['counter', 'queue'],
   keyturn_repeat_distance: ['histogram', 'queue'],
+  keyturn_items_submitted_total: ['counter', 'queue'],
+  keyturn_items_finished_total: ['counter', 'queue', 'how'],
+  keyturn_queue_paused: ['gauge', 'queue'],
+  keyturn_queue_limit: ['gauge', 'queue', 'limit'],
   keyturn_rejected_total: ['counter', 'queue', 'reason'],
   keyturn_grpc_server_call_duration_seconds: ['histogram', 'method', 'code'],
   keyturn_sessions: ['gauge'],
-  keyturn_parked_calls: ['gauge'],
+  keyturn_waiting_calls: ['gauge'],
   keyturn_payload_bytes: ['gauge'],
+  keyturn_payload_limit_bytes: ['gauge'],
+  keyturn_ready: ['gauge'],
+  keyturn_certificate_end_timestamp_seconds: ['gauge'],
+  keyturn_data_file_bytes: ['gauge'],
+  keyturn_data_device_free_bytes: ['gauge'],
+  keyturn_journal_commit_seconds: ['histogram'],
+  keyturn_journal_batch_rows: ['histogram'],
+  keyturn_journal_failures_total: ['counter'],
+  keyturn_journal_unwritten_changes: ['gauge'],
+  keyturn_journal_last_write_timestamp_seconds: ['gauge'],
   keyturn_build_info: ['gauge', 'version', 'node'],
 };
 
@@ -41,6 +60,9 @@ const ORDERS: QueueStats = queueStats('orders', {
     liveTurns: 5,
     oldestWaiting: 1_500,
     longestHold: 250,
+    oldestReady: 750,
+    paused: true,
+    policy: { ...BUILT_IN_POLICY, maxInFlight: 21, rate: { perSecond: 0.5, burst: 1 } },
     deadLetters: 9,
   }),
   decisions: [
@@ -59,6 +81,8 @@ const ORDERS: QueueStats = queueStats('orders', {
   leasesRenewed: 18,
   idleLanesEvicted: 19,
   rejected: { queue_full: 20 },
+  submitted: 22,
+  finished: { done: 23 },
 });
 
 const EXPECTED: readonly (readonly [name: string, labels: Readonly<Record<string, string>>, value: number])[] = [
@@ -85,7 +109,14 @@ const EXPECTED: readonly (readonly [name: string, labels: Readonly<Record<string
   ['keyturn_dead_letters_total', { cause: 'max_attempts' }, 14],
   ['keyturn_dead_letters_total', { cause: 'refused' }, 15],
   ['keyturn_redriven_total', { cause: 'redrive' }, 16],
-  ['keyturn_dead_letters', {}, 9],
+  ['keyturn_dead_letters_kept', {}, 9],
+  ['keyturn_oldest_ready_seconds', {}, 0.75],
+  ['keyturn_queue_paused', {}, 1],
+  ['keyturn_queue_limit', { limit: 'max_in_flight' }, 21],
+  ['keyturn_queue_limit', { limit: 'rate_per_second' }, 0.5],
+  ['keyturn_queue_limit', { limit: 'max_waiting' }, 1_000_000],
+  ['keyturn_items_submitted_total', {}, 22],
+  ['keyturn_items_finished_total', { how: 'done' }, 23],
   ['keyturn_backoff_seconds_sum', {}, 4],
   ['keyturn_stale_tokens_total', { call: 'ack' }, 17],
   ['keyturn_leases_renewed_total', {}, 18],
@@ -94,14 +125,30 @@ const EXPECTED: readonly (readonly [name: string, labels: Readonly<Record<string
   ['keyturn_rejected_total', { reason: 'queue_full' }, 20],
 ];
 
+const EVERYTHING: CoordinatorStats = {
+  queues: [],
+  sessions: 2,
+  waitingCalls: 3,
+  payloadBytes: 4_096,
+  payloadLimit: 8_192,
+  journal: { commit: histogram(), batchRows: histogram(), failures: 24, unwritten: 25, lastWrite: 26_000 },
+};
+
+const SURROUNDINGS: Surroundings = {
+  isReady: false,
+  certificateEnd: 27_000,
+  disk: { fileBytes: 28, freeBytes: 29 },
+};
+
 interface Scraped {
   readonly metrics: Metrics;
   scrape(queues: readonly QueueStats[]): Promise<ReadonlyMap<string, Family>>;
 }
 
 function scraped(): Scraped {
-  let stats: CoordinatorStats = { queues: [], sessions: 2, parkedCalls: 3, payloadBytes: 4_096 };
-  const metrics = createMetrics({ coordinator: { stats: () => stats }, version: '1.2.3' });
+  let stats: CoordinatorStats = EVERYTHING;
+  const coordinator = { stats: () => stats, statsInSlices: async () => stats };
+  const metrics = createMetrics({ coordinator, version: '1.2.3', surroundings: async () => SURROUNDINGS });
   return {
     metrics,
     async scrape(queues) {
@@ -126,6 +173,20 @@ test('every metric of the contract is there, with its type and its labels, and n
   assert.deepEqual(Object.fromEntries(found), CONTRACT);
 });
 
+const PROMTOOL = {
+  name: 'promtool',
+  install: 'Debian: apt-get install prometheus; or the archive of prometheus.io, with its folder in PATH.',
+};
+
+test('Prometheus itself finds nothing wrong with any name, type or help', needs([PROMTOOL]), async () => {
+  const { metrics, scrape } = scraped();
+  metrics.observe({ method: 'EnQueue', code: 'OK', seconds: 0.001 });
+  await scrape([ORDERS]);
+  const { body } = await metrics.render();
+  for (const name of Object.keys(CONTRACT)) assert.ok(body.includes(`# TYPE ${name} `), name);
+  assert.equal(execFileSync(pathOf(PROMTOOL), ['check', 'metrics'], { input: body, encoding: 'utf8' }), '');
+});
+
 test('every number of a queue reaches its series', async () => {
   const families = await scraped().scrape([ORDERS]);
   for (const [name, labels, value] of EXPECTED) {
@@ -146,8 +207,19 @@ test('nobody waits and no turn lives: the ages are 0', async () => {
 test('the numbers of the process', async () => {
   const families = await scraped().scrape([]);
   assert.equal(sampleValue(families, 'keyturn_sessions', {}), 2);
-  assert.equal(sampleValue(families, 'keyturn_parked_calls', {}), 3);
-  assert.equal(sampleValue(families, 'keyturn_payload_bytes', {}), 4_096);
+  assert.equal(sampleValue(families, 'keyturn_waiting_calls', {}), 3);
+  for (const [name, value] of [
+    ['keyturn_payload_bytes', 4_096],
+    ['keyturn_payload_limit_bytes', 8_192],
+    ['keyturn_ready', 0],
+    ['keyturn_certificate_end_timestamp_seconds', 27],
+    ['keyturn_data_file_bytes', 28],
+    ['keyturn_data_device_free_bytes', 29],
+    ['keyturn_journal_failures_total', 24],
+    ['keyturn_journal_unwritten_changes', 25],
+    ['keyturn_journal_last_write_timestamp_seconds', 26],
+  ] as const)
+    assert.equal(sampleValue(families, name, {}), value, name);
   assert.equal(sampleValue(families, 'keyturn_build_info', { version: '1.2.3', node: process.versions.node }), 1);
 });
 

@@ -18,6 +18,7 @@ export function queueView(name: string, differs: Partial<QueueView> = {}): Queue
     liveTurns: 0,
     oldestWaiting: undefined,
     longestHold: undefined,
+    oldestReady: undefined,
     deadLetters: 0,
     paused: false,
     ...differs,
@@ -26,7 +27,10 @@ export function queueView(name: string, differs: Partial<QueueView> = {}): Queue
 
 export function queueStats(name: string, differs: Partial<QueueStats> = {}): QueueStats {
   return {
+    id: 1,
     view: queueView(name),
+    submitted: 0,
+    finished: {},
     decisions: [],
     settlements: { dequeue: 0, ack: 0, nack: 0, release: 0, expired: 0, evicted: 0, taken_over: 0 },
     wait: histogram(),

@@ -1,5 +1,5 @@
 /** The README is true: its first worker works as it stands, its links lead somewhere, its values are the built-in ones. */
-import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, fail, match, strictEqual } from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -85,6 +85,56 @@ test('every npm script that it names is there', () => {
   for (const [, name = ''] of readme.matchAll(/npm (?:run )?(demo|start|test:clients|test|build|bench)\b/g)) {
     strictEqual(scripts.includes(`"${name}":`), true, name);
   }
+});
+
+/** What runs a command of the page: a test that starts it as it stands, or this file. */
+const RUN_BY: readonly (readonly [
+  command: RegExp,
+  by: string | ((t: TestContext, command: string) => Promise<void>),
+])[] = [
+  [/^npm ci && npm start$/, 'test/cli/npm-start.test.ts'],
+  [/^npm ci && npm test$/, '.ci/run'],
+  [/^npm run demo$/, 'test/cli/demo.test.ts'],
+  [/^npm start -- --config keyturn\.yaml$/, 'test/cli/npm-start.test.ts'],
+  [/^npm start -- .*--(check|print)-config$/, checkedByServe],
+  [/^grpcurl /, 'test/grpc/grpcurl.test.ts'],
+  // No engine builds the image in the tests: its steps are rehearsed one by one, and what it would run is started.
+  [/^docker (build|run) /, 'test/project/check-image.ts'],
+];
+
+for (const command of blocks('sh').flatMap(commandsOf)) {
+  test(`the command is run by a test: ${command}`, async (t) => {
+    const [, by] = RUN_BY.find(([pattern]) => pattern.test(command)) ?? [];
+    if (by === undefined) fail('nothing runs it');
+    else if (typeof by === 'string') strictEqual(existsSync(join(ROOT, by)), true, by);
+    else await by(t, command);
+  });
+}
+
+/** `npm start -- WORDS` is `keyturn serve WORDS`. */
+async function checkedByServe(t: TestContext, command: string): Promise<void> {
+  const [configuration = ''] = blocks('yaml').slice(-1);
+  const words = command
+    .split(' -- ')[1]
+    ?.split(' ')
+    .map((word) => (word === 'keyturn.yaml' ? yamlFile(t, configuration) : word));
+  strictEqual((await keyturn(['serve', ...(words ?? [])])).code, 0);
+}
+
+function commandsOf(block: string): readonly string[] {
+  return block
+    .split('\n')
+    .map((line) => line.replace(/\s+#.*$/, '').trim())
+    .filter((line) => line !== '');
+}
+
+/** Commands that the tables name are those that there are, and the other way round. */
+test('every command of keyturn is named, and no other', async () => {
+  const { stdout } = await keyturn(['--help']);
+  const [, list = ''] = stdout.split('\nCommands:\n');
+  const there = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
+  const named = [...readme.matchAll(/`keyturn ([a-z-]+)/g)].map(([, name = '']) => name);
+  deepStrictEqual([...new Set(named)].sort(), there.sort());
 });
 
 /** The blocks of a language. */

@@ -16,6 +16,8 @@ export class ItemFacts {
   maybe = false;
   /** It was kept in memory only, and the process died. */
   gone = false;
+  /** It was sent again, and is kept since. */
+  wasInMemory = false;
   ackSent = false;
   /** By Nack, or because it was discarded, or its idempotency key was done. */
   mayBeDone = false;
@@ -31,7 +33,8 @@ export class ItemFacts {
     readonly queue: string,
     readonly item: NewItem,
     readonly id: string,
-    readonly kind: Kind,
+    /** Becomes another when it is sent again, to be kept this time. */
+    public kind: Kind,
     readonly firstSent: number,
     readonly place: number,
     /** In which process it was sent first. */
@@ -110,6 +113,11 @@ export class Items {
         disk.item(facts.queue, facts.id) !== undefined,
         () => `${facts.id} is accepted, and is not on the disk`,
       );
+    if (facts.kind === 'memory' && told === 'strict') {
+      facts.kind = told;
+      facts.wasInMemory = true;
+      facts.accepted = undefined;
+    }
     // What is kept in memory may be gone though a repeated Ack remembers that it was accepted.
     if (facts.isKept || (isFollowUp && told !== 'strict' && facts.life !== this.#life)) return;
     facts.accepted = { ...book.stamp(told), event: book.event() };
@@ -234,6 +242,8 @@ export class Items {
     const { book } = this;
     for (const facts of items) {
       const kind = this.#doneKind(facts);
+      // It was sent again after the crash that took the one of this turn.
+      if ((kind === 'memory' || facts.wasInMemory) && facts.last?.token !== turn.token) continue;
       if (kind === 'strict') {
         const row = book.disk.item(facts.queue, facts.id);
         book.check(
@@ -242,8 +252,6 @@ export class Items {
         );
       }
       this.acks += 1;
-      // It was sent again after the crash that took the one of this turn.
-      if (kind === 'memory' && facts.last?.token !== turn.token) continue;
       facts.done = { ...book.stamp(kind), token: turn.token, result };
       if (facts.item.idempotencyKey === undefined) continue;
       const name = doneKey(facts);

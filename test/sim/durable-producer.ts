@@ -16,7 +16,7 @@ export class Producer extends Person {
     const asksFor = kind === 'strict' && chance.in100(15) ? chance.of('interval', 'memory') : undefined;
     const items = Array.from({ length: chance.int(1, 3) }, () => this.#item(kind));
     const told: Kind = asksFor === 'interval' ? 'soft' : asksFor === 'memory' ? 'memory' : kind;
-    this.#submit(queue, items, asksFor, told, chance.in100(15) ? 1 : 0);
+    this.#submit(queue, items, asksFor, told, chance.in100(asksFor === undefined ? 15 : 50) ? 1 : 0);
   }
 
   #submit(
@@ -26,7 +26,7 @@ export class Producer extends Person {
     told: Kind,
     again: number,
   ): void {
-    const { items: all, chance } = this.world;
+    const { items: all, chance, book } = this.world;
     const request = { queue, items, waitForRoom: 0, durability: asksFor };
     this.persist<SubmitAnswer>(
       {
@@ -39,7 +39,10 @@ export class Producer extends Person {
         all.answered(queue, results, told);
         this.#remember(queue, items, told);
         const [first] = items;
-        if (again > 0) this.later(1, 1_500, () => this.#submit(queue, items, asksFor, told, 0));
+        // The next time perhaps as the queue says: then what was in memory is on the disk.
+        const isMore = asksFor !== undefined && chance.in100(60);
+        const next = isMore ? ([undefined, book.queue(queue).kind] as const) : ([asksFor, told] as const);
+        if (again > 0) this.later(1, 1_500, () => this.#submit(queue, items, ...next, 0));
         else if (first !== undefined && chance.in100(40)) this.#await(queue, first);
         else this.goOn();
       },

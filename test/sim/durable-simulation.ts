@@ -70,7 +70,8 @@ export class DurableSimulation implements World {
   readonly mixes: boolean;
   readonly #hash = createHash('sha256');
   readonly #disk: SimulatedDisk;
-  readonly #settings: CoordinatorSettings;
+  readonly #policies: Readonly<Record<string, Partial<Policy>>>;
+  readonly #idleLanes: number;
   #lives = 0;
   #standsSince = 0;
   #closedAt = 0;
@@ -91,7 +92,8 @@ export class DurableSimulation implements World {
     this.#disk = new SimulatedDisk(this.time, this.chance);
     const policies = Object.fromEntries(QUEUES.map((queue) => [queue, this.#policy(queue)]));
     const remembers = this.chance.in100(75);
-    this.#settings = settings({ queues: policies, limits: { idleLanes: remembers ? 100_000 : 2 } });
+    this.#policies = policies;
+    this.#idleLanes = remembers ? 100_000 : 2;
     const facts = new Map(QUEUES.map((name) => [name, factsOf(name, policy(policies[name]), remembers)]));
     this.book = new Book(
       this.time,
@@ -167,6 +169,18 @@ export class DurableSimulation implements World {
     };
   }
 
+  /** What a person may change at a restart without losing what was promised. */
+  #nextSettings(): CoordinatorSettings {
+    const of = <T>(first: T, ...others: T[]) => this.chance.of(first, ...others);
+    const queues = Object.entries(this.#policies).map(([queue, part]): [string, Partial<Policy>] => {
+      if (this.chance.in100(70)) return [queue, part];
+      const waitingPerKey = of<Policy['waitingPerKey']>(undefined, 'unlimited', 1, 4);
+      const maxInFlight = of(undefined, 1, 4);
+      return [queue, { ...part, waitingPerKey, maxInFlight, minInterval: of(0, 100), maxDeadLetters: of(10_000, 1) }];
+    });
+    return settings({ queues: Object.fromEntries(queues), limits: { idleLanes: this.#idleLanes } });
+  }
+
   #people(): readonly Person[] {
     const { chance } = this;
     const session = () => chance.in100(40);
@@ -190,7 +204,7 @@ export class DurableSimulation implements World {
     const life = new Life(
       this.book,
       this.chance,
-      this.#settings,
+      this.#nextSettings(),
       () => {
         if (!this.stopping && this.chance.next() < 0.0005) this.#crash('at an answer');
       },
@@ -375,8 +389,8 @@ export class DurableSimulation implements World {
     const tokens = this.#disk.rows().filter((row) => row.table === 'tokens' && row.key !== '').length;
     const most = 8 * QUEUES.length * this.keys.length;
     book.check(tokens <= most, () => `${tokens} tokens are left on the disk`);
-    const { parkedCalls, sessions } = life.coordinator.stats();
-    book.check(parkedCalls === 0 && sessions === 0, () => `${parkedCalls} calls and ${sessions} sessions are left`);
+    const { waitingCalls, sessions } = life.coordinator.stats();
+    book.check(waitingCalls === 0 && sessions === 0, () => `${waitingCalls} calls and ${sessions} sessions are left`);
     book.check(life.clock.pending <= 4, () => `${life.clock.pending} timers are left`);
   }
 

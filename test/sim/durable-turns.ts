@@ -17,6 +17,8 @@ export class Hold {
   settling: Settlement | undefined;
   ended: Stamp | undefined;
   evicted = false;
+  /** Its holder asked once more which items it has, and has not heard. */
+  askedAgain = false;
   /** The crash may have taken it. */
   maybe = false;
 
@@ -147,6 +149,7 @@ export class Turns {
         this.book.check(hold.ended === undefined, () => `${what} is given again, and its end was answered`);
     }
     hold.items = items;
+    hold.askedAgain = false;
     hold.session = session;
     if (asked.event < this.#lane(turn).evictedUntil) hold.evicted = true;
     hold.safeUntil = session === undefined ? asked.at + lease : Number.POSITIVE_INFINITY;

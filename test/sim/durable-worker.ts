@@ -34,6 +34,8 @@ export class Worker extends Person {
     const request = { ...whole, wait: 0 };
     const holds = deliveries.flatMap(({ turn }) => turns.hold(turn.token) ?? []);
     const safe = holds.filter((hold) => hold.isSafe(book.time.now));
+    // Until it hears the answer it does not know which items the coordinator counts for it.
+    for (const hold of holds) hold.askedAgain = true;
     this.ask<AcquireAnswer>(
       { what: `acquire again ${request.ticket}`, queues: request.queues, wait: 0 },
       (calls, reply) => calls.acquire(request, reply),
@@ -75,12 +77,12 @@ export class Worker extends Person {
     const { turn, items } = hold;
     // The turns of a session would live as long as it does.
     const mayVanish = hold.session === undefined;
-    const mayShrink = items.some(({ kind }) => kind === 'memory');
+    const done = () => (hold.askedAgain || !chance.in100(30) ? 0 : chance.int(0, items.length));
     const isAtMostOnce = book.queue(turn.queue).atMostOnce;
     const lot = this.world.stopping ? 0 : chance.int(0, 99);
     if (lot < 70 || isAtMostOnce) this.#ack(hold);
-    else if (lot < 82) this.nack(hold, 'retry', chance.in100(20) && !mayShrink ? chance.int(0, items.length) : 0);
-    else if (lot < 88) this.nack(hold, 'release');
+    else if (lot < 82) this.nack(hold, 'retry', done());
+    else if (lot < 88) this.nack(hold, 'release', done());
     else if (lot < 92 || !mayVanish) this.nack(hold, 'dead_letter');
   }
 

@@ -314,7 +314,7 @@ export class NetworkSimulation {
   #checkServer(): void {
     const stats = this.#server.coordinator.stats();
     if (stats.sessions > 0) this.#watch.broken(`${stats.sessions} sessions are left`);
-    if (stats.parkedCalls > 0) this.#watch.broken(`${stats.parkedCalls} calls still wait`);
+    if (stats.waitingCalls > 0) this.#watch.broken(`${stats.waitingCalls} calls still wait`);
     if (this.#network.lines.length > 0) this.#watch.broken(`${this.#network.lines.length} lines are left`);
   }
 

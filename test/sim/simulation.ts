@@ -214,8 +214,8 @@ export class Simulation {
   async #checkEnd(): Promise<void> {
     assert.equal(this.#network.open, 0, 'I7: every call was answered');
     for (const view of await listedQueues(this.#coordinator)) this.#checkEmpty(view);
-    const { parkedCalls, sessions } = this.#coordinator.stats();
-    assert.deepEqual([parkedCalls, sessions], [0, 0]);
+    const { waitingCalls, sessions } = this.#coordinator.stats();
+    assert.deepEqual([waitingCalls, sessions], [0, 0]);
     for (const name of this.#items.accepted) {
       const [queue = '', id = ''] = name.split('/');
       const call = new Call<AwaitAnswer>();

@@ -189,11 +189,11 @@ function checkSessions({ queues, stats, explanations }: Told): void {
 function checkWhole({ queues, stats }: Told): void {
   const callers = queues.reduce((sum, queue) => sum + queue.waitingCallers, 0);
   const items = queues.reduce((sum, queue) => sum + queue.waitingItems + queue.deadLetters, 0);
-  assert.ok(stats.parkedCalls >= callers, 'those in lines are among those who wait');
+  assert.ok(stats.waitingCalls >= callers, 'those in lines are among those who wait');
   assert.ok(items === 0 || stats.payloadBytes > 0, 'what is kept is charged');
   const live = queues.reduce((sum, queue) => sum + queue.liveTurns, 0);
   assert.ok(
-    items + live + stats.parkedCalls > 0 || stats.payloadBytes === 0,
+    items + live + stats.waitingCalls > 0 || stats.payloadBytes === 0,
     'what nobody keeps or waits to hand in is not charged',
   );
   assert.deepEqual(stats.queues.map(({ view }) => view.name).toSorted(), queues.map(({ name }) => name).toSorted());

@@ -36,6 +36,12 @@ export const LOOPBACK_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '::1
 /** Small, quick to make, and understood by every language's TLS. */
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' } as const;
 const SIGNING = { name: 'ECDSA', hash: 'SHA-256' } as const;
+const RSA = {
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  publicExponent: new Uint8Array([1, 0, 1]),
+  modulusLength: 2_048,
+} as const;
 
 /** Somebody who issues certificates. Each has keys of its own, also when it bears another's name. */
 export class Authority {
@@ -81,6 +87,18 @@ export class Authority {
     });
     return { cert: pemOf(certificate), key: pemOfKey(keys.privateKey) };
   }
+}
+
+/** Of nobody's authority, with a key of RSA: with such a one TLS 1.2 can do without a key of each connection's own. */
+export async function rsaPair(): Promise<Pair> {
+  const keys = await webcrypto.subtle.generateKey(RSA, true, ['sign', 'verify']);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    ...validFor(WEEK),
+    name: 'CN=localhost',
+    keys,
+    signingAlgorithm: RSA,
+  });
+  return { cert: pemOf(certificate), key: pemOfKey(keys.privateKey) };
 }
 
 function alternativeNames(hosts: readonly string[]): SubjectAlternativeNameExtension {

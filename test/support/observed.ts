@@ -10,6 +10,7 @@ import type {
   Turn,
 } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
+import { AskingCall } from './asking-call.js';
 import type { Ledger } from './ledger.js';
 
 /** @param session the one that turns given by these calls are tied to, unless they ask for a lease */
@@ -152,6 +153,7 @@ function tapped<T>(
       const reached = reply.answer(value);
       if (reached) seen?.(value);
       else unseen?.(value);
+      if (reply instanceof AskingCall) reply.goOn();
       return reached;
     },
     refuse(refusal) {

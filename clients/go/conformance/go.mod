@@ -6,6 +6,7 @@ require (
 	github.com/keyturn/keyturn/clients/go v0.1.0
 	github.com/redis/go-redis/v9 v9.14.0
 	golang.org/x/mod v0.20.0
+	google.golang.org/protobuf v1.36.6
 )
 
 require (
@@ -16,7 +17,6 @@ require (
 	golang.org/x/text v0.21.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20250218202821-56aae31c358a // indirect
 	google.golang.org/grpc v1.71.3 // indirect
-	google.golang.org/protobuf v1.36.6 // indirect
 )
 
 replace github.com/keyturn/keyturn/clients/go => ../

@@ -66,7 +66,7 @@ func (p *player) turn(ctx context.Context, client *keyturn.Client, r *request) (
 	if err := turn.Done(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-	return shownOutcome(keyturn.Outcome{Status: keyturn.Done, Token: turn.Token}, r.Order, value), nil
+	return shownOutcome(keyturn.Outcome{Status: keyturn.StatusDone, Token: turn.Token}, r.Order, value), nil
 }
 
 func (p *player) consume(r *request) error {

@@ -10,19 +10,21 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	keyturn "github.com/keyturn/keyturn/clients/go"
+	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // pairs are EnQueue and DeQueue, each key used by one of those in flight at a time.
 func pairs(client *keyturn.Client, r *request) (fields, error) {
 	ctx := context.Background()
 	return counted(r, func(key string) (bool, error) {
-		answer, err := client.EnQueue(ctx, keyturn.EnQueueCall{Queue: r.Queue, Key: key, Wait: 10 * time.Second})
-		if err != nil || answer.Decision != keyturn.Accept {
+		answer, err := client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: r.Queue, Key: key, Wait: durationpb.New(10 * time.Second)})
+		if err != nil || answer.Decision != keyturnv1.Decision_DECISION_ACCEPT {
 			return false, err
 		}
-		_, err = client.DeQueue(ctx, keyturn.DeQueueCall{Queue: r.Queue, Key: key, Token: answer.Turn.Token})
+		_, err = client.DeQueue(ctx, &keyturnv1.DeQueueRequest{Queue: r.Queue, Key: key, Holder: &keyturnv1.DeQueueRequest_Token{Token: answer.Turn.Token}})
 		return err == nil, err
 	})
 }

@@ -207,18 +207,3 @@ func newItems(items []item) []keyturn.NewItem {
 	}
 	return made
 }
-
-func newFollowUps(all []followUp) []keyturn.FollowUp {
-	var made []keyturn.FollowUp
-	for at := range all {
-		made = append(made, keyturn.FollowUp{Queue: all[at].Queue, Item: all[at].Item.newItem()})
-	}
-	return made
-}
-
-func (a *acquireFields) call() keyturn.AcquireCall {
-	return keyturn.AcquireCall{
-		Queues: a.Queues, Key: a.Key, Ticket: a.Ticket, MaxTurns: said(a.MaxTurns), MaxItemsPerTurn: said(a.MaxItemsPerTurn),
-		Wait: a.Wait.orNone(), Lease: a.Lease.or0(),
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	keyturn "github.com/keyturn/keyturn/clients/go"
+	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // put leaves out what is unset.
@@ -34,26 +35,46 @@ func put(into fields, name string, value any) {
 	into[name] = value
 }
 
-func shownTurn(turn *keyturn.TurnInfo) fields {
+func shownGiven(turn *keyturnv1.Turn) fields {
 	return fields{
-		"queue": turn.Queue, "key": turn.Key, "token": turn.Token, "lease_ms": turn.Lease.Milliseconds(), "attempt": turn.Attempt,
+		"queue": turn.GetQueue(), "key": turn.GetKey(), "token": turn.GetToken(), "lease_ms": turn.GetLease().AsDuration().Milliseconds(),
+		"attempt": turn.GetAttempt(),
 	}
 }
 
-func shownEnQueue(answer *keyturn.EnQueueAnswer) fields {
-	shown := fields{"decision": answer.Decision}
+func shownEnQueue(answer *keyturnv1.EnQueueResponse) fields {
+	shown := fields{"decision": word("DECISION_", answer.Decision)}
 	put(shown, "ticket", answer.Ticket)
 	switch answer.Decision {
-	case keyturn.Accept:
-		shown["turn"] = shownTurn(answer.Turn)
-	case keyturn.Block:
+	case keyturnv1.Decision_DECISION_ACCEPT:
+		shown["turn"] = shownGiven(answer.Turn)
+	case keyturnv1.Decision_DECISION_BLOCK:
 		shown["ahead"] = answer.Ahead
-		put(shown, "retry_after_ms", answer.RetryAfter)
-	case keyturn.Decline:
-		put(shown, "reason", answer.Reason)
-		put(shown, "survivor_id", answer.SurvivorID)
-		put(shown, "retry_after_ms", answer.RetryAfter)
+		put(shown, "retry_after_ms", answer.RetryAfter.AsDuration())
+	case keyturnv1.Decision_DECISION_DECLINE:
+		put(shown, "reason", reason(answer.Reason))
+		put(shown, "survivor_id", answer.SurvivorId)
+		put(shown, "retry_after_ms", answer.RetryAfter.AsDuration())
 		put(shown, "result", answer.Result)
+	}
+	return shown
+}
+
+func reason(of keyturnv1.Reason) string {
+	if of == keyturnv1.Reason_REASON_UNSPECIFIED {
+		return ""
+	}
+	return word("REASON_", of)
+}
+
+func shownBatch(results []*keyturnv1.SubmitResult) []fields {
+	shown := make([]fields, len(results))
+	for at, one := range results {
+		shown[at] = fields{"item_id": one.ItemId, "decision": word("DECISION_", one.Decision)}
+		put(shown[at], "reason", reason(one.Reason))
+		put(shown[at], "survivor_id", one.SurvivorId)
+		put(shown[at], "superseded_id", one.SupersededId)
+		put(shown[at], "retry_after_ms", one.RetryAfter.AsDuration())
 	}
 	return shown
 }
@@ -75,19 +96,19 @@ func shownResult(one keyturn.SubmitResult) fields {
 	return shown
 }
 
-func shownAcquire(answer *keyturn.AcquireAnswer) fields {
-	deliveries := make([]fields, len(answer.Deliveries))
-	for at, one := range answer.Deliveries {
+func shownAcquire(answer *keyturnv1.AcquireResponse) fields {
+	deliveries := make([]fields, len(answer.GetDeliveries()))
+	for at, one := range answer.GetDeliveries() {
 		items := make([]fields, len(one.Items))
 		for at, item := range one.Items {
 			headers := item.Headers
 			if headers == nil {
 				headers = map[string]string{}
 			}
-			items[at] = fields{"item_id": item.ItemID, "payload": shownBytes(item.Payload), "headers": headers, "attempt": item.Attempt}
+			items[at] = fields{"item_id": item.ItemId, "payload": shownBytes(item.Payload), "headers": headers, "attempt": item.Attempt}
 			put(items[at], "idempotency_key", item.IdempotencyKey)
 		}
-		deliveries[at] = fields{"turn": shownTurn(&one.Turn), "items": items}
+		deliveries[at] = fields{"turn": shownGiven(one.Turn), "items": items}
 	}
 	return fields{"deliveries": deliveries}
 }
@@ -95,16 +116,16 @@ func shownAcquire(answer *keyturn.AcquireAnswer) fields {
 func shownOutcome(outcome keyturn.Outcome, order string, value *string) fields {
 	shown := fields{"status": outcome.Status}
 	switch outcome.Status {
-	case keyturn.Done:
+	case keyturn.StatusDone:
 		if value != nil {
 			shown["value"] = *value
 		}
-	case keyturn.Blocked:
-		if order != string(keyturn.Strict) {
+	case keyturn.StatusBlocked:
+		if order != string(keyturn.OrderStrict) {
 			shown["ahead"] = outcome.Ahead
 		}
 		put(shown, "retry_after_ms", outcome.RetryAfter)
-	case keyturn.Declined:
+	case keyturn.StatusDeclined:
 		put(shown, "reason", outcome.Reason)
 		put(shown, "survivor_id", outcome.SurvivorID)
 		put(shown, "retry_after_ms", outcome.RetryAfter)

@@ -112,18 +112,36 @@ const (
 	EventKind_EVENT_KIND_EVICTION EventKind = 5
 	// An item became a dead letter.
 	EventKind_EVENT_KIND_DEAD_LETTER EventKind = 6
+	// A caller left its line without a turn, or an item without being discarded; the detail says why.
+	EventKind_EVENT_KIND_LEAVING EventKind = 7
+	// The key stopped; the item is the one because of which.
+	EventKind_EVENT_KIND_PARK EventKind = 8
+	// The key goes on.
+	EventKind_EVENT_KIND_RESUME EventKind = 9
+	// A dead letter went back to its key.
+	EventKind_EVENT_KIND_REDRIVE EventKind = 10
+	// An item or a dead letter was discarded.
+	EventKind_EVENT_KIND_DISCARD EventKind = 11
+	// A back-off, a delay or a min_interval ended by RetryNow.
+	EventKind_EVENT_KIND_RETRY_NOW EventKind = 12
 )
 
 // Enum value maps for EventKind.
 var (
 	EventKind_name = map[int32]string{
-		0: "EVENT_KIND_UNSPECIFIED",
-		1: "EVENT_KIND_ARRIVAL",
-		2: "EVENT_KIND_TURN",
-		3: "EVENT_KIND_SETTLEMENT",
-		4: "EVENT_KIND_EXPIRY",
-		5: "EVENT_KIND_EVICTION",
-		6: "EVENT_KIND_DEAD_LETTER",
+		0:  "EVENT_KIND_UNSPECIFIED",
+		1:  "EVENT_KIND_ARRIVAL",
+		2:  "EVENT_KIND_TURN",
+		3:  "EVENT_KIND_SETTLEMENT",
+		4:  "EVENT_KIND_EXPIRY",
+		5:  "EVENT_KIND_EVICTION",
+		6:  "EVENT_KIND_DEAD_LETTER",
+		7:  "EVENT_KIND_LEAVING",
+		8:  "EVENT_KIND_PARK",
+		9:  "EVENT_KIND_RESUME",
+		10: "EVENT_KIND_REDRIVE",
+		11: "EVENT_KIND_DISCARD",
+		12: "EVENT_KIND_RETRY_NOW",
 	}
 	EventKind_value = map[string]int32{
 		"EVENT_KIND_UNSPECIFIED": 0,
@@ -133,6 +151,12 @@ var (
 		"EVENT_KIND_EXPIRY":      4,
 		"EVENT_KIND_EVICTION":    5,
 		"EVENT_KIND_DEAD_LETTER": 6,
+		"EVENT_KIND_LEAVING":     7,
+		"EVENT_KIND_PARK":        8,
+		"EVENT_KIND_RESUME":      9,
+		"EVENT_KIND_REDRIVE":     10,
+		"EVENT_KIND_DISCARD":     11,
+		"EVENT_KIND_RETRY_NOW":   12,
 	}
 )
 
@@ -925,7 +949,7 @@ type KeyInfo struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Its state.
 	State LaneState `protobuf:"varint,2,opt,name=state,proto3,enum=keyturn.v1.LaneState" json:"state,omitempty"`
-	// Since when it is in this state.
+	// Since when it is in this state. Unset: nothing says it, as of an idle key.
 	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
 	// Entries in its line.
 	Waiting uint32 `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
@@ -1121,7 +1145,7 @@ type Holder struct {
 	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
 	// How much of its life is left. Unset: its session renews it, and no max_hold ends it.
 	LeaseLeft *durationpb.Duration `protobuf:"bytes,4,opt,name=lease_left,json=leaseLeft,proto3" json:"lease_left,omitempty"`
-	// How often it was renewed.
+	// How often it was renewed since the sidecar started.
 	Renewals uint32 `protobuf:"varint,5,opt,name=renewals,proto3" json:"renewals,omitempty"`
 	// Items in the turn; 0 for a caller.
 	Items uint32 `protobuf:"varint,6,opt,name=items,proto3" json:"items,omitempty"`
@@ -1333,7 +1357,7 @@ type ExplainKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its state.
 	State LaneState `protobuf:"varint,1,opt,name=state,proto3,enum=keyturn.v1.LaneState" json:"state,omitempty"`
-	// Since when it is in this state.
+	// Since when it is in this state. Unset: nothing says it, as of an idle key.
 	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
 	// The live turn, if there is one.
 	Holder *Holder `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
@@ -2687,7 +2711,7 @@ type Event struct {
 	ItemId string `protobuf:"bytes,5,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
 	// Who, if known.
 	ConsumerId string `protobuf:"bytes,6,opt,name=consumer_id,json=consumerId,proto3" json:"consumer_id,omitempty"`
-	// More: the decision of an arrival, how a turn was settled, why an item died.
+	// More: the decision of an arrival and its reason, how a turn was settled, why an item died or somebody left.
 	Detail        string `protobuf:"bytes,7,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3054,7 +3078,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x10LANE_STATE_BLOCK\x10\x03\x12\x14\n" +
 	"\x10LANE_STATE_READY\x10\x04\x12\x14\n" +
 	"\x10LANE_STATE_DELAY\x10\x05\x12\x13\n" +
-	"\x0fLANE_STATE_PARK\x10\x06*\xbb\x01\n" +
+	"\x0fLANE_STATE_PARK\x10\x06*\xc9\x02\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12EVENT_KIND_ARRIVAL\x10\x01\x12\x13\n" +
@@ -3062,7 +3086,14 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x15EVENT_KIND_SETTLEMENT\x10\x03\x12\x15\n" +
 	"\x11EVENT_KIND_EXPIRY\x10\x04\x12\x17\n" +
 	"\x13EVENT_KIND_EVICTION\x10\x05\x12\x1a\n" +
-	"\x16EVENT_KIND_DEAD_LETTER\x10\x062\xed\a\n" +
+	"\x16EVENT_KIND_DEAD_LETTER\x10\x06\x12\x16\n" +
+	"\x12EVENT_KIND_LEAVING\x10\a\x12\x13\n" +
+	"\x0fEVENT_KIND_PARK\x10\b\x12\x15\n" +
+	"\x11EVENT_KIND_RESUME\x10\t\x12\x16\n" +
+	"\x12EVENT_KIND_REDRIVE\x10\n" +
+	"\x12\x16\n" +
+	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xed\a\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +

@@ -17,6 +17,7 @@ queues:
   small: { max_waiting: 2 }
   fast: { retry: { initial: 10ms, max: 20ms, max_attempts: 3 } }
   short: { lease: 500ms }
+  patient: { wait: 60s }
   single: { retry: { max_attempts: 1 } }
 """
 

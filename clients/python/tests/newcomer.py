@@ -1,5 +1,7 @@
 """What a newcomer does: builds the wheel, installs it in an empty environment, and runs the first worker of the readme.
 
+Once with the newest packages that it allows, once with the lowest.
+
 .venv/bin/python -m tests.newcomer
 """
 
@@ -30,6 +32,9 @@ def main() -> None:
         sidecar = Sidecar()
         try:
             run_worker(python, sidecar.address, empty)
+            install_as_the_readme_says(python)
+            install_lowest(python)
+            run_worker(python, sidecar.address, empty)
         finally:
             sidecar.kill()
     print(f"{wheel.name}: built, installed, and its first worker has done an order")
@@ -58,6 +63,26 @@ def install(wheel: Path, folder: Path) -> Path:
     subprocess.run([*pip, "install", str(wheel)], check=True)
     subprocess.run([*pip, "check"], check=True)
     return python
+
+
+def install_as_the_readme_says(python: Path) -> None:
+    """In a clone, with everything that the build needs fetched by pip."""
+    found = re.search(r"```sh\npython (-m pip install .*?)\n```", (FOLDER / "README.md").read_text())
+    if found is None:
+        raise SystemExit("the readme does not say how to install")
+    command = [str(python), *found[1].split(), "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]
+    subprocess.run(command, check=True, cwd=FOLDER.parent.parent)
+
+
+def install_lowest(python: Path) -> None:
+    """Of what the package depends on. grpcio is left: the lowest has no wheels for newer Pythons."""
+    said = re.search(r"^dependencies = \[(.*)\]$", (FOLDER / "pyproject.toml").read_text(), re.MULTILINE)
+    lowest = re.findall(r'"(protobuf|googleapis-common-protos)>=([\d.]+),', said[1] if said else "")
+    if len(lowest) != 2:
+        raise SystemExit("pyproject.toml does not say what the package depends on")
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    subprocess.run([*pip, "install", *(f"{name}=={version}" for name, version in lowest)], check=True)
+    subprocess.run([*pip, "check"], check=True)
 
 
 def run_worker(python: Path, address: str, folder: Path) -> None:

@@ -67,7 +67,7 @@ async def test_what_a_handler_raises_decides(aclient: Client) -> None:
             await aclient.result("fast", one.item_id)
         assert failed.value.state == "dead"
     await consumer.stop()
-    assert set(troubles) == {"handler"}
+    assert set(troubles) == {"handler", "dead_letter"}
 
 
 async def test_a_handler_whose_turn_is_lost_is_cancelled_and_settles_nothing(aclient: Client, queue: str) -> None:

@@ -9,14 +9,15 @@ import pytest
 
 import keyturn
 from keyturn.aio import Client, ScopedTurn
+from tests.looks import holder_of
 from tests.sidecar import Sidecar
 
 
 async def test_a_turn_is_held_while_the_block_runs_and_given_back_after_it(aclient: Client, key: str) -> None:
     async with aclient.turn("orders", key) as turn:
         held = await aclient.admin.explain_key("orders", key)
-        assert held.holder.token == turn.token
-    assert not (await aclient.admin.explain_key("orders", key)).HasField("holder")
+        assert holder_of(held).token == turn.token
+    assert (await aclient.admin.explain_key("orders", key)).holder is None
 
 
 async def test_a_block_that_raises_gives_the_turn_back_as_not_done(aclient: Client, key: str) -> None:
@@ -39,7 +40,7 @@ async def test_blocked_and_declined_are_told(aclient: Client, key: str) -> None:
         assert blocked.value.ahead == 1
         waiting = aclient.enqueue("coalesced", key, wait=5, ticket="first")
         outcome = await aclient.with_turn("coalesced", key, work, wait=5)
-        assert (outcome.status, outcome.reason, outcome.survivor_id) == ("declined", "waiter_exists", "first")
+        assert outcome == keyturn.TurnDeclined("waiter_exists", "first")
         assert waiting.leave()
 
 
@@ -49,7 +50,31 @@ async def work(turn: ScopedTurn) -> str:
 
 async def test_with_turn_returns_what_the_handler_returned(aclient: Client, key: str) -> None:
     outcome = await aclient.with_turn("orders", key, work)
-    assert (outcome.status, outcome.value) == ("done", f"worked under {key}")
+    # A checker of types knows by its status what an outcome has.
+    assert outcome.status == "done"
+    said: str = outcome.value
+    assert said == f"worked under {key}"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (keyturn.TurnDone(1, 5), "done 1"),
+        (keyturn.TurnDeclined("already_done", result=b"made"), "declined already_done b'made'"),
+        (keyturn.TurnBlocked(2), "blocked 2"),
+    ],
+)
+def test_an_outcome_has_what_belongs_to_its_status(outcome: keyturn.TurnOutcome[int], said: str) -> None:
+    if outcome.status == "done":
+        value: int = outcome.value
+        told = f"done {value}"
+    elif outcome.status == "declined":
+        reason: str = outcome.reason
+        told = f"declined {reason} {outcome.result!r}"
+    else:
+        ahead: int | None = outcome.ahead
+        told = f"blocked {ahead}"
+    assert told == said
 
 
 async def test_a_lost_turn_cancels_the_block_and_raises_why(aclient: Client, key: str) -> None:
@@ -129,7 +154,7 @@ async def test_a_lease_is_renewed_while_the_block_runs(
     address: str, key: str, transport: Literal["session", "unary"]
 ) -> None:
     async with keyturn.aio.connect(address, transport=transport) as client, client.turn("short", key, lease=1.5) as turn:
-        while (await client.admin.explain_key("short", key)).holder.renewals < 3:
+        while holder_of(await client.admin.explain_key("short", key)).renewals < 3:
             turn.check()
             await asyncio.sleep(0.05)
 
@@ -139,7 +164,7 @@ async def test_a_session_keeps_a_turn_alive_beyond_the_lease_of_its_queue(aclien
     async with aclient.turn("short", key) as turn:
         begun = loop.time()
         while loop.time() - begun < 1.0:
-            assert (await aclient.admin.explain_key("short", key)).holder.token == turn.token
+            assert holder_of(await aclient.admin.explain_key("short", key)).token == turn.token
             await asyncio.sleep(0.05)
 
 

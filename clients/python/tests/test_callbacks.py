@@ -84,7 +84,8 @@ async def test_a_handler_that_is_no_coroutine_function_is_told_so(aclient: Clien
     with pytest.raises(keyturn.ItemFailedError):
         await aclient.result("fast", submitted.item_id)
     await consumer.stop()
-    assert set(troubles) == {"the handler returned NoneType; needed is a coroutine: async def"}
+    why = "the handler returned NoneType; needed is a coroutine: async def"
+    assert set(troubles) == {why, f"it is a dead letter: {why}"}
 
 
 @pytest.mark.parametrize("place", ["file", "lock", "gone/file/below"])

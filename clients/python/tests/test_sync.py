@@ -11,11 +11,12 @@ import pytest
 
 import keyturn
 from keyturn import Client, NewItem, Work
+from tests.looks import holder_of
 
 
 def test_a_turn_is_a_scope(client: Client, key: str) -> None:
     with client.turn("orders", key) as turn:
-        assert client.admin.explain_key("orders", key).holder.token == turn.token
+        assert holder_of(client.admin.explain_key("orders", key)).token == turn.token
         with pytest.raises(keyturn.Blocked), client.turn("orders", key, wait=0):
             pytest.fail("somebody holds it")
     outcome = client.with_turn("orders", key, lambda turn: turn.token, wait=0)

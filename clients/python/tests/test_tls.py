@@ -15,6 +15,7 @@ import pytest
 import keyturn
 from keyturn import NewItem, Tls
 from keyturn.aio import Work
+from tests.looks import holder_of
 from tests.sidecar import ROOT, Sidecar
 
 
@@ -65,7 +66,7 @@ def test_who_trusts_the_authority_talks_over_tls(
 ) -> None:
     tls = Tls(ca=certificates / "ca.pem")
     with keyturn.connect(encrypted, transport=transport, tls=tls) as client, client.turn("orders", key) as turn:
-        assert client.admin.explain_key("orders", key).holder.token == turn.token
+        assert holder_of(client.admin.explain_key("orders", key)).token == turn.token
 
 
 async def test_the_client_of_asyncio_has_the_same(mutual: str, certificates: Path, key: str) -> None:
@@ -152,3 +153,15 @@ def test_files_that_hold_no_certificate_are_told(encrypted: str, certificates: P
         keyturn.connect(
             encrypted, tls=Tls(certificates / "ca.pem", certificates / "client.pem", certificates / "server.key")
         )
+
+
+async def test_a_spool_takes_items_while_certificates_do_not_fit_and_says_so(
+    encrypted: str, certificates: Path, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    async with keyturn.aio.connect(encrypted, tls=Tls(ca=certificates / "other-ca.pem")) as client:
+        producer = client.producer("e", spool=keyturn.Spool(tmp_path), on_error=lambda error, _: told.append(str(error)))
+        assert (await producer.add(NewItem(b"1"))).decision == "spooled"
+        await producer.close()
+    assert len(told) <= 1
+    assert all("no connection over TLS" in one for one in told)

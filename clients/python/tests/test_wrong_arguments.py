@@ -37,6 +37,7 @@ WRONG: dict[str, Callable[[Client], object]] = {
     "a spool in bytes": lambda _: keyturn.Spool(b"/x"),  # type: ignore[arg-type]
     "a spool in a number": lambda _: keyturn.Spool(5),  # type: ignore[arg-type]
     "a spool in no path": lambda _: keyturn.Spool("/a\0b"),
+    "no maker of a result": lambda client: client.with_turn("orders", "k", print, result=5),  # type: ignore[arg-type]
     "no item": lambda client: client.submit("orders", "text"),  # type: ignore[arg-type]
     "no state": lambda client: client.admin.list_keys("orders", state="nope"),
     "no name of a queue": lambda client: client.admin.list_keys(5),  # type: ignore[arg-type]

@@ -33,6 +33,7 @@ export class Certificates {
   #reading = false;
   #again = false;
   #refused: string | undefined;
+  #ends: Date;
 
   private constructor(
     readonly first: TlsMaterial,
@@ -41,7 +42,14 @@ export class Certificates {
     private readonly times: WatchTimes,
     /** What was read last, good or bad. */
     private seen: TlsContents,
-  ) {}
+  ) {
+    this.#ends = first.ends;
+  }
+
+  /** The end of the certificate that new connections get. */
+  get ends(): Date {
+    return this.#ends;
+  }
 
   /**
    * Unset: no TLS is wanted.
@@ -128,6 +136,7 @@ export class Certificates {
     }
     this.#refused = undefined;
     use(examined.material);
+    this.#ends = examined.material.ends;
     this.log.info({ ends: examined.material.ends.toISOString() }, 'new connections get the new certificate');
     warnIfEnded(examined.material, this.log);
   }

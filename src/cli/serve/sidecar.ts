@@ -13,7 +13,9 @@ import { createMetrics, type Metrics } from '../../observability/metrics.js';
 import { cannotListen } from './cannot-listen.js';
 import { Certificates } from './certificates.js';
 import { failData, openDataDirectory } from './data-directory.js';
+import { diskSpace } from './disk-space.js';
 import { Readiness } from './readiness.js';
+import { StartupHold } from './startup-hold.js';
 
 export interface SidecarOptions {
   readonly log: Logger;
@@ -58,17 +60,25 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   const onStore = (state: StoreState) => readiness.told(state);
   const coordinator = new LocalCoordinator(config.coordinator, { onStore, ...(journal && { journal }) });
   try {
-    const metrics = createMetrics({ coordinator, version });
+    const surroundings = async () => ({
+      isReady: readiness.notReady === undefined,
+      certificateEnd: certificates?.ends.getTime(),
+      disk: config.server.dataDir === undefined ? undefined : await diskSpace(config.server.dataDir),
+    });
+    const metrics = createMetrics({ coordinator, version, surroundings });
+    const hold = new StartupHold();
     // There is nothing to wait for, and nobody need be refused.
     if (journal?.before.lastWrite === undefined) await coordinator.recover().catch(failData);
     // HTTP first: until gRPC listens it says that it is starting.
-    http = await listenHttp(config, metrics, readiness, log);
+    http = await listenHttp(config, { metrics, readiness, hold, log });
     const server = await listenGrpc(config, { coordinator, certificates: certificates?.first, metrics, log });
     grpc = server;
     void certificates?.watch((material) => server.useCertificates(material));
     warnBeyondLoopback(config, log);
     readiness.listening();
-    return running({ coordinator, grpc, http, certificates, readiness, host: tcp(config.server.httpListen).host });
+    const { host } = tcp(config.server.httpListen);
+    const onReady = () => hold.note(coordinator, log);
+    return running({ coordinator, grpc, http, certificates, readiness, host, onReady });
   } catch (error) {
     http?.forceStop();
     await coordinator.close();
@@ -83,13 +93,15 @@ interface Parts {
   readonly certificates: Certificates | undefined;
   readonly readiness: Readiness;
   readonly host: string;
+  /** Called when all calls are let in. */
+  readonly onReady: () => Promise<void>;
 }
 
-function running({ coordinator, grpc, http, certificates, readiness, host }: Parts): Sidecar {
+function running({ coordinator, grpc, http, certificates, readiness, host, onReady }: Parts): Sidecar {
   return {
     grpc: grpc.address,
     http: formatAddress({ kind: 'tcp', host, port: http.port }),
-    ready: coordinator.recover().catch(failData),
+    ready: coordinator.recover().catch(failData).then(onReady),
     async drain(timeout) {
       readiness.draining();
       const report = await coordinator.drain(timeout);
@@ -133,15 +145,24 @@ function lossOf(coordinator: Coordinator): Loss {
   };
 }
 
-async function listenHttp(
-  { server }: Config,
-  metrics: Metrics,
-  readiness: Readiness,
-  log: Logger,
-): Promise<HttpServer> {
+interface HttpParts {
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+  readonly hold: StartupHold;
+  readonly log: Logger;
+}
+
+async function listenHttp({ server }: Config, { metrics, readiness, hold, log }: HttpParts): Promise<HttpServer> {
   const { host, port } = tcp(server.httpListen);
   try {
-    return await startHttpServer({ host, port, metrics: metrics.render, notReady: () => readiness.notReady, log });
+    return await startHttpServer({
+      host,
+      port,
+      metrics: metrics.render,
+      notReady: () => readiness.notReady,
+      remark: () => hold.remark,
+      log,
+    });
   } catch (error) {
     throw cannotListen('http_listen', server.httpListen, error);
   }

@@ -17,17 +17,27 @@ export class Door {
   /** Set: nobody gets in who asks for a durable queue. */
   durableClosed: Refusal | undefined;
 
-  constructor(private readonly isDurable: (queue: string) => boolean) {}
+  /** @param count told of every call that is turned away, by the durable queue that it names */
+  constructor(
+    private readonly isDurable: (queue: string) => boolean,
+    private readonly count: (queue: string) => void,
+  ) {}
 
   /** Why a call that touches this queue is not let in. */
   refusal(queue: string): Refusal | undefined {
     if (this.closed !== undefined) return this.closed;
-    return this.durableClosed !== undefined && this.isDurable(queue) ? this.durableClosed : undefined;
+    if (this.durableClosed === undefined || !this.isDurable(queue)) return undefined;
+    this.count(queue);
+    return this.durableClosed;
   }
 
   /** The same of several. `queueOf`: the queue of each. */
   refusalOfAny<T>(all: readonly T[], queueOf: (one: T) => string): Refusal | undefined {
     if (this.closed !== undefined || this.durableClosed === undefined) return this.closed;
-    return all.some((one) => this.isDurable(queueOf(one))) ? this.durableClosed : undefined;
+    for (const one of all) {
+      const queue = queueOf(one);
+      if (this.isDurable(queue)) return this.refusal(queue);
+    }
+    return undefined;
   }
 }

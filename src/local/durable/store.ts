@@ -76,7 +76,10 @@ export class Store {
     private readonly settings: CoordinatorSettings,
     private readonly tell: TellState,
   ) {
-    this.door = new Door((queue) => host.core.isDurable(queue));
+    this.door = new Door(
+      (queue) => host.core.isDurable(queue),
+      (queue) => host.core.countUnavailable(queue),
+    );
     this.#writer = new JournalWriter(journal, clock, this);
     this.#contents = new Contents(journal, {
       giveBack: (turn) => this.#giveBack([turn]),
@@ -129,7 +132,7 @@ export class Store {
   }
 
   stats(): JournalStats {
-    return this.#writer.stats();
+    return { ...this.#writer.stats(), unwritten: this.host.core.changes + this.#writer.writing };
   }
 
   /**

@@ -28,6 +28,9 @@ export class JournalWriter {
   #callOffRetry: (() => void) | undefined;
   #backOff = FIRST_BACK_OFF;
   #stopped = false;
+  #failures = 0;
+  /** ms since the Unix epoch. */
+  #lastWrite: number | undefined;
   readonly #commit = new Histogram(SECONDS);
   readonly #sizes = new Histogram(SIZES);
 
@@ -73,8 +76,9 @@ export class JournalWriter {
     this.#callOffRetry?.();
   }
 
-  stats(): JournalStats {
-    return { commit: this.#commit.view(), batchSize: this.#sizes.view() };
+  stats(): Omit<JournalStats, 'unwritten'> {
+    const failures = this.#failures;
+    return { commit: this.#commit.view(), batchRows: this.#sizes.view(), failures, lastWrite: this.#lastWrite };
   }
 
   #begin(batch: Batch): void {
@@ -90,6 +94,7 @@ export class JournalWriter {
     this.#isWriting = false;
     if (this.#stopped) return;
     this.#commit.add((this.clock.now() - begun) / 1_000);
+    this.#lastWrite = this.clock.wall();
     this.#backOff = FIRST_BACK_OFF;
     this.#batch = undefined;
     this.listener.flushed(batch);
@@ -98,6 +103,7 @@ export class JournalWriter {
   #failed(batch: Batch, error: unknown): void {
     this.#isWriting = false;
     if (this.#stopped) return;
+    this.#failures += 1;
     this.#callOffRetry = this.clock.after(this.#backOff, () => {
       this.#callOffRetry = undefined;
       this.#begin(batch);

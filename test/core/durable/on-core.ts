@@ -100,6 +100,7 @@ export abstract class OnCore implements Coordinator {
   };
 
   stats: Coordinator['stats'] = () => this.core.stats(this.now);
+  statsInSlices: Coordinator['statsInSlices'] = async () => this.stats();
 
   async drain(): Promise<never> {
     throw new Error('it is not drained here');

@@ -46,8 +46,9 @@ const FLUSH = 25;
 function stories(mix: Mix, most: number, tame: (scenario: Scenario) => Scenario): fc.Arbitrary<Story> {
   const rolls = fc.array(fc.nat(99), { minLength: most, maxLength: most, size: 'max' });
   const durability = fc.constantFrom<Policy['durability']>('on_flush', 'on_flush', 'interval', 'count');
-  return fc.tuple(scenarios(mix, most), rolls, durability).map(([any, rolled, chosen]) => {
-    const scenario = durable(tame(any), chosen);
+  const resultTtl = fc.constantFrom(undefined, undefined, 3, 211);
+  return fc.tuple(scenarios(mix, most), rolls, durability, resultTtl).map(([any, rolled, chosen, short]) => {
+    const scenario = durable(tame(any), { durability: chosen, ...(short !== undefined && { resultTtl: short }) });
     const steps = scenario.commands.flatMap((command, index): Step[] => {
       const roll = rolled[index] ?? FLUSH;
       if (roll < RESTART) return [command, 'restart'];
@@ -57,9 +58,9 @@ function stories(mix: Mix, most: number, tame: (scenario: Scenario) => Scenario)
   });
 }
 
-function durable(scenario: Scenario, durability: Policy['durability']): Scenario {
+function durable(scenario: Scenario, own: Partial<Policy>): Scenario {
   const policies = { q: { ...scenario.policies.q }, r: { ...scenario.policies.r } };
-  const change: Partial<Policy> = { durable: true, durability, rate: undefined };
+  const change: Partial<Policy> = { durable: true, ...own, rate: undefined };
   return {
     startupHold: 0,
     policies: { q: { ...policies.q, ...change }, r: { ...policies.r, ...change } },

@@ -89,7 +89,7 @@ describe('a directory', () => {
     const directory = join(await temporaryFolder(t), 'data');
     await (await openJournal(directory)).close();
     await chmod(directory, 0o500);
-    const reader = new NodeProcess(t, WRITER, { args: [directory], preload: [NOT_ROOT] });
+    const reader = new NodeProcess(t, RESTRICTED_OPENER, { args: [directory] });
     const { message } = await reader.says(({ refused: problem }) => problem === 'not_writable');
     assert.match(String(message), new RegExp(`the directory ${directory} failed: .*give the user that runs keyturn`));
   });
@@ -171,8 +171,7 @@ async function overwrite(path: string, position: number, bytes: Uint8Array): Pro
 }
 
 const ITEMS = 2_000;
-/** Loaded before a program: root may write everywhere. */
-const NOT_ROOT = new URL('./not-root.js', import.meta.url).href;
+const RESTRICTED_OPENER = new URL('./restricted-opener.js', import.meta.url);
 
 /** A directory with items, some of them large, that nobody has open. */
 async function filled(t: TestContext): Promise<string> {

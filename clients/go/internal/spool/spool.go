@@ -39,6 +39,8 @@ type Chunk struct {
 type Spool struct {
 	set  Settings
 	lock *os.File
+	// All titles of a spool are as long.
+	titleBytes int64
 
 	mu     sync.Mutex
 	sealed []sealed
@@ -79,6 +81,12 @@ func Open(set Settings) (s *Spool, torn *Error, err error) {
 	for _, one := range had.segments {
 		s.bytes += one.bytes
 	}
+	text, err := s.titleOf(newID())
+	if err != nil {
+		unlock(held)
+		return nil, nil, err
+	}
+	s.titleBytes = int64(len(text))
 	return s, had.torn, nil
 }
 
@@ -101,7 +109,7 @@ func (s *Spool) Room() (left, ever int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A new segment may be needed for what comes.
-	ever = s.set.MaxBytes - s.titleBytes()
+	ever = s.set.MaxBytes - s.titleBytes
 	return ever - s.bytes, ever
 }
 

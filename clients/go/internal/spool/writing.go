@@ -80,12 +80,6 @@ func (s *Spool) titleOf(id string) ([]byte, error) {
 	return Encode(text), err
 }
 
-// titleBytes: all titles of a spool are as long.
-func (s *Spool) titleBytes() int64 {
-	text, _ := s.titleOf(newID())
-	return int64(len(text))
-}
-
 func newID() string {
 	var bits [16]byte
 	if _, err := rand.Read(bits[:]); err != nil {

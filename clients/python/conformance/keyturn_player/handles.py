@@ -57,11 +57,13 @@ class Handles:
 
     @staticmethod
     def _told_outcome(outcome: keyturn.TurnOutcome[Any]) -> Json:
+        if outcome.status == "done":
+            return put(status="done", value=outcome.value)
+        if outcome.status == "blocked":
+            return put(status="blocked", ahead=outcome.ahead, retry_after_ms=ms(outcome.retry_after))
         return put(
-            status=outcome.status,
-            value=outcome.value,
+            status="declined",
             reason=outcome.reason,
-            ahead=outcome.ahead,
             survivor_id=outcome.survivor_id,
             retry_after_ms=ms(outcome.retry_after),
             result=from_bytes(outcome.result),

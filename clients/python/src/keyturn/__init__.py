@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from keyturn import aio
+from keyturn import aio, views
 from keyturn._metrics import Metrics
 from keyturn._options import Tls
 from keyturn._sync.client import Client, connect
@@ -16,7 +16,7 @@ from keyturn._sync.scope import ScopedTurn
 from keyturn._version import VERSION
 from keyturn._work.consume_options import Stage, Trouble
 from keyturn._work.producer_options import ProducerResult, Spool
-from keyturn._work.turn_options import TurnOutcome
+from keyturn._work.turn_options import TurnBlocked, TurnDeclined, TurnDone, TurnOutcome
 from keyturn._work.verdict import DeadLetter, Handled, Outcome, Release, RetryLater
 from keyturn.errors import (
     Blocked,
@@ -104,6 +104,9 @@ __all__ = [
     "Tls",
     "Trouble",
     "Turn",
+    "TurnBlocked",
+    "TurnDeclined",
+    "TurnDone",
     "TurnLoss",
     "TurnLostError",
     "TurnOutcome",
@@ -113,4 +116,5 @@ __all__ = [
     "__version__",
     "aio",
     "connect",
+    "views",
 ]

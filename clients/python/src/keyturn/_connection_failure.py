@@ -42,7 +42,9 @@ def explained(error: KeyturnError, security: Security, name: str) -> KeyturnErro
         return TlsError(what, True)
     if "handshake failed" in last.lower():
         return TlsError(_of_handshake(last), True)
-    return TlsError(_AFTER_HANDSHAKE[security], False) if _CLOSED_AT_ONCE.search(last) else error
+    # What cannot be unwrapped was an alert: the sidecar says no. That it closes the connection may have another reason.
+    is_alert = "Unwrap failed" in last
+    return TlsError(_AFTER_HANDSHAKE[security], is_alert) if _CLOSED_AT_ONCE.search(last) else error
 
 
 _MAYBE_TLS: Final = (

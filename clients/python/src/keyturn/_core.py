@@ -67,7 +67,7 @@ class Core:
         return consumption
 
     def produce(self, settings: ProducerSettings) -> Production:
-        production = Production(self.base, settings)
+        production = Production(self.base, settings, self._producers.discard)
         self._producers.add(production)
         return production
 
@@ -91,7 +91,7 @@ class Core:
             consumer.stop(DEFAULT_STOP if timeout is None else timeout)
         await asyncio.gather(
             *(consumer.finish() for consumer in consumers),
-            *(producer.close(timeout) for producer in self._producers),
+            *(producer.close(timeout) for producer in list(self._producers)),
         )
         await self.base.call_off()
         # What goes back needs the transport.
@@ -108,9 +108,6 @@ class Core:
     async def _forget(self, consumption: Consumption[Any]) -> None:
         await consumption.ended.wait()
         self._consumers.discard(consumption)
-
-    def forget_producer(self, production: Production) -> None:
-        self._producers.discard(production)
 
     def _watch(self, work: Any) -> None:
         task = self.base.loop.create_task(work)

@@ -19,7 +19,7 @@ from keyturn._work.consume_options import ConsumeSettings, Trouble, consume_sett
 from keyturn._work.producer_options import OnProducerError, Spool, producer_settings
 from keyturn._work.scope import ScopedTurn
 from keyturn._work.submit import result, submit, submit_many, submit_options
-from keyturn._work.turn_options import ResultOf, TurnOutcome, not_granted, turn_options
+from keyturn._work.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
 from keyturn._work.verdict import Handled
 from keyturn.errors import NotGranted
 from keyturn.words import (
@@ -158,6 +158,8 @@ class Client(Calls):
         `result` makes what is remembered with the idempotency key of what the handler returned.
         """
         callable_needed("handler", handler)
+        if result is not None:
+            callable_needed("result", result)
         scope = self.turn(
             queue,
             key,
@@ -180,7 +182,7 @@ class Client(Calls):
             await scope.__aexit__(type(error), error, error.__traceback__)
             raise
         await scope.__aexit__(None, None, None)
-        return TurnOutcome("done", value, scope.token)
+        return TurnDone(value, scope.token)
 
     def consume(
         self,
@@ -292,7 +294,7 @@ class Client(Calls):
             on_error=on_error,
             spool=spool,
         )
-        return Producer(self._core.produce(settings), self._core.forget_producer)
+        return Producer(self._core.produce(settings))
 
     # Said here too, so that the documentation has them where they are looked for.
     enqueue = Calls.enqueue

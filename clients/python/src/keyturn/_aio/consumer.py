@@ -137,16 +137,18 @@ class Consumer:
     def __await__(self) -> Generator[Any, None, None]:
         return self.wait().__await__()
 
-    async def stop(self, timeout: float = DEFAULT_STOP) -> None:
+    async def stop(self, timeout: float = DEFAULT_STOP) -> bool:
         """Take no more turns, let handlers finish, release what was delivered and not started.
 
         After `timeout` seconds handlers are cancelled; it returns at the latest three seconds after that. Why the consumer
         could not go on is told by `wait` alone. Not to be called by a handler of this consumer, which would wait for itself.
+        Returns False when handlers had not ended in time: each is told to `on_error` (`stop`) and the log.
         """
         number_within("timeout", timeout, 0, 86_400)
         self._handlers.may_wait()
         self._core.stop(timeout)
         await self._core.finish()
+        return not self._core.has_cut_off
 
     async def __aenter__(self) -> Consumer:
         return self

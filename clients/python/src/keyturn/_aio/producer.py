@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from types import TracebackType
 
 from keyturn._work.producer import Production
@@ -16,9 +15,8 @@ from keyturn.words import (
 class Producer:
     """A buffer in front of a queue, made by `Client.producer`."""
 
-    def __init__(self, core: Production, forget: Callable[[Production], None]) -> None:
+    def __init__(self, core: Production) -> None:
         self._core = core
-        self._forget = forget
 
     @property
     def pending(self) -> int:
@@ -44,7 +42,6 @@ class Producer:
     async def close(self, timeout: float | None = None) -> None:
         """Take nothing more, and flush. What is not handed over after `timeout` is refused with ProducerClosedError."""
         await self._core.close(timeout)
-        self._forget(self._core)
 
     async def __aenter__(self) -> Producer:
         return self

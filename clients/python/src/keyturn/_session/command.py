@@ -119,7 +119,7 @@ class GivingBack(OwnCommand):
 class WorkerCommand(Command):
     """A call of the application."""
 
-    __slots__ = ("abandoned", "asked_at", "deadline", "leave", "was_sent")
+    __slots__ = ("abandoned", "asked_at", "deadline", "follows", "leave", "was_sent")
 
     keeps_or_ends = False
     """It ends or keeps what the application has. Room for it is found when there is none for new work."""
@@ -129,6 +129,8 @@ class WorkerCommand(Command):
         super().__init__(name, message)
         self.deadline = inf
         self.asked_at = 0.0
+        self.follows = False
+        """Its deadline depends on whether there is a sidecar."""
         self.abandoned = False
         """Its caller waits for it no more; the sidecar may still answer."""
         self.leave = False
@@ -140,6 +142,11 @@ class WorkerCommand(Command):
     def wait(self) -> float:
         """How long it may wait before it is answered, seconds."""
         return 0.0
+
+    @property
+    def leaves_wait(self) -> bool:
+        """How long it waits only the sidecar knows."""
+        return False
 
     def claim(self) -> Claim | None:
         """Which places it may still claim with its ticket; None: it has no ticket."""

@@ -48,10 +48,16 @@ class OpenCalls:
             return WrongArgumentError(f"the call takes {size} bytes; at most {_LARGEST_CALL} are allowed")
         return self._open.refusal(command)
 
-    def add(self, command: CallCommand[Any], timeout: float | None, now: float) -> bool:
-        """Whether something is to be waited for now that was not, or not so early."""
+    def add(self, command: CallCommand[Any], timeout: float | None, now: float, is_there: bool) -> bool:
+        """Whether something is to be waited for now that was not, or not so early. `is_there`: a sidecar that was greeted.
+
+        A call may leave its wait to the sidecar, which may be as long as any. It is given so much while there is a sidecar that
+        waits; without one it is nothing but a call that does not come through.
+        """
         command.asked_at = now
-        command.deadline = now + (command.wait + GRACE if timeout is None else timeout)
+        command.follows = timeout is None and command.leaves_wait
+        wait = 0.0 if command.follows and not is_there else command.wait
+        command.deadline = now + (wait + GRACE if timeout is None else timeout)
         command.future.on_cancel = lambda leave: self._called_off(command, leave)
         self._open.add(command)
         if command.deadline < self.first_deadline:
@@ -59,6 +65,19 @@ class OpenCalls:
             return True
         # From now on silence means something.
         return self._open.workers == 1
+
+    def attached(self, now: float) -> None:
+        """There is a sidecar."""
+        for command in self._open.of_workers():
+            if command.follows:
+                command.deadline = now + command.wait + GRACE
+
+    def detached(self, now: float) -> None:
+        """There is none, or none any more: a second attempt that fails gives no more time."""
+        for command in self._open.of_workers():
+            if command.follows:
+                command.deadline = min(command.deadline, now + GRACE)
+                self.first_deadline = min(self.first_deadline, command.deadline)
 
     def done(self, command: WorkerCommand) -> None:
         """It is open no more, or nobody waits for it."""

@@ -95,7 +95,7 @@ class Session:
             command.abandon(refusal)
             return
         now = self._loop.time()
-        is_new = self._calls.add(command, timeout, now)
+        is_new = self._calls.add(command, timeout, now, self._state == "ready")
         self._liveness.busy(now)
         if self._state == "ready" or (self._state == "greeting" and self._piped):
             self._outbox.push(command)
@@ -181,6 +181,9 @@ class Session:
         return self._open.workers > 0 or self.turns.tied > 0
 
     def _ask_own(self, command: OwnCommand) -> None:
+        # Without a stream there is nobody to ask: what a turn is given back with, the next hello leads to again.
+        if self._state not in ("ready", "greeting"):
+            return
         self._open.add(command)
         self._outbox.push_urgent(command)
         if self._stream is not None:
@@ -215,6 +218,7 @@ class Session:
         if reply.hello.HasField("ttl"):
             self._liveness.ttl = answers.seconds(reply.hello.ttl)
         workers = self._open.of_workers()
+        self._calls.attached(self._loop.time())
         self._connection.stands()
         self._state = "ready"
         self._last_failure = None
@@ -272,6 +276,7 @@ class Session:
         self._outbox.clear()
         self.turns.detached()
         self._calls.forget_stream()
+        self._calls.detached(now)
         self._tell_settlers()
         if error.reason == "SESSION_REPLACED":
             log.warning("another client has the session: this one ends")

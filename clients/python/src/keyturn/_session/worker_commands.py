@@ -36,7 +36,7 @@ Confirm = Callable[[Sequence[Turn], float, Callable[[], None]], None]
 
 
 class EnqueueCommand(CallCommand[EnqueueAnswer]):
-    __slots__ = ("_confirm", "_key", "_queue", "_ticket", "_tied", "_wait")
+    __slots__ = ("_confirm", "_key", "_leaves_wait", "_queue", "_ticket", "_tied", "_wait")
     method = "enqueue"
 
     def __init__(
@@ -55,12 +55,17 @@ class EnqueueCommand(CallCommand[EnqueueAnswer]):
         super().__init__("enqueue", message, future)
         self._queue, self._key, self._ticket = queue, key, ticket
         self._wait = LONGEST_WAIT if wait is None else wait
+        self._leaves_wait = wait is None
         self._tied = lease is None
         self._confirm = confirm
 
     @property
     def wait(self) -> float:
         return self._wait
+
+    @property
+    def leaves_wait(self) -> bool:
+        return self._leaves_wait
 
     def claim(self) -> Claim | None:
         return Claim((self._queue,), self._key) if self._ticket else None

@@ -24,7 +24,7 @@ from keyturn._work.consume_options import ConsumeSettings, Trouble, consume_sett
 from keyturn._work.consumer import Consumption
 from keyturn._work.producer import Production
 from keyturn._work.producer_options import OnProducerError, Spool, producer_settings
-from keyturn._work.turn_options import ResultOf, TurnOutcome, not_granted, turn_options
+from keyturn._work.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
 from keyturn._work.verdict import Handled
 from keyturn.errors import NotGranted
 from keyturn.words import (
@@ -194,6 +194,8 @@ class Client(Items):
         `result` makes what is remembered with the idempotency key of what the handler returned.
         """
         callable_needed("handler", handler)
+        if result is not None:
+            callable_needed("result", result)
         scope = self.turn(
             queue,
             key,
@@ -216,7 +218,7 @@ class Client(Items):
             scope.__exit__(type(error), error, error.__traceback__)
             raise
         scope.__exit__(None, None, None)
-        return TurnOutcome("done", value, scope.token)
+        return TurnDone(value, scope.token)
 
     def consume(
         self,
@@ -298,7 +300,7 @@ class Client(Items):
             return self._aio._core.produce(settings)
 
         core = self._thread.call(start)
-        return Producer(self, self._thread, core, settings, self._aio._core.forget_producer)
+        return Producer(self, self._thread, core, settings)
 
     # Said here too, so that the documentation has them where they are looked for.
     submit = Items.submit

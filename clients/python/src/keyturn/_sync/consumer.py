@@ -150,12 +150,13 @@ class Consumer:
             raise self._core.failure
         return True
 
-    def stop(self, timeout: float = DEFAULT_STOP) -> None:
+    def stop(self, timeout: float = DEFAULT_STOP) -> bool:
         """Take no more turns, let handlers finish, release what was delivered and not started.
 
         After `timeout` seconds handlers are told to stop (`work.stopping`); it returns at the latest five seconds after that.
         A handler that goes on all the same is left alone: its turn is released, and its thread ends with it. Not to be called by
-        a handler of this consumer, which would wait for itself.
+        a handler of this consumer, which would wait for itself. Returns False when handlers had not ended in time: each is told to
+        `on_error` (`stop`) and the log.
         """
         number_within("timeout", timeout, 0, 86_400)
 
@@ -167,6 +168,7 @@ class Consumer:
         if not self._thread.is_stopped:
             self._thread.call(stopped)
         self._join()
+        return not self._core.has_cut_off
 
     def _may_wait(self) -> None:
         if self._threads.has_current:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
-from collections.abc import Callable
 from math import inf
 from types import TracebackType
 
@@ -57,14 +56,12 @@ class Producer:
         thread: LoopThread,
         core: Production,
         settings: ProducerSettings,
-        forget: Callable[[Production], None],
     ) -> None:
         # A client ends with the last reference to it: not while this one is used.
         self._owner = owner
         self._thread = thread
         self._core = core
         self._settings = settings
-        self._forget = forget
         self._gate = Gate(settings.max_items, settings.max_bytes)
         self._ids = Ids()
         self._is_closed = False
@@ -115,7 +112,6 @@ class Producer:
         self._is_closed = True
         if not self._thread.is_stopped:
             self._thread.call(lambda: self._core.close(timeout))
-            self._thread.soon(lambda: self._forget(self._core))
 
     def __enter__(self) -> Producer:
         return self

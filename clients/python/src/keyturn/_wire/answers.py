@@ -56,7 +56,7 @@ def seconds(message: Duration) -> float:
     return message.seconds + message.nanos / 1e9
 
 
-def _instant(nanos: int) -> datetime:
+def instant(nanos: int) -> datetime:
     # Through whole microseconds, so that what is equal there is equal here.
     return datetime.fromtimestamp(nanos // 1_000_000_000, timezone.utc).replace(microsecond=nanos % 1_000_000_000 // 1_000)
 
@@ -76,7 +76,7 @@ def turn(message: pb.Turn, queue: str = "", key: str = "") -> Turn:
         token_of(message.token),
         lease.seconds + lease.nanos / 1e9,
         message.attempt,
-        None if expires is None else _instant(expires.ToNanoseconds()),
+        None if expires is None else instant(expires.ToNanoseconds()),
     )
 
 
@@ -132,7 +132,7 @@ def item(message: pb.Item) -> Item:
         message.payload,
         dict(message.headers),
         message.idempotency_key or None,
-        _instant(message.submitted_at.ToNanoseconds()),
+        instant(message.submitted_at.ToNanoseconds()),
         message.attempt,
     )
 
@@ -143,7 +143,7 @@ def ack(message: pb.AckResponse, queue: str = "", key: str = "") -> AckAnswer:
 
 
 def nack(message: pb.NackResponse) -> NackAnswer:
-    at = _instant(message.retry_at.ToNanoseconds()) if message.HasField("retry_at") else None
+    at = instant(message.retry_at.ToNanoseconds()) if message.HasField("retry_at") else None
     return NackAnswer(at, message.dead_lettered)
 
 
@@ -155,7 +155,7 @@ def _renew_result(message: pb.RenewResult) -> RenewResult:
     if not message.alive:
         return RenewResult(False, cause=CAUSES.get(message.cause, "unknown"))
     has_end = message.HasField("lease_expires_at")
-    return RenewResult(True, _instant(message.lease_expires_at.ToNanoseconds()) if has_end else None)
+    return RenewResult(True, instant(message.lease_expires_at.ToNanoseconds()) if has_end else None)
 
 
 def await_item(message: pb.AwaitResponse) -> AwaitAnswer:

@@ -95,7 +95,7 @@ class Claim:
                 answer = None
             if self._is_called_off:
                 # The turn may have come as the client began to close: nobody would begin to work any more.
-                await self._give_up(None if answer is None else answer.turn)
+                self._base.in_background(self._give_up(None if answer is None else answer.turn))
                 raise _closed()
             if answer is None:
                 continue
@@ -118,10 +118,12 @@ class Claim:
         except KeyturnError as error:
             now = self._base.now()
             if self._patient_until is None:
-                self._patient_until = now + GRACE
+                # A call that ran out of time was patient itself.
+                self._patient_until = now + (0.0 if error.code == "DEADLINE_EXCEEDED" else GRACE)
             left = (self._patient_until if self._until is None else self._until) - now
             if not self._ticket or failure_of(error) != "away" or left <= 0:
-                await self._give_up()
+                # Not in the caller's time: the sidecar may be away or silent.
+                self._base.in_background(self._give_up())
                 raise
             self._call = None
             await asyncio.sleep(min(self._back_off.next(retry_after_of(error)), left))

@@ -10,10 +10,12 @@ from keyturn.errors import WrongArgumentError
 
 W = TypeVar("W")
 
-Stage = Literal["acquire", "handler", "turn_lost", "settle"]
+Stage = Literal["acquire", "handler", "dead_letter", "turn_lost", "settle", "stop"]
 """Where something went wrong. `acquire`: no turns could be taken, it is tried again; `handler`: it raised, or returned what
-it may not, the items are given back; `turn_lost`: the turn was lost before it could be settled, the items are somebody
-else's; `settle`: the turn could not be settled, it ends with its lease or its session."""
+it may not, the items are given back; `dead_letter`: that was the last time, they are dead letters; `turn_lost`: the turn was
+lost before it could be settled, the items are somebody else's; `settle`: the turn could not be settled, it ends with its lease
+or its session; `stop`: the handler had not ended when the time of a stop was over, the items are given back, no attempt is
+counted."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from keyturn._work.base import GRACE, LEAVING, Base, failure_of, log, retry_afte
 from keyturn._work.consume_options import DEFAULT_STOP, ConsumeSettings, Stage, Trouble
 from keyturn._work.worker import Invoke, Next, Surroundings, Worker, release
 from keyturn.errors import ConsumerStoppedError, KeyturnError
-from keyturn.words import AcquireCall, Delivery
+from keyturn.words import AcquireCall, Delivery, Turn
 
 W = TypeVar("W")
 
@@ -44,6 +44,8 @@ class Consumption(Generic[W]):
         self._is_stopping = False
         self._deadline = inf
         self._timer: asyncio.TimerHandle | None = None
+        self.has_cut_off = False
+        """A handler had not ended when the time of a stop was over."""
         self.failure: BaseException | None = None
         """Why it could not go on."""
         self.ended = asyncio.Event()
@@ -175,8 +177,11 @@ class Consumption(Generic[W]):
         self._releasing -= 1
         self._end_if_idle()
 
-    def _trouble(self, error: BaseException, stage: Stage, work: W | None) -> None:
-        log.warning("consumer of %s: %s: %s", ", ".join(self._settings.queues), stage, error)
+    def _trouble(self, error: BaseException, stage: Stage, work: W | None, turn: Turn | None = None) -> None:
+        self.has_cut_off = self.has_cut_off or stage == "stop"
+        log.warning(
+            "consumer of %s: %s: %s%s", ", ".join(self._settings.queues), stage, error, "" if turn is None else _of(turn)
+        )
         if self._settings.on_error is None:
             return
         try:
@@ -213,3 +218,7 @@ class Consumption(Generic[W]):
         if self._timer is not None:
             self._timer.cancel()
         self.ended.set()
+
+
+def _of(turn: Turn) -> str:
+    return f" (queue {turn.queue}, key {turn.key!r}, attempt {turn.attempt}, token {turn.token})"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from keyturn._backoff import BackOff
+from keyturn._connection_failure import TlsError
 from keyturn._work.backlog import Entry
 from keyturn._work.base import Base, log, retry_after_of
 from keyturn._work.hand_over import WAIT_FOR_ROOM, HandedOver, hand_over
@@ -58,6 +59,9 @@ class Delivery:
                     continue
                 part = left[:most]
                 handed = await self._hand_over(part)
+                if self._spool is not None and isinstance(handed.error, TlsError):
+                    # Nothing about the items: they are safe on disk until somebody has put it right.
+                    handed = handed._replace(kind="again", is_away=True)
                 if handed.kind == "too_many":
                     most = (len(part) + 1) // 2
                 elif handed.kind == "again":

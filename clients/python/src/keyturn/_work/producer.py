@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from keyturn._options import number_within
@@ -22,8 +22,9 @@ _CLOSED: Final = "the producer is closed"
 class Production:
     """The core of a producer, on its loop."""
 
-    def __init__(self, base: Base, settings: ProducerSettings) -> None:
+    def __init__(self, base: Base, settings: ProducerSettings, on_closed: Callable[[Production], None]) -> None:
         self._base = base
+        self._on_closed = on_closed
         self._settings = settings
         self._backlog = Backlog(settings.max_items, settings.max_bytes, settings.when_full == "wait")
         self._spool: SpoolRoute | None = None
@@ -89,6 +90,8 @@ class Production:
             number_within("timeout", timeout, 0, LONGEST_CLOSE)
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close(timeout))
+            # Whoever asked for it may be gone by then.
+            self._closing.add_done_callback(lambda _: self._on_closed(self))
         await asyncio.shield(self._closing)
 
     async def _close(self, timeout: float | None) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Final, Generic, Literal, NamedTuple, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from keyturn._options import DAY, number_within, word_within
 from keyturn._work.claim import Plan
@@ -17,38 +17,49 @@ _STRICT_WAIT: Final = 3.0
 
 
 @dataclass(frozen=True)
-class TurnOutcome(Generic[V]):
-    """What became of a `with_turn`."""
+class TurnDone(Generic[V]):
+    """The handler ran, and its turn lived until it was given back."""
 
-    status: Literal["done", "declined", "blocked"]
-    """`done`: the handler ran, and its turn lived until it was given back; `declined`: the message is not needed;
-    `blocked`: the wait ended first, no place is kept."""
-    value: V | None = None
-    """Done: what the handler returned."""
-    token: int | None = None
-    reason: Reason | None = None
-    """Declined: why."""
+    value: V
+    """What the handler returned."""
+    token: int
+    status: Literal["done"] = "done"
+
+
+@dataclass(frozen=True)
+class TurnDeclined:
+    """The message is not needed: drop it."""
+
+    reason: Reason
     survivor_id: str | None = None
-    """Declined: who stands in."""
-    ahead: int | None = None
-    """Blocked: how many stood before us; None with `order="strict"`."""
+    """Waiter exists, superseded: who stands in."""
     retry_after: float | None = None
-    """When it is worth asking again, seconds."""
+    """Too soon: when it is worth asking again, seconds."""
     result: bytes | None = None
     """Already done: the remembered result."""
+    status: Literal["declined"] = "declined"
 
 
-def not_granted(answer: NotGranted) -> TurnOutcome[V]:
+@dataclass(frozen=True)
+class TurnBlocked:
+    """The wait ended first. No place is kept."""
+
+    ahead: int | None
+    """How many stood before us, the holder included; 0 behind a gate. None with `order="strict"`."""
+    retry_after: float | None = None
+    """Behind a gate: when it is worth asking again, seconds."""
+    status: Literal["blocked"] = "blocked"
+
+
+TurnOutcome: TypeAlias = TurnDone[V] | TurnDeclined | TurnBlocked
+"""What became of a `with_turn`: its `status` says which of the three it is."""
+
+
+def not_granted(answer: NotGranted) -> TurnDeclined | TurnBlocked:
     if isinstance(answer, Declined):
-        return TurnOutcome(
-            "declined",
-            reason=answer.reason,
-            survivor_id=answer.survivor_id,
-            retry_after=answer.retry_after,
-            result=answer.result,
-        )
+        return TurnDeclined(answer.reason, answer.survivor_id, answer.retry_after, answer.result)
     if isinstance(answer, Blocked):
-        return TurnOutcome("blocked", ahead=answer.ahead, retry_after=answer.retry_after)
+        return TurnBlocked(answer.ahead, answer.retry_after)
     raise answer
 
 

@@ -10,9 +10,9 @@ from keyturn._work.base import Base, failure_of
 from keyturn._work.consume_options import ConsumeSettings, Stage
 from keyturn._work.holding import Ending, Holding, run_under
 from keyturn._work.patience import patiently
-from keyturn._work.verdict import Ack, Handled, Nack, shortened, verdict_of, verdict_on_error
+from keyturn._work.verdict import Ack, DeadLetter, Handled, Nack, shortened, verdict_of, verdict_on_error
 from keyturn.errors import ConsumerStoppedError, KeyturnError
-from keyturn.words import AckAnswer, AcquireCall, Delivery, NackAnswer, TurnRef
+from keyturn.words import AckAnswer, AcquireCall, Delivery, NackAnswer, Turn, TurnRef
 
 W = TypeVar("W")
 
@@ -48,7 +48,7 @@ class Surroundings(Generic[W]):
     """What an Ack that is sent now shall take along."""
     taken: Callable[[Next], None]
     """It did."""
-    trouble: Callable[[BaseException, Stage, W | None], None]
+    trouble: Callable[[BaseException, Stage, W | None, Turn | None], None]
 
 
 class Worker(Generic[W]):
@@ -78,11 +78,17 @@ class Worker(Generic[W]):
     async def give_up(self) -> None:
         """Give the turn back though the handler has not ended: it was told, and time is over."""
         self._is_given_up = True
+        self._cut_off()
         await release(self._around.base, self._delivery)
         self._holding.release()
 
+    def _cut_off(self) -> None:
+        reason = self._holding.reason
+        if isinstance(reason, ConsumerStoppedError):
+            self._trouble(reason, "stop")
+
     def _trouble(self, error: BaseException, stage: Stage) -> None:
-        self._around.trouble(error, stage, self._work)
+        self._around.trouble(error, stage, self._work, self._delivery.turn)
 
     async def _finish(self, ending: Ending[Handled]) -> None:
         if ending.error is not None and ending.kind == "lost":
@@ -103,6 +109,7 @@ class Worker(Generic[W]):
     def _reject(self, error: BaseException) -> Nack:
         verdict = verdict_on_error(error, len(self._delivery.items))
         if isinstance(self._holding.reason, ConsumerStoppedError) and verdict.kind == "retry":
+            self._cut_off()
             return verdict._replace(kind="release", delay=None)
         self._trouble(error, "handler")
         return verdict
@@ -114,7 +121,11 @@ class Worker(Generic[W]):
         bears: Final = ("away", "full")
         if isinstance(verdict, Nack):
             nack = verdict
-            await patiently(base, until, bears, lambda left: self._send_nack(nack, left), self._is_lost)
+            given_back = await patiently(base, until, bears, lambda left: self._send_nack(nack, left), self._is_lost)
+            if given_back.dead_lettered > 0:
+                count = given_back.dead_lettered
+                told = "it is a dead letter" if count == 1 else f"{count} items are dead letters"
+                self._trouble(DeadLetter(f"{told}: {nack.error}"), "dead_letter")
             return
         ack = verdict
         following = self._around.next()

@@ -1,0 +1,220 @@
+"""What `client.admin` shows of a sidecar, as plain objects.
+
+Durations are seconds. Instants are by the sidecar's wall clock, for people. What is None is unset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from keyturn.words import Item, ItemRef
+
+LaneState = Literal["INIT", "PROCESS", "BLOCK", "READY", "DELAY", "PARK"]
+"""`INIT`: nothing to do; `PROCESS`: somebody processes the key; `BLOCK`: and others wait; `READY`: the head of the line could
+start; `DELAY`: nobody may start yet; `PARK`: stopped after a dead letter."""
+
+
+class Rate(NamedTuple):
+    """Turns of a whole queue."""
+
+    per_second: float
+    burst: int
+    """How many may start at once after a pause."""
+
+
+class Retry(NamedTuple):
+    """The back-off of items."""
+
+    max_attempts: int
+    initial: float
+    factor: float
+    max: float
+    jitter: str
+
+
+class Policy(NamedTuple):
+    """The settings of a queue, as they are in force; the words are those of the configuration."""
+
+    waiting_per_key: str
+    when_full: str
+    lease: float
+    max_hold: float | None
+    wait: float
+    on_wait_timeout: str
+    ticket_ttl: float
+    min_interval: float
+    when_too_soon: str
+    rate: Rate | None
+    max_in_flight: int
+    """0: no limit."""
+    retry: Retry
+    on_dead_letter: str
+    delivery: str
+    idempotency_ttl: float
+    result_ttl: float
+    max_waiting: int
+    max_dead_letters: int
+    max_remembered: int
+    durable: bool
+    durability: str
+    flush_interval: float
+    flush_count: int
+    on_dependency_dead: str
+
+
+class QueueInfo(NamedTuple):
+    """A queue."""
+
+    name: str
+    policy: Policy
+    states: Mapping[LaneState, int]
+    """Keys by state."""
+    waiting: int
+    live_turns: int
+    oldest_waiting: float | None
+    """None: nobody waits."""
+    dead_letters: int
+    paused: bool
+
+
+class QueuePage(NamedTuple):
+    """Queues, by name."""
+
+    queues: Sequence[QueueInfo]
+    next_page_token: str
+    """Empty: that was the last page."""
+    startup_hold_until: datetime | None
+    """Until then no queue gives a turn, because the sidecar was just started. None: they do."""
+
+
+class KeyInfo(NamedTuple):
+    """A key in a list."""
+
+    key: str
+    state: LaneState
+    since: datetime | None
+    waiting: int
+    consumer_id: str | None
+    """Who holds it."""
+
+
+class KeyPage(NamedTuple):
+    """Keys, longest in their state first."""
+
+    keys: Sequence[KeyInfo]
+    next_page_token: str
+    """Empty: that was the last page."""
+
+
+class Holder(NamedTuple):
+    """The live turn of a key."""
+
+    consumer_id: str
+    token: int
+    since: datetime
+    lease_left: float | None
+    """None: its session renews it, and no `max_hold` ends it."""
+    renewals: int
+    items: int
+    """0 for a caller."""
+    held_for_ticket: str | None
+    """The turn waits for its absent caller to come back with this ticket."""
+    session_id: str | None
+    session_broken_since: datetime | None
+
+
+class LineEntry(NamedTuple):
+    """One that waits."""
+
+    kind: Literal["caller", "item"]
+    id: str
+    """An item's id, else a caller's ticket, else its consumer id."""
+    since: datetime
+    attempts: int
+    last_error: str | None
+    after: Sequence[ItemRef]
+    """What must be done before it and is not yet, the first 10."""
+    after_count: int
+    """How many these are."""
+
+
+class KeyExplanation(NamedTuple):
+    """The answer to every operator's question about a key."""
+
+    state: LaneState
+    since: datetime | None
+    holder: Holder | None
+    waiting: int
+    waiting_callers: int
+    waiting_items: int
+    line: Sequence[LineEntry]
+    """The first 100."""
+    attempts: int
+    """Of the item at the head, or in the turn."""
+    last_error: str | None
+    why: str
+    """Why it does not move, in one sentence; empty when nothing holds it."""
+    until: datetime | None
+    dead_letters: int
+
+
+class Eviction(NamedTuple):
+    """What an eviction changed."""
+
+    evicted: bool
+    token: int
+    consumer_id: str
+    items_returned: int
+    state: LaneState
+    """Of the key, now."""
+
+
+class RetriedNow(NamedTuple):
+    """What `retry_now` changed."""
+
+    changed: bool
+    ended: Sequence[str]
+    """`retry` (a back-off), `delay`, `min_interval`."""
+    was_until: datetime | None
+    key: str
+    item_id: str | None
+    state: LaneState
+    why: str
+    """What still keeps the key from moving."""
+
+
+class Resumed(NamedTuple):
+    """What `resume_key` changed."""
+
+    resumed: bool
+    """It was parked, and goes on."""
+    state: LaneState
+
+
+class Limits(NamedTuple):
+    """The limits of a queue that can be changed while it runs."""
+
+    rate: Rate | None
+    max_in_flight: int
+    """0: none."""
+
+
+class DeadItem(NamedTuple):
+    """A dead letter."""
+
+    item: Item
+    key: str
+    attempts: int
+    last_error: str
+    died_at: datetime
+    cause: Literal["max_attempts", "refused", "dependency"]
+
+
+class DeadLetterPage(NamedTuple):
+    """Dead letters, in the order of their submission."""
+
+    dead_letters: Sequence[DeadItem]
+    next_page_token: str
+    """Empty: that was the last page."""

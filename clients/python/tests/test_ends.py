@@ -1,0 +1,147 @@
+"""Calls end in their time, and nothing is kept of what has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import keyturn
+from keyturn import NewItem
+from keyturn._session import open_calls
+from keyturn._work import claim
+from keyturn.aio import Work
+from tests.sidecar import Sidecar
+
+NOWHERE = "127.0.0.1:1"
+
+
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> float:
+    """Instead of ten seconds."""
+    for module in (open_calls, claim):
+        monkeypatch.setattr(module, "GRACE", 0.5)
+    return 0.5
+
+
+async def test_a_call_without_a_wait_ends_soon_where_there_is_no_sidecar(short_grace: float, key: str) -> None:
+    async with keyturn.aio.connect(NOWHERE) as client:
+        for one in (client.enqueue("orders", key), _entered(client, key)):
+            began = time.monotonic()
+            with pytest.raises(keyturn.KeyturnError) as refused:
+                await asyncio.wait_for(one, 30)
+            assert refused.value.code == "DEADLINE_EXCEEDED"
+            assert time.monotonic() - began < 10
+
+
+async def _entered(client: keyturn.aio.Client, key: str) -> None:
+    async with client.turn("orders", key):
+        pytest.fail("there is no sidecar")
+
+
+async def test_a_call_without_a_wait_ends_soon_after_its_sidecar_went(
+    own_sidecar: list[Sidecar], aclient: keyturn.aio.Client, key: str, short_grace: float
+) -> None:
+    async with keyturn.aio.connect(own_sidecar[0].address) as client:
+        held = await client.enqueue("patient", key)
+        assert held.turn is not None
+        waits = client.enqueue("patient", key)
+        await client.enqueue("patient", key + "2")
+        own_sidecar[0].kill()
+        with pytest.raises(keyturn.KeyturnError):
+            await asyncio.wait_for(waits, 30)
+
+
+async def test_a_call_without_a_wait_waits_on_while_its_sidecar_is_there(
+    aclient: keyturn.aio.Client, key: str, short_grace: float
+) -> None:
+    held = await aclient.enqueue("patient", key)
+    assert held.turn is not None
+    waits = aclient.enqueue("patient", key)
+    # Longer than where there is none.
+    await aclient.enqueue("patient", key + "2")
+    await aclient.acquire("nothing", wait=3 * short_grace)
+    assert not waits.done()
+    await aclient.dequeue("patient", key, token=held.turn.token)
+    assert (await waits).decision == "accept"
+
+
+async def test_nothing_is_kept_of_a_producer_whose_close_was_cancelled(address: str, tmp_path: Path) -> None:
+    async with keyturn.aio.connect(address) as client:
+        producer = client.producer("e", spool=keyturn.Spool(tmp_path), on_error=print)
+        producer.add(NewItem(b"1"))
+        closing = asyncio.ensure_future(producer.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        core: Any = client._core
+        await asyncio.wait_for(producer._core.close(), 10)
+        assert not core._producers
+
+
+async def test_a_handler_that_failed_for_the_last_time_is_told_by_default(
+    aclient: keyturn.aio.Client, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handle(_: Work) -> None:
+        raise ValueError("no luck")
+
+    stages: list[str] = []
+    consumer = aclient.consume("single", handle, on_error=lambda trouble: stages.append(trouble.stage))
+    submitted = await aclient.submit("single", NewItem(b"1", key=key))
+    with pytest.raises(keyturn.ItemFailedError):
+        await aclient.result("single", submitted.item_id)
+    await consumer.stop()
+    assert stages == ["handler", "dead_letter"]
+    (told,) = [one for one in caplog.records if "dead letter" in one.getMessage()]
+    assert told.levelname == "WARNING"
+    for part in ("queue single", f"key {key!r}", "attempt 1", "no luck"):
+        assert part in told.getMessage()
+
+
+async def test_a_stop_that_cut_handlers_off_says_so(
+    aclient: keyturn.aio.Client, queue: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = asyncio.Event()
+    troubles: list[keyturn.Trouble[Work]] = []
+
+    async def handle(work: Work) -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    await aclient.submit(queue, NewItem(b"1", key="a"))
+    consumer = aclient.consume(queue, handle, on_error=troubles.append)
+    await begun.wait()
+    assert not await consumer.stop(0)
+    (trouble,) = troubles
+    assert (trouble.stage, type(trouble.error), trouble.work and trouble.work.key) == (
+        "stop",
+        keyturn.ConsumerStoppedError,
+        "a",
+    )
+    assert any("stop" in one.getMessage() and "key 'a'" in one.getMessage() for one in caplog.records)
+
+
+def test_a_stop_that_cut_threads_off_says_so(client: keyturn.Client, queue: str) -> None:
+    begun, ends = threading.Event(), threading.Event()
+    stages: list[str] = []
+
+    def handle(_: keyturn.Work) -> None:
+        begun.set()
+        # It does not look whether it must stop.
+        ends.wait(30)
+
+    client.submit(queue, NewItem(b"1", key="a"))
+    consumer = client.consume(queue, handle, on_error=lambda trouble: stages.append(trouble.stage))
+    assert begun.wait(10)
+    assert not consumer.stop(0)
+    ends.set()
+    assert stages == ["stop"]
+
+
+def test_a_stop_that_let_handlers_finish_says_so(client: keyturn.Client, queue: str) -> None:
+    assert client.consume(queue, print).stop(5)

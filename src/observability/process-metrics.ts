@@ -1,0 +1,96 @@
+/** The metrics of the process and of its disk. */
+import type { Registry } from 'prom-client';
+import type { CoordinatorStats, HistogramView, JournalStats } from '../coordinator.js';
+import type { CallDurations } from './call-durations.js';
+import { type Labels, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
+
+export function registerJournalMetrics(registry: Registry, stats: () => CoordinatorStats): void {
+  const one = (name: string, help: string, view: (journal: JournalStats) => HistogramView): void =>
+    plainHistogram({ registry, name, help, labelNames: [] }, () => {
+      const { journal } = stats();
+      return journal === undefined ? [] : [{ labels: {}, view: view(journal) }];
+    });
+  one(
+    'keyturn_journal_commit_seconds',
+    'How long a batch took to be on the disk; failed tries not counted.',
+    ({ commit }) => commit,
+  );
+  one('keyturn_journal_batch_rows', 'Rows written or deleted by one batch.', ({ batchRows }) => batchRows);
+  const number = (
+    register: typeof plainGauge,
+    name: string,
+    help: string,
+    value: (journal: JournalStats) => number | undefined,
+  ) =>
+    register({ registry, name, help, labelNames: [] }, () => {
+      const { journal } = stats();
+      return known(journal && value(journal));
+    });
+  number(plainCounter, 'keyturn_journal_failures_total', 'Writes that failed and were tried again.', (j) => j.failures);
+  number(plainGauge, 'keyturn_journal_unwritten_changes', 'Changes that are not on the disk yet.', (j) => j.unwritten);
+  number(
+    plainGauge,
+    'keyturn_journal_last_write_timestamp_seconds',
+    'When the last write of this process succeeded.',
+    ({ lastWrite }) => (lastWrite === undefined ? undefined : lastWrite / 1_000),
+  );
+}
+
+/** No sample where the number is not known. */
+function known(value: number | undefined): Sample[] {
+  return value === undefined ? [] : [{ labels: {}, value }];
+}
+
+export interface ProcessNumbers {
+  readonly calls: CallDurations;
+  readonly version: string;
+  readonly stats: () => CoordinatorStats;
+  readonly surroundings: () => Surroundings;
+}
+
+/** What is not the coordinator's to know. What is unset is not told. */
+export interface Surroundings {
+  readonly isReady?: boolean | undefined;
+  /** ms since the Unix epoch. */
+  readonly certificateEnd?: number | undefined;
+  /** With a data directory. */
+  readonly disk?: { readonly fileBytes: number; readonly freeBytes: number } | undefined;
+}
+
+export function registerProcessMetrics(
+  registry: Registry,
+  { calls, version, stats, surroundings }: ProcessNumbers,
+): void {
+  const one = (name: string, help: string, value: () => number, labels: Labels = {}): void =>
+    plainGauge({ registry, name, help, labelNames: Object.keys(labels) }, () => [{ labels, value: value() }]);
+  plainHistogram(
+    {
+      registry,
+      name: 'keyturn_grpc_server_call_duration_seconds',
+      help: 'How long calls took, waits included.',
+      labelNames: ['method', 'code'],
+    },
+    () => calls.samples(),
+  );
+  one('keyturn_sessions', 'Sessions that are open.', () => stats().sessions);
+  one('keyturn_waiting_calls', 'Calls that wait for something.', () => stats().waitingCalls);
+  one(
+    'keyturn_payload_bytes',
+    'Payload memory in use; limits.payload_memory_bytes bounds it.',
+    () => stats().payloadBytes,
+  );
+  one('keyturn_payload_limit_bytes', 'limits.payload_memory_bytes.', () => stats().payloadLimit);
+  const maybe = (name: string, help: string, value: (around: Surroundings) => number | undefined): void =>
+    plainGauge({ registry, name, help, labelNames: [] }, () => known(value(surroundings())));
+  maybe('keyturn_ready', 'Whether new work may be sent here.', ({ isReady }) =>
+    isReady === undefined ? undefined : Number(isReady),
+  );
+  maybe(
+    'keyturn_certificate_end_timestamp_seconds',
+    'When the certificate ends that new connections get.',
+    ({ certificateEnd }) => (certificateEnd === undefined ? undefined : certificateEnd / 1_000),
+  );
+  maybe('keyturn_data_file_bytes', 'The file of the data directory.', ({ disk }) => disk?.fileBytes);
+  maybe('keyturn_data_device_free_bytes', 'What its device has left for this user.', ({ disk }) => disk?.freeBytes);
+  one('keyturn_build_info', 'Always 1; the labels tell what runs.', () => 1, { version, node: process.versions.node });
+}

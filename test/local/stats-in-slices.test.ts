@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LocalCoordinator } from '../../src/local/coordinator.js';
+import { settings } from '../support/builders.js';
+import { FakeClock } from '../support/fake-clock.js';
+
+/** Queues whose numbers may be put together in one go. */
+const SLICE = 50;
+
+test('the numbers of very many queues are put together in slices, each queue once', async (t) => {
+  const clock = new FakeClock();
+  const coordinator = new LocalCoordinator(settings({}), { clock, seed: 1 });
+  t.after(() => coordinator.close());
+  const names = Array.from({ length: SLICE * 8 }, (_, at) => `q${at}`);
+  for (const name of names) await coordinator.admin.pauseQueue(name);
+  let turns = 0;
+  let told: string[] | undefined;
+  const all = coordinator.statsInSlices().then(({ queues }) => {
+    told = queues.map(({ view }) => view.name);
+  });
+  for (; told === undefined; turns++) {
+    await nextTurn();
+    clock.turn();
+  }
+  await all;
+  assert.ok(turns >= 8, `${turns} turns of the event loop`);
+  assert.deepEqual(
+    told.filter((name) => name !== 'q'),
+    names,
+  );
+});
