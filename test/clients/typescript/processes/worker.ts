@@ -55,8 +55,8 @@ async function turns({ queue, keys, concurrency, longWork }: Of<'turns'>): Promi
   await Promise.all(Array.from({ length: concurrency }, loop));
 }
 
-async function once({ queue, key, ms, ...more }: Omit<Of<'once'>, 'name'>): Promise<void> {
-  const options = { wait: 60_000, signal: stop.signal, ...more };
+async function once({ queue, key, ms, lease, order }: Omit<Of<'once'>, 'name'>): Promise<void> {
+  const options = { wait: 60_000, signal: stop.signal, lease, order };
   try {
     const outcome = await keyturn.withTurn(queue, key, options, (turn) => work(turn, ms));
     say({ what: 'outcome', key, outcome: outcome.status, ...(outcome.status === 'done' && { token: outcome.token }) });
