@@ -41,7 +41,7 @@ describe('foreign text', () => {
   });
 });
 
-describe('commands and log, when every field that a client chooses is nasty', { timeout: 120_000 }, () => {
+describe('commands and log, when every field that a client chooses is nasty', { timeout: 600_000 }, () => {
   const cleanUps: (() => Promise<void> | void)[] = [];
   let sidecar: Serving;
   let folder: string;

@@ -6,7 +6,7 @@ import { keyturn, type Serving, serve, startKeyturn, until } from './keyturn-pro
 
 const SETTINGS = 'queues: { orders: { on_dead_letter: park, retry: { max_attempts: 1 } } }';
 
-describe('commands of operators', { timeout: 120_000 }, () => {
+describe('commands of operators', { timeout: 600_000 }, () => {
   let sidecar: Serving;
   const cleanUps: (() => Promise<void> | void)[] = [];
   before(async () => {
