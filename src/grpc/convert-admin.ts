@@ -131,8 +131,9 @@ export function discardRequest(
 export function watchRequest(
   message: wire.WatchEventsRequest,
   check: Check,
-): { readonly queue: string; readonly key: string | undefined } {
-  return { queue: check.queue('queue', message.queue), key: optionalKey(message.key, check) };
+): { readonly queue: string | undefined; readonly key: string | undefined } {
+  const queue = message.queue === '' ? undefined : check.queue('queue', message.queue);
+  return { queue, key: optionalKey(message.key, check) };
 }
 
 function optionalKey(key: string | undefined, check: Check): string | undefined {
@@ -241,6 +242,7 @@ function eventMessage(event: CoordinatorEvent): wire.Event {
   return {
     kind: EVENT_KINDS[event.kind],
     at: toTimestamp(event.at),
+    queue: event.queue,
     key: event.key,
     token: BigInt(event.token ?? 0),
     itemId: event.itemId ?? '',

@@ -94,8 +94,9 @@ export class LocalAdministration implements Administration {
     return this.#written(choice.queue, { ok: true, value: dead.value + gone });
   }
 
-  watch(queue: string, key: string | undefined, watcher: Watcher): Result<Watch> {
-    const refusal = this.#closed() ?? this.loop.core.mayUse(queue) ?? this.#tooMany();
+  watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
+    const mayNot = queue === undefined ? undefined : this.loop.core.mayUse(queue);
+    const refusal = this.#closed() ?? mayNot ?? this.#tooMany();
     if (refusal !== undefined) return { ok: false, refusal };
     return { ok: true, value: this.loop.watches.add(queue, key, watcher) };
   }

@@ -123,6 +123,23 @@ describe('commands of operators', { timeout: 120_000 }, () => {
     assert.deepEqual([event.event, event.key], ['arrival', 'k']);
   });
 
+  it('watch without a queue shows all of them, each event with its queue', async () => {
+    const { child, ended } = startKeyturn(['watch'], { env: { KEYTURN_ADDRESS: sidecar.address } });
+    assert.ok(child.stdout);
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    await until('events of both queues', async () => {
+      await submit('seen-here', 'k');
+      await submit('seen-there', 'k');
+      return /seen-here/.test(text) && /seen-there/.test(text);
+    });
+    child.kill('SIGINT');
+    assert.equal((await ended).exitCode, 130);
+    assert.match(text, /^\S+ {2}arrival {4,}seen-here {2}k {2}item /m);
+  });
+
   it('what is asked of a queue that is not there says so', async () => {
     for (const args of [
       ['explain', 'nobody', 'k'],

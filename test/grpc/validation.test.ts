@@ -349,7 +349,7 @@ function adminCases(): readonly Case[] {
       ask: (s) => call(s.rawAdmin, s.rawAdmin.discard, { ...choice, itemIds: ['i'.repeat(257)], waiting: true }),
       fields: ['item_ids[0]'],
     },
-    { what: 'WatchEvents of a bad queue', ask: (s) => firstEvent(s, ''), fields: ['queue'] },
+    { what: 'WatchEvents of a bad queue', ask: (s) => firstEvent(s, 'a b'), fields: ['queue'] },
   ];
 }
 
