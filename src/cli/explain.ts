@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
-import { findQueue, noQueue } from './find-queue.js';
+import { findQueue, tellNoQueue } from './find-queue.js';
 import { type SidecarOptions, sidecarOptions, text } from './options.js';
 import { ago, alignColumns, amount, count, humanDuration, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -43,7 +43,7 @@ async function explain(queue: string, key: string, options: ExplainOptions): Pro
     told: await admin.explainKey(queue, key),
     info: await findQueue(admin, queue),
   }));
-  if (info === undefined) process.stderr.write(`keyturn: ${noQueue(queue)}\n`);
+  if (info === undefined) tellNoQueue(queue);
   process.stdout.write(
     options.json === true
       ? `${harmlessJson(toJson(queue, key, told))}\n`

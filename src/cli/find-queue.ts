@@ -11,6 +11,13 @@ export async function findQueue(admin: Keyturn['admin'], name: string): Promise<
   }
 }
 
-export function noQueue(name: string): string {
-  return `there is no queue ${plain(name)} now: one is made when it is first used. "keyturn queues" lists those that there are.`;
+/** Said on standard error, so that a mistyped name is noticed; what the command prints stays the same. */
+export function tellNoQueue(name: string): void {
+  process.stderr.write(
+    `keyturn: there is no queue ${plain(name)} now: one is made when it is first used. "keyturn queues" lists those that there are.\n`,
+  );
+}
+
+export function tellNewQueue(name: string): void {
+  process.stderr.write(`keyturn: there was no queue ${plain(name)}: it is made now. "keyturn queues" lists all.\n`);
 }

@@ -12,7 +12,7 @@ import { isKeysToken, listKeys } from './listing.js';
 import { findLane, findQueue, isRefusal, mayBeDurable, openQueue } from './lookup.js';
 import type * as model from './model.js';
 import { nack } from './nack.js';
-import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
+import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { finishStep, isUnfinished } from './pump.js';
 import type { Queue } from './queue.js';
 import { badPageToken } from './refusals.js';
@@ -357,10 +357,12 @@ export class Core {
   }
 
   resumeQueue(queue: string, now: number): model.Result<void> {
-    return this.#withOpen(queue, now, (found) => resumeQueue(this.#state, found));
+    return this.#with(queue, (found) => found && resumeQueue(this.#state, found), now);
   }
 
   setLimits(queue: string, change: views.LimitsChange, now: number): model.Result<views.LimitsView> {
+    if (change.rate === undefined && change.maxInFlight === undefined)
+      return this.#with(queue, (found) => limitsOf(this.#state, found));
     return this.#withOpen(queue, now, (found) => setLimits(this.#state, found, change, now));
   }
 

@@ -75,7 +75,7 @@ export function retryNowRequest(message: wire.RetryNowRequest, check: Check): Re
   const queue = check.queue('queue', message.queue);
   if (key !== '' && itemId !== '') check.wrong('item_id', 'a key and an item_id', 'one of the two');
   if (itemId !== '') return { queue, what: { itemId: check.requiredId('item_id', itemId) } };
-  if (key === '') check.wrong('key', 'neither a key nor an item_id', 'one of the two; a keyless item has an item_id');
+  if (key === '') check.missing('key', 'item_id', 'one of the two; a keyless item has an item_id');
   return { queue, what: { key: check.key('key', key) } };
 }
 

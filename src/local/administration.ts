@@ -70,6 +70,10 @@ export class LocalAdministration implements Administration {
   }
 
   async setLimits(queue: string, change: LimitsChange) {
+    const changesNothing = change.rate === undefined && change.maxInFlight === undefined;
+    const refusal = changesNothing ? this.#closed() : undefined;
+    if (refusal !== undefined) return { ok: false, refusal } as const;
+    if (changesNothing) return this.#step((now) => this.loop.core.setLimits(queue, change, now));
     return this.#change(queue, (now) => this.loop.core.setLimits(queue, change, now));
   }
 

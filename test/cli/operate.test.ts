@@ -151,7 +151,41 @@ describe('commands of operators', { timeout: 120_000 }, () => {
     }
   });
 
+  for (const args of [
+    ['limits', 'nobody'],
+    ['resume', 'nobody'],
+    ['resume', 'nobody', 'k'],
+    ['evict', 'nobody', 'k'],
+    ['dead-letters', 'redrive', '--queue', 'nobody'],
+    ['dead-letters', 'discard', '--queue', 'nobody', '--yes'],
+  ]) {
+    it(`${args.join(' ')} says that there is no such queue, and makes none`, async () => {
+      const { exitCode, stderr } = await run(...args);
+      assert.equal(exitCode, 0);
+      assert.match(stderr, /^keyturn: there is no queue nobody now: .*"keyturn queues" lists/);
+      assert.equal(await said('queues', 'nobody'), 'no queue has nobody in its name\n');
+    });
+  }
+
+  for (const args of [
+    ['pause', 'new-one'],
+    ['limits', 'new-two', '--rate', '5'],
+  ]) {
+    it(`${args.join(' ')} says that it makes the queue`, async () => {
+      const { exitCode, stderr } = await run(...args);
+      assert.equal(exitCode, 0);
+      assert.match(stderr, /^keyturn: there was no queue new-(one|two): it is made now/);
+      assert.equal((await run(...args)).stderr, '');
+    });
+  }
+
+  it('retry of a queue that is not there names it once', async () => {
+    const { exitCode, stderr } = await run('retry', 'nobody', 'k');
+    assert.deepEqual([exitCode, stderr.match(/keyturn queues/g)?.length], [1, 1]);
+  });
+
   for (const [what, args, message] of [
+    ['neither a key nor an item', ['retry', 'q'], /^keyturn: key: missing, and so is item_id; allowed: one of the two/],
     ['a rate that is none', ['limits', 'q', '--rate', '0'], /--rate .*a number above 0, turns per second, or none/],
     ['a burst without a rate', ['limits', 'q', '--burst', '2'], /--burst needs --rate with a number/],
     ['no queue', ['pause'], /missing required argument 'queue'/],

@@ -2074,7 +2074,7 @@ func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
 	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
-// SetLimitsRequest changes limits of a queue; what is unset stays.
+// SetLimitsRequest changes limits of a queue; what is unset stays. With nothing set it only asks, and makes no queue.
 type SetLimitsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The queue.
