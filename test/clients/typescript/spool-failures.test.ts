@@ -162,7 +162,8 @@ describe('the directory of a spool', () => {
         [...numbers].sort((a, b) => a - b),
       );
       strictEqual(new Set(left).size, left.length);
-      for (let id = handedOver; id < confirmed; id++) ok(numbers.includes(id), `${id} is lost in ${basename(directory)}`);
+      for (let id = handedOver; id < confirmed; id++)
+        ok(numbers.includes(id), `${id} is lost in ${basename(directory)}`);
       await spool.close();
     }
     ok(crashes.all.length > 100, `${crashes.all.length} moments`);
@@ -202,7 +203,9 @@ class Crashes {
   }
 
   async #work(spool: Spool): Promise<void> {
-    const read = (count: number): void => void (this.#handedOver += count);
+    const read = (count: number): void => {
+      this.#handedOver += count;
+    };
     for (let id = 0; id < 12; id++) {
       await append(spool, String(id));
       this.#confirmed = id + 1;
@@ -224,7 +227,8 @@ class Crashes {
         const { size } = this;
         await crashes.#now();
         await appendTo.call(this, bytes, items);
-        for (const part of [1, 7, 12, 13, bytes.length >> 1, bytes.length - 1]) await crashes.#now(this.path, size + part);
+        for (const part of [1, 7, 12, 13, bytes.length >> 1, bytes.length - 1])
+          await crashes.#now(this.path, size + part);
       }),
       t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
         await sync.call(this);
