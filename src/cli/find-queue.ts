@@ -3,10 +3,18 @@ import { plain } from './output.js';
 
 /** A queue by its name. Unset: there is none now, so that what is asked of it is answered as of an empty one. */
 export async function findQueue(admin: Keyturn['admin'], name: string): Promise<QueueInfo | undefined> {
+  return (await findQueueAndHold(admin, name)).info;
+}
+
+/** The same, and until when no queue gives turns after the start, if so. */
+export async function findQueueAndHold(
+  admin: Keyturn['admin'],
+  name: string,
+): Promise<{ readonly info: QueueInfo | undefined; readonly startupHoldUntil: number | undefined }> {
   let page = await admin.listQueues({ nameContains: name });
   for (;;) {
-    const found = page.queues.find((queue) => queue.name === name);
-    if (found !== undefined || page.nextPageToken === '') return found;
+    const info = page.queues.find((queue) => queue.name === name);
+    if (info !== undefined || page.nextPageToken === '') return { info, startupHoldUntil: page.startupHoldUntil };
     page = await admin.listQueues({ nameContains: name, pageToken: page.nextPageToken });
   }
 }

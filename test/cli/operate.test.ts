@@ -1,10 +1,19 @@
 /** The commands of operators, against a real sidecar: what they change, what they say, and their JSON. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, test } from 'node:test';
 import { keyturn, type Serving, serve, startKeyturn, until } from './keyturn-process.js';
 
 const SETTINGS = 'queues: { orders: { on_dead_letter: park, retry: { max_attempts: 1 } } }';
+
+test('explain says that startup_hold lasts, of a key at rest too', { timeout: 60_000 }, async (t) => {
+  const { address } = await serve(t, 'startup_hold: 1h');
+  const env = { KEYTURN_ADDRESS: address };
+  const explained = await keyturn(['explain', 'q', 'k'], { env });
+  assert.match(explained.stdout, /^gate\s+startup_hold: no queue gives turns until \S+ \(in 59m \d+s\)$/m);
+  const told: unknown = JSON.parse((await keyturn(['explain', 'q', 'k', '--json'], { env })).stdout);
+  assert.ok(typeof told === 'object' && told !== null && 'startup_hold_until' in told);
+});
 
 describe('commands of operators', { timeout: 120_000 }, () => {
   let sidecar: Serving;
