@@ -248,6 +248,11 @@ export class Keyturn implements Calls {
     return this.#application.producer(queue, options);
   }
 
+  /** `await using keyturn = connect(…)`: closes it at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   /**
    * Stops consumers, closes producers; then calls that are open are refused (CANCELLED), and nothing keeps the process
    * alive. Closing twice is fine.

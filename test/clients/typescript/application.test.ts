@@ -118,7 +118,7 @@ for (const transport of ['session', 'unary'] as const) {
       // It may be told before the one who evicts it has an answer.
       const lost = rejects(
         outcome,
-        (error: TurnLostError) => error.name === 'TurnLostError' && error.cause === 'evicted',
+        (error: TurnLostError) => error.name === 'TurnLostError' && error.loss === 'evicted',
       );
       await held.promise;
       await keyturn.admin.evictHolder('q', 'k');

@@ -14,8 +14,8 @@ import {
   TurnLostError,
   type Work,
 } from '@keyturn/client';
-import { type Consumer, consume } from '@keyturn/client/internal/consume/consumer';
-import { wireNack } from '@keyturn/client/internal/wire/requests';
+import { type Consumer, consume } from '#client/consume/consumer';
+import { wireNack } from '#client/wire/requests';
 import { type Deferred, deferred } from '../../support/deferred.js';
 import { away, FakeTransport, settled, silence, turnOf, watched } from './fake-transport.js';
 

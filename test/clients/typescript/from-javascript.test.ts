@@ -6,15 +6,15 @@ import { deepStrictEqual, doesNotThrow, match, rejects, strictEqual, throws } fr
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { connect, KeyturnError, type SubmitCall } from '@keyturn/client';
-import { Application } from '@keyturn/client/internal/application';
-import { SessionRequest } from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
-import { Producer } from '@keyturn/client/internal/producer/producer';
-import { result } from '@keyturn/client/internal/results';
-import { submit, submitMany } from '@keyturn/client/internal/submit';
-import * as requests from '@keyturn/client/internal/wire/requests';
-import { encodeSessionRequest } from '@keyturn/client/internal/wire/session-encoder';
-import { withTurn } from '@keyturn/client/internal/with-turn';
 import fc from 'fast-check';
+import { Application } from '#client/application';
+import { SessionRequest } from '#client/gen/keyturn/v1/coordinator';
+import { Producer } from '#client/producer/producer';
+import { result } from '#client/results';
+import { submit, submitMany } from '#client/submit';
+import * as requests from '#client/wire/requests';
+import { encodeSessionRequest } from '#client/wire/session-encoder';
+import { withTurn } from '#client/with-turn';
 import { FakeTransport, settled } from './fake-transport.js';
 import { dequeued, refused, stage } from './stage.js';
 

@@ -59,7 +59,7 @@ export class UnaryTransport implements Transport {
   constructor({ address, channel, security, clock, consumerId, margin }: UnaryOptions) {
     this.#calls = new OpenCalls(security);
     this.#endings = new OpenCalls(security);
-    this.#leaving = new Leaving(address, channel, security);
+    this.#leaving = new Leaving(address, channel, security, clock);
     this.clock = clock;
     this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), {
       channelOverride: channel,

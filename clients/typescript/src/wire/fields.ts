@@ -5,6 +5,7 @@
 import { toUSVString } from 'node:util';
 import { KeyturnError, NO_DETAILS } from '../errors.js';
 import type { Duration } from '../gen/google/protobuf/duration.js';
+import { type Names, noSuchName, unknownName } from '../names.js';
 import type { Token } from '../words.js';
 import { toDuration } from './time.js';
 
@@ -71,6 +72,14 @@ export function word<W extends string, N extends number>(field: string, numbers:
 export function list<T>(field: string, value: readonly T[]): readonly T[] {
   if (Array.isArray(value)) return value;
   throw refusal(field, `${shown(value)} is no array`);
+}
+
+/** The call itself, with no names but those that there are. */
+export function call<T extends object>(value: T, known: Names): T {
+  object('call', value);
+  const unknown = unknownName(value, known);
+  if (unknown === undefined) return value;
+  throw refusal('call', noSuchName(unknown, known));
 }
 
 /** The call itself, or a part of it. */
