@@ -225,11 +225,11 @@ test('an answer that is unread for unread_for ends its call, and the next one be
   assert.deepEqual(asked, ['first', 'second']);
 });
 
-test('all of 3,000 calls at once on one connection are answered', async (t) => {
+test('all of 1,000 calls at once on one connection are answered', async (t) => {
   const coordinator = new FakeCoordinator();
   coordinator.enQueue = (_, reply) => void reply.answer(ANSWER) as undefined;
-  const { client } = await startSidecar(t, coordinator);
-  const keys = Array.from({ length: 3_000 }, (_, at) => `k${at}`);
-  const answers = await Promise.all(keys.map((key) => client.enQueue({ queue: 'q', key, wait: 0 })));
-  assert.ok(answers.every(({ decision }) => decision === 'block'));
+  const { raw } = await startSidecar(t, coordinator);
+  const keys = Array.from({ length: 1_000 }, (_, at) => message(EnQueueRequest, { queue: 'q', key: `k${at}` }));
+  const answers = await Promise.all(keys.map((request) => call(raw, raw.enQueue, request, 60_000)));
+  assert.ok(answers.every(({ ahead }) => ahead === 1));
 });
