@@ -72,6 +72,20 @@ async def test_a_call_without_a_wait_waits_on_while_its_sidecar_is_there(
     assert (await waits).decision == "accept"
 
 
+async def test_a_call_without_a_wait_that_is_the_first_of_its_client_waits_on_too(
+    address: str, aclient: keyturn.aio.Client, key: str, short_grace: float
+) -> None:
+    held = await aclient.enqueue("patient", key)
+    assert held.turn is not None
+    async with keyturn.aio.connect(address) as client:
+        # Asked before there is a sidecar.
+        waits = client.enqueue("patient", key)
+        await aclient.acquire("nothing", wait=3 * short_grace)
+        assert not waits.done()
+        await aclient.dequeue("patient", key, token=held.turn.token)
+        assert (await waits).decision == "accept"
+
+
 async def test_nothing_is_kept_of_a_producer_whose_close_was_cancelled(address: str, tmp_path: Path) -> None:
     async with keyturn.aio.connect(address) as client:
         producer = client.producer("e", spool=keyturn.Spool(tmp_path), on_error=print)
@@ -82,7 +96,9 @@ async def test_nothing_is_kept_of_a_producer_whose_close_was_cancelled(address: 
         with pytest.raises(asyncio.CancelledError):
             await closing
         core: Any = client._core
-        await asyncio.wait_for(producer._core.close(), 10)
+        # To close it again would tidy up too.
+        assert producer._core._closing is not None
+        await asyncio.wait_for(asyncio.shield(producer._core._closing), 10)
         assert not core._producers
 
 
@@ -153,8 +169,10 @@ async def test_a_consumer_that_is_stopped_before_it_asked_ends_at_once(aclient: 
     async def handle(_: Work) -> None:
         pytest.fail("it is stopped")
 
-    consumer = aclient.consume(queue, handle)
-    assert await asyncio.wait_for(consumer.stop(60), 10)
+    began = time.monotonic()
+    # In a task of its own it would be stopped after that.
+    assert await aclient.consume(queue, handle).stop(20)
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("timeout", [math.inf, 100_000])
@@ -208,18 +226,30 @@ async def test_a_closed_client_makes_no_producer(address: str, queue: str, tmp_p
 
 
 @pytest.mark.parametrize("kind", ["session", "unary"])
-async def test_a_call_that_is_made_at_any_moment_of_the_close_is_answered(
-    address: str, queue: str, kind: Literal["session", "unary"]
+async def test_a_call_that_is_made_in_the_last_moment_of_the_close_is_answered(
+    address: str, queue: str, kind: Literal["session", "unary"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = keyturn.aio.connect(address, transport=kind)
-    await client.await_item(queue, "x")
+    core: Any = client._core
     calls: list[asyncio.Future[Any]] = []
-    closing = asyncio.ensure_future(client.close())
-    while not closing.done():
-        calls += [client.admin.list_queues(), client.await_item(queue, "x")]
-        await asyncio.sleep(0)
-    _, pending = await asyncio.wait(calls, timeout=10)
-    assert not pending
+
+    def at_the_end_of(calling: Any, ask: Any) -> None:
+        close = calling.close
+
+        async def closing() -> None:
+            calls.append(ask())
+            await close()
+
+        monkeypatch.setattr(calling, "close", closing)
+
+    at_the_end_of(core._unary, client.admin.list_queues)
+    if kind == "unary":
+        at_the_end_of(core.transport._unary, lambda: client.await_item(queue, "x"))
+    await client.close()
+    assert calls
+    for call in calls:
+        with pytest.raises(keyturn.KeyturnError, match="closed"):
+            await asyncio.wait_for(call, 10)
 
 
 async def test_an_answer_that_cannot_be_read_is_told() -> None:
