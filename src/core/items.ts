@@ -140,10 +140,9 @@ export function finishAll(state: CoreState, items: readonly Item[], result: Byte
 
 /** It waits for nothing any more, and those that wait for it will be told. */
 function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End): void {
-  if (item.waits !== undefined) {
-    state.dependencies.dropAll(item);
-    markAllRoom(state, 'dependencies');
-  }
+  if (item.waits !== undefined) state.dependencies.dropAll(item);
+  // There are fewer, and whoever wants to wait for this one need not.
+  markAllRoom(state, 'dependencies');
   state.dependencies.end(queue.name, item.id, end);
 }
 
