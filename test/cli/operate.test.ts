@@ -15,7 +15,7 @@ test('explain says that startup_hold lasts, of a key at rest too', { timeout: 60
   assert.ok(typeof told === 'object' && told !== null && 'startup_hold_until' in told);
 });
 
-describe('commands of operators', { timeout: 120_000 }, () => {
+describe('commands of operators', { timeout: 400_000 }, () => {
   let sidecar: Serving;
   const cleanUps: (() => Promise<void> | void)[] = [];
   before(async () => {
@@ -168,13 +168,16 @@ describe('commands of operators', { timeout: 120_000 }, () => {
     ['dead-letters', 'redrive', '--queue', 'nobody'],
     ['dead-letters', 'discard', '--queue', 'nobody', '--yes'],
   ]) {
-    it(`${args.join(' ')} says that there is no such queue, and makes none`, async () => {
+    it(`${args.join(' ')} says that there is no such queue`, async () => {
       const { exitCode, stderr } = await run(...args);
       assert.equal(exitCode, 0);
       assert.match(stderr, /^keyturn: there is no queue nobody now: .*"keyturn queues" lists/);
-      assert.equal(await said('queues', 'nobody'), 'no queue has nobody in its name\n');
     });
   }
+
+  it('none of these has made a queue', async () => {
+    assert.equal(await said('queues', 'nobody'), 'no queue has nobody in its name\n');
+  });
 
   for (const args of [
     ['pause', 'new-one'],

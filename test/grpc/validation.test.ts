@@ -374,7 +374,8 @@ test('what is wrong is refused by the name of its field', async (t) => {
         failure.fields.map(({ field }) => field),
         fields,
       );
-      for (const { description } of failure.fields) assert.match(description, /(is not allowed|missing, and so is \w+); allowed: /);
+      for (const { description } of failure.fields)
+        assert.match(description, /(is not allowed|missing, and so is \w+); allowed: /);
     });
   }
 });
