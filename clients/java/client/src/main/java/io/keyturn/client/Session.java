@@ -304,7 +304,8 @@ final class Session {
         }
         lastFailure = error;
         link = Link.IDLE;
-        if (FOR_GOOD.contains(error.code())) fail(error);
+        boolean isWrongTls = error instanceof TlsException tls && tls.isForGood();
+        if (FOR_GOOD.contains(error.code()) || isWrongTls) fail(error);
         if (isWanted()) {
             link = Link.PAUSING;
             pausingUntil = now + backOff.next(0);

@@ -178,6 +178,7 @@ final class UnaryTransport implements Transport {
         @Override
         public void onMessage(A message) {
             answer = message;
+            connection.stood();
         }
 
         @Override
@@ -197,7 +198,7 @@ final class UnaryTransport implements Transport {
         }
 
         private KeyturnException errorOf(Status status, Metadata trailers) {
-            if (!status.isOk()) return closed ? Failures.closed() : Failures.ofStatus(status, trailers);
+            if (!status.isOk()) return isCancelled && closed ? Failures.closed() : connection.errorOf(status, trailers);
             return answer == null ? new KeyturnException("the answer is empty", Status.Code.INTERNAL) : null;
         }
 
