@@ -3,8 +3,8 @@
  * one message, and nothing is added that a client for people has. What may be open at once is bounded by who asks.
  */
 import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
-import { decodeSessionResponse } from '@keyturn/client/internal/wire/session-decoder';
-import { encodeSessionRequest } from '@keyturn/client/internal/wire/session-encoder';
+import { decodeSessionResponse } from '#client/wire/session-decoder';
+import { encodeSessionRequest } from '#client/wire/session-encoder';
 import {
   type Command,
   CoordinatorServiceService,

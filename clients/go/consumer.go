@@ -186,8 +186,11 @@ func (k *Consumer) trouble(trouble Trouble) {
 	}
 }
 
-// cutOff: the handler had no time to come to its end.
+// cutOff: the handler had no time to come to its end. It may be given back twice: by itself, and when that is not answered.
 func (k *Consumer) cutOff(w *worker) {
+	if w.cut.Swap(true) {
+		return
+	}
 	k.mu.Lock()
 	k.cut++
 	k.mu.Unlock()

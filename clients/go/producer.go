@@ -18,6 +18,8 @@ type Producer struct {
 	// There may be something to send.
 	wake  chan struct{}
 	ended chan struct{}
+	// Held while OnError is told, and nothing else is taken with it by the producer.
+	telling sync.Mutex
 
 	mu sync.Mutex
 	// Added and not on their way, in order, and what they take.
@@ -53,17 +55,25 @@ func (c *Client) Producer(queue string, opts ProducerOptions) (*Producer, error)
 		}
 		p.route = route
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+	if !c.begins(p) {
+		// Without the lock: a replay may be telling the application of something.
 		if p.route != nil {
 			p.route.close()
 		}
 		return nil, closedError()
 	}
+	return p, nil
+}
+
+func (c *Client) begins(p *Producer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
 	c.producers[p] = struct{}{}
 	go p.send()
-	return p, nil
+	return true
 }
 
 // Pending is how many items were added and are not settled.

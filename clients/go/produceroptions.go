@@ -64,7 +64,8 @@ type ProducerOptions struct {
 	// Durability says what has happened when an item is accepted. Empty: as the queue has it.
 	Durability Durability
 	// OnError is told of every item that was not handed over, besides its [Pending], which may then be left alone; the item
-	// is nil for what concerns a spool as a whole. Required with a spool, whose items outlive their Pending. It is called by the producer's goroutine and must not wait for it.
+	// is nil for what concerns a spool as a whole. Required with a spool, whose items outlive their Pending. It is
+	// called by goroutines of the producer, by one at a time, and must not wait for the producer.
 	OnError func(err error, item *NewItem)
 	// Spool writes items to disk while the sidecar cannot be reached. Nil: none.
 	Spool *SpoolOptions

@@ -91,7 +91,11 @@ func (p *Producer) settle(one *Pending, result SubmitResult, err error) {
 
 func (p *Producer) tellError(err error, item *NewItem) {
 	p.client.set.logger.Warn("keyturn: trouble of a producer", "queue", p.queue, "error", err)
-	if p.opts.OnError != nil {
-		p.opts.OnError(err, item)
+	if p.opts.OnError == nil {
+		return
 	}
+	// The producer's goroutine tells, and with a spool the replay and whoever syncs.
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.opts.OnError(err, item)
 }

@@ -11,7 +11,7 @@ import (
 
 func (s *session) connect(at moment) {
 	workers := s.open.workersInOrder()
-	piped := s.turns.tied == 0
+	piped := s.turns.tied == 0 && len(s.turns.unreachable) == 0
 	for _, c := range workers {
 		piped = piped && !c.wasSent
 	}

@@ -68,12 +68,7 @@ func (r *spoolRoute) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reachable = false
-	if r.replaying || r.closed {
-		return
-	}
-	r.replaying = true
-	r.running.Add(1)
-	go r.replay()
+	r.startReplay()
 }
 
 // take takes from the first items as many as there is room for; they are settled when they are safe. It waits until there
@@ -155,7 +150,11 @@ func (r *spoolRoute) append(left []*Pending) ([]*Pending, error) {
 	// Not waited for: while it is synced, more is written.
 	err := r.spool.Append(records, func(err error) {
 		for _, one := range taken {
-			r.producer.settle(one, SubmitResult{ItemID: one.ItemID, Decision: DecisionSpooled}, spoolError(err))
+			result := SubmitResult{ItemID: one.ItemID, Decision: DecisionSpooled}
+			if err != nil {
+				result = SubmitResult{}
+			}
+			r.producer.settle(one, result, spoolError(err))
 		}
 	})
 	if err != nil {
@@ -163,7 +162,25 @@ func (r *spoolRoute) append(left []*Pending) ([]*Pending, error) {
 	}
 	r.diskFailure = ""
 	r.diskPauses.reset()
+	r.goOn()
 	return left[at:], nil
+}
+
+// goOn: the replay may have seen an empty spool, and ended, after the producer had seen that it runs. Nothing was sent past
+// what is on disk since: that is for the same goroutine.
+func (r *spoolRoute) goOn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.startReplay()
+}
+
+func (r *spoolRoute) startReplay() {
+	if r.replaying || r.closed {
+		return
+	}
+	r.replaying = true
+	r.running.Add(1)
+	go r.replay()
 }
 
 func spoolRecord(item *NewItem) ([]byte, error) {

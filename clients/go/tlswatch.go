@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc/codes"
@@ -17,8 +18,9 @@ type tlsWatch struct {
 	credentials.TransportCredentials
 
 	mu sync.Mutex
-	// The sidecar asked for a certificate, there was one to show, and it said something after the handshake.
-	asked, shown, heard bool
+	// The sidecar asked for a certificate, there was one to show, and it said something after the handshake; the connection is
+	// closed.
+	asked, shown, heard, shut bool
 }
 
 func watchTLS(config *tls.Config) *tlsWatch {
@@ -56,7 +58,7 @@ func fitting(info *tls.CertificateRequestInfo, certificates []tls.Certificate) *
 // ClientHandshake is that of the credentials, watched.
 func (w *tlsWatch) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	w.mu.Lock()
-	w.asked, w.shown, w.heard = false, false, false
+	w.asked, w.shown, w.heard, w.shut = false, false, false, false
 	w.mu.Unlock()
 	conn, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if err != nil {
@@ -78,12 +80,31 @@ type watchedConn struct {
 func (c *watchedConn) Read(into []byte) (int, error) {
 	n, err := c.Conn.Read(into)
 	if n > 0 && !c.heard {
-		c.heard = true
-		c.watch.mu.Lock()
-		c.watch.heard = true
-		c.watch.mu.Unlock()
+		c.wasHeard()
+	}
+	if err != nil {
+		c.ended()
 	}
 	return n, err
+}
+
+func (c *watchedConn) wasHeard() {
+	c.heard = true
+	c.watch.mu.Lock()
+	c.watch.heard = true
+	c.watch.mu.Unlock()
+}
+
+// Close comes after whatever ended it.
+func (c *watchedConn) Close() error {
+	c.ended()
+	return c.Conn.Close()
+}
+
+func (c *watchedConn) ended() {
+	c.watch.mu.Lock()
+	defer c.watch.mu.Unlock()
+	c.watch.shut = true
 }
 
 // explain puts an error into words of TLS where the sidecar asked for a certificate and then closed the connection.
@@ -93,9 +114,10 @@ func (w *tlsWatch) explain(err error) error {
 		return err
 	}
 	w.mu.Lock()
-	refused, shown := w.asked && !w.heard, w.shown
+	refused, shown := w.asked && w.shut && !w.heard, w.shown
 	w.mu.Unlock()
-	if !refused {
+	// Where nobody could be dialled since, no handshake came to anything, nor to nothing.
+	if !refused || strings.Contains(told.Message, "Error while dialing") {
 		return err
 	}
 	words := tlsNoneShown

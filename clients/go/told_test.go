@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,5 +133,32 @@ func TestAStopThatCutHandlersOffSaysSo(t *testing.T) {
 			}
 			saysAll(t, said(), "level=WARN", "key=ada", "key=bob", "cut off")
 		})
+	}
+}
+
+func TestAHandlerThatAStopCutOffIsToldOnce(t *testing.T) {
+	t.Parallel()
+	side := startSidecar(t, "")
+	ctx := within(t, 30*time.Second)
+	client := dial(t, side.address)
+	started := make(chan struct{})
+	var stops atomic.Int32
+	consumer := must(client.Consume(ctx, []string{"q"}, func(handling context.Context, _ *keyturn.Work) error {
+		close(started)
+		<-handling.Done()
+		return handling.Err()
+	}, keyturn.ConsumeOptions{OnTrouble: func(trouble keyturn.Trouble) {
+		if trouble.Stage == keyturn.StageStop {
+			stops.Add(1)
+		}
+	}}))(t)
+	must(client.Submit(ctx, "q", keyturn.NewItem{Key: "k"}))(t)
+	<-started
+	// What gives its item back is not answered, so that the stop gives up the turn besides.
+	side.kill()
+	stopping, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := consumer.Stop(stopping); !errors.Is(err, keyturn.ErrStopped) || !strings.Contains(err.Error(), "1 of them") || stops.Load() != 1 {
+		t.Fatalf("%v; told %d times", err, stops.Load())
 	}
 }

@@ -43,8 +43,9 @@ type turnKeeping struct {
 	unreachable map[turnID]struct{}
 	// Turns on which somebody works who will say when that is over.
 	begun map[*heldTurn]struct{}
-	// Nobody asks for anything any more.
+	// Nobody asks for anything any more; left are the turns that somebody had then, and may be working on.
 	isClosing bool
+	left      map[turnID]struct{}
 }
 
 func newTurnKeeping(renewals *renewals, metric metricsOf, askOwn func(*command)) *turnKeeping {
@@ -215,9 +216,15 @@ func (k *turnKeeping) closing() {
 		}
 	}
 	k.unclaimed = nil
-	for _, held := range k.turns {
+	k.left = map[turnID]struct{}{}
+	for held := range k.begun {
+		k.left[held.ref.id()] = struct{}{}
+	}
+	for id, held := range k.turns {
 		if held.fresh {
 			k.giveBack(held.ref)
+		} else {
+			k.left[id] = struct{}{}
 		}
 	}
 	k.loseAll(LossClosed)
@@ -235,7 +242,12 @@ func (k *turnKeeping) loseAll(cause LossCause) {
 // giveBack is as if the turn had not been given, whatever it carries. Should this be lost too, the next stream tells of
 // the turn again.
 func (k *turnKeeping) giveBack(ref TurnRef) {
-	c := &command{own: func(proto.Message) {}, bytes: fixedBytes + len(ref.Queue) + len(ref.Key)}
+	over := func(answer proto.Message) {
+		if _, done := answer.(*pb.NackResponse); done {
+			delete(k.unreachable, ref.id())
+		}
+	}
+	c := &command{own: over, bytes: fixedBytes + len(ref.Queue) + len(ref.Key)}
 	c.wire.Call = &pb.Command_Nack{Nack: &pb.NackRequest{
 		Queue: ref.Queue, Key: ref.Key, Token: ref.Token, Kind: pb.NackKind_NACK_KIND_RELEASE,
 	}}

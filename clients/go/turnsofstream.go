@@ -18,22 +18,27 @@ func (k *turnKeeping) attached(told []*pb.TurnRef, open []*command, stopAt momen
 		}
 	}
 	here := map[*heldTurn]bool{}
+	gone := k.unreachable
+	k.unreachable = map[turnID]struct{}{}
 	var unknown []TurnRef
 	for _, turn := range told {
 		ref := TurnRef{turn.Queue, turn.Key, turn.Token}
-		_, gaveUp := k.unreachable[ref.id()]
+		_, gaveUp := gone[ref.id()]
+		_, works := k.left[ref.id()]
 		switch held := k.turns[ref.id()]; {
 		case held != nil:
 			here[held] = true
 		case settling[ref.id()]:
 		case gaveUp:
-			// It was delivered, and told lost: no open call waits for it.
+			// It was delivered, and told lost: no open call waits for it. So it stays until this is answered.
+			k.unreachable[ref.id()] = struct{}{}
 			k.giveBack(ref)
+		case works:
+			// The client is being closed: whoever works on it has a moment to end, and then gives it back.
 		default:
 			unknown = append(unknown, ref)
 		}
 	}
-	clear(k.unreachable)
 	k.orphans = newOrphans(unknown, open, k.giveBack)
 	var missing []*heldTurn
 	for _, held := range k.turns {

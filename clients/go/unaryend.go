@@ -18,7 +18,7 @@ func (u *unary) close() {
 		u.running.Add(1)
 		go func() {
 			defer u.running.Done()
-			u.endTurn(ref)
+			u.end(newNack(nobodyWaits(ref)))
 		}()
 	}
 	clear(u.fresh)
@@ -109,7 +109,7 @@ func (u *unary) giveUp(held *heldTurn) {
 	u.over(held)
 	u.mu.Unlock()
 	if begun {
-		u.endTurn(held.ref)
+		u.end(newNack(nobodyWaits(held.ref)))
 	}
 }
 
@@ -123,8 +123,4 @@ func (u *unary) over(held *heldTurn) {
 	case u.ending <- struct{}{}:
 	default:
 	}
-}
-
-func (u *unary) endTurn(ref TurnRef) {
-	u.end(newNack(releaseOf(ref, "nobody waits for it any more")))
 }

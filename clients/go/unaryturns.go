@@ -126,9 +126,12 @@ func (u *unary) askAgain(acquire *pb.AcquireRequest) []*pb.Turn {
 	return turnsIn(response)
 }
 
+// giveBack has one time for all of them: there may be a thousand, and a sidecar that does not answer.
 func (u *unary) giveBack(turns []*pb.Turn) {
+	ctx, cancel := context.WithTimeout(context.Background(), givingUp)
+	defer cancel()
 	for _, turn := range turns {
-		u.endTurn(TurnRef{turn.GetQueue(), turn.GetKey(), turn.GetToken()})
+		u.endTurn(ctx, TurnRef{turn.GetQueue(), turn.GetKey(), turn.GetToken()})
 	}
 }
 
@@ -136,6 +139,13 @@ func (u *unary) giveBack(turns []*pb.Turn) {
 func (u *unary) end(c *command) {
 	ctx, cancel := context.WithTimeout(context.Background(), givingUp)
 	defer cancel()
+	_ = u.invoke(ctx, c, c.response())
+}
+
+func nobodyWaits(ref TurnRef) *pb.NackRequest { return releaseOf(ref, "nobody waits for it any more") }
+
+func (u *unary) endTurn(ctx context.Context, ref TurnRef) {
+	c := newNack(nobodyWaits(ref))
 	_ = u.invoke(ctx, c, c.response())
 }
 

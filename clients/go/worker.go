@@ -22,6 +22,8 @@ type worker struct {
 	aborted atomic.Bool
 	// The turn was given back though the handler has not ended.
 	givenUp atomic.Bool
+	// It was told that a stop cut its handler off.
+	cut atomic.Bool
 	// Why its items are given back.
 	failure error
 }

@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import type { Command } from 'commander';
 import { fingerprintOf } from '../core/items.js';
 import type { Content, RowChange } from '../core/rows.js';
@@ -11,14 +10,14 @@ import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
 import { FieldProblem } from './line-fields.js';
 import { amount } from './output.js';
-import { withRegularFile } from './regular-file.js';
+import { type Reopen, withRegularFile } from './regular-file.js';
 import { inputFailure } from './replay/lines.js';
 import { BrokenInput } from './replay/rows.js';
 import { NOT_UTF8, textLines } from './replay/text-lines.js';
 
 const HELP = `
 The file has what "keyturn data export" writes. Nothing is written unless every line of it is right: so what comes
-by a pipe is first copied to a file in TMPDIR. Its items come after those that are there, in its order. No sidecar may run on the directory, which is made
+by a pipe is first copied to a file in TMPDIR, which has no name there. Its items come after those that are there, in its order. No sidecar may run on the directory, which is made
 if it is not there. The queues have to be durable when a sidecar starts on it.
 
 Fields of an item: kind ("item"), queue, key, item_id, submitted_at, payload (base64); and if it has them
@@ -43,12 +42,14 @@ export function registerDataImport(group: Command): void {
 }
 
 function importLines(file: string, options: DataDirectoryOptions): Promise<number> {
-  return withRegularFile(file, (path) => importFile({ path, name: file === '-' ? 'standard input' : file }, options));
+  return withRegularFile(file, (reopen) =>
+    importFile({ reopen, name: file === '-' ? 'standard input' : file }, options),
+  );
 }
 
 /** What is read, and how it is called in messages. */
 interface Source {
-  readonly path: string;
+  readonly reopen: Reopen;
   readonly name: string;
 }
 
@@ -108,10 +109,10 @@ interface ReadLine {
   readonly read: DataLine;
 }
 
-async function* linesOf({ path, name: file }: Source): AsyncGenerator<ReadLine, void> {
+async function* linesOf({ reopen, name: file }: Source): AsyncGenerator<ReadLine, void> {
   let at = 0;
   try {
-    for await (const { line, text } of textLines(createReadStream(path), LONGEST_LINE)) {
+    for await (const { line, text } of textLines(reopen(), LONGEST_LINE)) {
       at = line;
       if (text === undefined) throw new FieldProblem(NOT_UTF8);
       yield { line, read: readLine(text) };

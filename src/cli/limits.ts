@@ -31,6 +31,7 @@ const MOST = 10_000_000;
 export function registerLimits(program: Command): void {
   const command = program
     .command('limits <queue>')
+    .summary('show or change rate and max_in_flight of a queue')
     .description('Shows or changes how many turns a queue gives per second and at once.')
     .option('--rate <n>', 'turns per second, or none', rate)
     .option(

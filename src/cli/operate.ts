@@ -56,6 +56,7 @@ Examples:
 
 export function registerResume(program: Command): void {
   command(program, 'resume', '<queue> [key]', RESUME_HELP)
+    .summary('let a parked key or a paused queue go on')
     .description('Lets a parked key go on, or a paused queue.')
     .action((queue: string, key: string | undefined, options: OperateOptions) =>
       act(() =>
@@ -66,12 +67,14 @@ export function registerResume(program: Command): void {
 
 export function registerPause(program: Command): void {
   command(program, 'pause', '<queue>', PAUSE_HELP)
+    .summary('hold a queue back until it is resumed')
     .description('Lets a queue give no turns until it is resumed.')
     .action((queue: string, options: OperateOptions) => act(() => tell(options, (admin) => pause(admin, queue))));
 }
 
 export function registerEvict(program: Command): void {
   command(program, 'evict', '<queue> <key>', EVICT_HELP)
+    .summary('take a turn away from its holder')
     .description('Takes the turn of a key away from who holds it.')
     .action((queue: string, key: string, options: OperateOptions) =>
       act(() => tell(options, (admin) => evict(admin, queue, key))),
@@ -80,6 +83,7 @@ export function registerEvict(program: Command): void {
 
 export function registerRetry(program: Command): void {
   command(program, 'retry', '<queue> [key]', RETRY_HELP)
+    .summary('start now what only time keeps back')
     .description('Lets a key or an item that waits for a time start now.')
     .option('--item-id <id>', 'the item, instead of a key', text)
     .action((queue: string, key: string | undefined, options: OperateOptions & { readonly itemId?: string }) =>

@@ -130,7 +130,7 @@ class Run {
   }
 
   #stopChild(child: Child, reason: unknown): void {
-    const cause = reason instanceof TurnLostError ? reason.cause : String(reason);
+    const cause = reason instanceof TurnLostError ? reason.loss : String(reason);
     warn(`the turn of ${this.#name} was lost (${cause}): stopping the command`);
     child.stop(this.#options.killAfter);
   }

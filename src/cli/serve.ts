@@ -32,7 +32,11 @@ A second signal ends it now, with exit code 143 (SIGTERM) or 130 (SIGINT).
 Exit code 1: it could not start, as when a port is in use. Exit code 2: a setting is wrong, or the data directory cannot be used.`;
 
 export function registerServe(program: Command): void {
-  const command = program.command('serve').description('Run the sidecar.').addHelpText('after', EXAMPLES);
+  const command = program
+    .command('serve')
+    .summary('run the sidecar')
+    .description('Runs the sidecar.')
+    .addHelpText('after', EXAMPLES);
   command.addOption(
     new Option(`${CONFIG_FILE.flag} <${CONFIG_FILE.operand}>`, `${CONFIG_FILE.doc} (env: ${CONFIG_FILE.env})`),
   );

@@ -180,7 +180,8 @@ async function* lineBatches(
 function bytesBesidesPayload({ key = '', headers, after }: ItemCall, prefix: string): number {
   const FRAMING = 64;
   let bytes = FRAMING + Buffer.byteLength(key) + Buffer.byteLength(prefix);
-  for (const [name, value] of headers ?? []) bytes += Buffer.byteLength(name) + Buffer.byteLength(value) + 8;
+  const pairs = headers instanceof Map ? headers : Object.entries(headers ?? {});
+  for (const [name, value] of pairs) bytes += Buffer.byteLength(name) + Buffer.byteLength(value) + 8;
   for (const ref of after ?? []) bytes += Buffer.byteLength(ref.queue) + Buffer.byteLength(ref.itemId) + 8;
   return bytes;
 }

@@ -1,24 +1,17 @@
 import { ack } from './ack.js';
 import { acquire, enQueue } from './acquire.js';
+import { AdminCalls } from './admin-calls.js';
 import { awaitItem } from './await.js';
 import { type Batch, collect, written } from './collect.js';
-import { discardDead, discardWaiting, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
 import { deQueue } from './dequeue.js';
 import { callOff, cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
 import type { Effect } from './effects.js';
-import { explainKey } from './explain.js';
-import { listQueues } from './list-queues.js';
-import { isKeysToken, listKeys } from './listing.js';
-import { findLane, findQueue, isRefusal, mayBeDurable, openQueue } from './lookup.js';
+import { findQueue, isRefusal, mayBeDurable, openQueue } from './lookup.js';
 import type * as model from './model.js';
 import { nack } from './nack.js';
-import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
-import { finishStep, isUnfinished } from './pump.js';
-import type { Queue } from './queue.js';
-import { badPageToken } from './refusals.js';
+import { finishStep } from './pump.js';
 import { renew } from './renew.js';
 import { type Past, Restoring, type Stranded } from './restore.js';
-import { retryNow } from './retry-now.js';
 import type { Row } from './rows.js';
 import type { Stream } from './session.js';
 import { closeStream, hello, helloNow, openStream } from './sessions.js';
@@ -42,85 +35,84 @@ export type { Start } from './state.js';
  * it takes `now` (monotonic, ms, never smaller than before), changes the state, and leaves effects to be taken with
  * {@link Core.takeEffect} and carried out in order. It has no clock, timer, promise or I/O of its own.
  */
-export class Core {
-  readonly #state: CoreState;
+export class Core extends AdminCalls {
   #restoring: Restoring | undefined;
 
   constructor(settings: CoordinatorSettings, start: Start) {
-    this.#state = new CoreState(settings, start);
+    super(new CoreState(settings, start));
     // People who look for a queue that the configuration names find it, used or not.
-    for (const name of settings.queues.keys()) openQueue(this.#state, name, start.now);
-    this.#state.wheel.schedule(this.#state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
+    for (const name of settings.queues.keys()) openQueue(this.state, name, start.now);
+    this.state.wheel.schedule(this.state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
   }
 
   /** For tests that recount what is kept twice (`test/support/recount.ts`). Nothing else may look. */
   get inside(): CoreState {
-    return this.#state;
+    return this.state;
   }
 
   /** Nothing happens by itself before this moment. */
   get wakeAt(): number {
-    return this.#state.wheel.wakeAt;
+    return this.state.wheel.wakeAt;
   }
 
   get liveTurns(): number {
-    return liveTurns(this.#state);
+    return liveTurns(this.state);
   }
 
   get memoryItems(): number {
-    return memoryItems(this.#state);
+    return memoryItems(this.state);
   }
 
   /** Whether {@link Core.takeEffect} has one. */
   get hasEffects(): boolean {
-    return !this.#state.effects.isEmpty;
+    return !this.state.effects.isEmpty;
   }
 
   /** The next effect of the steps so far that waits for nothing, in order; taken out. */
   takeEffect(): Effect | undefined {
-    return this.#state.effects.shift();
+    return this.state.effects.shift();
   }
 
   get hasHeld(): boolean {
-    return this.#state.effects.hasHeld;
+    return this.state.effects.hasHeld;
   }
 
   /** The next effect, in order, that has to wait until all that has changed so far is on disk; taken out. */
   takeHeld(): Effect | undefined {
-    return this.#state.effects.shiftHeld();
+    return this.state.effects.shiftHeld();
   }
 
   /** How many rows have changed since they were collected. */
   get changes(): number {
-    return this.#state.changes?.size ?? 0;
+    return this.state.changes?.size ?? 0;
   }
 
   /** Somebody waits for what has changed to be on disk. */
   get urgent(): boolean {
-    return this.#state.changes?.urgent ?? false;
+    return this.state.changes?.urgent ?? false;
   }
 
   /** By when what has changed is to be written, though nobody waits for it; Infinity: nothing has. */
   get flushBy(): number {
-    return this.#state.changes?.flushBy ?? Number.POSITIVE_INFINITY;
+    return this.state.changes?.flushBy ?? Number.POSITIVE_INFINITY;
   }
 
   /** Too much waits to be written: who asked for `interval` or `count` waits for the disk, too. */
   set behind(behind: boolean) {
-    if (this.#state.changes !== undefined) this.#state.changes.isBehind = behind;
+    if (this.state.changes !== undefined) this.state.changes.isBehind = behind;
   }
 
   /** All that has changed since the last time, as it is now. Whoever takes it has to see to it that it is written. */
   collect(now: number): Batch {
-    const { changes } = this.#state;
-    if (changes === undefined) return { changes: [], instant: now + this.#state.epoch, items: [], floor: undefined };
-    return collect(this.#state, changes, now);
+    const { changes } = this.state;
+    if (changes === undefined) return { changes: [], instant: now + this.state.epoch, items: [], floor: undefined };
+    return collect(this.state, changes, now);
   }
 
   /** It is flushed: contents of items that are in it leave the memory. */
   written(batch: Batch): void {
-    const { changes } = this.#state;
-    if (changes !== undefined) written(this.#state, changes, batch);
+    const { changes } = this.state;
+    if (changes !== undefined) written(this.state, changes, batch);
   }
 
   /**
@@ -129,7 +121,7 @@ export class Core {
    * @param past of the run that wrote them; the same for every slice
    */
   restore(rows: readonly Row[], now: number, past: Past): void {
-    this.#restoring ??= new Restoring(this.#state, past, now);
+    this.#restoring ??= new Restoring(this.state, past, now);
     this.#restoring.add(rows, now);
   }
 
@@ -152,7 +144,7 @@ export class Core {
   }
 
   isDurable(queue: string): boolean {
-    return mayBeDurable(this.#state, queue);
+    return mayBeDurable(this.state, queue);
   }
 
   /**
@@ -160,21 +152,21 @@ export class Core {
    * that begins now must not look older at the next start. To be called before the first batch is collected, ms.
    */
   stoodStill(ms: number): void {
-    this.#state.epoch += ms;
+    this.state.epoch += ms;
   }
 
   /** Adding this to `now` gives the wall clock; only for instants in answers. */
   setWallOffset(offset: number): void {
-    this.#state.wallOffset = offset;
+    this.state.wallOffset = offset;
   }
 
   /** Why the disk takes nothing now; unset: it does. Only for answers to people. */
   set diskTrouble(reason: string | undefined) {
-    this.#state.diskTrouble = reason;
+    this.state.diskTrouble = reason;
   }
 
   set watching(watching: boolean) {
-    this.#state.watching = watching;
+    this.state.watching = watching;
   }
 
   /**
@@ -182,252 +174,143 @@ export class Core {
    * @returns whether something due may be left
    */
   tick(now: number, budget: number): boolean {
-    const { changes, wheel } = this.#state;
+    const { changes, wheel } = this.state;
     const more = wheel.advance(now, budget, (timer) => {
       changes?.begin(now);
-      fire(this.#state, timer, now);
+      fire(this.state, timer, now);
     });
     changes?.begin(now);
-    finishStep(this.#state, now);
+    finishStep(this.state, now);
     return more || wheel.wakeAt <= now;
   }
 
   /** A call that names this queue was turned away before the core, because the disk takes nothing. */
   countUnavailable(queue: string): void {
-    const known = this.#state.queues.get(queue);
+    const known = this.state.queues.get(queue);
     if (known !== undefined) known.counters.rejected.store_unavailable += 1;
   }
 
   // Each call says on which stream it came, if it did: turns are given on it, and ends that it brings about are no news to it.
 
   enQueue(request: model.EnQueueRequest, reply: model.Reply<model.EnQueueAnswer>, now: number, on?: Stream) {
-    this.#begin(now);
-    return this.#finish(enQueue(this.#state, request, reply, now, on), now);
+    this.begin(now);
+    return this.finish(enQueue(this.state, request, reply, now, on), now);
   }
 
   deQueue(request: model.DeQueueRequest, reply: model.Reply<model.DeQueueAnswer>, now: number, on?: Stream): void {
-    this.#begin(now);
-    deQueue(this.#state, request, reply, now, on);
-    this.#finish(undefined, now);
+    this.begin(now);
+    deQueue(this.state, request, reply, now, on);
+    this.finish(undefined, now);
   }
 
   submit(request: model.SubmitRequest, reply: model.Reply<model.SubmitAnswer>, now: number) {
-    this.#begin(now);
-    return this.#finish(submit(this.#state, request, reply, now), now);
+    this.begin(now);
+    return this.finish(submit(this.state, request, reply, now), now);
   }
 
   acquire(request: model.AcquireRequest, reply: model.Reply<model.AcquireAnswer>, now: number, stream?: Stream) {
-    this.#begin(now);
-    return this.#finish(acquire(this.#state, request, { kind: 'acquire', reply, stream }, now), now);
+    this.begin(now);
+    return this.finish(acquire(this.state, request, { kind: 'acquire', reply, stream }, now), now);
   }
 
   ack(request: model.AckRequest, reply: model.Reply<model.AckAnswer>, now: number, on?: Stream) {
-    this.#begin(now);
-    return this.#finish(ack(this.#state, request, reply, now, on), now);
+    this.begin(now);
+    return this.finish(ack(this.state, request, reply, now, on), now);
   }
 
   nack(request: model.NackRequest, reply: model.Reply<model.NackAnswer>, now: number, on?: Stream): void {
-    this.#begin(now);
-    nack(this.#state, request, reply, now, on);
-    this.#finish(undefined, now);
+    this.begin(now);
+    nack(this.state, request, reply, now, on);
+    this.finish(undefined, now);
   }
 
   renew(request: model.RenewRequest, reply: model.Reply<model.RenewAnswer>, now: number, on?: Stream): void {
-    this.#begin(now);
-    renew(this.#state, request, reply, now, on);
-    this.#finish(undefined, now);
+    this.begin(now);
+    renew(this.state, request, reply, now, on);
+    this.finish(undefined, now);
   }
 
   awaitItem(request: model.AwaitRequest, reply: model.Reply<model.AwaitAnswer>, now: number) {
-    this.#begin(now);
-    const queue = findQueue(this.#state, request.queue);
-    if (!isRefusal(queue)) return awaitItem(this.#state, queue, request, reply, now);
-    this.#state.effects.push({ kind: 'refuse', to: reply, refusal: queue });
+    this.begin(now);
+    const queue = findQueue(this.state, request.queue);
+    if (!isRefusal(queue)) return awaitItem(this.state, queue, request, reply, now);
+    this.state.effects.push({ kind: 'refuse', to: reply, refusal: queue });
     return undefined;
   }
 
   openStream(listener: model.SessionListener): model.Result<Stream> {
-    return openStream(this.#state, listener);
+    return openStream(this.state, listener);
   }
 
   hello(stream: Stream, request: model.HelloRequest, reply: model.Reply<model.HelloAnswer>, now: number): void {
-    this.#begin(now);
-    hello(this.#state, stream, request, reply, now);
-    this.#finish(undefined, now);
+    this.begin(now);
+    hello(this.state, stream, request, reply, now);
+    this.finish(undefined, now);
   }
 
   /** What a hello is answered that could not be answered when it was said. */
   helloNow(before: model.HelloAnswer, now: number): model.HelloAnswer {
-    this.#begin(now);
-    return this.#finish(helloNow(this.#state, before, now), now);
+    this.begin(now);
+    return this.finish(helloNow(this.state, before, now), now);
   }
 
   closeStream(stream: Stream, now: number): void {
-    this.#begin(now);
-    closeStream(this.#state, stream, now);
+    this.begin(now);
+    closeStream(this.state, stream, now);
   }
 
   /** The one who asked is gone: no answer follows. With a ticket its place is kept, unless `leave`. */
   cancel(call: WaitingCall, leave: boolean, now: number): void {
-    this.#begin(now);
-    cancel(this.#state, call, leave, now);
-    this.#finish(undefined, now);
+    this.begin(now);
+    cancel(this.state, call, leave, now);
+    this.finish(undefined, now);
   }
 
   /** The same, unless it is decided by now what the call comes to. @returns whether it was not */
   callOff(call: WaitingCall, leave: boolean, now: number): boolean {
-    this.#begin(now);
-    const waited = callOff(this.#state, call, leave, now);
-    this.#finish(undefined, now);
+    this.begin(now);
+    const waited = callOff(this.state, call, leave, now);
+    this.finish(undefined, now);
     return waited;
   }
 
   /** It is known that nobody learnt of these turns. */
   undeliverable(turns: readonly model.TurnRef[], now: number): void {
-    this.#begin(now);
-    undeliverable(this.#state, turns, now);
-    this.#finish(undefined, now);
+    this.begin(now);
+    undeliverable(this.state, turns, now);
+    this.finish(undefined, now);
   }
 
   /** From now on only what ends turns is let in; who waits is refused. */
   drain(now: number): void {
-    this.#begin(now);
-    startDraining(this.#state, now);
-    this.#finish(undefined, now);
+    this.begin(now);
+    startDraining(this.state, now);
+    this.finish(undefined, now);
   }
 
   /** Calls that wait for an item are refused too. */
   close(): void {
-    this.#state.effects.held = false;
-    refuseAwaits(this.#state);
+    this.state.effects.held = false;
+    refuseAwaits(this.state);
   }
 
   /** As {@link Core.stats} tells of all queues, one at a time: there may be very many. Steps may come in between. */
   *queueStats(clock: () => number): Generator<views.QueueStats, undefined> {
-    for (const queue of this.#state.queues.values()) yield queueStats(queue, clock());
+    for (const queue of this.state.queues.values()) yield queueStats(queue, clock());
   }
 
   /** All but the queues. */
   standing(): views.CoordinatorStanding {
-    return standing(this.#state);
+    return standing(this.state);
   }
 
   stats(now: number): views.CoordinatorStats {
-    return coordinatorStats(this.#state, now);
-  }
-
-  listQueues(request: views.ListQueuesRequest, now: number): views.QueuePage {
-    return listQueues(this.#state, request, now);
-  }
-
-  /** In slices: see `listing.ts`. Unset: there is no such queue yet. */
-  listKeys(
-    request: views.ListKeysRequest,
-    slice: number,
-  ): model.Result<Generator<undefined, views.KeyPage> | undefined> {
-    if (!isKeysToken(request.pageToken)) return badPageToken(request.pageToken);
-    return this.#with(request.queue, (queue) => queue && listKeys(this.#state, queue, request, slice));
-  }
-
-  /** A step like any other: what is over by the clock happens first (S1). */
-  explainKey(queue: string, key: string, now: number): model.Result<views.KeyExplanation> {
-    const upToDate = (found: Queue | undefined) => {
-      if (found !== undefined) findLane(this.#state, found, key, now);
-      return explainKey(this.#state, found, key, now);
-    };
-    return this.#with(queue, upToDate, now);
-  }
-
-  evictHolder(queue: string, key: string, now: number): model.Result<views.EvictionView> {
-    return this.#with(queue, (found) => evictHolder(this.#state, found, key, now), now);
-  }
-
-  resumeKey(queue: string, key: string, now: number): model.Result<Resumed> {
-    return this.#with(queue, (found) => resumeKey(this.#state, found, key, now), now);
-  }
-
-  retryNow(request: views.RetryNowRequest, now: number): model.Result<views.RetryNowView> {
-    const outcome = this.#with(request.queue, (found) => retryNow(this.#state, found, request, now), now);
-    if (!outcome.ok) return outcome;
-    return 'kind' in outcome.value ? { ok: false, refusal: outcome.value } : { ok: true, value: outcome.value };
-  }
-
-  pauseQueue(queue: string, now: number): model.Result<void> {
-    return this.#withOpen(queue, now, pauseQueue);
-  }
-
-  resumeQueue(queue: string, now: number): model.Result<void> {
-    return this.#withOpen(queue, now, (found) => resumeQueue(this.#state, found));
-  }
-
-  setLimits(queue: string, change: views.LimitsChange, now: number): model.Result<views.LimitsView> {
-    return this.#withOpen(queue, now, (found) => setLimits(this.#state, found, change, now));
-  }
-
-  listDeadLetters(request: views.ListDeadLettersRequest): model.Result<views.DeadLetterPage> {
-    if (!isLettersToken(request.pageToken)) return badPageToken(request.pageToken);
-    const none = { deadLetters: [], nextPageToken: '' };
-    return this.#with(request.queue, (found) => (found ? listDeadLetters(this.#state, found, request) : none));
-  }
-
-  redrive(choice: views.ItemChoice, now: number): model.Result<number> {
-    return this.#with(choice.queue, (found) => (found ? redrive(this.#state, found, choice, now) : 0), now);
-  }
-
-  discardDead(choice: views.ItemChoice, now: number): model.Result<number> {
-    return this.#with(choice.queue, (found) => (found ? discardDead(this.#state, found, choice, now) : 0), now);
-  }
-
-  /** In slices: see `dead-letters.ts`. Each is a step. */
-  discardWaiting(
-    choice: views.ItemChoice,
-    slice: number,
-    clock: () => number,
-  ): model.Result<Generator<undefined, number> | undefined> {
-    const scan = (found: Queue) => discardWaiting(this.#state, found, choice, slice, clock);
-    return this.#with(choice.queue, (found) => found && this.#inSteps(scan(found), clock));
-  }
-
-  /** What others did between two slices has nothing to do with the next one. */
-  *#inSteps<T>(scan: Generator<undefined, T>, clock: () => number): Generator<undefined, T> {
-    for (;;) {
-      this.#begin(clock());
-      const { done, value } = scan.next();
-      this.#finish(undefined, clock());
-      if (done === true) return value;
-      yield;
-    }
+    return coordinatorStats(this.state, now);
   }
 
   /** Whether there is, or may be, a queue of this name. */
   mayUse(queue: string): model.Refusal | undefined {
-    const found = findQueue(this.#state, queue);
+    const found = findQueue(this.state, queue);
     return isRefusal(found) ? found : undefined;
-  }
-
-  /** What is told from here on does not follow from the step before. */
-  #begin(now: number): void {
-    this.#state.changes?.begin(now);
-  }
-
-  #finish<T>(outcome: T, now: number): T {
-    if (isUnfinished(this.#state)) finishStep(this.#state, now);
-    return outcome;
-  }
-
-  #with<T>(name: string, run: (queue: Queue | undefined) => T, now?: number): model.Result<T> {
-    if (now !== undefined) this.#begin(now);
-    const queue = findQueue(this.#state, name);
-    if (isRefusal(queue)) return { ok: false, refusal: queue };
-    const value = run(queue);
-    if (now !== undefined) this.#finish(undefined, now);
-    return { ok: true, value };
-  }
-
-  #withOpen<T>(name: string, now: number, run: (queue: Queue) => T): model.Result<T> {
-    this.#begin(now);
-    const queue = openQueue(this.#state, name, now);
-    if (isRefusal(queue)) return { ok: false, refusal: queue };
-    return this.#with(name, () => run(queue), now);
   }
 }

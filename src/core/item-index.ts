@@ -4,6 +4,8 @@ import { NO_NUMBER, type OwnIds } from './own-id.js';
 
 /** Items that came last, beyond which the oldest of them move on. */
 const YOUNG = 16_384;
+/** Items after which the iterator over them is let go of. */
+const STILL = 1_024;
 
 /**
  * Items by id. Those whose id was made here by its number; those of clients in two Maps. Of these the ones that come and
@@ -17,8 +19,13 @@ export class ItemIndex {
   readonly #old = new Map<string, Item>();
   /** They stand behind others that were submitted later. */
   readonly #again = new Set<Item>();
-  /** Goes on where it stopped: from the front it would pass all that are gone. */
-  #aging = this.#young.values();
+  /**
+   * Goes on where it stopped: from the front it would pass all that are gone. Let go of when none had to move on for a
+   * while: a Map keeps every table it ever had for an iterator that stands still.
+   */
+  #aging: Iterator<Item> | undefined = undefined;
+  /** Items that came since one had to move on. */
+  #still = 0;
 
   constructor(private readonly ownIds: OwnIds) {}
 
@@ -45,6 +52,7 @@ export class ItemIndex {
     if (item.number !== NO_NUMBER) return this.#own.set(item.number, item);
     this.#young.set(item.id, item);
     if (this.#young.size > YOUNG) this.#age();
+    else if (this.#aging !== undefined && ++this.#still > STILL) this.#aging = undefined;
   }
 
   /** One that has been here for long, before any that came in this run: it need not grow old first. */
@@ -97,6 +105,8 @@ export class ItemIndex {
   }
 
   #age(): void {
+    this.#still = 0;
+    this.#aging ??= this.#young.values();
     let next = this.#aging.next();
     if (next.done === true) {
       this.#aging = this.#young.values();

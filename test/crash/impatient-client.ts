@@ -1,13 +1,14 @@
 /** A client whose calls go through the ledger, and that comes back soon after a crash. */
-import { Keyturn } from '@keyturn/client';
-import { openChannel } from '@keyturn/client/internal/channel';
-import { systemClock } from '@keyturn/client/internal/clock';
-import { idMaker } from '@keyturn/client/internal/ids';
-import { grpcStreams } from '@keyturn/client/internal/session/grpc-stream';
-import { DEFAULT_OPEN_LIMITS } from '@keyturn/client/internal/session/open-commands';
-import { SessionTransport } from '@keyturn/client/internal/session/transport';
-import { AdminCalls } from '@keyturn/client/internal/unary/admin';
-import { UnaryTransport } from '@keyturn/client/internal/unary/transport';
+
+import { openChannel } from '#client/channel';
+import { Keyturn } from '#client/client';
+import { systemClock } from '#client/clock';
+import { idMaker } from '#client/ids';
+import { grpcStreams } from '#client/session/grpc-stream';
+import { DEFAULT_OPEN_LIMITS } from '#client/session/open-commands';
+import { SessionTransport } from '#client/session/transport';
+import { AdminCalls } from '#client/unary/admin';
+import { UnaryTransport } from '#client/unary/transport';
 import type { Chance } from '../sim/random.js';
 import type { Ledger } from './ledger.js';
 import { ObservedTransport } from './observed-transport.js';

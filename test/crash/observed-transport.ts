@@ -132,7 +132,7 @@ export class ObservedTransport implements Transport {
     const { signal } = held;
     const tell = () => {
       const reason: unknown = signal.reason;
-      if (reason instanceof TurnLostError) this.ledger.turns.lost(turn, reason.cause);
+      if (reason instanceof TurnLostError) this.ledger.turns.lost(turn, reason.loss);
     };
     if (signal.aborted) tell();
     else signal.addEventListener('abort', tell, { once: true });
@@ -170,7 +170,7 @@ export class ObservedTransport implements Transport {
     try {
       return await answer;
     } catch (error) {
-      if (error instanceof TurnLostError) this.ledger.turns.refused(turn, error.cause, hasFollowUps);
+      if (error instanceof TurnLostError) this.ledger.turns.refused(turn, error.loss, hasFollowUps);
       throw error;
     }
   }

@@ -68,7 +68,7 @@ const REFUSED: readonly (readonly [string, string, RegExp])[] = [
     "import { connect } from '@keyturn/client';",
     /only cli, suite, player may import @keyturn\/client/,
   ],
-  ['src/cli/run.ts', "import { Held } from '@keyturn/client/internal/turns/held-turn';", /by that name/],
+  ['src/cli/run.ts', "import { Held } from '#client/turns/held-turn';", /by that name/],
   [
     'src/cli/run.ts',
     "import { Held } from '../../clients/typescript/src/turns/held-turn.js';",
@@ -91,11 +91,7 @@ const REFUSED: readonly (readonly [string, string, RegExp])[] = [
     "import { connect } from '../src/client.js';",
     /player may not import client/,
   ],
-  [
-    'clients/typescript/conformance/player.ts',
-    "import { Held } from '@keyturn/client/internal/turns/held-turn';",
-    /by that name/,
-  ],
+  ['clients/typescript/conformance/player.ts', "import { Held } from '#client/turns/held-turn';", /by that name/],
   ['src/utils/strings.ts', '', /stands in no room/],
   ['src/grpc/server.ts', "import { join } from '../strings.js';", /src\/strings.ts stands in no room/],
 ];

@@ -60,6 +60,8 @@ const MAY_SEE_GENERATED =
 
 /** The client's own package, by its name: for the commands, which are made of it, and for what tests it as an application would. */
 const CLIENT_PACKAGE = '@keyturn/client';
+/** Its insides, by the name that the root's package.json has for tests. */
+const CLIENT_INSIDES = '#client/';
 const MAY_USE_CLIENT: ReadonlySet<Room> = new Set(['cli', 'suite', 'player']);
 /** Where it stands. */
 const CLIENT = 'clients/typescript/src/';
@@ -113,7 +115,8 @@ function checkPackage(room: Room, specifier: string, production: readonly string
   const { packages } = RULES[room];
   const name = packageOf(specifier);
   // What is not public of it is there for its own tests.
-  if (name === CLIENT_PACKAGE && (!MAY_USE_CLIENT.has(room) || specifier !== CLIENT_PACKAGE))
+  const isClient = name === CLIENT_PACKAGE || specifier.startsWith(CLIENT_INSIDES);
+  if (isClient && (!MAY_USE_CLIENT.has(room) || specifier !== CLIENT_PACKAGE))
     return `only ${[...MAY_USE_CLIENT].join(', ')} may import ${CLIENT_PACKAGE}, by that name; this is ${specifier} in ${room}`;
   if (packages !== 'any') return packages.includes(name) ? undefined : `${room} may not import ${specifier}`;
   if (name === 'node:' || production.includes(name)) return undefined;

@@ -2,9 +2,9 @@
 import { Buffer } from 'node:buffer';
 import { Metadata, status } from '@grpc/grpc-js';
 import type { KeyturnError } from '@keyturn/client';
-import * as wire from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
-import type { SessionStream, StreamHandlers } from '@keyturn/client/internal/session/network';
-import { serviceError } from '@keyturn/client/internal/wire/status';
+import * as wire from '#client/gen/keyturn/v1/coordinator';
+import type { SessionStream, StreamHandlers } from '#client/session/network';
+import { serviceError } from '#client/wire/status';
 import type { ConnectionEnd, Gone, StreamEnd } from './network-connection.js';
 import type { Network } from './network-line.js';
 import { decodeStatus, type EndStatus } from './network-status.js';

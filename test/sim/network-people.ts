@@ -1,13 +1,13 @@
 /** Applications of the client: what they do all day, and everything that they are promised. */
-import { Application } from '@keyturn/client/internal/application';
-import type { Base } from '@keyturn/client/internal/base';
-import type { Consumer } from '@keyturn/client/internal/consume/consumer';
-import type { Work } from '@keyturn/client/internal/consume/options';
-import { DeadLetter, type Handled, Release, RetryLater } from '@keyturn/client/internal/consume/verdict';
-import { pause } from '@keyturn/client/internal/pause';
-import { result } from '@keyturn/client/internal/results';
-import { SubmitManyError, submitMany } from '@keyturn/client/internal/submit';
-import { type HeldKey, withTurn } from '@keyturn/client/internal/with-turn';
+import { Application } from '#client/application';
+import type { Base } from '#client/base';
+import type { Consumer } from '#client/consume/consumer';
+import type { Work } from '#client/consume/options';
+import { DeadLetter, type Handled, Release, RetryLater } from '#client/consume/verdict';
+import { pause } from '#client/pause';
+import { result } from '#client/results';
+import { SubmitManyError, submitMany } from '#client/submit';
+import { type HeldKey, withTurn } from '#client/with-turn';
 import type { Promises } from './network-promises.js';
 import type { Run, Watch } from './network-watch.js';
 import type { Process } from './network-world.js';

@@ -48,7 +48,7 @@ function callDetails(error: KeyturnError): Fields {
   return {
     code,
     reason: reason === '' ? undefined : reason,
-    cause: error instanceof TurnLostError ? error.cause : undefined,
+    cause: error instanceof TurnLostError ? error.loss : undefined,
     retry_after_ms: retryAfter === undefined ? undefined : Math.round(retryAfter),
     violations: violations.length === 0 ? undefined : violations,
   };

@@ -79,7 +79,7 @@ export class Work {
       isLost = reason instanceof TurnLostError;
       if (!(reason instanceof TurnLostError)) return this.#tell('told_to_stop', { key, token });
       this.#ledger.note('lost', done);
-      this.#tell('lost', { key, token, cause: reason.cause });
+      this.#tell('lost', { key, token, cause: reason.loss });
     };
     if (signal.aborted) aborted();
     else signal.addEventListener('abort', aborted, { once: true });

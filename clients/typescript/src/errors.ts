@@ -42,8 +42,9 @@ export class KeyturnError extends Error {
     readonly code: string,
     readonly reason: string = '',
     readonly details: ErrorDetails = NO_DETAILS,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 
   /** ms after which the same call is worth another try; unset: the sidecar did not say. */
@@ -61,8 +62,8 @@ export class KeyturnError extends Error {
 export class TlsError extends KeyturnError {
   override readonly name = 'TlsError';
 
-  constructor(message: string) {
-    super(message, 'UNAVAILABLE');
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, 'UNAVAILABLE', '', NO_DETAILS, options);
   }
 }
 
@@ -75,10 +76,17 @@ export type TurnLoss = LossCause | 'unreachable' | 'replaced' | 'closed';
 /** The turn is, or must be taken for, somebody else's: stop working on it. */
 export class TurnLostError extends KeyturnError {
   override readonly name = 'TurnLostError';
-  override readonly cause: TurnLoss;
 
-  constructor(message: string, cause: TurnLoss, details: ErrorDetails = NO_DETAILS) {
-    super(message, 'ABORTED', 'TURN_LOST', details);
-    this.cause = cause;
+  /**
+   * @param loss why
+   * @param options `cause`: what the handler threw when it was told, if it threw something of its own
+   */
+  constructor(
+    message: string,
+    readonly loss: TurnLoss,
+    details: ErrorDetails = NO_DETAILS,
+    options?: ErrorOptions,
+  ) {
+    super(message, 'ABORTED', 'TURN_LOST', details, options);
   }
 }

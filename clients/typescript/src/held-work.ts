@@ -43,7 +43,9 @@ function lossOf({ signal }: HeldTurn, error?: unknown): TurnLostError {
   const loss = reason instanceof TurnLostError ? reason : new TurnLostError(messageOf(reason), 'unknown');
   const isHandedOn = error === reason || (error instanceof Error && error.name === 'AbortError');
   if (error === undefined || isHandedOn) return loss;
-  return new TurnLostError(`${loss.message}; the handler ended with: ${messageOf(error)}`, loss.cause, loss.details);
+  return new TurnLostError(`${loss.message}; the handler ended with: ${messageOf(error)}`, loss.loss, loss.details, {
+    cause: error,
+  });
 }
 
 function tooLong(maxHold: number): DOMException {

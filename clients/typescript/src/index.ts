@@ -1,7 +1,7 @@
 /** `@keyturn/client`: the client of Keyturn. */
 export type * from './admin-words.js';
 export type { CallSettings, Calls, HeldTurn, Transport, Turns } from './calls.js';
-export { connect, Keyturn } from './client.js';
+export { connect, type Keyturn } from './client.js';
 export type { Clock } from './clock.js';
 export { type Consumer, ConsumerStoppedError, type StopOptions } from './consume/consumer.js';
 export type { ConsumeOptions, Stage, Trouble, Work, WorkHandler } from './consume/options.js';

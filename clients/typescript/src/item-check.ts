@@ -4,6 +4,8 @@
  */
 import { type FieldViolation, KeyturnError, NO_DETAILS } from './errors.js';
 import { LARGEST_MESSAGE, sizeOf } from './item-size.js';
+import { noSuchName, unknownName } from './names.js';
+import { ITEM } from './wire/call-names.js';
 import { isText, shown } from './wire/fields.js';
 import type { ItemCall } from './words.js';
 
@@ -29,9 +31,11 @@ export function checkItem(item: ItemCall, list: string, index: number, within = 
   if (wrong.length > 0) throw refusal(wrong, `${list}[${index}]${within}`);
 }
 
-/** @throws KeyturnError when it is none; its fields are not looked at */
+/** @throws KeyturnError when it is none, or has a name that there is not; its fields are not looked at */
 export function itemNeeded(item: ItemCall, index: number): void {
   if (!isItem(item)) throw noItem(item, `items[${index}]`);
+  const unknown = unknownName(item, ITEM);
+  if (unknown !== undefined) throw refusal([[`.${unknown}`, noSuchName(unknown, ITEM)]], `items[${index}]`);
 }
 
 /** A text, an array or bytes have nothing that an item has: each would be an empty one. */
@@ -57,12 +61,14 @@ export function refusal(wrong: readonly (readonly [string, string])[], path: str
 function wrongFields(item: ItemCall): [string, string][] {
   const { key, itemId, idempotencyKey, payload, headers, delay, after, afterUnknown } = item;
   const wrong: [string, string][] = [];
+  const unknown = unknownName(item, ITEM);
+  if (unknown !== undefined) wrong.push([`.${unknown}`, noSuchName(unknown, ITEM)]);
   if (!isOptionalText(key)) wrong.push(['.key', noText(key)]);
   if (!isOptionalText(itemId)) wrong.push(['.item_id', noText(itemId)]);
   if (!isOptionalText(idempotencyKey)) wrong.push(['.idempotency_key', noText(idempotencyKey)]);
   if (payload !== undefined && !(payload instanceof Uint8Array))
     wrong.push(['.payload', `${shown(payload)} is no Uint8Array`]);
-  if (!isHeaders(headers)) wrong.push(['.headers', 'is no Map of texts']);
+  if (!isHeaders(headers)) wrong.push(['.headers', 'is no Map and no plain object of texts']);
   if (delay !== undefined && !(Number.isFinite(delay) && delay >= 0))
     wrong.push(['.delay', `${shown(delay)} is no number of ms`]);
   if (!isRefs(after)) wrong.push(['.after', 'is no list of { queue, itemId }']);
@@ -83,7 +89,15 @@ function noText(value: unknown): string {
 
 function isHeaders(headers: unknown): boolean {
   if (headers === undefined) return true;
-  return headers instanceof Map && [...headers].every(([name, value]) => isText(name) && isText(value));
+  if (headers instanceof Map) return [...headers].every(([name, value]) => isText(name) && isText(value));
+  return isPlain(headers) && Object.entries(headers).every(([name, value]) => isText(name) && isText(value));
+}
+
+/** An array, a Headers of fetch, or a class of somebody would be empty headers. */
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function isRefs(refs: unknown): boolean {

@@ -5,6 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { refusal } from './item-check.js';
+import { headerPairs } from './item-size.js';
 import { wrongSetting } from './option-checks.js';
 import { shown } from './wire/fields.js';
 import type { ItemCall } from './words.js';
@@ -35,7 +36,7 @@ export function checkPossible(item: ItemCall, index: number): void {
   checkText(wrong, '.idempotency_key', idempotencyKey, 0, ID_BYTES);
   if (payload !== undefined && payload.length > PAYLOAD_BYTES)
     wrong.push(['.payload', `${payload.length} bytes is not allowed; allowed: up to ${PAYLOAD_BYTES} bytes`]);
-  if (headers !== undefined) checkHeaders(wrong, headers);
+  if (headers !== undefined) checkHeaders(wrong, [...headerPairs(headers)]);
   if (delay !== undefined && delay > LONGEST_DELAY)
     wrong.push(['.delay', `${delay} ms is not allowed; allowed: 0 ms to ${LONGEST_DELAY} ms`]);
   if (after !== undefined && after.length > AFTER)
@@ -53,9 +54,9 @@ function checkText(wrong: Wrong, field: string, text: string | undefined, least:
     wrong.push([field, `${bytes} bytes is not allowed; allowed: ${least} to ${most} bytes of UTF-8`]);
 }
 
-function checkHeaders(wrong: Wrong, headers: ReadonlyMap<string, string>): void {
-  if (headers.size > HEADERS)
-    wrong.push(['.headers', `${headers.size} headers is not allowed; allowed: up to ${HEADERS}`]);
+function checkHeaders(wrong: Wrong, headers: readonly (readonly [string, string])[]): void {
+  if (headers.length > HEADERS)
+    wrong.push(['.headers', `${headers.length} headers is not allowed; allowed: up to ${HEADERS}`]);
   let bytes = 0;
   for (const [name, value] of headers) bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
   if (bytes > HEADER_BYTES)

@@ -1,4 +1,4 @@
-import type { ItemCall } from './words.js';
+import type { ItemCall, ItemHeaders } from './words.js';
 
 /** A message may have 4 MiB; what is added up here is never less than what travels. */
 export const LARGEST_MESSAGE = 3_500_000;
@@ -9,11 +9,17 @@ export const MOST_ITEMS = 1_000;
 const ITEM_OVERHEAD = 64;
 const PAIR_OVERHEAD = 16;
 
+/** Of a Map or a plain object. */
+export function headerPairs(headers: ItemHeaders): Iterable<readonly [string, string]> {
+  return headers instanceof Map ? headers : Object.entries(headers);
+}
+
 /** Bytes that an item takes in a message, at most. */
 export function sizeOf(item: ItemCall): number {
   let size =
     ITEM_OVERHEAD + (item.payload?.length ?? 0) + utf8(item.key) + utf8(item.itemId) + utf8(item.idempotencyKey);
-  for (const [name, value] of item.headers ?? []) size += PAIR_OVERHEAD + utf8(name) + utf8(value);
+  for (const [name, value] of item.headers === undefined ? [] : headerPairs(item.headers))
+    size += PAIR_OVERHEAD + utf8(name) + utf8(value);
   for (const ref of item.after ?? []) size += PAIR_OVERHEAD + utf8(ref.queue) + utf8(ref.itemId);
   return size;
 }

@@ -94,7 +94,7 @@ export class MeteredTransport implements Transport {
     const held = this.inner.hold(turn, askedAt);
     const { signal } = held;
     const tell = (): void =>
-      this.metrics.turnLost(turn.queue, signal.reason instanceof TurnLostError ? signal.reason.cause : 'unknown');
+      this.metrics.turnLost(turn.queue, signal.reason instanceof TurnLostError ? signal.reason.loss : 'unknown');
     if (signal.aborted) tell();
     else signal.addEventListener('abort', tell, { once: true });
     return held;

@@ -1,6 +1,7 @@
 /** Settings that are wrong are told at once, with their name, their value, and what is allowed. */
 import type { CallSettings } from './calls.js';
 import { KeyturnError } from './errors.js';
+import { type Names, noSuchName, unknownName } from './names.js';
 import { isText, shown } from './wire/fields.js';
 
 /** @throws KeyturnError (INVALID_ARGUMENT) unless `value` is a number from `least` to `most` */
@@ -55,25 +56,24 @@ export function objectNeeded(name: string, options: object): void {
 }
 
 /**
- * For what is said once, where a misspelt name would lose what it asks for, in silence. Options of a call may bring more with
- * them: they are often spread from what an application has.
+ * A misspelt name would lose what it asks for, in silence.
  *
  * @param known all names that there are
  * @throws KeyturnError (INVALID_ARGUMENT) unless it is an object of options that there are
  */
-export function optionsNeeded(name: string, options: object, known: Readonly<Record<string, true>>): void {
+export function optionsNeeded(name: string, options: object, known: Names): void {
   objectNeeded(name, options);
-  for (const option of Object.keys(options)) {
-    if (Object.hasOwn(known, option)) continue;
-    throw wrongSetting(`${name}: ${shown(option)} is not an option; those are ${Object.keys(known).join(', ')}`);
-  }
+  const unknown = unknownName(options, known);
+  if (unknown !== undefined) throw wrongSetting(`${name}: ${noSuchName(unknown, known)}`);
 }
 
 const LONGEST_END = 86_400_000;
+const END_OPTIONS = { timeout: true } as const;
+const CALL_SETTINGS: Readonly<Record<keyof CallSettings, true>> = { timeout: true, signal: true, leave: true };
 
 /** How long something may take to end. @throws KeyturnError (INVALID_ARGUMENT) naming what is wrong */
 export function checkEndOptions(name: string, options: { readonly timeout?: number | undefined }): void {
-  objectNeeded(name, options);
+  optionsNeeded(name, options, END_OPTIONS);
   if (options.timeout !== undefined) numberWithin('timeout', options.timeout, 0, LONGEST_END);
 }
 
@@ -82,7 +82,11 @@ export function checkCallSettings(settings: CallSettings | undefined): void {
   if (settings === undefined) return;
   if (typeof settings !== 'object' || settings === null)
     throw wrongSetting(`the settings of the call are ${shown(settings)}; needed is an object`);
+  const unknown = unknownName(settings, CALL_SETTINGS);
+  if (unknown !== undefined) throw wrongSetting(`the settings of the call: ${noSuchName(unknown, CALL_SETTINGS)}`);
   if (settings.timeout !== undefined) numberWithin('timeout', settings.timeout, 0, Infinity);
+  if (settings.leave !== undefined && typeof settings.leave !== 'boolean')
+    throw wrongSetting(`leave is ${shown(settings.leave)}; allowed is true or false`);
   optionalSignal('signal', settings.signal);
 }
 

@@ -1,6 +1,6 @@
 import type { Base } from './base.js';
 import { KeyturnError } from './errors.js';
-import { numberWithin, objectNeeded, optionalSignal, textNeeded } from './option-checks.js';
+import { numberWithin, optionalSignal, optionsNeeded, textNeeded } from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
 import { pause } from './pause.js';
 import type { AwaitAnswer, Bytes, ItemState } from './words.js';
@@ -52,6 +52,7 @@ const STATES: Readonly<Record<ItemState, 'open' | 'done' | FailedState>> = {
   unknown: 'unknown',
 };
 
+const OPTIONS: Readonly<Record<keyof ResultOptions, true>> = { timeout: true, signal: true };
 const LONGEST_CALL = 300_000;
 const DEFAULT_TIMEOUT = 300_000;
 const LEAST_BETWEEN = 50;
@@ -76,7 +77,7 @@ export async function result(
 ): Promise<Bytes | undefined> {
   textNeeded('the queue', queue);
   textNeeded('the item id', itemId);
-  objectNeeded('the options of result', options);
+  optionsNeeded('the options of result', options, OPTIONS);
   const { timeout = DEFAULT_TIMEOUT, signal } = options;
   optionalSignal('signal', signal);
   numberWithin('timeout', timeout, 0, Infinity);

@@ -5,7 +5,7 @@ import { messageOf } from './failure.js';
 import { namedItem } from './ids.js';
 import { checkedSize, itemNeeded } from './item-check.js';
 import { LARGEST_MESSAGE, MOST_ITEMS } from './item-size.js';
-import { numberWithin, objectNeeded, optionalSignal, textNeeded, wordWithin, wrongSetting } from './option-checks.js';
+import { numberWithin, optionalSignal, optionsNeeded, textNeeded, wordWithin, wrongSetting } from './option-checks.js';
 import { GRACE, patiently } from './patience.js';
 import { shown } from './wire/fields.js';
 import { DURABILITIES, type Durability, type ItemCall, type SubmitResult } from './words.js';
@@ -44,6 +44,12 @@ export class SubmitManyError extends Error {
 /** A Submit that failed so may be sent again. */
 const BEARS: readonly Failure[] = ['away'];
 const LONGEST_WAIT = 300_000;
+const OPTIONS: Readonly<Record<keyof SubmitOptions, true>> = {
+  waitForRoom: true,
+  durability: true,
+  timeout: true,
+  signal: true,
+};
 
 /**
  * Hands one item over. It gets an id if it has none, the same on every try, so that a lost answer makes no second item.
@@ -100,7 +106,7 @@ export function withId(base: Base, item: ItemCall, index = 0): ItemCall & { read
 
 function check(queue: string, options: SubmitOptions): void {
   textNeeded('the queue', queue);
-  objectNeeded('the options of submit', options);
+  optionsNeeded('the options of submit', options, OPTIONS);
   const { waitForRoom, durability, timeout, signal } = options;
   optionalSignal('signal', signal);
   wordWithin('durability', durability, DURABILITIES);

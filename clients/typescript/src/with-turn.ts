@@ -7,9 +7,9 @@ import { type Ending, runUnder } from './held-work.js';
 import {
   functionNeeded,
   numberWithin,
-  objectNeeded,
   optionalSignal,
   optionalText,
+  optionsNeeded,
   textNeeded,
   wordWithin,
   wrongSetting,
@@ -86,6 +86,16 @@ export type TurnOutcome<T> =
 /** The built-in `wait` of a queue, for the call that knows no such default, ms. */
 const STRICT_WAIT = 3_000;
 const LONGEST_LEASE = 86_400_000;
+const OPTIONS: Readonly<Record<keyof WithTurnOptions, true>> = {
+  wait: true,
+  lease: true,
+  maxHold: true,
+  order: true,
+  idempotencyKey: true,
+  result: true,
+  consumerId: true,
+  signal: true,
+};
 /**
  * Asks for the turn of a key, runs the handler while it is kept alive, and gives it back.
  *
@@ -113,7 +123,7 @@ export async function withTurn<T>(
 
 function check<T>(options: WithTurnOptions<T>, handler: TurnHandler<T>): void {
   functionNeeded('the handler', handler);
-  objectNeeded('the options of withTurn', options);
+  optionsNeeded('the options of withTurn', options, OPTIONS);
   const { wait, lease, maxHold, order, idempotencyKey, result, consumerId, signal } = options;
   if (wait !== undefined) numberWithin('wait', wait, 0, Infinity);
   if (lease !== undefined) numberWithin('lease', lease, 100, LONGEST_LEASE);

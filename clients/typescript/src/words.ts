@@ -102,12 +102,15 @@ export interface ItemRef {
   readonly itemId: string;
 }
 
+/** A Map, or a plain object. */
+export type ItemHeaders = ReadonlyMap<string, string> | Readonly<Record<string, string>>;
+
 /** A message to be kept. */
 export interface ItemCall {
   /** Unset or empty: no order, no exclusion. */
   readonly key?: string | undefined;
   readonly payload?: Bytes | undefined;
-  readonly headers?: ReadonlyMap<string, string> | undefined;
+  readonly headers?: ItemHeaders | undefined;
   /** Identity of this submission: a resend with the same id is not a second message. Unset: the sidecar makes one. */
   readonly itemId?: string | undefined;
   readonly idempotencyKey?: string | undefined;

@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { it } from 'node:test';
 import { connect } from '@keyturn/client';
-import { verdictOf } from '@keyturn/client/internal/consume/verdict';
+import { verdictOf } from '#client/consume/verdict';
 import { FaultProxy } from '../../../clients/conformance/process/fault-proxy.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
 import { startSidecar } from '../../support/sidecar.js';

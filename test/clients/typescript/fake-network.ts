@@ -1,12 +1,7 @@
 /** A network of which the test is the sidecar: it sees every message of every stream, and answers when it likes. */
 import type { KeyturnError } from '@keyturn/client';
-import {
-  type Command,
-  type Reply,
-  SessionRequest,
-  SessionResponse,
-} from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
-import type { OpenStream, SessionStream, StreamHandlers } from '@keyturn/client/internal/session/network';
+import { type Command, type Reply, SessionRequest, SessionResponse } from '#client/gen/keyturn/v1/coordinator';
+import type { OpenStream, SessionStream, StreamHandlers } from '#client/session/network';
 
 export type Call = NonNullable<Command['call']>;
 export type Outcome = NonNullable<Reply['outcome']>;

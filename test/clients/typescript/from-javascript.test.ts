@@ -6,15 +6,15 @@ import { deepStrictEqual, doesNotThrow, match, rejects, strictEqual, throws } fr
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { connect, KeyturnError, type SubmitCall } from '@keyturn/client';
-import { Application } from '@keyturn/client/internal/application';
-import { SessionRequest } from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
-import { Producer } from '@keyturn/client/internal/producer/producer';
-import { result } from '@keyturn/client/internal/results';
-import { submit, submitMany } from '@keyturn/client/internal/submit';
-import * as requests from '@keyturn/client/internal/wire/requests';
-import { encodeSessionRequest } from '@keyturn/client/internal/wire/session-encoder';
-import { withTurn } from '@keyturn/client/internal/with-turn';
 import fc from 'fast-check';
+import { Application } from '#client/application';
+import { SessionRequest } from '#client/gen/keyturn/v1/coordinator';
+import { Producer } from '#client/producer/producer';
+import { result } from '#client/results';
+import { submit, submitMany } from '#client/submit';
+import * as requests from '#client/wire/requests';
+import { encodeSessionRequest } from '#client/wire/session-encoder';
+import { withTurn } from '#client/with-turn';
 import { FakeTransport, settled } from './fake-transport.js';
 import { dequeued, refused, stage } from './stage.js';
 
@@ -106,6 +106,13 @@ describe('a call', () => {
     deepStrictEqual([network.streams.length, stream.commands.length], [1, 1]);
   });
 
+  it('that abandons "false" is refused: it would be taken for true', () => {
+    const abandons = (abandoned: unknown) => () =>
+      requests.wireDeQueue({ queue: 'q', key: 'k', token: 1, abandoned: abandoned as Anything });
+    throws(abandons('false'), { message: 'abandoned: "false" is not true or false' });
+    doesNotThrow(abandons(false));
+  });
+
   for (const nothing of [undefined, null, 5, 'text']) {
     it(`that is ${nothing} is refused, never thrown, and leaves no rejection behind`, async (t) => {
       const { client } = stage(t);
@@ -122,7 +129,15 @@ describe('a call', () => {
     });
   }
 
-  for (const settings of [{ timeout: Number.NaN }, { timeout: '5' }, { timeout: -1 }, { signal: {} }, 5, null]) {
+  for (const settings of [
+    { timeout: Number.NaN },
+    { timeout: '5' },
+    { timeout: -1 },
+    { signal: {} },
+    { leave: 'no' },
+    5,
+    null,
+  ]) {
     it(`with ${JSON.stringify(settings)} is refused: it would never end`, async (t) => {
       const { client } = stage(t);
       const { code } = await refused(client.deQueue({ queue: 'q', key: 'k', token: 1 }, settings as Anything));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Pace } from '@keyturn/client/internal/session/pace';
+import { Pace } from '#client/session/pace';
 
 /** Keeps apart what runs when the task that runs now has ended, and what waits for the end of the turn. */
 class Turns {

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TurnRef } from '@keyturn/client';
-import { Backlog } from '@keyturn/client/internal/producer/backlog';
-import { Alarm } from '@keyturn/client/internal/session/alarm';
-import { BackOff } from '@keyturn/client/internal/session/back-off';
-import { OwnCommand } from '@keyturn/client/internal/session/command';
-import { Liveness } from '@keyturn/client/internal/session/liveness';
-import { OpenCommands } from '@keyturn/client/internal/session/open-commands';
-import { Orphans } from '@keyturn/client/internal/session/orphans';
-import { AcquireCommand, EnQueueCommand } from '@keyturn/client/internal/session/worker-commands';
-import { marginOf } from '@keyturn/client/internal/turns/margin';
+import { Backlog } from '#client/producer/backlog';
+import { Alarm } from '#client/session/alarm';
+import { BackOff } from '#client/session/back-off';
+import { OwnCommand } from '#client/session/command';
+import { Liveness } from '#client/session/liveness';
+import { OpenCommands } from '#client/session/open-commands';
+import { Orphans } from '#client/session/orphans';
+import { AcquireCommand, EnQueueCommand } from '#client/session/worker-commands';
+import { marginOf } from '#client/turns/margin';
 import { FakeClock } from '../../support/fake-clock.js';
 
 const command = () => new OwnCommand({ $case: 'cancel', value: { id: 0, leave: false } });

@@ -9,7 +9,7 @@ import {
   type SubmitAnswer,
   type SubmitCall,
 } from '@keyturn/client';
-import { Producer } from '@keyturn/client/internal/producer/producer';
+import { Producer } from '#client/producer/producer';
 import { away, FakeTransport, settled, watched } from './fake-transport.js';
 
 function details(more: Partial<ErrorDetails>): ErrorDetails {

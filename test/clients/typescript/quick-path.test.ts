@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { wireAck, wireDeQueue, wireEnQueue, wireSubmit } from '@keyturn/client/internal/wire/requests';
-import { encodeSessionRequest } from '@keyturn/client/internal/wire/session-encoder';
+import { wireAck, wireDeQueue, wireEnQueue, wireSubmit } from '#client/wire/requests';
+import { encodeSessionRequest } from '#client/wire/session-encoder';
 import type { Command } from '../../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { QuickReader } from '../../../src/grpc/session-quick.js';
 import { Commands } from '../../../src/grpc/session-reader.js';

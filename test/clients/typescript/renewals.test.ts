@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type RenewCall, type RenewResult, type Turn, TurnLostError } from '@keyturn/client';
-import { Confirmations } from '@keyturn/client/internal/turns/confirmations';
-import { Held } from '@keyturn/client/internal/turns/held-turn';
-import { Renewals } from '@keyturn/client/internal/turns/renewals';
+import { Confirmations } from '#client/turns/confirmations';
+import { Held } from '#client/turns/held-turn';
+import { Renewals } from '#client/turns/renewals';
 import { FakeClock } from '../../support/fake-clock.js';
 import { settled, stateOf } from './stage.js';
 
@@ -65,7 +65,7 @@ function stage(margin = 0) {
 }
 
 function causeOf({ signal }: Held): unknown {
-  return signal.reason instanceof TurnLostError ? signal.reason.cause : signal.reason;
+  return signal.reason instanceof TurnLostError ? signal.reason.loss : signal.reason;
 }
 
 describe('a turn that lives by its lease', () => {

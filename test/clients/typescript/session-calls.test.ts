@@ -102,7 +102,7 @@ describe('a session', () => {
     );
     const lost = await refused(settled);
     assert.ok(lost instanceof TurnLostError);
-    assert.deepEqual([lost.code, lost.reason, lost.cause], ['ABORTED', 'TURN_LOST', 'evicted']);
+    assert.deepEqual([lost.code, lost.reason, lost.loss], ['ABORTED', 'TURN_LOST', 'evicted']);
     const unknown = await refused(asked);
     assert.deepEqual(
       [unknown.code, unknown.reason, unknown.message],

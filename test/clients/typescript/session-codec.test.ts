@@ -1,16 +1,16 @@
 /** The codec of a session's messages is that of the generated code, only quicker: whatever there is to be written or read. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import {
   type Command,
   type NewItem,
   type Reply,
   SessionRequest,
   SessionResponse,
-} from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
-import { decodeSessionResponse } from '@keyturn/client/internal/wire/session-decoder';
-import { encodeSessionRequest } from '@keyturn/client/internal/wire/session-encoder';
-import fc from 'fast-check';
+} from '#client/gen/keyturn/v1/coordinator';
+import { decodeSessionResponse } from '#client/wire/session-decoder';
+import { encodeSessionRequest } from '#client/wire/session-encoder';
 
 const RUNS = { numRuns: 2_000 };
 

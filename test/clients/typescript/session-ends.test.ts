@@ -252,7 +252,7 @@ describe('close', () => {
     await closing;
     await turn();
     assert.equal((await open).message, 'the client was closed');
-    assert.equal(held?.signal.reason instanceof TurnLostError && held.signal.reason.cause, 'closed');
+    assert.equal(held?.signal.reason instanceof TurnLostError && held.signal.reason.loss, 'closed');
     assert.deepEqual([stream.destroyed, clock.pending], [true, 0]);
     assert.equal((await refused(client.enQueue(REF))).code, 'CANCELLED');
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import { KeyturnError, TurnLostError } from '@keyturn/client';
-import { LossCause, NackKind } from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
+import { LossCause, NackKind } from '#client/gen/keyturn/v1/coordinator';
 import {
   accept,
   awaited,
@@ -163,7 +163,7 @@ describe('a stream that breaks', () => {
     stream.cut(new KeyturnError('a newer stream has the session', 'ABORTED', 'SESSION_REPLACED'));
     assert.equal((await refused(open)).reason, 'SESSION_REPLACED');
     assert.equal(held?.signal.aborted, true);
-    assert.equal(held?.signal.reason instanceof TurnLostError && held.signal.reason.cause, 'replaced');
+    assert.equal(held?.signal.reason instanceof TurnLostError && held.signal.reason.loss, 'replaced');
     assert.equal((await refused(client.enQueue(REF))).reason, 'SESSION_REPLACED');
     await advance(60_000);
     assert.equal(network.streams.length, 1);
@@ -215,7 +215,7 @@ describe('turns across streams', () => {
     greet(stream);
     await turn();
     stream.reply([stream.call('renew').id, renewed(LossCause.LOSS_CAUSE_LEASE_EXPIRED)]);
-    assert.equal(held.signal.reason instanceof TurnLostError && held.signal.reason.cause, 'lease_expired');
+    assert.equal(held.signal.reason instanceof TurnLostError && held.signal.reason.loss, 'lease_expired');
   });
 
   it('a turn that is held and not told of is no safer than before until the answer', async (t) => {
@@ -226,7 +226,7 @@ describe('turns across streams', () => {
     await advance(8_100 - FIRST_PAUSE - 1);
     assert.equal(held.signal.aborted, false);
     await advance(1);
-    assert.equal(held.signal.reason instanceof TurnLostError && held.signal.reason.cause, 'unreachable');
+    assert.equal(held.signal.reason instanceof TurnLostError && held.signal.reason.loss, 'unreachable');
   });
 
   it('a turn that was given up before that answer, and lives, is given back', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type HeldTurn, type Turn, TurnLostError } from '@keyturn/client';
-import { LossCause, NackKind } from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
+import { LossCause, NackKind } from '#client/gen/keyturn/v1/coordinator';
 import type { FakeStream } from './fake-network.js';
 import {
   accept,
@@ -37,7 +37,7 @@ async function given(set: Stage, more: { readonly lease?: number; readonly ticke
 }
 
 function causeOf({ signal }: HeldTurn): unknown {
-  return signal.reason instanceof TurnLostError ? signal.reason.cause : signal.reason;
+  return signal.reason instanceof TurnLostError ? signal.reason.loss : signal.reason;
 }
 
 /** Answers every ping that was not answered yet. */

@@ -29,7 +29,7 @@ async function given(made: Keyturn, key = 'k', lease?: number): Promise<Turn> {
 }
 
 function lostCause(signal: AbortSignal): unknown {
-  return signal.reason instanceof TurnLostError ? signal.reason.cause : signal.reason;
+  return signal.reason instanceof TurnLostError ? signal.reason.loss : signal.reason;
 }
 
 function socketPath(t: TestContext): string {
@@ -79,7 +79,7 @@ for (const listen of ['127.0.0.1:0', 'unix']) {
         assert.equal((await made.admin.listDeadLetters({ queue: 'w' })).deadLetters.length, 1);
 
         const stale = await refused(made.deQueue({ ...refOf(turn), abandoned: true }));
-        assert.deepEqual([stale instanceof TurnLostError && stale.cause, stale.reason], ['settled', 'TURN_LOST']);
+        assert.deepEqual([stale instanceof TurnLostError && stale.loss, stale.reason], ['settled', 'TURN_LOST']);
         const bad = await refused(made.enQueue({ queue: 'no such name!', key: '' }));
         const fields = bad.violations.map(({ field }) => field.replace(/^.*\./, ''));
         assert.deepEqual([bad.code, bad.reason, fields], ['INVALID_ARGUMENT', 'BAD_REQUEST', ['queue', 'key']]);

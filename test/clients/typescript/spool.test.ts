@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SpoolError } from '@keyturn/client';
-import { AppendFile } from '@keyturn/client/internal/spool/append-file';
-import { Cursor } from '@keyturn/client/internal/spool/cursor';
-import { makeDirectory } from '@keyturn/client/internal/spool/directory';
-import type { NamedItem } from '@keyturn/client/internal/spool/item-record';
-import { Spool, type SpoolSettings } from '@keyturn/client/internal/spool/spool';
+import { AppendFile } from '#client/spool/append-file';
+import { Cursor } from '#client/spool/cursor';
+import { makeDirectory } from '#client/spool/directory';
+import type { NamedItem } from '#client/spool/item-record';
+import { Spool, type SpoolSettings } from '#client/spool/spool';
 import { FakeClock } from '../../support/fake-clock.js';
 import { settled, watched } from './fake-transport.js';
 

@@ -1,11 +1,11 @@
 /** A session on a fake network, in fake time, and the answers of a sidecar in short. */
 import type { TestContext } from 'node:test';
 import { KeyturnError } from '@keyturn/client';
-import { ErrorInfo } from '@keyturn/client/internal/gen/google/rpc/error_details';
-import { Decision, LossCause, NoticeKind, type Turn } from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
-import { idMaker } from '@keyturn/client/internal/ids';
-import type { SessionSettings } from '@keyturn/client/internal/session/settings';
-import { SessionTransport } from '@keyturn/client/internal/session/transport';
+import { ErrorInfo } from '#client/gen/google/rpc/error_details';
+import { Decision, LossCause, NoticeKind, type Turn } from '#client/gen/keyturn/v1/coordinator';
+import { idMaker } from '#client/ids';
+import type { SessionSettings } from '#client/session/settings';
+import { SessionTransport } from '#client/session/transport';
 import { FakeClock } from '../../support/fake-clock.js';
 import { FakeNetwork, type FakeStream, type Outcome } from './fake-network.js';
 

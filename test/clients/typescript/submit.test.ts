@@ -9,8 +9,8 @@ import {
   type SubmitCall,
   SubmitManyError,
 } from '@keyturn/client';
-import { result } from '@keyturn/client/internal/results';
-import { submit, submitMany } from '@keyturn/client/internal/submit';
+import { result } from '#client/results';
+import { submit, submitMany } from '#client/submit';
 import { away, FakeTransport, inTurn, settled, watched } from './fake-transport.js';
 
 function accepting(): FakeTransport {
@@ -97,8 +97,8 @@ describe('submit', () => {
     ['items[0].key: "\\ud800" is no text in Unicode', { key: '\ud800' }],
     ['items[0].item_id: 5 is no text in Unicode', { itemId: 5 as unknown as string }],
     ['items[0].payload: "text" is no Uint8Array', { payload: 'text' as unknown as Uint8Array }],
-    ['items[0].headers: is no Map of texts', { headers: { a: 'b' } as unknown as Map<string, string> }],
-    ['items[0].headers: is no Map of texts', { headers: new Map([['a', 1 as unknown as string]]) }],
+    ['items[0].headers: is no Map and no plain object of texts', { headers: ['a'] as unknown as Map<string, string> }],
+    ['items[0].headers: is no Map and no plain object of texts', { headers: new Map([['a', 1 as unknown as string]]) }],
     ['items[0].delay: -1 is no number of ms', { delay: -1 }],
     ['items[0].after: is no list of { queue, itemId }', { after: [{ queue: 'q' } as unknown as ItemRef] }],
     ['items[0].after_unknown: "never" is not refuse or wait', { afterUnknown: 'never' as unknown as 'wait' }],

@@ -3,12 +3,8 @@
  * middle of anything, sides that notice it late or not at all, messages on their way that never arrive.
  */
 import { KeyturnError } from '@keyturn/client';
-import { SessionRequest, SessionResponse } from '@keyturn/client/internal/gen/keyturn/v1/coordinator';
-import type {
-  SessionStream as ClientStream,
-  OpenStream,
-  StreamHandlers,
-} from '@keyturn/client/internal/session/network';
+import { SessionRequest, SessionResponse } from '#client/gen/keyturn/v1/coordinator';
+import type { SessionStream as ClientStream, OpenStream, StreamHandlers } from '#client/session/network';
 import type { Coordinator } from '../../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../../src/core/limits.js';
 import { QuickReader } from '../../../src/grpc/session-quick.js';

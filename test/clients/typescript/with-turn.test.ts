@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, rejects, strictEqual } from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type EnQueueAnswer, KeyturnError, TurnLostError } from '@keyturn/client';
-import { type HeldKey, type WithTurnOptions, withTurn } from '@keyturn/client/internal/with-turn';
+import { type HeldKey, type WithTurnOptions, withTurn } from '#client/with-turn';
 import { deferred } from '../../support/deferred.js';
 import { away, FakeTransport, inTurn, settled, turnOf, watched } from './fake-transport.js';
 
@@ -214,7 +214,7 @@ describe('withTurn', () => {
       await settled();
       strictEqual(outcome.state, 'open');
       end.resolve();
-      await rejects(outcome.promise, (error) => error instanceof TurnLostError && error.cause === 'lease_expired');
+      await rejects(outcome.promise, (error) => error instanceof TurnLostError && error.loss === 'lease_expired');
     });
 
     it('may throw something else when the turn is lost: both are told', async () => {
@@ -270,7 +270,7 @@ describe('withTurn', () => {
       const outcome = withTurn(transport.base, 'q', 'k', {}, () => {
         hasRun = true;
       });
-      await rejects(outcome, { name: 'TurnLostError', cause: 'unreachable' });
+      await rejects(outcome, { name: 'TurnLostError', loss: 'unreachable' });
       strictEqual(hasRun, false);
     });
   });
@@ -289,7 +289,7 @@ describe('withTurn', () => {
       transport.answers.deQueue = inTurn(transport, new TurnLostError('lost', 'taken_over'));
       await rejects(
         withTurn(transport.base, 'q', 'k', {}, () => 1),
-        { name: 'TurnLostError', cause: 'taken_over' },
+        { name: 'TurnLostError', loss: 'taken_over' },
       );
     });
 

@@ -9,9 +9,9 @@ import {
   type ItemCall,
   type ItemState,
   type Keyturn,
-  KeyturnError,
   type NackCall,
   type Turn,
+  TurnLostError,
   type TurnRef,
 } from '@keyturn/client';
 import { textOf } from '../payload.js';
@@ -98,8 +98,8 @@ export class Stage {
 /** The call is refused because the turn is not live, for this cause. */
 export async function lost(call: Promise<unknown>, cause: string): Promise<void> {
   await assert.rejects(call, (error: unknown) => {
-    assert.ok(error instanceof KeyturnError);
-    assert.deepEqual([error.reason, error.cause], ['TURN_LOST', cause]);
+    assert.ok(error instanceof TurnLostError);
+    assert.deepEqual([error.reason, error.loss], ['TURN_LOST', cause]);
     return true;
   });
 }

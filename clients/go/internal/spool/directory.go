@@ -9,11 +9,7 @@ import (
 )
 
 // makeDirectory makes it, with those above it, and makes the names of all that it made safe.
-func makeDirectory(directory string) error {
-	path, err := filepath.Abs(directory)
-	if err != nil {
-		return failed(directory, "cannot be found", err)
-	}
+func makeDirectory(path string) error {
 	var parents []string
 	for at := path; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(at) == at {
@@ -22,14 +18,14 @@ func makeDirectory(directory string) error {
 		parents = append(parents, filepath.Dir(at))
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return failed(directory, "cannot be made", err)
+		return failed(path, "cannot be made", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return failed(directory, "cannot be looked at", err)
+		return failed(path, "cannot be looked at", err)
 	}
 	if !info.IsDir() {
-		return failed(directory, "is no directory", errors.ErrUnsupported)
+		return failed(path, "is no directory", errors.ErrUnsupported)
 	}
 	for _, parent := range parents {
 		if err := syncDirectory(parent); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -65,7 +66,13 @@ type Spool struct {
 
 // Open takes the directory, made if it is not there. torn tells of what was cut away.
 func Open(set Settings) (s *Spool, torn *Error, err error) {
-	if err := makeDirectory(set.Directory); err != nil {
+	// Where it is now, wherever the process goes.
+	path, err := filepath.Abs(set.Directory)
+	if err != nil {
+		return nil, nil, failed(set.Directory, "cannot be found", err)
+	}
+	set.Directory = path
+	if err := makeDirectory(path); err != nil {
 		return nil, nil, err
 	}
 	held, err := lock(set.Directory)

@@ -195,3 +195,30 @@ func TestACursorThatCannotBeWrittenStopsNothing(t *testing.T) {
 		t.Fatalf("%d are left", s.Items())
 	}
 }
+
+func TestAProcessThatGoesToAnotherDirectoryTakesItsSpoolNotWithIt(t *testing.T) {
+	home := t.TempDir()
+	chdir(t, home)
+	s := open(t, "spool")
+	chdir(t, t.TempDir())
+	fill(t, s, "a", 3, 10)
+	s.Close()
+	chdir(t, home)
+	again := open(t, "spool")
+	defer again.Close()
+	if again.Items() != 3 {
+		t.Fatalf("%d items, of 3 that were confirmed", again.Items())
+	}
+}
+
+func chdir(t *testing.T, directory string) {
+	t.Helper()
+	before, err := os.Getwd()
+	if err == nil {
+		err = os.Chdir(directory)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chdir(before) })
+}

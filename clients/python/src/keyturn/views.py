@@ -3,8 +3,6 @@
 Durations are seconds. Instants are by the sidecar's wall clock, for people. What is None is unset.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple

@@ -41,6 +41,8 @@ export interface Consumer {
    * the log are told of each, so nobody has to look at this
    */
   stop(options?: StopOptions): Promise<void>;
+  /** `await using consumer = keyturn.consume(…)`: stops it at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** The reason of the signals of handlers when a stop runs out of time, and what such a stop rejects with. */
@@ -139,6 +141,10 @@ class Consumption implements Consumer {
     if (this.#cutOff === 0) return;
     const what = this.#cutOff === 1 ? '1 handler' : `${this.#cutOff} handlers`;
     throw new ConsumerStoppedError(`the consumer was stopped and cut off ${what}; what they had went back`);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
   }
 
   get #isStopping(): boolean {
@@ -266,8 +272,10 @@ class Consumption implements Consumer {
     await pause(this.#base.transport.clock, AFTER_ABORT);
     const left = [...this.#workers];
     this.#workers.clear();
-    this.#cutOff += left.length;
-    await Promise.all(left.map((worker) => worker.giveUp()));
+    const releasing = left.map((worker) => worker.giveUp());
+    // Before anybody is told of the end.
+    this.#cutOff += left.filter(({ isCutOff }) => isCutOff).length;
+    await Promise.all(releasing);
     this.#end();
   }
 

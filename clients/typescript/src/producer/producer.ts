@@ -133,6 +133,11 @@ export class Producer {
     return this.#closed;
   }
 
+  /** `await using producer = keyturn.producer(…)`: closes it at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   async #close(timeout: number | undefined): Promise<void> {
     this.#isClosed = true;
     const error = new ProducerClosedError('the producer was closed');

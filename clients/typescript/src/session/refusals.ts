@@ -1,5 +1,5 @@
 /** Errors that a session makes itself, and which of the sidecar's are for good. */
-import { KeyturnError } from '../errors.js';
+import { KeyturnError, NO_DETAILS } from '../errors.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { WorkerCommand } from './command.js';
 
@@ -39,5 +39,6 @@ export function cancelled(): KeyturnError {
 /** @param failure why there is no stream, if there is none */
 export function tooLate(failure: KeyturnError | undefined): KeyturnError {
   const why = failure === undefined ? '' : `: ${failure.message}`;
-  return new KeyturnError(`no answer before the call's time-out${why}`, 'DEADLINE_EXCEEDED');
+  const message = `no answer before the call's time-out${why}`;
+  return new KeyturnError(message, 'DEADLINE_EXCEEDED', '', NO_DETAILS, failure && { cause: failure });
 }

@@ -84,7 +84,7 @@ export class TurnKeeping implements Books {
 
   lost({ queue, token }: { readonly queue: string; readonly token: Token }, error: KeyturnError): void {
     const given = this.#turns.find(queue, token);
-    if (given !== undefined) this.lose(given, error instanceof TurnLostError ? error.cause : 'unknown');
+    if (given !== undefined) this.lose(given, error instanceof TurnLostError ? error.loss : 'unknown');
   }
 
   /** Of a given turn and of any other that was held here. */

@@ -1,5 +1,6 @@
 /** Items as bodies of records: the length of a description in JSON, the description, the payload. */
 import { Buffer } from 'node:buffer';
+import { headerPairs } from '../item-size.js';
 import type { ItemCall, ItemRef } from '../words.js';
 
 export type NamedItem = ItemCall & { readonly itemId: string };
@@ -18,7 +19,7 @@ const DESCRIPTION_AT = 4;
 
 export function encodeItem({ headers, payload, ...rest }: NamedItem): Buffer {
   const { key, itemId, idempotencyKey, delay, after, afterUnknown } = rest;
-  const pairs = headers === undefined ? undefined : [...headers];
+  const pairs = headers === undefined ? undefined : [...headerPairs(headers)];
   const description: Description = { key, itemId, idempotencyKey, delay, headers: pairs, after, afterUnknown };
   const text = Buffer.from(JSON.stringify(description));
   const length = Buffer.allocUnsafe(DESCRIPTION_AT);

@@ -3,6 +3,7 @@
  * was given in that moment is the ticket's. Whoever said `leave` wants neither, and each takes a call of its own.
  */
 import { type Channel, credentials } from '@grpc/grpc-js';
+import type { Clock } from '../clock.js';
 import type { Security } from '../connection-failure.js';
 import { KeyturnError } from '../errors.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
@@ -27,7 +28,12 @@ export class Leaving {
   readonly #pending = new Set<Promise<void>>();
   #isClosing = false;
 
-  constructor(address: string, channel: Channel, security: Security | undefined) {
+  constructor(
+    address: string,
+    channel: Channel,
+    security: Security | undefined,
+    private readonly clock: Clock,
+  ) {
     this.#calls = new OpenCalls(security);
     this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), {
       channelOverride: channel,
@@ -59,13 +65,12 @@ export class Leaving {
   /** Resolves when nothing is left to be given up, at the latest when the time for that is over. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    // What is called off now is told as such a moment later.
-    await new Promise((resolve) => setImmediate(resolve));
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), 2 * GIVING_UP_MS);
-    const over = new Promise<void>((resolve) => late.signal.addEventListener('abort', () => resolve(), { once: true }));
-    await Promise.race([this.#idle(), over]);
-    clearTimeout(timer);
+    let callOff = nothing;
+    const late = new Promise<void>((resolve) => {
+      callOff = this.clock.after(2 * GIVING_UP_MS, resolve);
+    });
+    await Promise.race([this.#idle(), late]);
+    callOff();
     this.#calls.close();
   }
 

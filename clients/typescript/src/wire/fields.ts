@@ -5,6 +5,7 @@
 import { toUSVString } from 'node:util';
 import { KeyturnError, NO_DETAILS } from '../errors.js';
 import type { Duration } from '../gen/google/protobuf/duration.js';
+import { type Names, noSuchName, unknownName } from '../names.js';
 import type { Token } from '../words.js';
 import { toDuration } from './time.js';
 
@@ -51,6 +52,13 @@ export function optionalCount(field: string, value: number | undefined): number 
   throw refusal(field, `${shown(value)} is no whole number from 0 to ${MOST_COUNT}`);
 }
 
+/** Whatever is not false would be taken for true: the text "false" too. */
+export function optionalFlag(field: string, value: boolean | undefined): boolean {
+  if (value === undefined) return false;
+  if (typeof value === 'boolean') return value;
+  throw refusal(field, `${shown(value)} is not true or false`);
+}
+
 export function optionalMs(field: string, value: number | undefined): Duration | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'number' && value >= 0) return toDuration(value);
@@ -71,6 +79,14 @@ export function word<W extends string, N extends number>(field: string, numbers:
 export function list<T>(field: string, value: readonly T[]): readonly T[] {
   if (Array.isArray(value)) return value;
   throw refusal(field, `${shown(value)} is no array`);
+}
+
+/** The call itself, with no names but those that there are. */
+export function call<T extends object>(value: T, known: Names): T {
+  object('call', value);
+  const unknown = unknownName(value, known);
+  if (unknown === undefined) return value;
+  throw refusal('call', noSuchName(unknown, known));
 }
 
 /** The call itself, or a part of it. */

@@ -1,6 +1,8 @@
 /** Calls as the wire has them. What is left out is unset there. */
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import { checkItem } from '../item-check.js';
+import { headerPairs } from '../item-size.js';
+import { unknownName } from '../names.js';
 import type {
   AckCall,
   AcquireCall,
@@ -12,6 +14,7 @@ import type {
   RenewCall,
   SubmitCall,
 } from '../words.js';
+import * as names from './call-names.js';
 import * as fields from './fields.js';
 import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS } from './word-tables.js';
 
@@ -22,7 +25,7 @@ const NO_HEADERS: Map<string, string> = new Map();
  * @throws KeyturnError (INVALID_ARGUMENT), as all of these do, naming what cannot be written
  */
 export function wireEnQueue(call: EnQueueCall, consumerId = ''): wire.EnQueueRequest {
-  fields.object('call', call);
+  fields.call(call, names.ENQUEUE);
   return {
     queue: fields.text('queue', call.queue),
     key: fields.text('key', call.key),
@@ -35,12 +38,12 @@ export function wireEnQueue(call: EnQueueCall, consumerId = ''): wire.EnQueueReq
 }
 
 export function wireDeQueue(call: DeQueueCall): wire.DeQueueRequest {
-  fields.object('call', call);
+  fields.call(call, names.DEQUEUE);
   return {
     queue: fields.text('queue', call.queue),
     key: fields.text('key', call.key),
     holder: wireHolder(call),
-    abandoned: Boolean(call.abandoned),
+    abandoned: fields.optionalFlag('abandoned', call.abandoned),
     result: fields.optionalBytes('result', call.result),
   };
 }
@@ -53,7 +56,7 @@ function wireHolder(call: DeQueueCall): wire.DeQueueRequest['holder'] {
 
 /** @param newId for items without an id; unset: the sidecar makes one, another one for each time the call is sent */
 export function wireSubmit(call: SubmitCall, newId?: () => string): wire.SubmitRequest {
-  const { queue, items, waitForRoom, durability } = fields.object('call', call);
+  const { queue, items, waitForRoom, durability } = fields.call(call, names.SUBMIT);
   return {
     queue: fields.text('queue', queue),
     items: fields.list('items', items).map((item, at) => wireItem(item, 'items', at, '', newId)),
@@ -66,7 +69,7 @@ export function wireSubmit(call: SubmitCall, newId?: () => string): wire.SubmitR
 }
 
 export function wireAcquire(call: AcquireCall, consumerId = ''): wire.AcquireRequest {
-  fields.object('call', call);
+  fields.call(call, names.ACQUIRE);
   return {
     queues: fields.list('queues', call.queues).map((queue) => fields.text('queues', queue)),
     key: fields.optionalText('key', call.key),
@@ -80,7 +83,7 @@ export function wireAcquire(call: AcquireCall, consumerId = ''): wire.AcquireReq
 }
 
 export function wireAck(call: AckCall, consumerId = ''): wire.AckRequest {
-  fields.object('call', call);
+  fields.call(call, names.ACK);
   return {
     queue: fields.text('queue', call.queue),
     key: fields.text('key', call.key),
@@ -97,7 +100,7 @@ function wireFollowUp(followUp: NonNullable<AckCall['followUps']>[number], at: n
 }
 
 export function wireNack(call: NackCall): wire.NackRequest {
-  fields.object('call', call);
+  fields.call(call, names.NACK);
   return {
     queue: fields.text('queue', call.queue),
     key: fields.text('key', call.key),
@@ -110,7 +113,7 @@ export function wireNack(call: NackCall): wire.NackRequest {
 }
 
 export function wireRenew(call: RenewCall): wire.RenewRequest {
-  const { turns, lease } = fields.object('call', call);
+  const { turns, lease } = fields.call(call, names.RENEW);
   return {
     turns: fields.list('turns', turns).map((turn) => ({
       queue: fields.text('turns.queue', fields.object('turns', turn).queue),
@@ -122,7 +125,7 @@ export function wireRenew(call: RenewCall): wire.RenewRequest {
 }
 
 export function wireAwait(call: AwaitCall): wire.AwaitRequest {
-  const { queue, itemId, wait } = fields.object('call', call);
+  const { queue, itemId, wait } = fields.call(call, names.AWAIT);
   return {
     queue: fields.text('queue', queue),
     itemId: fields.text('item_id', itemId),
@@ -132,7 +135,7 @@ export function wireAwait(call: AwaitCall): wire.AwaitRequest {
 
 /** Copied: what is sent again must be what was sent. */
 function headersOf({ headers }: ItemCall): Map<string, string> {
-  return headers === undefined ? NO_HEADERS : new Map(headers);
+  return headers === undefined ? NO_HEADERS : new Map(headerPairs(headers));
 }
 
 /** What comes by the hundred thousand, and was looked at closely before: nothing of it can fail to be written. */
@@ -147,7 +150,8 @@ function isUsual(item: ItemCall): boolean {
     item.headers === undefined &&
     item.delay === undefined &&
     item.after === undefined &&
-    item.afterUnknown === undefined
+    item.afterUnknown === undefined &&
+    unknownName(item, names.ITEM) === undefined
   );
 }
 

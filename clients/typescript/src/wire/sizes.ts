@@ -2,6 +2,7 @@
  * About how many bytes calls take on the wire, rather too many than too few: a character of text takes up to three, and
  * the rest of a call, its numbers and tags, less than this.
  */
+import { headerPairs } from '../item-size.js';
 import type {
   AckCall,
   AcquireCall,
@@ -59,7 +60,8 @@ export function awaitBytes({ queue, itemId }: AwaitCall): number {
 
 function itemBytes({ key, payload, headers, itemId, idempotencyKey, after }: ItemCall): number {
   let bytes = REST + optional(key) + (payload?.length ?? 0) + optional(itemId) + optional(idempotencyKey);
-  if (headers !== undefined) for (const [name, value] of headers) bytes += 12 + textBytes(name.length + value.length);
+  if (headers !== undefined)
+    for (const [name, value] of headerPairs(headers)) bytes += 12 + textBytes(name.length + value.length);
   if (after !== undefined) for (const ref of after) bytes += 12 + textBytes(ref.queue.length + ref.itemId.length);
   return bytes;
 }

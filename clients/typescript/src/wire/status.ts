@@ -1,7 +1,14 @@
 /** Errors of the sidecar and of the transport as {@link KeyturnError}s. */
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { connectionFailure, type Security } from '../connection-failure.js';
-import { type ErrorDetails, type FieldViolation, KeyturnError, TlsError, TurnLostError } from '../errors.js';
+import {
+  type ErrorDetails,
+  type FieldViolation,
+  KeyturnError,
+  NO_DETAILS,
+  TlsError,
+  TurnLostError,
+} from '../errors.js';
 import { BadRequest, ErrorInfo, QuotaFailure, ResourceInfo, RetryInfo } from '../gen/google/rpc/error_details.js';
 import { Status } from '../gen/google/rpc/status.js';
 import type { LossCause } from '../words.js';
@@ -43,8 +50,10 @@ const READERS: Readonly<Record<string, (bytes: Uint8Array, found: Findings) => v
 export function serviceError(error: ServiceError, security: Security = 'plain'): KeyturnError {
   const failure = error.code === status.UNAVAILABLE ? connectionFailure(error.details, security) : undefined;
   if (failure !== undefined)
-    return failure.isTls ? new TlsError(failure.message) : new KeyturnError(failure.message, 'UNAVAILABLE');
-  return keyturnError(error.code, error.details, statusOf(error)?.details ?? []);
+    return failure.isTls
+      ? new TlsError(failure.message, { cause: error })
+      : new KeyturnError(failure.message, 'UNAVAILABLE', '', NO_DETAILS, { cause: error });
+  return keyturnError(error.code, error.details, statusOf(error)?.details ?? [], { cause: error });
 }
 
 /** The error of one command of a session. */
@@ -56,10 +65,10 @@ export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && 'code' in error && 'metadata' in error && 'details' in error;
 }
 
-function keyturnError(code: number, message: string, parts: Status['details']): KeyturnError {
+function keyturnError(code: number, message: string, parts: Status['details'], options?: ErrorOptions): KeyturnError {
   const { reason, ...details } = findingsOf(parts);
-  if (reason === 'TURN_LOST') return new TurnLostError(message, causeOf(details), details);
-  return new KeyturnError(message, codeName(code), reason, details);
+  if (reason === 'TURN_LOST') return new TurnLostError(message, causeOf(details), details, options);
+  return new KeyturnError(message, codeName(code), reason, details, options);
 }
 
 /** Details that are not what they say they are do not hide the error itself. */

@@ -1,6 +1,6 @@
 /** A worker as a process of its own, for tests that kill it. It does as its handlers' signals say, and tells everything. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, KeyturnError } from '@keyturn/client';
+import { connect, KeyturnError, TurnLostError } from '@keyturn/client';
 import { Chance } from '../../../sim/random.js';
 import { monotonicNow, type Plan, type Play, type Saying } from './plan.js';
 
@@ -39,8 +39,8 @@ async function work({ key, token, signal }: Held, ms: number, item?: string): Pr
 /** `KeyturnError UNAVAILABLE DRAINING`, `TurnLostError unreachable`. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const cause = typeof error.cause === 'string' ? error.cause : '';
-  const code = error instanceof KeyturnError && cause === '' ? `${error.code} ${error.reason}` : cause;
+  if (error instanceof TurnLostError) return `${error.name} ${error.loss}`;
+  const code = error instanceof KeyturnError ? `${error.code} ${error.reason}` : '';
   return `${error.name} ${code}`.trim();
 }
 
@@ -55,8 +55,8 @@ async function turns({ queue, keys, concurrency, longWork }: Of<'turns'>): Promi
   await Promise.all(Array.from({ length: concurrency }, loop));
 }
 
-async function once({ queue, key, ms, ...more }: Omit<Of<'once'>, 'name'>): Promise<void> {
-  const options = { wait: 60_000, signal: stop.signal, ...more };
+async function once({ queue, key, ms, lease, order }: Omit<Of<'once'>, 'name'>): Promise<void> {
+  const options = { wait: 60_000, signal: stop.signal, lease, order };
   try {
     const outcome = await keyturn.withTurn(queue, key, options, (turn) => work(turn, ms));
     say({ what: 'outcome', key, outcome: outcome.status, ...(outcome.status === 'done' && { token: outcome.token }) });

@@ -1,0 +1,98 @@
+/** The calls of people: they look, and change what runs. */
+import { discardDead, discardWaiting, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
+import { explainKey } from './explain.js';
+import { listQueues } from './list-queues.js';
+import { isKeysToken, listKeys } from './listing.js';
+import { findLane } from './lookup.js';
+import type * as model from './model.js';
+import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
+import type { Queue } from './queue.js';
+import { badPageToken } from './refusals.js';
+import { retryNow } from './retry-now.js';
+import { Steps } from './steps.js';
+import type * as views from './views.js';
+
+export abstract class AdminCalls extends Steps {
+  listQueues(request: views.ListQueuesRequest, now: number): views.QueuePage {
+    return listQueues(this.state, request, now);
+  }
+
+  /** In slices: see `listing.ts`. Unset: there is no such queue yet. */
+  listKeys(
+    request: views.ListKeysRequest,
+    slice: number,
+  ): model.Result<Generator<undefined, views.KeyPage> | undefined> {
+    if (!isKeysToken(request.pageToken)) return badPageToken(request.pageToken);
+    return this.with(request.queue, (queue) => queue && listKeys(this.state, queue, request, slice));
+  }
+
+  /** A step like any other: what is over by the clock happens first (S1). */
+  explainKey(queue: string, key: string, now: number): model.Result<views.KeyExplanation> {
+    const upToDate = (found: Queue | undefined) => {
+      if (found !== undefined) findLane(this.state, found, key, now);
+      return explainKey(this.state, found, key, now);
+    };
+    return this.with(queue, upToDate, now);
+  }
+
+  evictHolder(queue: string, key: string, now: number): model.Result<views.EvictionView> {
+    return this.with(queue, (found) => evictHolder(this.state, found, key, now), now);
+  }
+
+  resumeKey(queue: string, key: string, now: number): model.Result<Resumed> {
+    return this.with(queue, (found) => resumeKey(this.state, found, key, now), now);
+  }
+
+  retryNow(request: views.RetryNowRequest, now: number): model.Result<views.RetryNowView> {
+    const outcome = this.with(request.queue, (found) => retryNow(this.state, found, request, now), now);
+    if (!outcome.ok) return outcome;
+    return 'kind' in outcome.value ? { ok: false, refusal: outcome.value } : { ok: true, value: outcome.value };
+  }
+
+  pauseQueue(queue: string, now: number): model.Result<void> {
+    return this.withOpen(queue, now, pauseQueue);
+  }
+
+  resumeQueue(queue: string, now: number): model.Result<void> {
+    return this.withOpen(queue, now, (found) => resumeQueue(this.state, found));
+  }
+
+  setLimits(queue: string, change: views.LimitsChange, now: number): model.Result<views.LimitsView> {
+    return this.withOpen(queue, now, (found) => setLimits(this.state, found, change, now));
+  }
+
+  listDeadLetters(request: views.ListDeadLettersRequest): model.Result<views.DeadLetterPage> {
+    if (!isLettersToken(request.pageToken)) return badPageToken(request.pageToken);
+    const none = { deadLetters: [], nextPageToken: '' };
+    return this.with(request.queue, (found) => (found ? listDeadLetters(this.state, found, request) : none));
+  }
+
+  redrive(choice: views.ItemChoice, now: number): model.Result<number> {
+    return this.with(choice.queue, (found) => (found ? redrive(this.state, found, choice, now) : 0), now);
+  }
+
+  discardDead(choice: views.ItemChoice, now: number): model.Result<number> {
+    return this.with(choice.queue, (found) => (found ? discardDead(this.state, found, choice, now) : 0), now);
+  }
+
+  /** In slices: see `dead-letters.ts`. Each is a step. */
+  discardWaiting(
+    choice: views.ItemChoice,
+    slice: number,
+    clock: () => number,
+  ): model.Result<Generator<undefined, number> | undefined> {
+    const scan = (found: Queue) => discardWaiting(this.state, found, choice, slice, clock);
+    return this.with(choice.queue, (found) => found && this.#inSteps(scan(found), clock));
+  }
+
+  /** What others did between two slices has nothing to do with the next one. */
+  *#inSteps<T>(scan: Generator<undefined, T>, clock: () => number): Generator<undefined, T> {
+    for (;;) {
+      this.begin(clock());
+      const { done, value } = scan.next();
+      this.finish(undefined, clock());
+      if (done === true) return value;
+      yield;
+    }
+  }
+}
