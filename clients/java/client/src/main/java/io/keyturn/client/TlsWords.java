@@ -11,8 +11,8 @@ import javax.net.ssl.SSLException;
  * as that of an exception deep below, in the words of its TLS library.
  */
 final class TlsWords {
-    private static final Pattern CLOSED_AT_ONCE =
-            Pattern.compile("network closed for unknown reason|connection reset|broken pipe|connection closed before", Pattern.CASE_INSENSITIVE);
+    private static final Pattern CLOSED_AT_ONCE = Pattern.compile(
+            "network closed for unknown reason|connection reset|broken pipe|connection closed before", Pattern.CASE_INSENSITIVE);
     private static final Pattern NAME = Pattern.compile("no subject alternative|no name matching", Pattern.CASE_INSENSITIVE);
     private static final Pattern TIME = Pattern.compile("validity|expired|not ?before|not ?after", Pattern.CASE_INSENSITIVE);
     private static final Pattern NO_TLS = Pattern.compile("not an ssl/tls record|wrong version number|http request");
@@ -35,7 +35,8 @@ final class TlsWords {
     }
 
     private static KeyturnException maybe() {
-        String what = "the sidecar closed the connection before it said anything: it may want TLS (KeyturnOptions.tls), or be about to stop";
+        String what = "the sidecar closed the connection before it said anything: "
+                + "it may want TLS (KeyturnOptions.tls), or be about to stop";
         return new KeyturnException(what, Status.Code.UNAVAILABLE);
     }
 

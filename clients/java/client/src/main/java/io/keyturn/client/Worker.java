@@ -84,6 +84,7 @@ final class Worker {
         synchronized (this) {
             if (isGivenUp) return;
             if (isTooLate) isStopped = true;
+            else hasBegun = true;
         }
         CURRENT.set(this);
         Throwable thrown;
@@ -110,9 +111,7 @@ final class Worker {
             work.onLost(loss -> base.metrics.turnLost(work.queue(), loss));
             if (options.maxHold() != null) maxHold = base.after(Clock.nanos(options.maxHold()), mine::interrupt);
             // Lost before it began (a long wait, a slow process): nothing is started just to be stopped.
-            if (held.isLost()) return null;
-            hasBegun = true;
-            handler.handle(work);
+            if (!held.isLost()) handler.handle(work);
             return null;
         } catch (Throwable error) {
             // Whatever it is: the items must go back.
@@ -140,7 +139,8 @@ final class Worker {
     /** The same though the handler has not ended: it was told, and time is over. */
     CompletableFuture<Void> cutOff() {
         CompletableFuture<Void> released = giveUp();
-        tellCutOff(new InterruptedException("the consumer stops"));
+        // One that a slow executor has not begun lost nothing.
+        if (hasBegun) tellCutOff(new InterruptedException("the consumer stops"));
         return released;
     }
 
