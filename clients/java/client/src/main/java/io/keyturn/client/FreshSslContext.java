@@ -86,6 +86,7 @@ final class FreshSslContext extends SslContext {
     }
 
     @Override
+    @SuppressWarnings("deprecation") // What is extended asks for it.
     public ApplicationProtocolNegotiator applicationProtocolNegotiator() {
         return current.applicationProtocolNegotiator();
     }
