@@ -93,7 +93,8 @@ export function finish(
   free(state, queue, item);
   leaveDependencies(state, queue, item, as);
   const finished = finishedAs(item, as, result, item.attempts + (byTurn ? 1 : 0));
-  queue.counters.finished[as] += 1;
+  // One that is handed out (at_most_once) counts when its turn ends: it may come back.
+  if (!item.inFlight) queue.counters.finished[as] += 1;
   if (item.stored !== undefined) queue.changes?.item(item);
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);

@@ -328,4 +328,15 @@ describe('what makes room, and what does not', () => {
     stage.nack('worker', { queue: 'other', key: 'a', token, kind: 'dead_letter', error: 'no' });
     assert.deepEqual(decisions(waiting), ['accept']);
   });
+
+  it('of very many that wait, only so many are counted for one that gives up', () => {
+    const stage = new Stage({ queues: { [QUEUE]: { maxWaiting: 1 } } });
+    stage.submit('submitter', keys('first'));
+    const all = Array.from({ length: 1_002 }, (_, at) => stage.submit(`s${at}`, keys(`k${at}`), QUEUE, 60_000 - at));
+    stage.pass(60_000 - 1_001);
+    assert.match(JSON.stringify(all.at(-1)?.refusal), /more than 1000 calls wait for room in queue q before this one/);
+    stage.pass(1);
+    assert.match(JSON.stringify(all.at(-2)?.refusal), /1000 calls wait/);
+    assert.ok(all[0]?.open);
+  });
 });
