@@ -9,7 +9,20 @@ export interface Alike {
   readonly why: string;
 }
 
-export const ALIKE: readonly Alike[] = [];
+export const ALIKE: readonly Alike[] = [
+  {
+    path: 'src/core/queue.ts',
+    before: 'id = 0) {',
+    after: 'id = 1) {',
+    why: 'For tests that make a queue by themselves: the core numbers each of its own.',
+  },
+  {
+    path: 'src/core/steps.ts',
+    before: 'if (now !== undefined) this.finish(undefined, now);',
+    after: 'if (true) this.finish(undefined, now);',
+    why: 'Without a moment something is looked at only, and then nothing is unfinished: finish does nothing.',
+  },
+];
 
 export function alikeOf(mutant: Mutant, among: readonly Alike[] = ALIKE): Alike | undefined {
   return among.find(

@@ -65,4 +65,10 @@ describe('changes of a program', () => {
     assert.ok(first !== undefined);
     assert.deepEqual(inLine(text, first), { before: 'if (a < b) c();', after: 'if (true) c();' });
   });
+
+  it('are told with what depends on a condition, though that is a line of its own', () => {
+    const text = 'if (a)\n  b();\nif (a)\n  c();';
+    const befores = changesOf(text).map((change) => inLine(text, change).before);
+    assert.deepEqual([...new Set(befores)], ['if (a) b();', 'b();', 'if (a) c();', 'c();']);
+  });
 });

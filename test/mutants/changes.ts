@@ -104,13 +104,19 @@ export function changed(text: string, change: Change): string {
 /** @returns the line where a change stands, before and after; of what has several lines all, in one */
 export function inLine(text: string, change: Change): { readonly before: string; readonly after: string } {
   const from = text.lastIndexOf('\n', change.start - 1) + 1;
-  const end = text.indexOf('\n', change.end);
-  const to = end === -1 ? text.length : end;
+  const first = endOfLine(text, change.end);
+  // What depends on a condition stands below it, if it has no block.
+  const to = /\b(if|for|while) \(.*\)$/s.test(text.slice(from, first)) ? endOfLine(text, first + 1) : first;
   const inOne = (line: string) => line.replaceAll(/\s+/g, ' ').trim();
   return {
     before: inOne(text.slice(from, to)),
     after: inOne(text.slice(from, change.start) + change.text + text.slice(change.end, to)),
   };
+}
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end === -1 ? text.length : end;
 }
 
 /** Of an `if` and of the block that is all of its branch; what stands in a function inside leaves only that. */
