@@ -110,9 +110,17 @@ export class AdminCalls {
     return (await this.#calls.ask(client, client.discard, request, settings)).discarded;
   }
 
-  /** What happens from now on, until the loop is left, `signal` aborts, or the sidecar stops. */
-  async *watchEvents(queue: string, key?: string, settings?: Pick<CallSettings, 'signal'>): AsyncGenerator<EventBatch> {
-    const stream = this.#calls.open(() => this.#admin.watchEvents({ queue, key }));
+  /**
+   * What happens from now on, until the loop is left, `signal` aborts, or the sidecar stops.
+   * @param queue unset: all queues
+   * @param key unset: all keys
+   */
+  async *watchEvents(
+    queue?: string,
+    key?: string,
+    settings?: Pick<CallSettings, 'signal'>,
+  ): AsyncGenerator<EventBatch> {
+    const stream = this.#calls.open(() => this.#admin.watchEvents({ queue: queue ?? '', key }));
     const cancel = () => stream.cancel();
     settings?.signal?.addEventListener('abort', cancel, { once: true });
     try {
