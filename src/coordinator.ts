@@ -144,7 +144,8 @@ export interface Administration {
   listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>>;
   redrive(choice: ItemChoice): Promise<Result<number>>;
   discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>>;
-  watch(queue: string, key: string | undefined, watcher: Watcher): Result<Watch>;
+  /** An unset queue or key: all of them. */
+  watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch>;
 }
 
 /** One who watches events. */

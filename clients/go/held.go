@@ -14,6 +14,9 @@ type heldTurn struct {
 	ticket string
 	// fresh: of a scoped call that has not handed it on yet. Guarded by the transport.
 	fresh bool
+	// inUse: somebody keeps it alive. Told lost for silence, they have until endAt to come to their end. Guarded by the session.
+	inUse bool
+	endAt moment
 	// Never: as long as the session is known to live. Else until this moment: a new stream did not tell of it.
 	safeUntil moment
 

@@ -125,7 +125,7 @@ func TestOnlyAConnectionThatWasShutWithoutAWordIsToldAsTLS(t *testing.T) {
 func keeping() (k *turnKeeping, asked func() []uint64, answer func(at int)) {
 	var all []*command
 	renewals := newRenewals(unset, nil, func(*heldTurn, LossCause) {})
-	k = newTurnKeeping(renewals, metricsOf{}, func(c *command) { all = append(all, c) })
+	k = newTurnKeeping(renewals, metricsOf{}, func() time.Duration { return time.Minute }, func(c *command) { all = append(all, c) })
 	asked = func() (tokens []uint64) {
 		for _, c := range all {
 			if nack := c.wire.GetNack(); nack != nil {
@@ -198,5 +198,31 @@ func TestManyTurnsAreGivenBackToASilentSidecarInOneTime(t *testing.T) {
 	client.over.(*unary).giveBack(make([]*pb.Turn, 3))
 	if took := now().minus(asked); took > 2*givingUp {
 		t.Fatalf("three turns took %v", took)
+	}
+}
+
+func TestATurnLostBySilenceIsNotGivenBackUnderWhoIsComingToTheEnd(t *testing.T) {
+	for name, ends := range map[string]func(k *turnKeeping, held *heldTurn){
+		"they end":           func(k *turnKeeping, held *heldTurn) { k.stopped(held) },
+		"their time is over": func(k *turnKeeping, held *heldTurn) { k.tick(k.nextAt(never), never) },
+		"another stream, too": func(k *turnKeeping, held *heldTurn) {
+			k.detached()
+			k.attached(told(1), openAcquire(), never)
+			k.stopped(held)
+		},
+	} {
+		k, asked, _ := keeping()
+		held := tiedTurn(k, 1)
+		held.inUse = true
+		k.lose(held, LossUnreachable)
+		k.attached(told(1), openAcquire(), never)
+		if len(asked()) != 0 {
+			t.Fatalf("%s: given back while somebody works on it", name)
+		}
+		ends(k, held)
+		k.stopped(held)
+		if len(asked()) != 1 || len(k.stopping) != 0 {
+			t.Fatalf("%s: given back %d times", name, len(asked()))
+		}
 	}
 }

@@ -75,7 +75,7 @@ func newSession(set *settings, conn *grpc.ClientConn) *session {
 		defer s.mu.Unlock()
 		s.turns.lose(held, cause)
 	})
-	s.turns = newTurnKeeping(s.renew, s.metric, s.askOwn)
+	s.turns = newTurnKeeping(s.renew, s.metric, func() time.Duration { return marginOf(s.live.ttl, s.live.margin) }, s.askOwn)
 	return s
 }
 
@@ -153,6 +153,7 @@ func (s *session) hold(info *TurnInfo, since moment) *heldTurn {
 	if held == nil {
 		held = &heldTurn{ref: info.TurnRef, lease: info.Lease, safeUntil: never}
 	}
+	held.inUse = true
 	if s.state == stopped {
 		s.turns.lose(held, s.stopLoss)
 	} else if s.closing != nil {
@@ -170,6 +171,10 @@ func (s *session) release(held *heldTurn) {
 	s.renew.drop(held)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	held.inUse = false
+	if s.state != stopped {
+		s.turns.stopped(held)
+	}
 	s.over(held)
 }
 

@@ -59,7 +59,12 @@ func TestADeadLetterIsToldByDefault(t *testing.T) {
 				},
 			}))(t)
 			must(client.Submit(ctx, "q", keyturn.NewItem{Key: "ada"}))(t)
-			trouble := <-told
+			var trouble keyturn.Trouble
+			select {
+			case trouble = <-told:
+			case <-ctx.Done():
+				t.Fatal("nobody was told")
+			}
 			if trouble.Work.Key != "ada" || !errors.Is(trouble.Err, failure) {
 				t.Fatalf("%+v", trouble)
 			}

@@ -40,7 +40,11 @@ type turnKeeping struct {
 	uncertain map[*heldTurn]struct{}
 	// Turns that were told lost because nothing was heard. The sidecar may keep them for the session still: the next stream
 	// tells.
-	unreachable map[turnID]struct{}
+	unreachable map[turnID]*heldTurn
+	// Those of them that the session has, and whose holders have not come to their end.
+	stopping map[*heldTurn]struct{}
+	// How long before the end of its life the holder of a turn is told to stop.
+	marginOfLife func() time.Duration
 	// Turns on which somebody works who will say when that is over.
 	begun map[*heldTurn]struct{}
 	// Nobody asks for anything any more; left are the turns that somebody had then, and may be working on.
@@ -48,11 +52,11 @@ type turnKeeping struct {
 	left      map[turnID]struct{}
 }
 
-func newTurnKeeping(renewals *renewals, metric metricsOf, askOwn func(*command)) *turnKeeping {
+func newTurnKeeping(renewals *renewals, metric metricsOf, marginOfLife func() time.Duration, askOwn func(*command)) *turnKeeping {
 	return &turnKeeping{
-		renewals: renewals, askOwn: askOwn, metric: metric,
+		renewals: renewals, askOwn: askOwn, metric: metric, marginOfLife: marginOfLife,
 		turns: map[turnID]*heldTurn{}, byTicket: map[string]*heldTurn{}, uncertain: map[*heldTurn]struct{}{},
-		begun: map[*heldTurn]struct{}{}, unreachable: map[turnID]struct{}{},
+		begun: map[*heldTurn]struct{}{}, unreachable: map[turnID]*heldTurn{}, stopping: map[*heldTurn]struct{}{},
 	}
 }
 
@@ -124,7 +128,8 @@ func (k *turnKeeping) lose(held *heldTurn, cause LossCause) {
 		delete(k.begun, held)
 	}
 	if cause == LossUnreachable && held.tied {
-		k.unreachable[held.ref.id()] = struct{}{}
+		held.endAt = now().plus(k.marginOfLife())
+		k.unreachable[held.ref.id()] = held
 	}
 	if held.lose(cause) {
 		k.metric.turnLost(held.ref.Queue, cause)
@@ -175,6 +180,9 @@ func (k *turnKeeping) nextAt(stopAt moment) moment {
 	for held := range k.uncertain {
 		next = min(next, held.safeUntil)
 	}
+	for held := range k.stopping {
+		next = min(next, held.endAt)
+	}
 	if len(k.unclaimed) > 0 {
 		next = min(next, k.unclaimed[0].until)
 	}
@@ -194,6 +202,11 @@ func (k *turnKeeping) tick(at, stopAt moment) bool {
 	for held := range k.uncertain {
 		if at >= held.safeUntil {
 			k.lose(held, LossUnreachable)
+		}
+	}
+	for held := range k.stopping {
+		if at >= held.endAt {
+			k.stopped(held)
 		}
 	}
 	for len(k.unclaimed) > 0 && at >= k.unclaimed[0].until {

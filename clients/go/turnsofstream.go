@@ -19,20 +19,18 @@ func (k *turnKeeping) attached(told []*pb.TurnRef, open []*command, stopAt momen
 	}
 	here := map[*heldTurn]bool{}
 	gone := k.unreachable
-	k.unreachable = map[turnID]struct{}{}
+	k.unreachable = map[turnID]*heldTurn{}
 	var unknown []TurnRef
 	for _, turn := range told {
 		ref := TurnRef{turn.Queue, turn.Key, turn.Token}
-		_, gaveUp := gone[ref.id()]
+		lost := gone[ref.id()]
 		_, works := k.left[ref.id()]
 		switch held := k.turns[ref.id()]; {
 		case held != nil:
 			here[held] = true
 		case settling[ref.id()]:
-		case gaveUp:
-			// It was delivered, and told lost: no open call waits for it. So it stays until this is answered.
-			k.unreachable[ref.id()] = struct{}{}
-			k.giveBack(ref)
+		case lost != nil:
+			k.backAgain(lost)
 		case works:
 			// The client is being closed: whoever works on it has a moment to end, and then gives it back.
 		default:
@@ -51,9 +49,30 @@ func (k *turnKeeping) attached(told []*pb.TurnRef, open []*command, stopAt momen
 	k.askFor(missing, stopAt)
 }
 
+// backAgain: the session has a turn that was told lost. It was delivered, so that no open call waits for it, and is given back:
+// but whoever works on it was told a margin before its end, and nobody else shall begin before they have had that time. It is
+// remembered until the giving back is answered.
+func (k *turnKeeping) backAgain(lost *heldTurn) {
+	k.unreachable[lost.ref.id()] = lost
+	if lost.inUse && now() < lost.endAt {
+		k.stopping[lost] = struct{}{}
+		return
+	}
+	k.giveBack(lost.ref)
+}
+
+// stopped: its holder has come to the end, or has had the time to.
+func (k *turnKeeping) stopped(lost *heldTurn) {
+	if _, waited := k.stopping[lost]; waited {
+		delete(k.stopping, lost)
+		k.giveBack(lost.ref)
+	}
+}
+
 // detached: the stream is gone, and with it what was to be told on it.
 func (k *turnKeeping) detached() {
 	k.orphans = nil
+	clear(k.stopping)
 	// A new stream tells of those that live.
 	k.unclaimed = nil
 	// Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.

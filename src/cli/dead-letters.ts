@@ -5,7 +5,7 @@ import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
-import { findQueue, noQueue } from './find-queue.js';
+import { findQueue, tellNoQueue } from './find-queue.js';
 import { collect, type SidecarOptions, sidecarOptions, text, wholeBetween } from './options.js';
 import { ago, alignColumns, count, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -93,7 +93,7 @@ async function list(options: ListOptions): Promise<number> {
       isThere: pages.letters.length > 0 || (await findQueue(client.admin, options.queue)) !== undefined,
     };
   });
-  if (!isThere) process.stderr.write(`keyturn: ${noQueue(options.queue)}\n`);
+  if (!isThere) tellNoQueue(options.queue);
   if (options.json === true) {
     process.stdout.write(`${harmlessJson({ dead_letters: letters.map(toJson), next_page_token: next })}\n`);
   } else {
@@ -144,8 +144,17 @@ function toJson({ item, key, attempts, lastError, diedAt, cause }: DeadLetterVie
   };
 }
 
+/** How many were changed; 0 of a queue that is not there is said to be that. */
+async function change(options: ChoiceOptions, run: (admin: Keyturn['admin']) => Promise<number>): Promise<number> {
+  return withSidecar(options, async ({ admin }) => {
+    const changed = await run(admin);
+    if (changed === 0 && (await findQueue(admin, options.queue)) === undefined) tellNoQueue(options.queue);
+    return changed;
+  });
+}
+
 async function redrive(options: ChoiceOptions): Promise<number> {
-  const redriven = await withSidecar(options, (client) => client.admin.redrive(choiceOf(options)));
+  const redriven = await change(options, (admin) => admin.redrive(choiceOf(options)));
   process.stdout.write(options.json === true ? `${harmlessJson({ redriven })}\n` : `${count(redriven)} redriven\n`);
   return EXIT.ok;
 }
@@ -159,7 +168,7 @@ async function discard(options: DiscardOptions): Promise<number> {
       EXIT.usage,
     );
   }
-  const discarded = await withSidecar(options, (client) => client.admin.discard(choiceOf(options), waiting === true));
+  const discarded = await change(options, (admin) => admin.discard(choiceOf(options), waiting === true));
   process.stdout.write(options.json === true ? `${harmlessJson({ discarded })}\n` : `${count(discarded)} discarded\n`);
   return EXIT.ok;
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
-import { findQueue, noQueue } from './find-queue.js';
+import { findQueueAndHold, tellNoQueue } from './find-queue.js';
 import { type SidecarOptions, sidecarOptions, text } from './options.js';
 import { ago, alignColumns, amount, count, humanDuration, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -39,26 +39,35 @@ export function registerExplain(program: Command): void {
 }
 
 async function explain(queue: string, key: string, options: ExplainOptions): Promise<number> {
-  const { told, info } = await withSidecar(options, async ({ admin }) => ({
+  const { told, found } = await withSidecar(options, async ({ admin }) => ({
     told: await admin.explainKey(queue, key),
-    info: await findQueue(admin, queue),
+    found: await findQueueAndHold(admin, queue),
   }));
-  if (info === undefined) process.stderr.write(`keyturn: ${noQueue(queue)}\n`);
+  const { info, startupHoldUntil } = found;
+  if (info === undefined) tellNoQueue(queue);
   process.stdout.write(
     options.json === true
-      ? `${harmlessJson(toJson(queue, key, told))}\n`
-      : toText(queue, key, told, info?.paused === true),
+      ? `${harmlessJson({ ...toJson(queue, key, told), startup_hold_until: instantOrUnset(startupHoldUntil) })}\n`
+      : toText(queue, key, told, info?.paused === true, startupHoldUntil),
   );
   return EXIT.ok;
 }
 
-function toText(queue: string, key: string, told: KeyExplanation, isPaused: boolean): string {
+function toText(
+  queue: string,
+  key: string,
+  told: KeyExplanation,
+  isPaused: boolean,
+  holdUntil: number | undefined,
+): string {
   const { state, since, holder, waitingCallers, waitingItems, attempts, lastError, why, until, deadLetters } = told;
   const facts: (readonly [string, string] | false)[] = [
     ['key', `${plain(key)} in queue ${queue}`],
     ['state', since === undefined || state === 'INIT' ? state : `${state} since ${isoInstant(since)} (${ago(since)})`],
     why !== '' && ['why', why],
     until !== undefined && ['until', `${isoInstant(until)} (in ${humanDuration(until - Date.now())})`],
+    // The reason says it where something waits; who asks for a key at rest shall know it too.
+    holdUntil !== undefined && state === 'INIT' && ['gate', holdText(holdUntil)],
     ...remedies(queue, key, state, isPaused).map((remedy): [string, string] => ['command', remedy]),
     ['holder', holder === undefined ? 'nobody' : holderText(holder)],
     ['line', lineText(waitingCallers, waitingItems)],
@@ -67,6 +76,10 @@ function toText(queue: string, key: string, told: KeyExplanation, isPaused: bool
     deadLetters > 0 && ['dead letters', `${count(deadLetters)} (keyturn dead-letters list --queue ${queue})`],
   ];
   return alignColumns(facts.filter((fact) => fact !== false)) + entryTable(told);
+}
+
+function holdText(until: number): string {
+  return `startup_hold: no queue gives turns until ${isoInstant(until)} (in ${humanDuration(until - Date.now())})`;
 }
 
 /** What an operator may do about it, as the command that does it. */

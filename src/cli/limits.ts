@@ -5,6 +5,7 @@ import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
+import { findQueue, tellNewQueue, tellNoQueue } from './find-queue.js';
 import { type SidecarOptions, sidecarOptions, wholeBetween } from './options.js';
 import { alignColumns, count } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -17,8 +18,8 @@ interface LimitsOptions extends SidecarOptions {
 }
 
 const HELP = `
-Without an option that changes something the limits are shown. A change holds until the next one, or until the sidecar
-starts again: then the file counts.
+Without --rate and --max-in-flight it shows the limits. A change holds until the next one, or until the sidecar starts
+again: then the configuration counts.
 
 Examples:
   $ keyturn limits orders
@@ -58,7 +59,13 @@ function maxInFlight(value: string): number | 'none' {
 }
 
 async function limits(queue: string, options: LimitsOptions): Promise<number> {
-  const view = await withSidecar(options, ({ admin }) => admin.setLimits(queue, changeOf(options)));
+  const change = changeOf(options);
+  const view = await withSidecar(options, async ({ admin }) => {
+    const isThere = (await findQueue(admin, queue)) !== undefined;
+    const now = await admin.setLimits(queue, change);
+    if (!isThere) (isEmpty(change) ? tellNoQueue : tellNewQueue)(queue);
+    return now;
+  });
   process.stdout.write(options.json === true ? `${harmlessJson(toJson(queue, view))}\n` : toText(view));
   return EXIT.ok;
 }
@@ -68,6 +75,10 @@ function changeOf({ rate: perSecond, burst, maxInFlight: most }: LimitsOptions):
     throw new CommandFailure('--burst needs --rate with a number', EXIT.usage);
   const change = typeof perSecond === 'number' ? { perSecond, burst: burst ?? 1 } : perSecond;
   return { rate: change, maxInFlight: most };
+}
+
+function isEmpty({ rate: changed, maxInFlight: most }: LimitsChange): boolean {
+  return changed === undefined && most === undefined;
 }
 
 function toText({ rate: now, maxInFlight: most }: LimitsView): string {

@@ -1,9 +1,10 @@
 /** What an operator changes: one command each, which says what changed. */
-import type { Keyturn } from '@keyturn/client';
+import type { Keyturn, QueueInfo } from '@keyturn/client';
 import type { Command } from 'commander';
 import { harmless, harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
+import { findQueue, tellNewQueue, tellNoQueue } from './find-queue.js';
 import { type SidecarOptions, sidecarOptions, text } from './options.js';
 import { amount, humanDuration, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -30,16 +31,16 @@ Examples:
 `;
 
 const PAUSE_HELP = `
-A paused queue gives no turns: callers wait, items stay, turns that live go on. A durable queue stays paused over a
-restart, another one does not.
+A paused queue gives no turns: callers wait, items stay, live turns go on. A durable queue stays paused after a restart.
+Other queues do not.
 
 Example:
   $ keyturn pause orders
 `;
 
 const EVICT_HELP = `
-Whoever holds the turn is told that it is lost; what it does with its token from now on is refused and changes nothing.
-Items go back to the head of their line, and no attempt is counted.
+The holder is told that its turn is lost. Calls with its token are refused from now on and change nothing. Its items go
+back to the head of their line, and no attempt is counted.
 
 Example:
   $ keyturn evict orders customer-7
@@ -68,14 +69,14 @@ export function registerResume(program: Command): void {
 export function registerPause(program: Command): void {
   command(program, 'pause', '<queue>', PAUSE_HELP)
     .summary('hold a queue back until it is resumed')
-    .description('Lets a queue give no turns until it is resumed.')
+    .description('Holds a queue back: it gives no turns until it is resumed.')
     .action((queue: string, options: OperateOptions) => act(() => tell(options, (admin) => pause(admin, queue))));
 }
 
 export function registerEvict(program: Command): void {
   command(program, 'evict', '<queue> <key>', EVICT_HELP)
-    .summary('take a turn away from its holder')
-    .description('Takes the turn of a key away from who holds it.')
+    .summary('take the turn of a key away from its holder')
+    .description('Takes the turn of a key away from its holder.')
     .action((queue: string, key: string, options: OperateOptions) =>
       act(() => tell(options, (admin) => evict(admin, queue, key))),
     );
@@ -102,7 +103,15 @@ async function tell(options: OperateOptions, change: (admin: Admin) => Promise<O
   return EXIT.ok;
 }
 
+/** The queue; if there is none, that is said. */
+async function lookFor(admin: Admin, queue: string): Promise<QueueInfo | undefined> {
+  const info = await findQueue(admin, queue);
+  if (info === undefined) tellNoQueue(queue);
+  return info;
+}
+
 async function resumeKey(admin: Admin, queue: string, key: string): Promise<Outcome> {
+  await lookFor(admin, queue);
   const { resumed, state } = await admin.resumeKey(queue, key);
   const sentence = resumed
     ? `key ${plain(key)} in queue ${queue} goes on, now ${state}`
@@ -111,17 +120,22 @@ async function resumeKey(admin: Admin, queue: string, key: string): Promise<Outc
 }
 
 async function resumeQueue(admin: Admin, queue: string): Promise<Outcome> {
+  const wasPaused = (await lookFor(admin, queue))?.paused === true;
   await admin.resumeQueue(queue);
-  return { sentence: `queue ${plain(queue)} gives turns`, json: { queue, paused: false } };
+  const sentence = `queue ${plain(queue)} ${wasPaused ? 'gives turns again' : 'was not paused'}`;
+  return { sentence, json: { queue, paused: false } };
 }
 
 async function pause(admin: Admin, queue: string): Promise<Outcome> {
+  const isThere = (await findQueue(admin, queue)) !== undefined;
   await admin.pauseQueue(queue);
+  if (!isThere) tellNewQueue(queue);
   const sentence = `queue ${plain(queue)} gives no turns until "keyturn resume ${plain(queue)}"`;
   return { sentence, json: { queue, paused: true } };
 }
 
 async function evict(admin: Admin, queue: string, key: string): Promise<Outcome> {
+  await lookFor(admin, queue);
   const { evicted, token, consumerId, itemsReturned, state } = await admin.evictHolder(queue, key);
   const name = `key ${plain(key)} in queue ${queue}`;
   if (!evicted) return { sentence: `nobody holds ${name}: it is ${state}`, json: { queue, key, evicted, state } };

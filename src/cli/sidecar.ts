@@ -118,7 +118,9 @@ const REASONS: Readonly<Record<string, (error: KeyturnError) => Told>> = {
     exitCode: EXIT.unreachable,
   }),
   NO_SUCH_QUEUE: (error) => ({
-    text: `${messageOf(error)}\n"keyturn queues" lists the queues that there are.`,
+    text: error.message.includes('"keyturn queues"')
+      ? messageOf(error)
+      : `${messageOf(error)}\n"keyturn queues" lists the queues that there are.`,
     exitCode: EXIT.failure,
   }),
 };

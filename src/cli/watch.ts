@@ -13,11 +13,13 @@ interface WatchOptions extends SidecarOptions {
 }
 
 const HELP = `
-One line an event, from now on, until Ctrl-C. Who reads too slowly is told how many events were missed.
-With --json each line is an object: at, event, key, and token, item_id, consumer_id, detail if it has them;
-or missed.
+Prints one line for each event, from now on, until Ctrl-C. Without a queue it shows the events of all queues, with the
+queue before the key. A reader that is too slow is told how many events it missed.
+With --json each line is an object: at, event, queue, key, and token, item_id, consumer_id, detail if the event has
+them; or missed.
 
 Examples:
+  $ keyturn watch
   $ keyturn watch orders
   $ keyturn watch orders customer-7 --json
 `;
@@ -25,17 +27,19 @@ Examples:
 export function registerWatch(program: Command): void {
   const command = program
     .command('watch')
-    .summary('show what happens in a queue')
-    .description('Shows arrivals, turns, settlements, expiries, evictions and dead letters of a queue as they happen.')
-    .argument('<queue>', 'the queue', text)
+    .summary('show what happens in a queue, or in all of them')
+    .description('Shows arrivals, turns, settlements, expiries, evictions and dead letters as they happen.')
+    .argument('[queue]', 'only this queue', text)
     .argument('[key]', 'only this key')
     .option('--json', 'print a JSON object for each event');
   sidecarOptions(command)
     .addHelpText('after', HELP)
-    .action((queue: string, key: string | undefined, options: WatchOptions) => act(() => watch(queue, key, options)));
+    .action((queue: string | undefined, key: string | undefined, options: WatchOptions) =>
+      act(() => watch(queue, key, options)),
+    );
 }
 
-async function watch(queue: string, key: string | undefined, options: WatchOptions): Promise<number> {
+async function watch(queue: string | undefined, key: string | undefined, options: WatchOptions): Promise<number> {
   const stop = new StopSignals();
   try {
     await withSidecar(options, (client) => show(client, queue, key, options.json === true, stop.signal));
@@ -51,24 +55,25 @@ async function watch(queue: string, key: string | undefined, options: WatchOptio
 
 async function show(
   client: Keyturn,
-  queue: string,
+  queue: string | undefined,
   key: string | undefined,
   json: boolean,
   signal: AbortSignal,
 ): Promise<void> {
   for await (const batch of client.admin.watchEvents(queue, key, { signal }))
-    process.stdout.write(json ? jsonLines(batch) : lines(batch));
+    process.stdout.write(json ? jsonLines(batch) : lines(batch, queue === undefined));
 }
 
-function lines({ events, missed }: EventBatch): string {
+function lines({ events, missed }: EventBatch, withQueue: boolean): string {
   const gap = missed === 0 ? '' : `… ${amount(missed, 'event')} missed\n`;
-  return gap + events.map((event) => `${harmless(line(event))}\n`).join('');
+  return gap + events.map((event) => `${harmless(line(event, withQueue))}\n`).join('');
 }
 
-function line({ kind, at, key, token, itemId, consumerId, detail }: KeyEvent): string {
+function line({ kind, at, queue, key, token, itemId, consumerId, detail }: KeyEvent, withQueue: boolean): string {
   const parts = [
     isoInstant(at),
     kind.padEnd('dead_letter'.length),
+    withQueue ? plain(queue) : '',
     plain(key),
     token === undefined ? '' : `token ${token}`,
     itemId === undefined ? '' : `item ${plain(itemId)}`,
@@ -83,6 +88,15 @@ function jsonLines({ events, missed }: EventBatch): string {
   return gap + events.map((event) => `${harmlessJson(toJson(event))}\n`).join('');
 }
 
-function toJson({ kind, at, key, token, itemId, consumerId, detail }: KeyEvent): Readonly<Record<string, unknown>> {
-  return { at: isoInstant(at), event: kind, key, token, item_id: itemId, consumer_id: consumerId, detail };
+function toJson({
+  kind,
+  at,
+  queue,
+  key,
+  token,
+  itemId,
+  consumerId,
+  detail,
+}: KeyEvent): Readonly<Record<string, unknown>> {
+  return { at: isoInstant(at), event: kind, queue, key, token, item_id: itemId, consumer_id: consumerId, detail };
 }

@@ -52,12 +52,12 @@ export const LIMITS_GROUP: Group<Limits> = {
     openCommands: promised('openCommands', 1, 'Open commands of a session.'),
     unsentBytes: own(
       count(4_096, GIBIBYTE),
-      'Bytes of answers that the client of a session has not taken: with more, nothing is read from it.',
+      'Bytes of answers that the client of a session has not taken: with more, nothing is read from it. Also those of the unary calls of one connection: with more, none of its calls begins.',
     ),
     mostUnsentBytes: own(count(4_096, GIBIBYTE), 'The same: with more, the session is ended.'),
     unreadFor: own(
       duration(100, DAY),
-      'A session from which nothing is read is ended when its client takes none of its answers for as long.',
+      'A session from which nothing is read is ended when its client takes none of its answers for as long, and a unary call whose answer it does not take.',
     ),
     dependencies: own(
       count(0, MOST_IN_A_MAP),

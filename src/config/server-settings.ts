@@ -101,7 +101,7 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
     env: 'KEYTURN_STARTUP_HOLD',
     flag: '--startup-hold',
     operand: 'duration',
-    doc: 'New turns are kept back for this long after the start, so that turns from before it can end. Recommended after a crash: the longest lease, or session ttl if that is longer.',
+    doc: 'For this long after every start no queue gives a turn: turns of an earlier run, of which nothing is known, can end meanwhile. 0s: off. Durable queues do not need it, nor does a first start. Where it is needed: the longest lease, or session ttl if that is longer.',
   },
 };
 

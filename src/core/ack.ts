@@ -133,9 +133,9 @@ function planFor(
   return { plan, need: { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 } };
 }
 
-/** Whether nothing is to be done for the key once this turn has ended. Who waits in its line keeps it busy. */
-function freesLane({ lane }: Turn, now: number): boolean {
-  return lane.line === undefined && delayOf(lane, undefined, now) === undefined;
+/** Whether nothing is to be done for the key once this turn has ended. Who waits in its line keeps it busy, and a stop. */
+function freesLane({ lane, parked }: Turn, now: number): boolean {
+  return lane.line === undefined && parked === undefined && delayOf(lane, undefined, now) === undefined;
 }
 
 function itemsOf({ followUps }: AckRequest): NewItem[] {

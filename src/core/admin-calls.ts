@@ -5,7 +5,7 @@ import { listQueues } from './list-queues.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { findLane } from './lookup.js';
 import type * as model from './model.js';
-import { evictHolder, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
+import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import type { Queue } from './queue.js';
 import { badPageToken } from './refusals.js';
 import { retryNow } from './retry-now.js';
@@ -54,10 +54,12 @@ export abstract class AdminCalls extends Steps {
   }
 
   resumeQueue(queue: string, now: number): model.Result<void> {
-    return this.withOpen(queue, now, (found) => resumeQueue(this.state, found));
+    return this.with(queue, (found) => found && resumeQueue(this.state, found), now);
   }
 
   setLimits(queue: string, change: views.LimitsChange, now: number): model.Result<views.LimitsView> {
+    if (change.rate === undefined && change.maxInFlight === undefined)
+      return this.with(queue, (found) => limitsOf(this.state, found));
     return this.withOpen(queue, now, (found) => setLimits(this.state, found, change, now));
   }
 

@@ -294,9 +294,13 @@ export class Core extends AdminCalls {
     refuseAwaits(this.state);
   }
 
-  /** As {@link Core.stats} tells of all queues, one at a time: there may be very many. Steps may come in between. */
+  /**
+   * As {@link Core.stats} tells of all queues, one at a time: there may be very many. Steps may come in between: told are
+   * those that were there when it began and are still, or it might never end.
+   */
   *queueStats(clock: () => number): Generator<views.QueueStats, undefined> {
-    for (const queue of this.state.queues.values()) yield queueStats(queue, clock());
+    const { queues } = this.state;
+    for (const queue of [...queues.values()]) if (queues.get(queue.name) === queue) yield queueStats(queue, clock());
   }
 
   /** All but the queues. */

@@ -93,7 +93,7 @@ export class ItemIndex {
    */
   *scan(): Generator<Item, undefined> {
     // The young before the old: those that grow old during the walk are met again, not missed.
-    const others = this.#old.size === 0 ? this.#young.values() : both(this.#young, this.#old);
+    const others = both(this.#young, this.#old);
     let other = others.next();
     for (const own of this.#own.values()) {
       // Both were looked at ahead of a pause, perhaps: they may have left meanwhile.

@@ -93,7 +93,8 @@ export function finish(
   free(state, queue, item);
   leaveDependencies(state, queue, item, as);
   const finished = finishedAs(item, as, result, item.attempts + (byTurn ? 1 : 0));
-  queue.counters.finished[as] += 1;
+  // One that is handed out (at_most_once) counts when its turn ends: it may come back.
+  if (!item.inFlight) queue.counters.finished[as] += 1;
   if (item.stored !== undefined) queue.changes?.item(item);
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
@@ -140,10 +141,9 @@ export function finishAll(state: CoreState, items: readonly Item[], result: Byte
 
 /** It waits for nothing any more, and those that wait for it will be told. */
 function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End): void {
-  if (item.waits !== undefined) {
-    state.dependencies.dropAll(item);
-    markAllRoom(state, 'dependencies');
-  }
+  if (item.waits !== undefined) state.dependencies.dropAll(item);
+  // There are fewer, and whoever wants to wait for this one need not.
+  markAllRoom(state, 'dependencies');
   state.dependencies.end(queue.name, item.id, end);
 }
 

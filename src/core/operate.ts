@@ -70,11 +70,20 @@ export function resumeQueue(state: CoreState, queue: Queue): void {
   markDirty(state, queue);
 }
 
+/** Precondition: `change` says something. */
 export function setLimits(state: CoreState, queue: Queue, change: LimitsChange, now: number): LimitsView {
   const { rate, maxInFlight } = change;
   if (rate !== undefined) queue.rate = rate === 'none' ? undefined : new TokenBucket(rate, now);
   if (maxInFlight !== undefined) queue.maxInFlight = maxInFlight === 'none' ? undefined : maxInFlight;
-  if (rate !== undefined || maxInFlight !== undefined) queue.limitsChanged = true;
+  queue.limitsChanged = true;
   markDirty(state, queue);
-  return { rate: queue.rate?.rate, maxInFlight: queue.maxInFlight };
+  return limitsOf(state, queue);
+}
+
+/** What a queue may do now; of one that is not there, what it could do if it were made (S127). */
+export function limitsOf({ settings }: CoreState, queue: Queue | undefined): LimitsView {
+  if (queue !== undefined) return { rate: queue.rate?.rate, maxInFlight: queue.maxInFlight };
+  // Named ones are always there (S26).
+  const { rate, maxInFlight } = settings.defaultPolicy;
+  return { rate, maxInFlight };
 }

@@ -3,12 +3,24 @@ import type { LossCause, Refusal, Result } from './model.js';
 /** When it is worth trying again, ms, where nothing better is known. */
 export const RETRY_SOON = 1_000;
 
-export function limitRefusal(subject: string, limit: number): Refusal {
+/** What there may be no more of, in words, by the name of its limit. */
+const LIMITED = {
+  queues: 'queues',
+  sessions: 'sessions',
+  busy_lanes: 'keys with something to do',
+  dependencies: 'dependencies of items (after)',
+  waiting_acquires: 'Acquire calls that wait',
+  waiting_awaits: 'Await calls that wait',
+  waiting_callers: 'callers that wait',
+  waiting_submits: 'Submit calls that wait for room',
+} as const;
+
+export function limitRefusal(subject: keyof typeof LIMITED, limit: number): Refusal {
   return {
     kind: 'limit',
     subject,
     limit,
-    description: `no more than ${limit} (limits.${subject})`,
+    description: `no more than ${limit} ${LIMITED[subject]} (limits.${subject})`,
     retryAfter: RETRY_SOON,
   };
 }

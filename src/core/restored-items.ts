@@ -78,8 +78,8 @@ export class RestoredItems {
     const until = this.restored.moment(turn.row.startedAt) + queue.policy.resultTtl;
     const fingerprint = isOwnId(item) ? undefined : row.fingerprint;
     const attempt = item.attempts + 1;
-    const finished = { state: 'done', result: undefined, error: item.lastError, attempt, fingerprint, seq } as const;
-    this.memory.addHandedOut(queue, id, finished, until, now);
+    const value = { state: 'done', result: undefined, error: item.lastError, attempt, fingerprint, seq } as const;
+    this.memory.addHandedOut({ queue, id, value, until }, now);
   }
 
   #keep(queue: Queue, item: Item): void {

@@ -1,5 +1,6 @@
 /** What is remembered only: done idempotency keys, items that finished. */
 import { name } from './idempotency.js';
+import { nameOf } from './item-names.js';
 import { NO_NUMBER } from './own-id.js';
 import type { Queue } from './queue.js';
 import type { DoneKey, FinishedItem, Memory } from './remembered.js';
@@ -13,6 +14,14 @@ interface Remembered {
   remember(): void;
 }
 
+/** An item that counts as finished while its turn lives. */
+interface HandedOut {
+  readonly queue: Queue;
+  readonly id: string;
+  readonly value: FinishedItem & { readonly seq: number };
+  readonly until: number;
+}
+
 /**
  * Gathered first, and remembered in the order in which they are to be forgotten: in which they were used is not known,
  * but all of one queue were remembered for the same time.
@@ -21,6 +30,7 @@ export class RestoredMemory {
   #gathered: Remembered[] = [];
   /** All of them, also those that are not remembered any more. */
   #ended: FinishedRow[] = [];
+  #handedOut: HandedOut[] = [];
 
   constructor(private readonly restored: Restored) {}
 
@@ -44,8 +54,8 @@ export class RestoredMemory {
   }
 
   /** One that counts as finished while its turn lives; its row says nothing of it yet. */
-  addHandedOut(queue: Queue, id: string, value: FinishedItem, until: number, now: number): void {
-    if (until > now) this.#add(queue.finished, id, value, until);
+  addHandedOut(handedOut: HandedOut, now: number): void {
+    if (handedOut.until > now) this.#handedOut.push(handedOut);
   }
 
   /**
@@ -55,6 +65,7 @@ export class RestoredMemory {
   endAwaited({ dependencies }: CoreState): void {
     const ended = this.#ended;
     this.#ended = [];
+    this.#addNewestHandedOut(ended);
     for (const { queue, id, state } of ended) dependencies.end(queue, id, state);
   }
 
@@ -62,6 +73,24 @@ export class RestoredMemory {
     const gathered = this.#gathered.sort((a, b) => a.until - b.until);
     this.#gathered = [];
     for (const one of gathered) one.remember();
+  }
+
+  /**
+   * That it is done may have been forgotten while its turn lived on, and its id be another item's by now: only the newest
+   * of an id counts.
+   */
+  #addNewestHandedOut(ended: readonly FinishedRow[]): void {
+    const handedOut = this.#handedOut.sort((a, b) => b.value.seq - a.value.seq);
+    this.#handedOut = [];
+    if (handedOut.length === 0) return;
+    const left = new Map<string, HandedOut>();
+    for (const one of handedOut) {
+      const { queue, id } = one;
+      const item = nameOf({ queue: queue.name, itemId: id });
+      if (!left.has(item) && !queue.items.has(id) && !queue.deadLetters.has(id)) left.set(item, one);
+    }
+    for (const { queue, id } of ended) left.delete(nameOf({ queue, itemId: id }));
+    for (const { queue, id, value, until } of left.values()) this.#add(queue.finished, id, value, until);
   }
 
   #gather<T extends DoneKey>(

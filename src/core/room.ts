@@ -271,11 +271,24 @@ function needsPlaces(need: Need | Refusal): boolean {
 
 /** There may be room, but it is others' turn. */
 export function behindOthers(queue: Queue, waiter?: RoomWaiter): Refusal {
-  let before = queue.roomWaiters.size;
-  if (waiter !== undefined) before = [...queue.roomWaiters].indexOf(waiter);
-  const description = `${before} calls wait for room in queue ${queue.name} before this one`;
+  const before = countBefore(queue, waiter);
+  const calls = before > COUNTED ? `more than ${COUNTED}` : before;
+  const description = `${calls} calls wait for room in queue ${queue.name} before this one`;
   const { maxWaiting } = queue.policy;
   return { kind: 'queue_full', subject: queue.name, limit: maxWaiting, description, retryAfter: RETRY_SOON };
+}
+
+/** Those before one that are counted: thousands of waits may end at once. */
+const COUNTED = 1_000;
+
+function countBefore({ roomWaiters }: Queue, waiter: RoomWaiter | undefined): number {
+  if (waiter === undefined) return roomWaiters.size;
+  let before = 0;
+  for (const one of roomWaiters) {
+    if (one === waiter || before > COUNTED) break;
+    before += 1;
+  }
+  return before;
 }
 
 /** Its wait can come to nothing. */

@@ -199,6 +199,7 @@ export function endTurn(
   markRoom(state, queue);
   lane.phase = turn.parked ?? INIT;
   queue.counters.countSettlement(way);
+  if (turn.cargo.kind === 'items' && turn.cargo.done) queue.counters.finished.done += turn.cargo.items.length;
   queue.counters.hold.add((now - turn.since) / 1_000);
   releaseTicket(state, turn, ending);
   if (queue.maxInFlight !== undefined) markDirty(state, queue);

@@ -43,7 +43,9 @@ function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
   disown(state, turn);
   endTurn(state, turn, 'release', cargo.kind === 'items' ? RELEASED : ABANDONED, now);
   if (cargo.kind === 'items') {
-    putBack(state, lane, cargo.done ? cargo.items.filter((item) => revive(state, item, now)) : cargo.items);
+    const back = cargo.done ? cargo.items.filter((item) => revive(state, item, now)) : cargo.items;
+    if (cargo.done) lane.queue.counters.finished.done -= back.length;
+    putBack(state, lane, back);
   }
   resolve(state, lane, now);
 }

@@ -7,8 +7,9 @@ import type { ServerHttp2Session } from 'node:http2';
 import { type Server, ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
 import type { Limits, Refusal } from '../coordinator.js';
 import type { Log } from './handler.js';
+import { http2StreamOf } from './http2-stream.js';
 import { statusOf } from './status.js';
-import { http2StreamOf, listenersOf } from './transport.js';
+import { listenersOf } from './transport.js';
 
 /** For a client that connects and asks nothing, or never reads why it is refused. */
 const TOLD_WITHIN_MS = 5_000;

@@ -75,7 +75,7 @@ export function retryNowRequest(message: wire.RetryNowRequest, check: Check): Re
   const queue = check.queue('queue', message.queue);
   if (key !== '' && itemId !== '') check.wrong('item_id', 'a key and an item_id', 'one of the two');
   if (itemId !== '') return { queue, what: { itemId: check.requiredId('item_id', itemId) } };
-  if (key === '') check.wrong('key', 'neither a key nor an item_id', 'one of the two; a keyless item has an item_id');
+  if (key === '') check.missing('key', 'item_id', 'one of the two; a keyless item has an item_id');
   return { queue, what: { key: check.key('key', key) } };
 }
 
@@ -131,8 +131,9 @@ export function discardRequest(
 export function watchRequest(
   message: wire.WatchEventsRequest,
   check: Check,
-): { readonly queue: string; readonly key: string | undefined } {
-  return { queue: check.queue('queue', message.queue), key: optionalKey(message.key, check) };
+): { readonly queue: string | undefined; readonly key: string | undefined } {
+  const queue = message.queue === '' ? undefined : check.queue('queue', message.queue);
+  return { queue, key: optionalKey(message.key, check) };
 }
 
 function optionalKey(key: string | undefined, check: Check): string | undefined {
@@ -241,6 +242,7 @@ function eventMessage(event: CoordinatorEvent): wire.Event {
   return {
     kind: EVENT_KINDS[event.kind],
     at: toTimestamp(event.at),
+    queue: event.queue,
     key: event.key,
     token: BigInt(event.token ?? 0),
     itemId: event.itemId ?? '',

@@ -57,9 +57,9 @@ export function deQueueRequest(message: DeQueueMessage, check: Check): DeQueueRe
 function holderOf(holder: DeQueueMessage['holder'], check: Check): DeQueueRequest['holder'] {
   if (holder?.$case === 'ticket') return { ticket: check.requiredId('ticket', holder.value) };
   if (holder === undefined)
-    check.wrong(
+    check.missing(
       'token',
-      'missing, as is ticket',
+      'ticket',
       'one of the two: the token of a turn that ends, or the ticket of a place that is given up',
     );
   return { token: holder === undefined ? 0 : fromWireToken(holder.value) };

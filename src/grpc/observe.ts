@@ -1,7 +1,9 @@
-/** Counts every call once, when it ends. grpc-js has no metrics of its own, and its interceptors see all services. */
+/** Counts every call once, when it ends, and lets unary ones begin in their turn. grpc-js has no metrics of its own, and its interceptors see all services. */
 import { ServerInterceptingCall, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
 import { endedByDeadline } from './deadline.js';
-import { codeName, UNSTATED } from './status.js';
+import type { FairConnection, FairTurns } from './fair-turns.js';
+import { http2StreamOf } from './http2-stream.js';
+import { codeName, statusOf, UNSTATED } from './status.js';
 
 // grpc-js does not export these two by name.
 type Listener = Parameters<ServerInterceptingCallInterface['start']>[0];
@@ -9,8 +11,12 @@ type SentStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
 export type Observe = (call: { method: string; code: string; seconds: number }) => void;
 
-export function observer(observe: Observe): ServerInterceptor {
-  return (method, call) => new ObservedCall(call, method.path, observe);
+export function observer(observe: Observe, turns: FairTurns): ServerInterceptor {
+  return (method, call) => {
+    // Streams have bounds of their own.
+    const session = method.requestStream || method.responseStream ? undefined : http2StreamOf(call)?.session;
+    return new ObservedCall(call, method.path, observe, session && turns.of(session));
+  };
 }
 
 class ObservedCall extends ServerInterceptingCall {
@@ -22,6 +28,7 @@ class ObservedCall extends ServerInterceptingCall {
     private readonly inner: ServerInterceptingCallInterface,
     private readonly method: string,
     private readonly observe: Observe,
+    private readonly connection: FairConnection | undefined,
   ) {
     super(inner);
   }
@@ -41,6 +48,12 @@ class ObservedCall extends ServerInterceptingCall {
     });
   }
 
+  override sendMessage(message: unknown, sent: () => void): void {
+    super.sendMessage(message, sent);
+    const stream = this.connection && http2StreamOf(this.inner);
+    if (stream !== undefined) this.connection?.sent(stream);
+  }
+
   override sendStatus(status: SentStatus): void {
     this.#end(codeName(status.code ?? -1));
     super.sendStatus(status);
@@ -48,13 +61,16 @@ class ObservedCall extends ServerInterceptingCall {
 
   /**
    * The end of a request is also seen when its client cancelled before it; the handler that it starts would give a turn
-   * to nobody. Asking for one more read lets grpc-js look at the stream, and it tells in the next tick what it found.
+   * to nobody. Asking for one more read lets grpc-js look at the stream, and it tells in the next tick what it found. One
+   * that waits for its turn hears of its end meanwhile.
    */
   #whenAlive(then: () => void): void {
     this.inner.startRead();
-    process.nextTick(() => {
+    const begin = () => {
       if (!this.#ended) then();
-    });
+    };
+    if (this.connection === undefined) process.nextTick(begin);
+    else if (!this.connection.begin(begin)) this.sendStatus(statusOf(this.connection.refusal));
   }
 
   /** The call ended below us: by its client, by its deadline, or because the transport could not accept its message. */

@@ -20,7 +20,11 @@ export function idInUse(index: number, id: number): Refusal {
 }
 
 export function tooManyOpen({ openCommands }: Limits): Refusal {
-  return limit('open_commands', openCommands, `no more than ${openCommands} (limits.open_commands) may wait`);
+  return limit(
+    'open_commands',
+    openCommands,
+    `no more than ${openCommands} commands that wait on a session (limits.open_commands)`,
+  );
 }
 
 /** Ends the stream. */

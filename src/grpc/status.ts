@@ -181,7 +181,7 @@ function full(reason: string, refusal: Full): Told {
 /** A name that is only looked for: where it is new, nothing is made. */
 function noSuch({ what, queue, name, ended }: RefusalOf<'no_such'>): Told {
   const message = {
-    queue: `there is no queue ${shorten(queue)} now; ListQueues (keyturn queues) lists them`,
+    queue: `there is no queue ${shorten(queue)} now; ListQueues ("keyturn queues") lists those that there are`,
     key: `nothing is known of key ${shorten(name)} of queue ${shorten(queue)}: nobody holds it and nobody waits`,
     item: `no item ${shorten(name)} of queue ${shorten(queue)} waits or is in flight${ended === undefined ? '' : `: it is ${ended}`}`,
   }[what];

@@ -3,6 +3,8 @@ import type { EventEmitter } from 'node:events';
 import { constants, type ServerOptions as Http2ServerOptions, type ServerHttp2Stream } from 'node:http2';
 import { Server, type ServerInterceptor, type ServerOptions, status } from '@grpc/grpc-js';
 import type { Limits } from '../coordinator.js';
+import { FairTurns } from './fair-turns.js';
+import { http2StreamOf } from './http2-stream.js';
 import { type Observe, observer } from './observe.js';
 
 /** A worker host that vanished without a word is noticed after the two together; what it waited for is given up then. */
@@ -25,21 +27,24 @@ const RESET_BURST = 20_000;
 const RESETS_PER_SECOND = 2_000;
 
 export function createServer(limits: Limits, observe: Observe, outermost: readonly ServerInterceptor[] = []): Server {
-  const options = serverOptions(limits, observe);
-  const server = new Server({ ...options, interceptors: [observer(observe), ...outermost] });
+  const server = new Server(serverOptions(limits, observe, outermost));
   adjustHttp2(server);
   return server;
 }
 
 // channelz stays on: without it forceShutdown() closes nothing, and it costs nothing that can be measured.
-export function serverOptions(limits: Limits, observe: Observe): ServerOptions {
+export function serverOptions(
+  limits: Limits,
+  observe: Observe,
+  outermost: readonly ServerInterceptor[] = [],
+): ServerOptions {
   return {
     'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
     'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
     'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION,
     'grpc.max_receive_message_length': limits.messageBytes,
-    interceptors: [observer(observe)],
+    interceptors: [observer(observe, new FairTurns(limits)), ...outermost],
   };
 }
 
@@ -78,15 +83,6 @@ export function whenUnsent(call: object, then: () => void): void {
 /** A deadline may end between an answer and its status: then the status says that instead. */
 function endedWell(trailers: ServerHttp2Stream['sentTrailers']): boolean {
   return Number(trailers?.['grpc-status']) === status.OK;
-}
-
-/** grpc-js keeps it below the stream it hands out, and below each interceptor. */
-export function http2StreamOf(call: object): ServerHttp2Stream | undefined {
-  const below: unknown = Reflect.get(call, 'call') ?? Reflect.get(call, 'nextCall') ?? Reflect.get(call, 'stream');
-  if (typeof below !== 'object' || below === null) return undefined;
-  // Only a stream of HTTP/2 has all of these; its class is not exported.
-  const isStream = 'close' in below && 'destroyed' in below && 'rstCode' in below;
-  return isStream ? (below as ServerHttp2Stream) : http2StreamOf(below);
 }
 
 function isHttp2Options(value: unknown): value is Http2ServerOptions {

@@ -64,9 +64,18 @@ export class Check {
   }
 
   wrong(field: string, shown: string, allowed: string): void {
+    this.#violate(field, `${shown} is not allowed; allowed: ${allowed}`);
+  }
+
+  /** One of two fields is needed, and neither was sent. */
+  missing(field: string, other: string, allowed: string): void {
+    this.#violate(field, `missing, and so is ${other}; allowed: ${allowed}`);
+  }
+
+  #violate(field: string, description: string): void {
     this.#violations ??= [];
     if (this.#violations.length >= MOST_VIOLATIONS) return;
-    this.#violations.push({ field: this.#path(field), description: `${shown} is not allowed; allowed: ${allowed}` });
+    this.#violations.push({ field: this.#path(field), description });
   }
 
   /** The last name that was right is given back as the same text: its hash is known already. */

@@ -70,6 +70,10 @@ export class LocalAdministration implements Administration {
   }
 
   async setLimits(queue: string, change: LimitsChange) {
+    const changesNothing = change.rate === undefined && change.maxInFlight === undefined;
+    const refusal = changesNothing ? this.#closed() : undefined;
+    if (refusal !== undefined) return { ok: false, refusal } as const;
+    if (changesNothing) return this.#step((now) => this.loop.core.setLimits(queue, change, now));
     return this.#change(queue, (now) => this.loop.core.setLimits(queue, change, now));
   }
 
@@ -94,8 +98,9 @@ export class LocalAdministration implements Administration {
     return this.#written(choice.queue, { ok: true, value: dead.value + gone });
   }
 
-  watch(queue: string, key: string | undefined, watcher: Watcher): Result<Watch> {
-    const refusal = this.#closed() ?? this.loop.core.mayUse(queue) ?? this.#tooMany();
+  watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
+    const mayNot = queue === undefined ? undefined : this.loop.core.mayUse(queue);
+    const refusal = this.#closed() ?? mayNot ?? this.#tooMany();
     if (refusal !== undefined) return { ok: false, refusal };
     return { ok: true, value: this.loop.watches.add(queue, key, watcher) };
   }

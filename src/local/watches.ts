@@ -4,7 +4,9 @@ import type { CoordinatorEvent, Watch, Watcher } from '../coordinator.js';
 const BUFFER = 1_000;
 
 interface Watching {
-  readonly queue: string;
+  /** Unset: all queues. */
+  readonly queue: string | undefined;
+  /** Unset: all keys. */
   readonly key: string | undefined;
   readonly watcher: Watcher;
   events: CoordinatorEvent[];
@@ -22,7 +24,7 @@ export class Watches {
     return this.#watching.size;
   }
 
-  add(queue: string, key: string | undefined, watcher: Watcher): Watch {
+  add(queue: string | undefined, key: string | undefined, watcher: Watcher): Watch {
     const watching: Watching = { queue, key, watcher, events: [], missed: 0, woken: false };
     this.#watching.add(watching);
     this.onChange(true);
@@ -37,7 +39,8 @@ export class Watches {
 
   tell(event: CoordinatorEvent): void {
     for (const watching of this.#watching) {
-      if (watching.queue !== event.queue || (watching.key !== undefined && watching.key !== event.key)) continue;
+      if (watching.queue !== undefined && watching.queue !== event.queue) continue;
+      if (watching.key !== undefined && watching.key !== event.key) continue;
       if (watching.events.length < BUFFER && watching.missed === 0) watching.events.push(event);
       else watching.missed += 1;
       wake(watching);

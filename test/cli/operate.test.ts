@@ -1,12 +1,21 @@
 /** The commands of operators, against a real sidecar: what they change, what they say, and their JSON. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, test } from 'node:test';
 import { keyturn, type Serving, serve, startKeyturn, until } from './keyturn-process.js';
 
 const SETTINGS = 'queues: { orders: { on_dead_letter: park, retry: { max_attempts: 1 } } }';
 
-describe('commands of operators', { timeout: 600_000 }, () => {
+test('explain says that startup_hold lasts, of a key at rest too', { timeout: 60_000 }, async (t) => {
+  const { address } = await serve(t, 'startup_hold: 1h');
+  const env = { KEYTURN_ADDRESS: address };
+  const explained = await keyturn(['explain', 'q', 'k'], { env });
+  assert.match(explained.stdout, /^gate\s+startup_hold: no queue gives turns until \S+ \(in (1h|59m \d+s)\)$/m);
+  const told: unknown = JSON.parse((await keyturn(['explain', 'q', 'k', '--json'], { env })).stdout);
+  assert.ok(typeof told === 'object' && told !== null && 'startup_hold_until' in told);
+});
+
+describe('commands of operators', { timeout: 400_000 }, () => {
   let sidecar: Serving;
   const cleanUps: (() => Promise<void> | void)[] = [];
   before(async () => {
@@ -123,6 +132,23 @@ describe('commands of operators', { timeout: 600_000 }, () => {
     assert.deepEqual([event.event, event.key], ['arrival', 'k']);
   });
 
+  it('watch without a queue shows all of them, each event with its queue', async () => {
+    const { child, ended } = startKeyturn(['watch'], { env: { KEYTURN_ADDRESS: sidecar.address } });
+    assert.ok(child.stdout);
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    await until('events of both queues', async () => {
+      await submit('seen-here', 'k');
+      await submit('seen-there', 'k');
+      return /seen-here/.test(text) && /seen-there/.test(text);
+    });
+    child.kill('SIGINT');
+    assert.equal((await ended).exitCode, 130);
+    assert.match(text, /^\S+ {2}arrival {4,}seen-here {2}k {2}item /m);
+  });
+
   it('what is asked of a queue that is not there says so', async () => {
     for (const args of [
       ['explain', 'nobody', 'k'],
@@ -134,7 +160,44 @@ describe('commands of operators', { timeout: 600_000 }, () => {
     }
   });
 
+  for (const args of [
+    ['limits', 'nobody'],
+    ['resume', 'nobody'],
+    ['resume', 'nobody', 'k'],
+    ['evict', 'nobody', 'k'],
+    ['dead-letters', 'redrive', '--queue', 'nobody'],
+    ['dead-letters', 'discard', '--queue', 'nobody', '--yes'],
+  ]) {
+    it(`${args.join(' ')} says that there is no such queue`, async () => {
+      const { exitCode, stderr } = await run(...args);
+      assert.equal(exitCode, 0);
+      assert.match(stderr, /^keyturn: there is no queue nobody now: .*"keyturn queues" lists/);
+    });
+  }
+
+  it('none of these has made a queue', async () => {
+    assert.equal(await said('queues', 'nobody'), 'no queue has nobody in its name\n');
+  });
+
+  for (const args of [
+    ['pause', 'new-one'],
+    ['limits', 'new-two', '--rate', '5'],
+  ]) {
+    it(`${args.join(' ')} says that it makes the queue`, async () => {
+      const { exitCode, stderr } = await run(...args);
+      assert.equal(exitCode, 0);
+      assert.match(stderr, /^keyturn: there was no queue new-(one|two): it is made now/);
+      assert.equal((await run(...args)).stderr, '');
+    });
+  }
+
+  it('retry of a queue that is not there names it once', async () => {
+    const { exitCode, stderr } = await run('retry', 'nobody', 'k');
+    assert.deepEqual([exitCode, stderr.match(/keyturn queues/g)?.length], [1, 1]);
+  });
+
   for (const [what, args, message] of [
+    ['neither a key nor an item', ['retry', 'q'], /^keyturn: key: missing, and so is item_id; allowed: one of the two/],
     ['a rate that is none', ['limits', 'q', '--rate', '0'], /--rate .*a number above 0, turns per second, or none/],
     ['a burst without a rate', ['limits', 'q', '--burst', '2'], /--burst needs --rate with a number/],
     ['no queue', ['pause'], /missing required argument 'queue'/],

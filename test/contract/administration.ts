@@ -269,5 +269,14 @@ export function administration(set: SetStage): void {
       stage.hold();
       assert.deepEqual([...new Set(watch.take().events.map(({ key }) => key))], ['k']);
     });
+
+    it('of all queues, also of those that come later', () => {
+      const stage = set();
+      const watcher = { wake: () => undefined, end: () => undefined };
+      const watch = told(stage.coordinator.admin.watch(undefined, undefined, watcher));
+      stage.hold();
+      stage.hold({ queue: 'later' });
+      assert.deepEqual([...new Set(watch.take().events.map(({ queue }) => queue))], ['q', 'later']);
+    });
   });
 }

@@ -377,6 +377,19 @@ export function policies(set: SetStage): void {
       assert.equal(third.value.decision, 'accept');
     });
 
+    it('S127: SetLimits that changes nothing, and ResumeQueue, make no queue', async () => {
+      const stage = set({ maxInFlight: 4 });
+      const { admin } = stage.coordinator;
+      const nothing = { rate: undefined, maxInFlight: undefined };
+      assert.deepEqual(told(await admin.setLimits('q', nothing)), { rate: undefined, maxInFlight: 4 });
+      assert.deepEqual(told(await admin.setLimits('nobody', nothing)), nothing);
+      told(await admin.resumeQueue('nobody'));
+      const names = async () => (await listedQueues(stage.coordinator)).map(({ name }) => name);
+      assert.deepEqual(await names(), ['q']);
+      told(await admin.setLimits('nobody', { rate: undefined, maxInFlight: 1 }));
+      assert.deepEqual(await names(), ['nobody', 'q']);
+    });
+
     it('SetLimits changes rate and max_in_flight while it runs', async () => {
       const stage = set({ rate: { perSecond: 1, burst: 1 }, maxInFlight: 1 });
       const { admin } = stage.coordinator;

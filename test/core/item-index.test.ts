@@ -57,6 +57,23 @@ test('a walk with pauses passes over nothing, though items move while it pauses'
   assert.ok(items.every((one) => seen.has(one)));
 });
 
+test('a walk that begins among young ones alone passes over none that grow old while it pauses', () => {
+  const ids = new OwnIds('~a-');
+  const index = new ItemIndex(ids);
+  // Those whose id was made here came first: the walk is there for long, and the others grow old meanwhile.
+  for (let n = 0; n < 10; n++)
+    index.set(new Item(lane, ids.idOf(n), new Uint8Array(0), undefined, undefined, 0, n, 0, n));
+  const items = Array.from({ length: 16_384 }, (_, n) => item(10 + n));
+  for (const one of items) index.set(one);
+  const seen = new Set<Item>();
+  let n = MANY;
+  for (const one of index.scan()) {
+    seen.add(one);
+    for (let more = 0; n < 2 * MANY && more < 1_000; more++) index.set(item(n++));
+  }
+  assert.equal(items.filter((one) => !seen.has(one)).length, 0);
+});
+
 test('items whose id was made here stand among the others in the order in which they came', () => {
   const ids = new OwnIds('~a-');
   const index = new ItemIndex(ids);

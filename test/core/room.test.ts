@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { NewItem } from '../../src/coordinator.js';
+import { BUILT_IN_POLICY } from '../../src/core/policy.js';
 import { newItem, QUEUE } from '../support/builders.js';
 import type { Call } from '../support/call.js';
 import { full } from './refused.js';
-import { okay, Stage } from './stage.js';
+import { okay, runThrough, Stage } from './stage.js';
 
 /** Items of a key each, with that as their id. */
 function keys(...names: readonly string[]): Partial<NewItem>[] {
@@ -287,5 +288,55 @@ describe('what Submits hold while they wait for room', () => {
       end(call);
       assert.equal(stage.core.stats(stage.now).payloadBytes, before);
     }
+  });
+});
+
+describe('what makes room, and what does not', () => {
+  it('the end of an adopted turn frees no key that is parked: a follow-up finds none', () => {
+    const policy = { onDeadLetter: 'park', retry: { ...BUILT_IN_POLICY.retry, maxAttempts: 1 } } as const;
+    const stage = new Stage({ queues: { [QUEUE]: policy }, startupHold: 5_000, limits: { busyLanes: 2 } });
+    stage.submit('submitter', keys('first'));
+    stage.submit('submitter', [{ key: 'k', itemId: 'dies', after: [{ queue: QUEUE, itemId: 'first' }] }]);
+    const choice = { queue: QUEUE, key: undefined, itemIds: ['first'] };
+    const scan = okay(stage.core.discardWaiting(choice, 9, () => stage.now));
+    assert.equal(scan && runThrough(scan), 1);
+    stage.carry();
+    stage.submit('submitter', keys('busy'));
+    stage.renew('worker', 100);
+    const followUps = [{ queue: QUEUE, item: newItem({ key: 'new', itemId: 'new' }) }];
+    full(stage.ack('worker', { token: 100, followUps }).refusal, 'limit', 'busy_lanes', 2);
+    stage.ack('worker', { token: 100 });
+    assert.equal(stage.explain().state, 'PARK');
+  });
+
+  it('a Submit that lacks dependencies is woken when what it would wait for dies', () => {
+    const stage = new Stage({
+      queues: { [QUEUE]: { onDependencyDead: 'run' }, other: {} },
+      limits: { dependencies: 1 },
+    });
+    stage.submit('submitter', keys('a'), 'other');
+    stage.submit('submitter', keys('b'));
+    stage.submit('submitter', [{ key: 'c', itemId: 'c', after: [{ queue: QUEUE, itemId: 'b' }] }]);
+    const after = [{ queue: 'other', itemId: 'a' }];
+    const waiting = stage.submit('waiting', [{ key: 'd', itemId: 'd', after }], QUEUE, 60_000);
+    // What it lacks is looked at once more.
+    stage.deQueue('holder', { key: 'e', holder: { token: tokenOf(stage, 'e') } });
+    assert.ok(waiting.open);
+    const [delivery] = stage.acquire('worker', { queues: ['other'] }).value.deliveries;
+    assert.equal(delivery?.turn.key, 'a');
+    const { token } = delivery.turn;
+    stage.nack('worker', { queue: 'other', key: 'a', token, kind: 'dead_letter', error: 'no' });
+    assert.deepEqual(decisions(waiting), ['accept']);
+  });
+
+  it('of very many that wait, only so many are counted for one that gives up', () => {
+    const stage = new Stage({ queues: { [QUEUE]: { maxWaiting: 1 } } });
+    stage.submit('submitter', keys('first'));
+    const all = Array.from({ length: 1_002 }, (_, at) => stage.submit(`s${at}`, keys(`k${at}`), QUEUE, 60_000 - at));
+    stage.pass(60_000 - 1_001);
+    assert.match(JSON.stringify(all.at(-1)?.refusal), /more than 1000 calls wait for room in queue q before this one/);
+    stage.pass(1);
+    assert.match(JSON.stringify(all.at(-2)?.refusal), /1000 calls wait/);
+    assert.ok(all[0]?.open);
   });
 });

@@ -1,4 +1,5 @@
 /** The core on a table: commands at moments that the test chooses, and what comes of them as short words. */
+import assert from 'node:assert/strict';
 import type {
   AckAnswer,
   AcquireAnswer,
@@ -28,8 +29,14 @@ const ALL = 1_000_000;
 
 type Change<F extends (...args: never[]) => unknown> = Parameters<F>[0];
 
+class SeenCore extends Core {
+  get isWatched(): boolean {
+    return this.state.watching;
+  }
+}
+
 export class Stage {
-  readonly core: Core;
+  readonly core: SeenCore;
   /** Every answer so far, in order: who was told what. */
   readonly told: string[] = [];
   /** What those who watch were told. */
@@ -45,7 +52,7 @@ export class Stage {
     start: Partial<Start> = {},
   ) {
     const wall = start.wall ?? FIRST_WALL;
-    this.core = new Core(build.settings(change), { now, seed: 1, ...start, wall });
+    this.core = new SeenCore(build.settings(change), { now, seed: 1, ...start, wall });
     this.#wallOffset = wall - now;
   }
 
@@ -162,7 +169,10 @@ export class Stage {
   /** Whatever waits for the disk is carried out too: here it always is there. */
   carry(): void {
     for (let effect = this.#next(); effect !== undefined; effect = this.#next()) {
-      if (effect.kind === 'event') this.events.push(effect.event);
+      if (effect.kind === 'event') {
+        assert.ok(this.core.isWatched, 'nobody watches, and nothing is paid for it');
+        this.events.push(effect.event);
+      }
       if (effect.kind === 'event' || effect.kind === 'notice' || effect.kind === 'replaced') continue;
       this.told.push(`${this.#names.get(effect.to) ?? '?'} ${describe(effect)}`);
       carry(effect);

@@ -213,4 +213,30 @@ describe('counts', () => {
     assert.deepEqual({ ...deadLetters }, { max_attempts: 3, refused: 1, dependency: 0 });
     assert.deepEqual({ ...redriven }, { redrive: 2 });
   });
+
+  it('of items handed out at most once: each once, though nobody got it the first time', () => {
+    const stage = staged({ delivery: 'at_most_once' });
+    stage.submit('submitter', [{ itemId: 'x' }, { itemId: 'y' }]);
+    for (const isLost of [true, false]) {
+      const [delivery] = stage.acquire('worker', { maxItemsPerTurn: 2 }).value.deliveries;
+      assert.equal(delivery?.items.length, 2);
+      if (isLost) stage.core.undeliverable([delivery.turn], stage.now);
+      else stage.ack('worker', { token: delivery.turn.token });
+      assert.deepEqual({ ...stats(stage).finished }, { done: isLost ? 0 : 2, superseded: 0, discarded: 0 });
+    }
+  });
+
+  it('of items handed out at most once whose turn ends as no worker would have it: they are done', () => {
+    const ends: readonly ((stage: Stage, token: number) => void)[] = [
+      (stage, token) => void stage.nack('worker', { token, kind: 'release' }).value,
+      (stage) => stage.pass(3_600_000),
+      (stage) => void okay(stage.core.evictHolder(QUEUE, 'k', stage.now)),
+    ];
+    for (const end of ends) {
+      const stage = staged({ delivery: 'at_most_once' });
+      stage.submit('submitter', [{ itemId: 'x' }]);
+      end(stage, stage.acquire('worker').value.deliveries[0]?.turn.token ?? 0);
+      assert.equal(stats(stage).finished['done'], 1);
+    }
+  });
 });

@@ -253,8 +253,7 @@ test('NO_SUCH_QUEUE for every call when queues are not made on first use', async
     client.admin.discard({ queue: 'q' }, true),
     client.admin.watchEvents('q').next(),
   ];
-  for (const call of calls) {
-    const error = await refused(call);
+  for (const error of await Promise.all(calls.map(refused))) {
     assert.deepEqual([error.code, error.reason, error.details.resource], ['NOT_FOUND', 'NO_SUCH_QUEUE', 'q']);
   }
 });

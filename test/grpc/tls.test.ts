@@ -103,6 +103,13 @@ for (const [who, caller] of Object.entries(CALLERS)) {
   }
 }
 
+test('all of 200 calls at once on one connection are answered', async (t) => {
+  const { client: keyturn } = await sidecar(t, certificates('server'));
+  const keys = Array.from({ length: 200 }, (_, at) => `k${at}`);
+  const answers = await Promise.all(keys.map((key) => keyturn.enQueue({ queue: 'q', key, wait: 0 })));
+  assert.ok(answers.every(({ decision }) => decision === 'accept'));
+});
+
 test('events are watched over TLS', async (t) => {
   const { client: keyturn } = await sidecar(t, certificates('server'));
   const watched = keyturn.admin.watchEvents('q');

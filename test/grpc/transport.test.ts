@@ -52,19 +52,20 @@ async function stillAlive({ raw }: Pick<Sidecar, 'raw'>): Promise<void> {
   await call(raw, raw.deQueue, request);
 }
 
-test('2,000 waits whose deadline ends on one connection are answered before it, and the connection lives', async (t) => {
+test('1,500 waits whose deadline ends on one connection are answered before it, and the connection lives', async (t) => {
   const sidecar = await startSidecar(t, localCoordinator(t, { policy: { waitingPerKey: 'unlimited' } }));
   const { raw, client } = sidecar;
   await client.enQueue({ queue: 'q', key: 'k', lease: 600_000 });
   // On the same connection, so its end would be theirs.
   const innocent = start(raw, raw.enQueue, enQueue, 60_000);
   const ended = failureOf(innocent.answer);
-  const waits = Array.from({ length: 2_000 }, () => call(raw, raw.enQueue, enQueue, 10_000));
+  // Long enough to begin them all on a machine that has much else to do.
+  const waits = Array.from({ length: 1_500 }, () => call(raw, raw.enQueue, enQueue, 20_000));
   const outcomes = await Promise.allSettled(waits);
   assert.equal((await client.admin.explainKey('q', 'k')).waitingCallers, 1, 'only the other one waits');
   // Client and server share one thread here: those that began first may have been sent too late to be answered in time.
   const answered = outcomes.filter(({ status: outcome }) => outcome === 'fulfilled').length;
-  assert.ok(answered > 1_000, `${answered} were answered in time`);
+  assert.ok(answered > 750, `${answered} were answered in time`);
   innocent.cancel();
   assert.equal((await ended).code, 'CANCELLED', 'it waited until it was cancelled itself');
 });

@@ -71,14 +71,29 @@ test('events of every kind arrive in order, with what the reader missed', async 
   watcher.wake();
   const expected =
     buffer.asked && kinds.map((kind) => ({ ...event({ kind }), token: 5, itemId: 'i', consumerId: 'c', detail: 'd' }));
-  assert.deepEqual((await first).value, { events: expected?.map(({ queue: _, ...rest }) => rest), missed: 0 });
+  assert.deepEqual((await first).value, { events: expected, missed: 0 });
   buffer.events = [event({})];
   buffer.missed = 7;
   watcher.wake();
-  const { queue: _, ...bare } = event({});
-  assert.deepEqual((await reader.next()).value, { events: [bare], missed: 7 });
+  assert.deepEqual((await reader.next()).value, { events: [event({})], missed: 7 });
   await reader.return(undefined);
   await stopped.promise;
+});
+
+test('without a queue or a key the port is asked for all of them', async (t) => {
+  const { client, started, buffer } = await watched(t);
+  const reader = client.admin.watchEvents();
+  const first = reader.next();
+  const watcher = await started.promise;
+  assert.deepEqual(buffer.asked, { queue: undefined, key: undefined });
+  buffer.events = [event({ queue: 'mail' }), event({ queue: 'orders' })];
+  watcher.wake();
+  const { value } = await first;
+  assert.deepEqual(
+    value?.events.map(({ queue }: { queue: string }) => queue),
+    ['mail', 'orders'],
+  );
+  await reader.return(undefined);
 });
 
 test('many events at once come in messages that a client accepts', async (t) => {

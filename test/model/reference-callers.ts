@@ -186,9 +186,12 @@ function placeLacks(world: World, { queue }: Lane, victim: Lane['line'][number] 
 /** A turn at once needs no room; neither does a call that does not stay. */
 function startOrStay(world: World, lane: Lane, entry: CallerEntry, asked: Asked, lack: Refusal | undefined): Handled {
   entry.call = asked.call;
-  world.settle();
+  const stays = asked.wait > 0 || asked.ticket !== undefined;
+  // Who takes no place is in nobody's way: room is given when that is known.
+  if (stays && lack === undefined) world.settle();
+  else world.startReady();
   if (!lane.line.includes(entry)) return ANSWERED;
-  if (lack !== undefined && (asked.wait > 0 || asked.ticket !== undefined)) {
+  if (lack !== undefined && stays) {
     world.remove(lane, entry);
     asked.call.refuse(lack);
     return ANSWERED;

@@ -292,6 +292,11 @@ export class World {
     for (const queue of this.queues) this.#watchGate(queue);
   }
 
+  /** As {@link settle}, but room is given to nobody yet. */
+  startReady(): void {
+    this.#startAll();
+  }
+
   #startAll(): void {
     for (;;) {
       const lane = this.#firstThatMayStart();
@@ -376,9 +381,11 @@ export class World {
     );
   }
 
-  #acquireFor(lane: Lane): WaitingAcquire | undefined {
+  /** However much a worker may take, a caller of the queue that was ready earlier comes in between (S7, S125). */
+  #acquireFor({ queue }: Lane): WaitingAcquire | undefined {
     return this.acquires.find(
-      ({ request, basket }) => request.queues.includes(lane.queue.name) && basket.length < request.maxTurns,
+      ({ request, basket, passedBy }) =>
+        request.queues.includes(queue.name) && basket.length < request.maxTurns && !passedBy.has(queue),
     );
   }
 
@@ -522,11 +529,6 @@ export class World {
   #startItems(lane: Lane): void {
     const acquire = this.#acquireFor(lane);
     if (acquire === undefined) throw new Error('somebody asked for this');
-    // However much a worker may take, a caller of the queue that was ready earlier comes in between (S7).
-    if (acquire.passedBy.has(lane.queue)) {
-      this.#answerBasket(acquire);
-      return;
-    }
     const { request } = acquire;
     const items = this.#takeItems(lane, request.maxItemsPerTurn);
     const turn = this.#newTurn(lane, {
@@ -578,10 +580,7 @@ export class World {
 
   #answerBaskets(): boolean {
     const acquire = this.acquires.find(({ basket }) => basket.length > 0);
-    return acquire !== undefined && this.#answerBasket(acquire);
-  }
-
-  #answerBasket(acquire: WaitingAcquire): boolean {
+    if (acquire === undefined) return false;
     this.acquires = this.acquires.filter((one) => one !== acquire);
     this.cancel(acquire.timer);
     this.told(acquire.basket, acquire.answer(acquire.basket.map(({ delivery }) => delivery)));

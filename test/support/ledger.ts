@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Delivery, Policy, Turn, TurnRef } from '../../src/coordinator.js';
 
 interface Known {
-  readonly turn: Turn;
+  turn: Turn;
   readonly since: number;
   /** By its lease, its renewals, its session and `max_hold`, on the clock of the test: wall clocks step. */
   until: number;
@@ -48,7 +48,7 @@ export class Ledger {
     const known = this.#turns.get(turn.token);
     if (known !== undefined) {
       assert.deepEqual([known.turn.queue, known.turn.key], [turn.queue, turn.key], 'a token belongs to one key');
-      this.#moved(known, now, session);
+      this.#moved(known, turn, now, session);
       return false;
     }
     const lane = name(turn);
@@ -63,12 +63,16 @@ export class Ledger {
   }
 
   /** Told once more: it is theirs who asked last. */
-  #moved(known: Known, now: number, session: string | undefined): void {
+  #moved(known: Known, turn: Turn, now: number, session: string | undefined): void {
     if (session === undefined && known.session === NOBODY_KNOWS) return;
     const wasTied = known.session !== undefined;
     known.session = session;
     if (session !== undefined) this.#liveUntil(known, Number.POSITIVE_INFINITY);
-    else if (wasTied) this.renewed(known.turn, now, undefined);
+    else if (wasTied) {
+      // Who asked may have asked for another lease.
+      known.turn = turn;
+      this.renewed(turn, now, undefined);
+    }
   }
 
   /** It was told once more, but to nobody: whose it is now, and how long it lives, is not known. */

@@ -2074,7 +2074,7 @@ func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
 	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
-// SetLimitsRequest changes limits of a queue; what is unset stays.
+// SetLimitsRequest changes limits of a queue; what is unset stays. With nothing set it only asks, and makes no queue.
 type SetLimitsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The queue.
@@ -2644,7 +2644,7 @@ func (x *DiscardResponse) GetDiscarded() uint32 {
 // WatchEventsRequest chooses what to watch.
 type WatchEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The queue.
+	// Only this queue. Empty: all queues.
 	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
 	// Only this key.
 	Key           *string `protobuf:"bytes,2,opt,name=key,proto3,oneof" json:"key,omitempty"`
@@ -2712,7 +2712,9 @@ type Event struct {
 	// Who, if known.
 	ConsumerId string `protobuf:"bytes,6,opt,name=consumer_id,json=consumerId,proto3" json:"consumer_id,omitempty"`
 	// More: the decision of an arrival and its reason, how a turn was settled, why an item died or somebody left.
-	Detail        string `protobuf:"bytes,7,opt,name=detail,proto3" json:"detail,omitempty"`
+	Detail string `protobuf:"bytes,7,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The queue.
+	Queue         string `protobuf:"bytes,8,opt,name=queue,proto3" json:"queue,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2792,6 +2794,13 @@ func (x *Event) GetConsumerId() string {
 func (x *Event) GetDetail() string {
 	if x != nil {
 		return x.Detail
+	}
+	return ""
+}
+
+func (x *Event) GetQueue() string {
+	if x != nil {
+		return x.Queue
 	}
 	return ""
 }
@@ -3058,7 +3067,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12WatchEventsRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x15\n" +
 	"\x03key\x18\x02 \x01(\tH\x00R\x03key\x88\x01\x01B\x06\n" +
-	"\x04_key\"\xd8\x01\n" +
+	"\x04_key\"\xee\x01\n" +
 	"\x05Event\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.keyturn.v1.EventKindR\x04kind\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
@@ -3067,7 +3076,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\aitem_id\x18\x05 \x01(\tR\x06itemId\x12\x1f\n" +
 	"\vconsumer_id\x18\x06 \x01(\tR\n" +
 	"consumerId\x12\x16\n" +
-	"\x06detail\x18\a \x01(\tR\x06detail\"X\n" +
+	"\x06detail\x18\a \x01(\tR\x06detail\x12\x14\n" +
+	"\x05queue\x18\b \x01(\tR\x05queue\"X\n" +
 	"\x13WatchEventsResponse\x12)\n" +
 	"\x06events\x18\x01 \x03(\v2\x11.keyturn.v1.EventR\x06events\x12\x16\n" +
 	"\x06missed\x18\x02 \x01(\x04R\x06missed*\xab\x01\n" +

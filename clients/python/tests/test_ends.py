@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import grpc
 import pytest
 
 import keyturn
@@ -70,6 +72,20 @@ async def test_a_call_without_a_wait_waits_on_while_its_sidecar_is_there(
     assert (await waits).decision == "accept"
 
 
+async def test_a_call_without_a_wait_that_is_the_first_of_its_client_waits_on_too(
+    address: str, aclient: keyturn.aio.Client, key: str, short_grace: float
+) -> None:
+    held = await aclient.enqueue("patient", key)
+    assert held.turn is not None
+    async with keyturn.aio.connect(address) as client:
+        # Asked before there is a sidecar.
+        waits = client.enqueue("patient", key)
+        await aclient.acquire("nothing", wait=3 * short_grace)
+        assert not waits.done()
+        await aclient.dequeue("patient", key, token=held.turn.token)
+        assert (await waits).decision == "accept"
+
+
 async def test_nothing_is_kept_of_a_producer_whose_close_was_cancelled(address: str, tmp_path: Path) -> None:
     async with keyturn.aio.connect(address) as client:
         producer = client.producer("e", spool=keyturn.Spool(tmp_path), on_error=print)
@@ -80,7 +96,9 @@ async def test_nothing_is_kept_of_a_producer_whose_close_was_cancelled(address: 
         with pytest.raises(asyncio.CancelledError):
             await closing
         core: Any = client._core
-        await asyncio.wait_for(producer._core.close(), 10)
+        # To close it again would tidy up too.
+        assert producer._core._closing is not None
+        await asyncio.wait_for(asyncio.shield(producer._core._closing), 10)
         assert not core._producers
 
 
@@ -145,3 +163,135 @@ def test_a_stop_that_cut_threads_off_says_so(client: keyturn.Client, queue: str)
 
 def test_a_stop_that_let_handlers_finish_says_so(client: keyturn.Client, queue: str) -> None:
     assert client.consume(queue, print).stop(5)
+
+
+async def test_a_consumer_that_is_stopped_before_it_asked_ends_at_once(aclient: keyturn.aio.Client, queue: str) -> None:
+    async def handle(_: Work) -> None:
+        pytest.fail("it is stopped")
+
+    began = time.monotonic()
+    # In a task of its own it would be stopped after that.
+    assert await aclient.consume(queue, handle).stop(20)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 100_000])
+async def test_a_client_with_a_producer_is_closed_with_any_timeout(address: str, queue: str, timeout: float) -> None:
+    client = keyturn.aio.connect(address)
+    added = client.producer(queue).add(NewItem(b"1"))
+    await client.close(timeout)
+    assert (await added).decision == "accept"
+    with pytest.raises(keyturn.KeyturnError, match="closed"):
+        await client.enqueue(queue, "a")
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 100_000])
+def test_a_client_for_threads_with_a_producer_is_closed_with_any_timeout(address: str, queue: str, timeout: float) -> None:
+    client = keyturn.connect(address)
+    added = client.producer(queue).add(NewItem(b"1"))
+    client.close(timeout)
+    assert added.result(0).decision == "accept"
+
+
+async def test_a_client_is_closed_though_its_producer_cannot_be(
+    address: str, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = keyturn.aio.connect(address)
+
+    async def fails(_: float | None = None) -> None:
+        raise ValueError("it cannot be closed")
+
+    monkeypatch.setattr(client.producer(queue)._core, "close", fails)
+    with pytest.raises(ValueError, match="cannot be closed"):
+        await client.close()
+    with pytest.raises(keyturn.KeyturnError, match="closed"):
+        await client.enqueue(queue, "a")
+
+
+def test_a_producer_that_was_not_closed_for_a_wrong_timeout_goes_on(client: keyturn.Client, queue: str) -> None:
+    producer = client.producer(queue)
+    with pytest.raises(keyturn.WrongArgumentError):
+        producer.close(-1)
+    assert producer.add(NewItem(b"1")).result(10).decision == "accept"
+
+
+async def test_a_closed_client_makes_no_producer(address: str, queue: str, tmp_path: Path) -> None:
+    client = keyturn.aio.connect(address)
+    closing = asyncio.ensure_future(client.close())
+    await asyncio.sleep(0)
+    with pytest.raises(keyturn.KeyturnError, match="closed"):
+        client.producer(queue, spool=keyturn.Spool(tmp_path), on_error=print)
+    await closing
+    assert not [one for one in threading.enumerate() if one.name == "keyturn-spool"]
+
+
+@pytest.mark.parametrize("kind", ["session", "unary"])
+async def test_a_call_that_is_made_in_the_last_moment_of_the_close_is_answered(
+    address: str, queue: str, kind: Literal["session", "unary"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = keyturn.aio.connect(address, transport=kind)
+    core: Any = client._core
+    calls: list[asyncio.Future[Any]] = []
+
+    def at_the_end_of(calling: Any, ask: Any) -> None:
+        close = calling.close
+
+        async def closing() -> None:
+            calls.append(ask())
+            await close()
+
+        monkeypatch.setattr(calling, "close", closing)
+
+    at_the_end_of(core._unary, client.admin.list_queues)
+    if kind == "unary":
+        at_the_end_of(core.transport._unary, lambda: client.await_item(queue, "x"))
+    await client.close()
+    assert calls
+    for call in calls:
+        with pytest.raises(keyturn.KeyturnError, match="closed"):
+            await asyncio.wait_for(call, 10)
+
+
+async def test_an_answer_that_cannot_be_read_is_told() -> None:
+    async def garbage(request: bytes, context: Any) -> bytes:
+        return b"\xff"
+
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((_Answers(grpc.unary_unary_rpc_method_handler(garbage)),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with keyturn.aio.connect(f"127.0.0.1:{port}", transport="unary") as client:
+        for call in (client.enqueue("orders", "a"), client.admin.explain_key("orders", "a")):
+            with pytest.raises(keyturn.KeyturnError, match="cannot be read") as refused:
+                await asyncio.wait_for(call, 10)
+            assert refused.value.code == "INTERNAL"
+    await server.stop(0)
+
+
+class _Answers(grpc.GenericRpcHandler):
+    """Every call in the same way."""
+
+    def __init__(self, handler: Any) -> None:
+        self._handler = handler
+
+    def service(self, handler_call_details: Any) -> Any:
+        return self._handler
+
+
+async def test_a_handler_that_ends_when_it_is_cut_off_is_told_once(own_sidecar: list[Sidecar], queue: str) -> None:
+    begun = asyncio.Event()
+    stages: list[str] = []
+
+    async def handle(_: Work) -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    async with keyturn.aio.connect(own_sidecar[0].address) as client:
+        await client.submit(queue, NewItem(b"1"))
+        consumer = client.consume(queue, handle, on_error=lambda trouble: stages.append(trouble.stage))
+        await begun.wait()
+        # What it gives back waits for an answer that does not come in the time of the stop.
+        own_sidecar[0].pause()
+        assert not await consumer.stop(0)
+        own_sidecar[0].resume()
+    assert stages == ["stop"]

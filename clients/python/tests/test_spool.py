@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from keyturn import NewItem, SpoolError
-from keyturn._spool import marks, record
+from keyturn._spool import disk, marks, record
 from keyturn._spool.store import Store
 
 MAX_BYTES = 65_536 * 8
@@ -151,8 +151,8 @@ class FullDisk:
         return self._open(path, flags, mode)
 
 
-@pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
+@pytest.fixture(name="disk")
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
     return FullDisk(monkeypatch)
 
 
@@ -224,3 +224,40 @@ def test_the_names_of_a_new_directory_are_synced(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(os, "fsync", fsync)
     Store(tmp_path / "a" / "b" / "spool", "events", MAX_BYTES).close()
     assert {tmp_path, tmp_path / "a", tmp_path / "a" / "b"} <= set(synced)
+
+
+def test_what_is_cut_away_at_the_start_does_not_come_back(stores: OpenStores, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = put(stores.open(), 0, 2)
+    stores.close()
+    (segment,) = stores.directory.glob("*.spool")
+    with segment.open("ab") as file:
+        file.write(b"half")
+    synced: list[tuple[Path, int]] = []
+    sync = os.fsync
+
+    def fsync(file: int) -> None:
+        synced.append((Path(f"/proc/self/fd/{file}").readlink(), os.fstat(file).st_size))
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    spool = stores.open()
+    assert spool.torn is not None
+    assert (segment, segment.stat().st_size) in synced
+    assert drain(spool) == ids
+
+
+def test_a_segment_that_nothing_could_be_written_to_is_removed(stores: OpenStores, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool = stores.open()
+    write = disk.write_all
+
+    def fails(file: int, data: bytes) -> None:
+        if len(data) > 500:
+            raise OSError(errno.ENOSPC, "no space left on device")
+        write(file, data)
+
+    monkeypatch.setattr(disk, "write_all", fails)
+    for n in range(3):
+        with pytest.raises(SpoolError):
+            put(spool, n, 1, 1_000)
+        assert drain(spool) == []
+    assert not list(stores.directory.glob("*.spool"))

@@ -222,6 +222,7 @@ export interface ItemChoiceCall {
 export interface KeyEvent {
   readonly kind: EventKind;
   readonly at: number;
+  readonly queue: string;
   readonly key: string;
   readonly token: number | undefined;
   readonly itemId: string | undefined;
@@ -229,7 +230,7 @@ export interface KeyEvent {
   readonly detail: string | undefined;
 }
 
-/** Events of a queue since the last ones. */
+/** Events since the last ones. */
 export interface EventBatch {
   readonly events: readonly KeyEvent[];
   /** How many before these the reader was too slow for. */

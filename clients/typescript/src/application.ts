@@ -45,7 +45,10 @@ export class Application {
     // Handlers that were cut off are told by their consumers: the client is closed all the same.
     const consumers = [...this.#consumers].map((consumer) => consumer.stop({ timeout }).catch(unlessCutOff));
     const producers = [...this.#producers].map((producer) => producer.close({ timeout }));
-    await Promise.all([...consumers, ...producers]);
+    // All of them, though one fails: the others still have what they need.
+    const ended = await Promise.allSettled([...consumers, ...producers]);
+    const failed = ended.find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 }
 

@@ -126,6 +126,7 @@ export class Keyturn implements Calls {
   readonly #disconnect: () => void;
   readonly #base: Base;
   readonly #application: Application;
+  #closed: Promise<void> | undefined;
 
   /**
    * @param transport what the calls of a worker go through; for simulations, which bring their own
@@ -261,8 +262,17 @@ export class Keyturn implements Calls {
    */
   async close(options: { readonly timeout?: number | undefined } = {}): Promise<void> {
     checkEndOptions('the options of close', options);
+    // Each time: a shorter timeout is heard. What comes after it happens once, when the first is through.
+    const stopped = this.#application.close(options.timeout);
+    this.#closed ??= this.#end(stopped);
+    // What failed fails for all of them.
+    stopped.catch(() => undefined);
+    await this.#closed;
+  }
+
+  async #end(stopped: Promise<void>): Promise<void> {
     try {
-      await this.#application.close(options.timeout);
+      await stopped;
     } finally {
       // Whatever went wrong with a spool: the process is not kept alive by it.
       this.admin.close();

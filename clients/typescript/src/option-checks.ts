@@ -85,6 +85,8 @@ export function checkCallSettings(settings: CallSettings | undefined): void {
   const unknown = unknownName(settings, CALL_SETTINGS);
   if (unknown !== undefined) throw wrongSetting(`the settings of the call: ${noSuchName(unknown, CALL_SETTINGS)}`);
   if (settings.timeout !== undefined) numberWithin('timeout', settings.timeout, 0, Infinity);
+  if (settings.leave !== undefined && typeof settings.leave !== 'boolean')
+    throw wrongSetting(`leave is ${shown(settings.leave)}; allowed is true or false`);
   optionalSignal('signal', settings.signal);
 }
 

@@ -267,26 +267,27 @@ for (const transport of ['session', 'unary'] as const) {
       await rejects(keyturn.close({ timeout: Number.NaN }), { code: 'INVALID_ARGUMENT' });
     });
 
-    it('leaves no place behind when it is closed while it waits', async (t) => {
-      const client = await clients(t, transport);
-      const [keyturn, other] = [client(), client()];
-      const held = deferred();
-      const release = deferred();
-      const working = other.withTurn('q', 'k', () => {
-        held.resolve();
-        return release.promise;
+    for (const times of [1, 2])
+      it(`leaves no place behind when it is closed while it waits, ${times} at once`, async (t) => {
+        const client = await clients(t, transport);
+        const [keyturn, other] = [client(), client()];
+        const held = deferred();
+        const release = deferred();
+        const working = other.withTurn('q', 'k', () => {
+          held.resolve();
+          return release.promise;
+        });
+        await held.promise;
+        const waiting = keyturn.withTurn('q', 'k', { wait: 60_000 }, () => undefined);
+        const refusal = rejects(waiting, { code: 'CANCELLED' });
+        const inLine = async (): Promise<number> => (await other.admin.explainKey('q', 'k')).waitingCallers;
+        while ((await inLine()) === 0);
+        await Promise.all(numbers(times).map(() => keyturn.close()));
+        strictEqual(await inLine(), 0);
+        await refusal;
+        release.resolve();
+        await working;
       });
-      await held.promise;
-      const waiting = keyturn.withTurn('q', 'k', { wait: 60_000 }, () => undefined);
-      const refusal = rejects(waiting, { code: 'CANCELLED' });
-      const inLine = async (): Promise<number> => (await other.admin.explainKey('q', 'k')).waitingCallers;
-      while ((await inLine()) === 0);
-      await keyturn.close();
-      await refusal;
-      while (transport === 'session' && (await inLine()) > 0);
-      release.resolve();
-      await working;
-    });
 
     it('with one signal for all of them makes no listeners that Node would warn of', async (t) => {
       const keyturn = (await clients(t, transport))();

@@ -7,7 +7,9 @@ import {
   DeadLetter,
   type Delivery,
   type Handled,
+  type ItemCall,
   KeyturnError,
+  type NackAnswer,
   type NackCall,
   Release,
   RetryLater,
@@ -445,6 +447,30 @@ describe('consume', () => {
     await rejects(done.promise, error);
   });
 
+  it('sends what a handler returned, though it uses that again while the Ack is sent once more', async () => {
+    const scene = new Scene();
+    const asked: unknown[] = [];
+    scene.transport.answers.ack = async ({ followUps }) => {
+      const item: ItemCall = followUps?.[0]?.item ?? {};
+      asked.push([item.payload?.[0], item.headers instanceof Map && item.headers.get('a'), item.after?.[0]?.itemId]);
+      if (asked.length === 1) throw new KeyturnError('away', 'UNAVAILABLE');
+      return { followUps: [], next: undefined };
+    };
+    const consumer = scene.consume();
+    await scene.hand(1);
+    const item = { payload: new Uint8Array([1]), headers: new Map([['a', 'b']]), after: [{ queue: 'q', itemId: 'i' }] };
+    await scene.end(1, { followUps: [{ queue: 'q', item }] });
+    item.payload.fill(2);
+    item.headers.set('a', 'c');
+    for (const ref of item.after) ref.itemId = 'j';
+    await scene.transport.pass(10_000);
+    deepStrictEqual(asked, [
+      [1, 'b', 'i'],
+      [1, 'b', 'i'],
+    ]);
+    await consumer.stop();
+  });
+
   describe('stop', () => {
     it('takes nothing more, and lets what runs finish', async () => {
       const scene = new Scene();
@@ -555,6 +581,42 @@ describe('consume', () => {
         stopped.promise,
         /^ConsumerStoppedError: the consumer was stopped and cut off 1 handler; what they had/,
       );
+    });
+
+    it('tells once of a handler that was cut off, and releases its items once, though the answer is late', async () => {
+      const scene = new Scene();
+      const consumer = scene.consume();
+      await scene.hand(1);
+      const late = deferred<NackAnswer>();
+      scene.transport.answers.nack = () => late.promise;
+      const stopped = watched(consumer.stop({ timeout: 100 }));
+      await scene.transport.pass(101);
+      await scene.end(1, new Error('as I was told'));
+      await scene.transport.pass(900);
+      strictEqual(stopped.state, 'open');
+      late.resolve({ retryAt: undefined, deadLettered: 0 });
+      await rejects(stopped.promise, /cut off 1 handler;/);
+      deepStrictEqual([scene.stages, scene.warned.length], [['stop'], 1]);
+      strictEqual(scene.transport.callsOf('nack').length, 1);
+    });
+
+    it('does not take for cut off whose handler has ended: its Ack goes on, and nothing undoes it', async () => {
+      const scene = new Scene();
+      const consumer = scene.consume();
+      await scene.hand(1);
+      const late = deferred<AckAnswer>();
+      scene.transport.answers.ack = () => late.promise;
+      await scene.end(1, BYTES);
+      const stopped = watched(consumer.stop({ timeout: 100 }));
+      await scene.transport.pass(101);
+      await scene.transport.pass(800);
+      strictEqual(stopped.state, 'open');
+      await scene.transport.pass(2_000);
+      await stopped.promise;
+      late.resolve({ followUps: [], next: undefined });
+      await settled();
+      deepStrictEqual([scene.stages, scene.warned, scene.transport.callsOf('nack')], [[], [], []]);
+      strictEqual(scene.transport.callsOf('ack').length, 1);
     });
 
     it('is what aborting the signal does', async () => {

@@ -106,6 +106,13 @@ describe('a call', () => {
     deepStrictEqual([network.streams.length, stream.commands.length], [1, 1]);
   });
 
+  it('that abandons "false" is refused: it would be taken for true', () => {
+    const abandons = (abandoned: unknown) => () =>
+      requests.wireDeQueue({ queue: 'q', key: 'k', token: 1, abandoned: abandoned as Anything });
+    throws(abandons('false'), { message: 'abandoned: "false" is not true or false' });
+    doesNotThrow(abandons(false));
+  });
+
   for (const nothing of [undefined, null, 5, 'text']) {
     it(`that is ${nothing} is refused, never thrown, and leaves no rejection behind`, async (t) => {
       const { client } = stage(t);
@@ -122,7 +129,15 @@ describe('a call', () => {
     });
   }
 
-  for (const settings of [{ timeout: Number.NaN }, { timeout: '5' }, { timeout: -1 }, { signal: {} }, 5, null]) {
+  for (const settings of [
+    { timeout: Number.NaN },
+    { timeout: '5' },
+    { timeout: -1 },
+    { signal: {} },
+    { leave: 'no' },
+    5,
+    null,
+  ]) {
     it(`with ${JSON.stringify(settings)} is refused: it would never end`, async (t) => {
       const { client } = stage(t);
       const { code } = await refused(client.deQueue({ queue: 'q', key: 'k', token: 1 }, settings as Anything));

@@ -89,7 +89,7 @@ describe('metrics', () => {
       const metrics = new Counted();
       const { client } = await scene(t, { metrics, transport });
       await client.withTurn('q', 'k', () => undefined);
-      const lost = client.withTurn('q', 'k', { lease: 300 }, async ({ key, signal }) => {
+      const lost = client.withTurn('q', 'k', { lease: 5_000 }, async ({ key, signal }) => {
         const aborted = once(signal, 'abort');
         await client.admin.evictHolder('q', key);
         await aborted;

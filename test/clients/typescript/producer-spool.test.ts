@@ -165,6 +165,8 @@ describe('a producer with a spool', () => {
     const producer = scene.producer(t, await folder(t), { maxBytes: 65_536 }, { timeout: 10_000 });
     const payload = new Uint8Array(20_000);
     const added = [1, 2, 3, 4, 5].map(() => watched(producer.add({ payload })));
+    await scene.until('full', () => added.filter(({ state }) => state === 'resolved').length === 3);
+    scene.transport.clock.advance(10_000);
     await scene.until('settled', () => added.every(({ state }) => state !== 'open'));
     const states = added.map(({ state }) => state);
     deepStrictEqual(states, ['resolved', 'resolved', 'resolved', 'rejected', 'rejected']);

@@ -143,7 +143,7 @@ test('a client without TLS, a sidecar with it: the error names TLS, within the t
   const unary = client(t, address, { transport: 'unary' });
   await assert.rejects(ask(unary), { code: 'UNAVAILABLE', message: /it may want TLS \(option tls\)/ });
   const session = client(t, address, {});
-  await assert.rejects(ask(session, 300), { code: 'DEADLINE_EXCEEDED', message: /it may want TLS \(option tls\)/ });
+  await assert.rejects(ask(session, 3_000), { code: 'DEADLINE_EXCEEDED', message: /it may want TLS \(option tls\)/ });
 });
 
 test('a server of something else behind TLS is told from a sidecar', async (t) => {

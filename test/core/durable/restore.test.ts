@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bytes, KEY, QUEUE } from '../../support/builders.js';
+import { recount } from '../../support/recount.js';
 import { okay, runThrough } from '../stage.js';
 import { inWords } from './in-words.js';
 import { DURABLE, Lives } from './reborn.js';
@@ -531,5 +532,22 @@ describe('people', () => {
       ]),
       [['a', 1, 'refused', 'broken', 1]],
     );
+  });
+});
+
+describe('an item handed out at most once, whose turn lives though that it is done is forgotten', () => {
+  it('is not done again after a restart when another of its id waits', () => {
+    const lives = durable({ delivery: 'at_most_once', maxRemembered: 1, minInterval: 1, lease: 60_000 });
+    submitted(lives, 'x');
+    taken(lives);
+    // For this one it is forgotten; then nobody got this one.
+    lives.stage.submit('p', [{ itemId: 'y', key: 'y' }]);
+    const token = taken(lives);
+    lives.stage.core.undeliverable([{ queue: QUEUE, key: 'y', token }], lives.stage.now);
+    lives.stage.submit('p', [{ itemId: 'x', key: '', payload: bytes('x') }]);
+    lives.flush();
+    lives.restart();
+    recount(lives.stage.core.inside, lives.stage.now);
+    assert.equal(lives.stage.core.inside.queues.get(QUEUE)?.finished.size, 0);
   });
 });

@@ -19,8 +19,9 @@ from keyturn._work.base import LEAVING, Base
 from keyturn._work.consume_options import DEFAULT_STOP, ConsumeSettings
 from keyturn._work.consumer import Consumption
 from keyturn._work.producer import Production
-from keyturn._work.producer_options import ProducerSettings
+from keyturn._work.producer_options import LONGEST_CLOSE, ProducerSettings
 from keyturn._work.worker import Invoke
+from keyturn.errors import KeyturnError
 
 W = TypeVar("W")
 
@@ -67,6 +68,9 @@ class Core:
         return consumption
 
     def produce(self, settings: ProducerSettings) -> Production:
+        if self.is_closing:
+            # Nobody would close it, nor its spool.
+            raise KeyturnError("the client was closed", "CANCELLED")
         production = Production(self.base, settings, self._producers.discard)
         self._producers.add(production)
         return production
@@ -87,12 +91,21 @@ class Core:
 
     async def _close(self, timeout: float | None, closer: object) -> None:
         consumers = list(self._consumers)
+        limit = None if timeout is None else min(timeout, LONGEST_CLOSE)
         for consumer in consumers:
-            consumer.stop(DEFAULT_STOP if timeout is None else timeout)
-        await asyncio.gather(
+            consumer.stop(DEFAULT_STOP if limit is None else limit)
+        # What one of them raises must not keep the rest open.
+        ended = await asyncio.gather(
             *(consumer.finish() for consumer in consumers),
-            *(producer.close(timeout) for producer in list(self._producers)),
+            *(producer.close(limit) for producer in list(self._producers)),
+            return_exceptions=True,
         )
+        await self._let_go(closer)
+        for error in ended:
+            if error is not None:
+                raise error
+
+    async def _let_go(self, closer: object) -> None:
         await self.base.call_off()
         # What goes back needs the transport.
         await self.base.settled(LEAVING)

@@ -272,8 +272,10 @@ class Consumption implements Consumer {
     await pause(this.#base.transport.clock, AFTER_ABORT);
     const left = [...this.#workers];
     this.#workers.clear();
-    this.#cutOff += left.length;
-    await Promise.all(left.map((worker) => worker.giveUp()));
+    const releasing = left.map((worker) => worker.giveUp());
+    // Before anybody is told of the end.
+    this.#cutOff += left.filter(({ isCutOff }) => isCutOff).length;
+    await Promise.all(releasing);
     this.#end();
   }
 

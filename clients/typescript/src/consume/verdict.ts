@@ -3,6 +3,7 @@ import { TextDecoder, TextEncoder, toUSVString } from 'node:util';
 import { copied } from '../copied.js';
 import { messageOf } from '../failure.js';
 import { checkItem } from '../item-check.js';
+import { headerPairs } from '../item-size.js';
 import { shown as shownValue } from '../wire/fields.js';
 import type { Bytes, ItemCall, NackKind } from '../words.js';
 
@@ -92,11 +93,19 @@ export function verdictOf(handled: Handled, newId: () => string): Verdict {
     throw new TypeError(`the handler returned a result that is ${shownValue(handled.result)}; allowed are bytes`);
   const followUps = (handled.followUps ?? []).map(({ queue, item }, at) => {
     checkItem(item, 'followUps', at, '.item');
-    const { payload, itemId } = item;
-    const own = payload === undefined ? {} : { payload: copied(payload) };
-    return { queue, item: { ...item, ...own, itemId: itemId || newId() } };
+    return { queue, item: { ...ownItem(item), itemId: item.itemId || newId() } };
   });
   return { call: 'ack', result: handled.result && copied(handled.result), followUps };
+}
+
+/** The handler has ended, and may use again what it returned; the Ack may be sent once more. */
+function ownItem({ payload, headers, after, ...rest }: ItemCall): ItemCall {
+  return {
+    ...rest,
+    ...(payload === undefined ? {} : { payload: copied(payload) }),
+    ...(headers === undefined ? {} : { headers: new Map(headerPairs(headers)) }),
+    ...(after === undefined ? {} : { after: after.map((ref) => ({ ...ref })) }),
+  };
 }
 
 const ALLOWED = 'allowed are nothing, bytes (the result), or an object of result and followUps';

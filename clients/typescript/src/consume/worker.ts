@@ -6,6 +6,7 @@ import { failureOf, messageOf } from '../failure.js';
 import { type Ending, runUnder } from '../held-work.js';
 import type { LogDetails } from '../logger.js';
 import { type Patience, patiently } from '../patience.js';
+import { pause } from '../pause.js';
 import { StopSignal } from '../stop-signal.js';
 import type { AcquireCall, DeliveredItem, Delivery } from '../words.js';
 import type { ConsumeSettings, Stage, Work, WorkHandler } from './options.js';
@@ -39,6 +40,9 @@ export class Worker {
   #isGivenUp = false;
   #stopped: { readonly reason: unknown } | undefined;
   #isCutOff = false;
+  /** The handler has ended, and its turn is being settled. */
+  #isSettling = false;
+  #over: Promise<void> | undefined;
 
   /** Begins to hold the turn. `item` is its first one. */
   constructor(around: Surroundings, delivery: Delivery, item: DeliveredItem, askedAt: number) {
@@ -50,7 +54,12 @@ export class Worker {
   }
 
   /** Resolves when the handler has ended and the turn is settled, or cannot be. Never rejects. */
-  async run(): Promise<void> {
+  run(): Promise<void> {
+    this.#over ??= this.#run();
+    return this.#over;
+  }
+
+  async #run(): Promise<void> {
     const { base, settings, handler } = this.#around;
     const { clock } = base.transport;
     try {
@@ -72,12 +81,22 @@ export class Worker {
     this.#stop.abort(reason);
   }
 
-  /** Gives the turn back though the handler has not ended: it was told, and time is over. */
+  /**
+   * Gives the turn back though the handler has not ended: it was told, and time is over. A handler that has ended is waited
+   * for once more: its Ack or Nack is on its way, and goes on after that; a release could only undo what was done.
+   */
   async giveUp(): Promise<void> {
+    if (this.#isSettling) return this.#waitFor(RELEASING);
     this.#isGivenUp = true;
     this.#cutOff(this.#stopped?.reason);
     await release(this.#around.base, this.#delivery);
     this.#held.release();
+  }
+
+  async #waitFor(ms: number): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([this.#over, pause(this.#around.base.transport.clock, ms, over.signal)]);
+    over.abort();
   }
 
   #trouble(error: unknown, stage: Stage): void {
@@ -103,6 +122,7 @@ export class Worker {
   }
 
   async #finish(ending: Ending<Handled>): Promise<void> {
+    this.#isSettling = true;
     if (ending.kind === 'lost') return this.#trouble(ending.error, 'turn_lost');
     const verdict = ending.kind === 'done' ? this.#accept(ending.value) : this.#reject(ending.error);
     try {

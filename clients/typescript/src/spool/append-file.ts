@@ -46,9 +46,10 @@ export class AppendFile {
     return this.handle.datasync();
   }
 
-  /** Cuts away what an append left that failed. */
+  /** Cuts away what an append left that failed, for good: with segments after it, it would be damage. */
   async mend(): Promise<void> {
     await this.handle.truncate(this.size);
+    await this.handle.sync();
   }
 
   close(): Promise<void> {

@@ -68,6 +68,8 @@ export class Spool {
   #unsyncedItems = 0;
   #callOffSync: (() => void) | undefined;
   #broken: SpoolError | undefined;
+  /** Set aside while it was not whole: nothing is appended to another segment before its end was cut away. */
+  #ragged: AppendFile | undefined;
 
   /** @throws SpoolError */
   static async open(settings: SpoolSettings, clock: Clock): Promise<Spool> {
@@ -152,12 +154,16 @@ export class Spool {
     await this.#inTurn(async () => {
       if (this.#broken === undefined) return;
       try {
-        await this.#active?.mend();
+        await (this.#active ?? this.#ragged)?.mend();
       } catch {
         return;
       }
-      await this.#setAside();
+      // What was appended before the failure is confirmed by a sync of the file that it is in, and by no other.
+      await this.#sync();
       this.#broken = undefined;
+      await this.#ragged?.close().catch(() => undefined);
+      this.#ragged = undefined;
+      await this.#setAside();
     });
   }
 
@@ -226,9 +232,15 @@ export class Spool {
       await this.#sync();
       await this.#active?.close().catch((error: unknown) => void this.#break(error));
       this.#active = undefined;
+      await this.#ragged?.mend().catch(() => undefined);
+      await this.#ragged?.close().catch(() => undefined);
+      this.#ragged = undefined;
     });
-    await this.#found.cursor.close();
-    await this.#found.lock.release();
+    try {
+      await this.#found.cursor.close();
+    } finally {
+      await this.#found.lock.release();
+    }
   }
 
   async #openOldest(): Promise<Reading | undefined> {
@@ -276,7 +288,8 @@ export class Spool {
     const file = this.#active;
     if (file === undefined) return;
     this.#active = undefined;
-    await file.close().catch((error: unknown) => void this.#break(error));
+    if (this.#broken === undefined) await file.close().catch((error: unknown) => void this.#break(error));
+    else this.#ragged = file;
     const { number, path, size, items } = file;
     if (items > 0) return void this.#sealed.push({ number, path, bytes: size, items });
     this.#bytes -= size;

@@ -22,6 +22,7 @@ import type { CallSettings } from '../calls.js';
 import type { Security } from '../connection-failure.js';
 import { AdminServiceClient } from '../gen/keyturn/v1/admin.js';
 import * as admin from '../wire/admin.js';
+import { optionalFlag } from '../wire/fields.js';
 import { isServiceError } from '../wire/status.js';
 import { OpenCalls } from './open-calls.js';
 
@@ -105,13 +106,21 @@ export class AdminCalls {
   /** @returns how many are gone */
   async discard(choice: ItemChoiceCall, waiting: boolean, settings?: CallSettings): Promise<number> {
     const client = this.#admin;
-    return (await this.#calls.ask(client, client.discard, { ...admin.wireChoice(choice), waiting }, settings))
-      .discarded;
+    const request = { ...admin.wireChoice(choice), waiting: optionalFlag('waiting', waiting) };
+    return (await this.#calls.ask(client, client.discard, request, settings)).discarded;
   }
 
-  /** What happens from now on, until the loop is left, `signal` aborts, or the sidecar stops. */
-  async *watchEvents(queue: string, key?: string, settings?: Pick<CallSettings, 'signal'>): AsyncGenerator<EventBatch> {
-    const stream = this.#calls.open(() => this.#admin.watchEvents({ queue, key }));
+  /**
+   * What happens from now on, until the loop is left, `signal` aborts, or the sidecar stops.
+   * @param queue unset: all queues
+   * @param key unset: all keys
+   */
+  async *watchEvents(
+    queue?: string,
+    key?: string,
+    settings?: Pick<CallSettings, 'signal'>,
+  ): AsyncGenerator<EventBatch> {
+    const stream = this.#calls.open(() => this.#admin.watchEvents({ queue: queue ?? '', key }));
     const cancel = () => stream.cancel();
     settings?.signal?.addEventListener('abort', cancel, { once: true });
     try {

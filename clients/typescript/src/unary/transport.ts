@@ -54,7 +54,7 @@ export class UnaryTransport implements Transport {
   readonly #consumerId: string | undefined;
   readonly #renewals: Renewals;
   readonly #confirmations: Confirmations;
-  #closed = false;
+  #closed: Promise<void> | undefined;
 
   constructor({ address, channel, security, clock, consumerId, margin }: UnaryOptions) {
     this.#calls = new OpenCalls(security);
@@ -141,15 +141,18 @@ export class UnaryTransport implements Transport {
   }
 
   #ending<Q, M>(...call: Parameters<typeof OpenCalls.prototype.ask<Q, M>>): Promise<M> {
-    if (this.#closed) return Promise.reject(clientClosed());
+    if (this.#closed !== undefined) return Promise.reject(clientClosed());
     const asked = this.#endings.ask(...call);
     this.#leaving.ending(asked);
     return asked;
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     this.#renewals.close('closed');
     this.#calls.close();
     await this.#leaving.close();

@@ -202,6 +202,7 @@ export function eventBatch(message: wire.WatchEventsResponse): EventBatch {
   const events = message.events.map((event) => ({
     kind: known('kind', wordOf(EVENT_KINDS, event.kind)),
     at: instantOf(event.at),
+    queue: event.queue,
     key: event.key,
     token: event.token === 0n ? undefined : fromWireToken(event.token),
     itemId: unlessEmpty(event.itemId),

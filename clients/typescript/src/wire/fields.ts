@@ -52,6 +52,13 @@ export function optionalCount(field: string, value: number | undefined): number 
   throw refusal(field, `${shown(value)} is no whole number from 0 to ${MOST_COUNT}`);
 }
 
+/** Whatever is not false would be taken for true: the text "false" too. */
+export function optionalFlag(field: string, value: boolean | undefined): boolean {
+  if (value === undefined) return false;
+  if (typeof value === 'boolean') return value;
+  throw refusal(field, `${shown(value)} is not true or false`);
+}
+
 export function optionalMs(field: string, value: number | undefined): Duration | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'number' && value >= 0) return toDuration(value);

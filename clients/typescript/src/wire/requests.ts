@@ -43,7 +43,7 @@ export function wireDeQueue(call: DeQueueCall): wire.DeQueueRequest {
     queue: fields.text('queue', call.queue),
     key: fields.text('key', call.key),
     holder: wireHolder(call),
-    abandoned: Boolean(call.abandoned),
+    abandoned: fields.optionalFlag('abandoned', call.abandoned),
     result: fields.optionalBytes('result', call.result),
   };
 }

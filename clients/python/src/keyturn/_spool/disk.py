@@ -26,6 +26,13 @@ def opened(path: Path, flags: int) -> Iterator[int]:
         os.close(file)
 
 
+def truncate(path: Path, size: int) -> None:
+    """On disk when it returns: what was cut away must not come back in front of what is written later."""
+    with opened(path, os.O_WRONLY) as file:
+        os.ftruncate(file, size)
+        os.fsync(file)
+
+
 def sync_directory(directory: Path) -> None:
     """A file whose name is not on disk is not there after a power cut."""
     with opened(directory, os.O_RDONLY) as file:
@@ -58,8 +65,11 @@ def lock(path: Path) -> int:
         raise SpoolError("io", str(path), f"cannot be made: {error}") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except BlockingIOError as error:
         os.close(descriptor)
         what = "the directory is in use; each producer needs one of its own"
         raise SpoolError("in_use", str(path), what) from error
+    except OSError as error:
+        os.close(descriptor)
+        raise SpoolError("io", str(path), f"cannot be locked: {error}") from error
     return descriptor

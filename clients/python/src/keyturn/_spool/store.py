@@ -164,6 +164,7 @@ class Store:
 
     def begin_anew(self) -> bool:
         """Whether there is nothing on disk any more, so that nothing of it is uncertain."""
+        self._try_to_remove()
         if self._sealed or self._active is not None or self._done:
             return False
         self._failure = None
@@ -214,10 +215,11 @@ class Store:
     def _let_go(self) -> None:
         if self._active is None:
             return
-        segment, self._active = self._active, None
+        # What counts is asked for by another thread: nothing may be missing meanwhile. One without items is only removed: should
+        # it stay with what was half written, behind it nothing could be read after a restart.
+        (self._sealed if self._active.items > 0 else self._done).append(self._active)
+        self._active = None
         os.close(self._file)
-        if segment.items > 0:
-            self._sealed.append(segment)
 
     def _write(self, segment: Segment, records: bytes) -> None:
         try:
@@ -254,6 +256,7 @@ class Store:
                 path.unlink()
             except OSError:
                 self._failure = SpoolError("io", str(path), f"cannot be written: {error}")
+                self._done.append(Segment(number, path, len(self._title), 0))
             raise
         self._file = file
         return Segment(number, path, len(self._title), 0)
@@ -269,7 +272,7 @@ class Store:
             found.append((Segment(int(path.name[:10]), path, len(data) - scan.torn, items), scan))
         if found and found[-1][1].torn:
             last, scan = found[-1]
-            os.truncate(last.path, last.size)
+            disk.truncate(last.path, last.size)
             what = f"{scan.torn} bytes of a record that was never confirmed were cut away"
             self.torn = SpoolError("torn", str(last.path), what)
         self._last_number = max(self._marks.last_number(), found[-1][0].number if found else 0)

@@ -8,11 +8,11 @@ from math import inf
 from types import TracebackType
 
 from keyturn._ids import Ids
-from keyturn._options import timeout_of
+from keyturn._options import number_within, timeout_of
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._work.item_check import checked_size, with_id
 from keyturn._work.producer import Production
-from keyturn._work.producer_options import ProducerResult, ProducerSettings
+from keyturn._work.producer_options import LONGEST_CLOSE, ProducerResult, ProducerSettings
 from keyturn.errors import ProducerClosedError, ProducerFullError
 from keyturn.words import NewItem
 
@@ -109,6 +109,8 @@ class Producer:
 
     def close(self, timeout: float | None = None) -> None:
         """Take nothing more, and flush. What is not handed over after `timeout` is refused with ProducerClosedError."""
+        if timeout is not None:
+            number_within("timeout", timeout, 0, LONGEST_CLOSE)
         self._is_closed = True
         if not self._thread.is_stopped:
             self._thread.call(lambda: self._core.close(timeout))

@@ -114,6 +114,9 @@ class Unary:
         except asyncio.CancelledError:
             code = "CANCELLED"
             future.reject(_closed())
+        except Exception as error:  # Whatever it is: somebody waits for the answer.
+            code = "INTERNAL"
+            future.reject(KeyturnError(f"the answer cannot be read: {error!r}", code))
         finally:
             if self._metrics is not None:
                 name = path.rpartition("/")[2].lower()
@@ -121,6 +124,8 @@ class Unary:
 
     async def close(self) -> None:
         self._is_closed = True
+        # A task that is cancelled before it began tells nobody.
+        self.call_off()
         for task in self._tasks:
             task.cancel()
         if self._tasks:

@@ -38,6 +38,8 @@ class Consumption(Generic[W]):
         self._workers: dict[Worker[W], asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._acquiring: asyncio.Task[None] | None = None
+        # A task that is cancelled before it began runs nothing: it would be waited for until the end.
+        self._has_begun_to_acquire = False
         # Turns that calls on their way may bring. Held and asked for are never more than `concurrency`.
         self._asked = 0
         self._releasing = 0
@@ -67,7 +69,7 @@ class Consumption(Generic[W]):
         self._timer = self._base.loop.call_at(deadline, lambda: self._start(self._run_out()))
         if not self._is_stopping:
             self._is_stopping = True
-            if self._acquiring is not None:
+            if self._acquiring is not None and self._has_begun_to_acquire:
                 self._acquiring.cancel()
         self._end_if_idle()
 
@@ -98,6 +100,7 @@ class Consumption(Generic[W]):
 
     async def _acquire(self, turns: int) -> None:
         taken: Next | None = None
+        self._has_begun_to_acquire = True
         try:
             taken = await self._ask(turns)
         except asyncio.CancelledError:
@@ -108,6 +111,7 @@ class Consumption(Generic[W]):
         finally:
             self._asked -= turns
             self._acquiring = None
+            self._has_begun_to_acquire = False
             if taken is not None:
                 self._take(taken)
             self._fill()

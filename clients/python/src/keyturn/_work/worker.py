@@ -61,6 +61,8 @@ class Worker(Generic[W]):
         self._holding = Holding(around.base, delivery.turn, asked_at, around.settings.max_hold)
         self._work = around.invoke.work(delivery, self._holding)
         self._is_given_up = False
+        # That it was cut off.
+        self._is_told = False
 
     async def run(self) -> None:
         """Returns when the handler has ended and the turn is settled, or cannot be. Never raises."""
@@ -84,7 +86,8 @@ class Worker(Generic[W]):
 
     def _cut_off(self) -> None:
         reason = self._holding.reason
-        if isinstance(reason, ConsumerStoppedError):
+        if isinstance(reason, ConsumerStoppedError) and not self._is_told:
+            self._is_told = True
             self._trouble(reason, "stop")
 
     def _trouble(self, error: BaseException, stage: Stage) -> None:

@@ -4,6 +4,7 @@ import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall;
 import io.grpc.MethodDescriptor;
 import java.util.concurrent.TimeUnit;
 
@@ -14,7 +15,13 @@ final class AdminDeadline implements ClientInterceptor {
     @Override
     public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
         boolean isStream = method.getType() == MethodDescriptor.MethodType.SERVER_STREAMING;
-        if (isStream || options.getDeadline() != null) return next.newCall(method, options);
-        return next.newCall(method, options.withDeadlineAfter(SECONDS, TimeUnit.SECONDS));
+        boolean isBounded = isStream || options.getDeadline() != null;
+        CallOptions bounded = isBounded ? options : options.withDeadlineAfter(SECONDS, TimeUnit.SECONDS);
+        return new ForwardingClientCall.SimpleForwardingClientCall<>(next.newCall(method, bounded)) {
+            @Override
+            public void sendMessage(Q message) {
+                super.sendMessage(RawTexts.checked(message));
+            }
+        };
     }
 }

@@ -54,7 +54,8 @@ final class Application {
         List<CompletableFuture<?>> ending = new ArrayList<>();
         for (Consumer consumer : consumers) {
             stopped.add(consumer);
-            ending.add(consumer.stop(timeout == null ? DEFAULT_STOP : timeout));
+            // Handlers that were cut off are told by their consumers: the client is closed all the same.
+            ending.add(consumer.stop(timeout == null ? DEFAULT_STOP : timeout).handle((nothing, error) -> null));
         }
         for (Producer producer : producers) {
             closed.add(producer);

@@ -22,6 +22,7 @@ final class Base {
     final boolean isOrdered;
 
     final Waiting waiting = new Waiting();
+    final ScopedTurns scoped = new ScopedTurns();
     private final Set<CallFuture<?>> pending = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 

@@ -22,7 +22,7 @@ final class Checks {
     }
 
     static String text(String name, String value) {
-        if (value != null && !value.isEmpty()) return value;
+        if (value != null && !value.isEmpty()) return unicode(name, value);
         throw Failures.wrong(name + " is " + (value == null ? "null" : "empty") + "; needed is a text that is not empty");
     }
 
@@ -34,8 +34,13 @@ final class Checks {
 
     /** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
     static String unicode(String name, String value) {
-        if (StandardCharsets.UTF_8.newEncoder().canEncode(needed(name, value))) return value;
-        throw Failures.wrong(name + " is \"" + value + "\"; half of a surrogate pair is no text in Unicode");
+        for (int at = 0; at < needed(name, value).length(); at++) {
+            if (!Character.isSurrogate(value.charAt(at))) continue;
+            boolean isPair = at + 1 < value.length() && Character.isSurrogatePair(value.charAt(at), value.charAt(at + 1));
+            if (!isPair) throw Failures.wrong(name + " has half of a surrogate pair at " + at + "; allowed is text of Unicode");
+            at++;
+        }
+        return value;
     }
 
     static <T> T needed(String name, T value) {

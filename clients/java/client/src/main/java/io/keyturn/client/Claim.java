@@ -1,6 +1,7 @@
 package io.keyturn.client;
 
 import com.google.protobuf.ByteString;
+import io.grpc.Status;
 import io.keyturn.client.Failures.Failure;
 import io.keyturn.client.TurnOptions.Order;
 import io.keyturn.v1.AcquireRequest;
@@ -11,6 +12,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 
 /**
  * Waits in the line of a key, in one place however many calls it takes, until there is a decision or the wait ends. Whoever does
@@ -19,7 +21,7 @@ import java.util.concurrent.locks.LockSupport;
 final class Claim {
     /** The longest that one call may wait: what the contract allows. The ticket keeps the place between two calls. */
     private static final long LONGEST_CALL = 300_000 * Clock.MS;
-    /** How long the giving up of a place may take before it is left to its ttl. */
+    /** How long the giving up of a place may take before it is left to its ttl; nobody waits for it but who closes the client. */
     private static final long GIVING_UP = 2_000 * Clock.MS;
     /** A sidecar that answers at once though it was asked to wait is not asked in a busy loop. */
     private static final long LEAST_BETWEEN = 50 * Clock.MS;
@@ -32,7 +34,7 @@ final class Claim {
     private final String key;
     private final TurnOptions options;
     /** Empty: the call does not stay, so it has no place to keep. */
-    private final String ticket;
+    private String ticket;
     /** Negative: the queue's wait is not known; the sidecar ends it. */
     private final long until;
 
@@ -58,12 +60,16 @@ final class Claim {
         this.until = wait == null ? -1 : Clock.after(Clock.now(), Clock.nanos(wait));
     }
 
-    /** @throws KeyturnException when the sidecar refuses or is away for too long; CANCELLED when the thread is interrupted */
-    Claimed await() {
+    /**
+     * What is made of the decision, before a client that is closed has stopped looking after who waits.
+     *
+     * @throws KeyturnException when the sidecar refuses or is away for too long; CANCELLED when the thread is interrupted
+     */
+    <A> A await(Function<Claimed, A> make) {
         waits = Thread.currentThread();
         base.waiting.add(this);
         try {
-            return decided();
+            return make.apply(decided());
         } finally {
             base.waiting.remove(this);
         }
@@ -86,8 +92,8 @@ final class Claim {
                 giveUp(claimed == null ? null : claimed.turn());
                 throw Failures.cancelled();
             }
-            if (claimed == null && isCalledOff) {
-                giveUp(null);
+            if (isCalledOff) {
+                giveUp(claimed == null ? null : claimed.turn());
                 throw Failures.closed();
             }
             if (claimed == null) continue;
@@ -109,12 +115,15 @@ final class Claim {
             return claimed;
         } catch (KeyturnException error) {
             if (Thread.currentThread().isInterrupted() || isCalledOff) return null;
-            if (patientUntil < 0) patientUntil = Clock.after(Clock.now(), Transport.GRACE);
+            boolean isOverdue = error.code() == Status.Code.DEADLINE_EXCEEDED;
+            if (patientUntil < 0) patientUntil = Clock.after(Clock.now(), isOverdue ? 0 : Transport.GRACE);
             long left = (until < 0 ? patientUntil : until) - Clock.now();
             if (ticket.isEmpty() || Failures.failureOf(error) != Failure.AWAY || left <= 0) {
                 giveUp(null);
                 throw error;
             }
+            // The place of a call that was given up here is left. A new one must not be taken for it.
+            if (isOverdue) ticket = base.newId.get();
             LockSupport.parkNanos(Math.min(backOff.next(Failures.retryAfter(error)), left));
             return null;
         }
@@ -188,7 +197,10 @@ final class Claim {
         return answer.hasRetryAfter() ? Optional.of(Protos.duration(answer.getRetryAfter())) : Optional.empty();
     }
 
-    /** Also gives back a turn that came at the last moment, which the ticket would be held for otherwise. */
+    /**
+     * Also gives back a turn that came at the last moment, which the ticket would be held for otherwise. Not in the caller's time:
+     * a sidecar that is away or silent would make every wait longer than it was asked to be. Closing the client waits for it.
+     */
     private void giveUp(io.keyturn.v1.Turn turn) {
         if (turn == null && ticket.isEmpty()) return;
         DeQueueRequest.Builder request =
@@ -196,7 +208,6 @@ final class Claim {
         if (turn == null) request.setTicket(ticket);
         else request.setToken(turn.getToken());
         // If it fails too, the place ends with its `ticket_ttl`; why we leave matters more.
-        CallFuture<?> gone = base.transport.ask(Kinds.DEQUEUE, request.build(), CallSettings.nanos(GIVING_UP));
-        base.getUninterruptibly(gone.handle((answer, error) -> null));
+        base.transport.ask(Kinds.DEQUEUE, request.build(), CallSettings.nanos(GIVING_UP));
     }
 }

@@ -1,7 +1,8 @@
 package io.keyturn.client;
 
 import io.grpc.ManagedChannel;
-import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
+import io.grpc.Metadata;
+import io.grpc.Status;
 import io.grpc.netty.shaded.io.grpc.netty.NegotiationType;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
@@ -12,7 +13,6 @@ import io.grpc.netty.shaded.io.netty.channel.epoll.EpollSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
-import io.grpc.netty.shaded.io.netty.handler.ssl.SslContextBuilder;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ThreadFactory;
@@ -41,13 +41,19 @@ final class Connection {
     private final List<Thread> threads = new CopyOnWriteArrayList<>();
     private final EventLoopGroup group;
     private final ManagedChannel channel;
+    /** Null: none. */
+    private final TlsOptions tls;
+    /** The sidecar said something. */
+    private volatile boolean hasStood;
+
     private long failedAt = -BETWEEN_RECONNECTS;
 
     Connection(String address, KeyturnOptions options) {
         boolean isNative = Epoll.isAvailable();
         // What is refused is refused before there is any thread.
         NettyChannelBuilder builder = builderOf(address, isNative);
-        secure(builder, options.tls());
+        secure(builder, options.tls(), options.logger());
+        tls = options.tls();
         loop = new Loop(options.logger());
         callbacks = new Callbacks(options.logger());
         ThreadFactory factory = task -> {
@@ -95,16 +101,13 @@ final class Connection {
         return Failures.wrong("address is \"" + address + "\"; allowed are host:port and unix:/path");
     }
 
-    private static void secure(NettyChannelBuilder builder, TlsOptions tls) {
+    private static void secure(NettyChannelBuilder builder, TlsOptions tls, System.Logger logger) {
         if (tls == null) {
             builder.negotiationType(NegotiationType.PLAINTEXT);
             return;
         }
         try {
-            SslContextBuilder context = GrpcSslContexts.forClient();
-            if (tls.ca() != null) context.trustManager(tls.ca().toFile());
-            if (tls.cert() != null) context.keyManager(tls.cert().toFile(), tls.key().toFile());
-            builder.sslContext(context.build());
+            builder.sslContext(new FreshSslContext(tls, logger));
             if (tls.serverName() != null) builder.overrideAuthority(tls.serverName());
         } catch (SSLException | IllegalArgumentException unreadable) {
             KeyturnException error = Failures.wrong("tls: " + Failures.messageOf(unreadable) + " (" + tls + ")");
@@ -126,7 +129,18 @@ final class Connection {
     }
 
     SessionStream openStream(SessionStream.Handlers handlers) {
-        return new SessionStream(channel, handlers);
+        return new SessionStream(this, handlers);
+    }
+
+    /** A connection came about, and both sides understood each other. */
+    void stood() {
+        hasStood = true;
+    }
+
+    /** Why a call came to its end, in words that tell what to do. */
+    KeyturnException errorOf(Status status, Metadata trailers) {
+        KeyturnException explained = trailers.keys().isEmpty() ? TlsWords.explained(status, tls, hasStood) : null;
+        return explained == null ? Failures.ofStatus(status, trailers) : explained;
     }
 
     /** In the loop: the next call connects at once. The channel's own pauses grow to minutes; ours are above it. */

@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import io.grpc.Status;
 import io.keyturn.client.ConsumerOptions.Stage;
 import io.keyturn.client.Failures.Failure;
 import io.keyturn.v1.AcquireRequest;
@@ -48,6 +49,8 @@ public final class Consumer implements AutoCloseable {
     private int asked;
 
     private int releasing;
+    /** Handlers that a stop cut off. */
+    private int cutOff;
     private CallFuture<AcquireResponse> acquiring;
     /** Until the next try of an Acquire that failed. */
     private ScheduledFuture<?> pausing;
@@ -92,6 +95,7 @@ public final class Consumer implements AutoCloseable {
     /**
      * Stops with 20 s for handlers that run, and waits for it.
      *
+     * @throws ConsumerStoppedException when handlers were cut off: they had no time to end
      * @throws KeyturnException FAILED_PRECONDITION in one of its handlers, which would wait for itself: use {@link #stop}
      */
     @Override
@@ -105,12 +109,19 @@ public final class Consumer implements AutoCloseable {
      * interrupted, and their turns are released; it ends at the latest three seconds after that, also if a handler does not.
      *
      * @param timeout up to 24 h; of several stops the shortest counts
-     * @return completes when nothing runs
+     * @return completes when nothing runs; fails with a {@link ConsumerStoppedException} when handlers were cut off
      */
     public CompletableFuture<Void> stop(Duration timeout) {
         Checks.within("timeout", timeout, Duration.ZERO, Checks.DAY);
         begin(timeout);
-        return done.handle((nothing, error) -> null);
+        return done.handle((nothing, error) -> {
+            int cut;
+            synchronized (this) {
+                cut = cutOff;
+            }
+            if (cut > 0) throw new ConsumerStoppedException(cut);
+            return null;
+        });
     }
 
     /** One Acquire at a time waits, for all that is free: who comes free while it waits is served by the next one. */
@@ -179,7 +190,10 @@ public final class Consumer implements AutoCloseable {
             return;
         }
         trouble(error, Stage.ACQUIRE, null);
-        pauseUntil(backOff.next(Failures.retryAfter(error)), () -> acquire(request, askedAt));
+        // Given up here, what its ticket was given goes back: the next try must not be told of it.
+        boolean isOverdue = error instanceof KeyturnException known && known.code() == Status.Code.DEADLINE_EXCEEDED;
+        AcquireRequest next = isOverdue ? request.toBuilder().setTicket(base.newId.get()).build() : request;
+        pauseUntil(backOff.next(Failures.retryAfter(error)), () -> acquire(next, askedAt));
     }
 
     private void acquired(AcquireResponse answer, long askedAt, long tried) {
@@ -268,6 +282,13 @@ public final class Consumer implements AutoCloseable {
         }
 
         @Override
+        public void cutOff() {
+            synchronized (Consumer.this) {
+                cutOff++;
+            }
+        }
+
+        @Override
         public boolean isStopping() {
             synchronized (Consumer.this) {
                 return stopping;
@@ -330,7 +351,7 @@ public final class Consumer implements AutoCloseable {
             left = List.copyOf(running);
             running.clear();
         }
-        CompletableFuture<?>[] all = left.stream().map(Worker::giveUp).toArray(CompletableFuture<?>[]::new);
+        CompletableFuture<?>[] all = left.stream().map(Worker::cutOff).toArray(CompletableFuture<?>[]::new);
         CompletableFuture.allOf(all).whenComplete((nothing, error) -> {
             synchronized (this) {
                 end();

@@ -14,7 +14,11 @@ public final class ConsumerOptions {
         /** The turn was lost before it could be settled: the items are somebody else's. */
         TURN_LOST,
         /** The turn could not be settled: it ends with its lease or its session. */
-        SETTLE
+        SETTLE,
+        /** Items became dead letters, because of this error; told to the log too. */
+        DEAD_LETTER,
+        /** A stop cut the handler off: its items went back, no attempt is counted; told to the log too. */
+        STOP
     }
 
     /** Told of everything that went wrong and does not end the consumer. What it throws ends the consumer. */

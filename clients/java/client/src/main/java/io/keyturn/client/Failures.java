@@ -40,6 +40,7 @@ final class Failures {
 
     static Failure failureOf(Throwable error) {
         if (!(KeyturnException.unwrapped(error) instanceof KeyturnException known)) return Failure.REFUSED;
+        if (known instanceof TlsException tls && tls.isForGood()) return Failure.REFUSED;
         return switch (known.code()) {
             case UNAVAILABLE, DEADLINE_EXCEEDED -> Failure.AWAY;
             // Without a reason it comes from the transport, which has several words for a connection that broke.
@@ -83,6 +84,7 @@ final class Failures {
 
     /** The same error for one more call: each has its own, with the stack of the one who waits for it, and what it suppressed. */
     static KeyturnException again(KeyturnException error) {
+        if (error instanceof TlsException tls) return tls.again();
         return new KeyturnException(error.getMessage(), error.code(), error.reason(), error.details());
     }
 

@@ -54,6 +54,8 @@ final class HandOver {
 
     private static Outcome failed(Throwable thrown, int count) {
         Throwable error = KeyturnException.unwrapped(thrown);
+        // It is nothing about the items: they wait, on disk where there is one, until certificates fit.
+        if (error instanceof TlsException) return new Again(error, true);
         Failure failure = Failures.failureOf(error);
         return failure == Failure.REFUSED ? refusal(error, count) : new Again(error, failure == Failure.AWAY);
     }

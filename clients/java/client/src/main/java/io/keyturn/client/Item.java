@@ -45,7 +45,7 @@ public final class Item {
      * @return the item
      */
     public static Item of(String key, String payload) {
-        return of(key, Checks.needed("payload", payload).getBytes(StandardCharsets.UTF_8));
+        return of(key, Checks.unicode("payload", payload).getBytes(StandardCharsets.UTF_8));
     }
 
     /**
@@ -162,12 +162,7 @@ public final class Item {
     /** @throws KeyturnException as the sidecar would: naming the item that no message can carry */
     void checkSize(int index) {
         if (size() <= LARGEST_MESSAGE) return;
-        FieldViolation violation = new FieldViolation(
-                "items[" + index + "]", "takes " + size() + " bytes, allowed are " + LARGEST_MESSAGE + " with everything");
-        throw new KeyturnException(
-                violation.field() + ": " + violation.description(),
-                io.grpc.Status.Code.INVALID_ARGUMENT,
-                "BAD_REQUEST",
-                ErrorDetails.ofViolations(List.of(violation)));
+        String what = "takes " + size() + " bytes, allowed are " + LARGEST_MESSAGE + " with everything";
+        throw ItemLimits.refusal(List.of(new FieldViolation("items[" + index + "]", what)));
     }
 }

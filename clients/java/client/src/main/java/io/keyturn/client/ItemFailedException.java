@@ -1,9 +1,10 @@
 package io.keyturn.client;
 
+import io.grpc.Status;
 import java.util.Optional;
 
 /** The item has no result and gets none. */
-public final class ItemFailedException extends RuntimeException {
+public final class ItemFailedException extends KeyturnException {
     private static final long serialVersionUID = 1;
 
     /** How an item can end, or be, without a result to come. */
@@ -32,7 +33,9 @@ public final class ItemFailedException extends RuntimeException {
     private final int attempt;
 
     ItemFailedException(String queue, String itemId, State state, String lastError, int attempt) {
-        super("item " + itemId + " of queue " + queue + " " + state.what + (lastError.isEmpty() ? "" : ": " + lastError));
+        super(
+                "item " + itemId + " of queue " + queue + " " + state.what + (lastError.isEmpty() ? "" : ": " + lastError),
+                state == State.UNKNOWN ? Status.Code.NOT_FOUND : Status.Code.FAILED_PRECONDITION);
         this.state = state;
         this.lastError = lastError;
         this.attempt = attempt;

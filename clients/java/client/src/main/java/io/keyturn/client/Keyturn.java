@@ -1,6 +1,5 @@
 package io.keyturn.client;
 
-import io.keyturn.client.Claim.Claimed;
 import io.keyturn.v1.AdminServiceGrpc;
 import java.time.Duration;
 import java.util.List;
@@ -105,8 +104,8 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      */
     public Turn turn(String queue, String key, TurnOptions options) {
         Checks.text("queue", queue);
-        Claimed claimed = new Claim(base, queue, Checks.unicode("key", Checks.text("key", key)), options).await();
-        return new Turn(base, queue, key, claimed, options);
+        return new Claim(base, queue, Checks.text("key", key), options)
+                .await(claimed -> new Turn(base, queue, key, claimed, options));
     }
 
     /**
@@ -331,6 +330,7 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
             isClosed = true;
             application.close(timeout);
             base.waiting.callOff();
+            base.scoped.close();
             base.close();
             base.transport.close().awaitQuietly(5_000 * Clock.MS);
             connection.close();

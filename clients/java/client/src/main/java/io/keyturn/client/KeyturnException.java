@@ -7,7 +7,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 
-/** A call that was refused by the sidecar, or did not come through; also a setting that is wrong ({@code INVALID_ARGUMENT}). */
+/**
+ * What this client throws: a call was refused by the sidecar, or did not come through, or a setting is wrong
+ * ({@code INVALID_ARGUMENT}). Its subclasses tell more: {@link TurnLostException}, {@link ItemFailedException}, {@link SpoolException}, …
+ */
 public class KeyturnException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -19,6 +22,11 @@ public class KeyturnException extends RuntimeException {
 
     KeyturnException(String message, Status.Code code) {
         this(message, code, "", ErrorDetails.NONE);
+    }
+
+    KeyturnException(String message, Status.Code code, Throwable cause) {
+        this(message, code, "", ErrorDetails.NONE);
+        if (cause != null) initCause(cause);
     }
 
     KeyturnException(String message, Status.Code code, String reason, ErrorDetails details) {

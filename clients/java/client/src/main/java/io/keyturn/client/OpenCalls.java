@@ -135,6 +135,30 @@ final class OpenCalls {
         }
     }
 
+    /** A call whose outcome matters is open: it may bring a turn, or it ends one. */
+    boolean awaitOutcomes() {
+        if (open.workers() > 0) return true;
+        for (OpenCommand command : open.all()) if (command instanceof OwnCommand own && own.givesBack) return true;
+        return false;
+    }
+
+    /**
+     * What waits is not left behind: its place would keep others from theirs, and nobody would come for it. What ends a turn may
+     * come through.
+     */
+    void callOff(KeyturnException error) {
+        for (WorkerCommand<?, ?> command : open.workersInOrder()) {
+            if (command.kind.keepsOrEnds || command.abandoned) continue;
+            if (command.isSent()) {
+                abandon(command, Failures.again(error));
+                continue;
+            }
+            open.remove(command);
+            turns.done(command);
+            command.abandon(Failures.again(error));
+        }
+    }
+
     /** The session has ended. */
     void close(KeyturnException error) {
         isOver = true;

@@ -8,10 +8,17 @@ import java.util.function.Consumer;
 final class OwnCommand extends OpenCommand {
     private final Consumer<Command.Builder> call;
     private final Consumer<Reply> onAnswer;
+    /** It gives a turn back: who leaves waits for its outcome. */
+    final boolean givesBack;
 
     OwnCommand(Consumer<Command.Builder> call, Consumer<Reply> onAnswer) {
+        this(call, onAnswer, false);
+    }
+
+    OwnCommand(Consumer<Command.Builder> call, Consumer<Reply> onAnswer, boolean givesBack) {
         this.call = call;
         this.onAnswer = onAnswer;
+        this.givesBack = givesBack;
     }
 
     @Override

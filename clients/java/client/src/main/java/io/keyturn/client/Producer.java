@@ -34,7 +34,8 @@ public final class Producer implements AutoCloseable {
         this.base = base;
         this.options = options;
         this.backlog = new Backlog(options);
-        this.delivery = new Delivery(base, Checks.text("queue", queue), options, this);
+        String name = options.spool() == null ? Checks.text("queue", queue) : ItemLimits.queue(queue);
+        this.delivery = new Delivery(base, name, options, this);
         this.thread = Threads.daemon(this::run, "keyturn-producer");
     }
 
@@ -52,6 +53,11 @@ public final class Producer implements AutoCloseable {
      */
     public CompletableFuture<ProducerResult> add(Item item) {
         Entry entry = new Entry(Checks.needed("item", item).named(base), Clock.nanos(options.timeout()));
+        if (options.spool() != null) {
+            // Told "spooled", what no sidecar accepts would be lost.
+            KeyturnException wrong = ItemLimits.refusal(entry.item, 0);
+            if (wrong != null) return CallFuture.failed(wrong);
+        }
         try {
             entry.item.checkSize(0);
             synchronized (this) {

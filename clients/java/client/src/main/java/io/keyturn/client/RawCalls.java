@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import com.google.protobuf.MessageLite;
 import io.keyturn.v1.AckRequest;
 import io.keyturn.v1.AckResponse;
 import io.keyturn.v1.AcquireRequest;
@@ -24,6 +25,11 @@ abstract class RawCalls {
 
     RawCalls(Base base) {
         this.base = base;
+    }
+
+    private <Q extends MessageLite, A extends MessageLite> CompletableFuture<A> raw(
+            Kind<Q, A> kind, Q request, CallSettings settings) {
+        return base.transport.ask(kind, RawTexts.checked(Checks.needed("request", request)), settings);
     }
 
     /**
@@ -56,7 +62,7 @@ abstract class RawCalls {
      * @return the decision
      */
     public CompletableFuture<EnQueueResponse> enQueue(EnQueueRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.ENQUEUE, request, settings);
+        return raw(Kinds.ENQUEUE, request, settings);
     }
 
     /**
@@ -77,7 +83,7 @@ abstract class RawCalls {
      * @return what the end of the turn led to
      */
     public CompletableFuture<DeQueueResponse> deQueue(DeQueueRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.DEQUEUE, request, settings);
+        return raw(Kinds.DEQUEUE, request, settings);
     }
 
     /**
@@ -88,7 +94,7 @@ abstract class RawCalls {
      * @return one decision per item
      */
     public CompletableFuture<SubmitResponse> submit(SubmitRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.SUBMIT, request, settings);
+        return raw(Kinds.SUBMIT, request, settings);
     }
 
     /**
@@ -99,7 +105,7 @@ abstract class RawCalls {
      * @return what could be taken
      */
     public CompletableFuture<AcquireResponse> acquire(AcquireRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.ACQUIRE, request, settings);
+        return raw(Kinds.ACQUIRE, request, settings);
     }
 
     /**
@@ -110,7 +116,7 @@ abstract class RawCalls {
      * @return what that led to
      */
     public CompletableFuture<AckResponse> ack(AckRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.ACK, request, settings);
+        return raw(Kinds.ACK, request, settings);
     }
 
     /**
@@ -121,7 +127,7 @@ abstract class RawCalls {
      * @return what became of them
      */
     public CompletableFuture<NackResponse> nack(NackRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.NACK, request, settings);
+        return raw(Kinds.NACK, request, settings);
     }
 
     /**
@@ -132,7 +138,7 @@ abstract class RawCalls {
      * @return one result per turn
      */
     public CompletableFuture<RenewResponse> renew(RenewRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.RENEW, request, settings);
+        return raw(Kinds.RENEW, request, settings);
     }
 
     /**
@@ -143,6 +149,6 @@ abstract class RawCalls {
      * @return its state
      */
     public CompletableFuture<AwaitResponse> await(AwaitRequest request, CallSettings settings) {
-        return base.transport.ask(Kinds.AWAIT, request, settings);
+        return raw(Kinds.AWAIT, request, settings);
     }
 }

@@ -17,6 +17,11 @@ final class Results {
     /** The sidecar may answer early; it is not asked in a busy loop. */
     private static final long LEAST_BETWEEN = 50 * Clock.MS;
 
+    /** For the answer that the time is over, on its way. */
+    private static final long ANSWERING = 100 * Clock.MS;
+    /** Whoever asks without waiting wants to know: so long an answer may take. */
+    private static final long LEAST_CALL = 1_000 * Clock.MS;
+
     private static final Set<Failure> BORNE = EnumSet.of(Failure.AWAY, Failure.FULL);
 
     private final Base base;
@@ -45,16 +50,17 @@ final class Results {
     private void ask() {
         if (done.isDone()) return;
         long asked = Clock.now();
-        // Beyond the end of the wait there is time for the answer.
-        long patient = Clock.after(until, Transport.GRACE);
-        CallFuture<AwaitResponse> answer = Patience.patiently(base, patient, BORNE, () -> Clock.now() >= until, left -> {
-            long part = Math.max(0, Math.min(until - Clock.now(), LONGEST_CALL));
+        CallFuture<AwaitResponse> answer = Patience.patiently(base, until, BORNE, () -> Clock.now() >= until, ignored -> {
+            long left = Math.max(0, until - Clock.now());
+            long part = Math.min(left, LONGEST_CALL);
+            // An answer at the very end says that it is still open, or nothing at all: both come to the same.
+            long time = Math.max(LEAST_CALL, Math.min(Clock.after(left, ANSWERING), part + Transport.GRACE));
             AwaitRequest request = AwaitRequest.newBuilder()
                     .setQueue(queue)
                     .setItemId(itemId)
                     .setWait(Protos.nanos(part))
                     .build();
-            return base.transport.ask(Kinds.AWAIT, request, CallSettings.nanos(part + Transport.GRACE));
+            return base.transport.ask(Kinds.AWAIT, request, CallSettings.nanos(time));
         });
         done.onCancel(() -> answer.cancel(true));
         answer.whenComplete((told, error) -> {

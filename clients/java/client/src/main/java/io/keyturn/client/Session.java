@@ -67,6 +67,11 @@ final class Session {
     private boolean wasReady;
     private KeyturnException lastFailure;
     private volatile KeyturnException stopped;
+    /** Nothing new is taken, and what is open is waited for. */
+    private volatile boolean closing;
+    /** It is being asked whether what was told last reached anybody. */
+    private boolean isAsking;
+
     private TurnLoss stoppedLoss;
 
     Session(KeyturnOptions options, Connection connection, Renewals renewals) {
@@ -123,28 +128,48 @@ final class Session {
         });
     }
 
-    /** Calls the task when nothing is left of it. */
+    /** Calls the task when nothing is left of it. What may bring or end a turn is waited for. */
     void close(Runnable done) {
-        if (link == Link.STOPPED) {
+        inbox.drain();
+        closing = true;
+        if (!isAttached()) {
+            if (link != Link.STOPPED) stop(Failures.closed(), TurnLoss.CLOSED);
             done.run();
             return;
         }
-        inbox.drain();
-        SessionStream last = isAttached() ? stream : null;
-        boolean inPeace = last != null && !calls.areThereAny();
-        if (inPeace) calls.flush(last, Clock.now());
+        farewell.begin(stream, this::leave, done);
+        turns.loseAll(TurnLoss.CLOSED);
+        calls.callOff(Failures.closed());
+        tellAndFlush();
+        leaveIfOver();
+    }
+
+    boolean isClosing() {
+        return closing;
+    }
+
+    /** What was told last may have reached nobody: then its turns come back here first. */
+    private void leaveIfOver() {
+        if (!closing || isAsking || !isAttached() || calls.awaitOutcomes()) return;
+        isAsking = true;
+        callbacks.execute(() -> loop.tell(() -> {
+            isAsking = false;
+            inbox.drain();
+            tellAndFlush();
+            if (calls.awaitOutcomes()) return;
+            leave();
+        }));
+    }
+
+    private void leave() {
+        if (!isAttached()) return;
         stop(Failures.closed(), TurnLoss.CLOSED);
-        if (inPeace) {
-            farewell.begin(last, done);
-            return;
-        }
-        if (last != null) last.destroy();
-        done.run();
+        farewell.end();
     }
 
     private void take(WorkerCommand<?, ?> command) {
-        if (link == Link.STOPPED) {
-            calls.refuse(command, Failures.again(stopped));
+        if (link == Link.STOPPED || (closing && !command.kind.keepsOrEnds)) {
+            calls.refuse(command, stopped == null ? Failures.closed() : Failures.again(stopped));
             return;
         }
         liveness.busy(command.askedAt);
@@ -254,12 +279,18 @@ final class Session {
         callbacks.flush();
         inbox.drain();
         flush();
+        leaveIfOver();
     }
 
     /** The stream is of no use any more, for this reason. */
     private void broke(KeyturnException error) {
         if (!isAttached()) return;
         stream.destroy();
+        if (closing) {
+            stop(Failures.closed(), TurnLoss.CLOSED);
+            farewell.over();
+            return;
+        }
         long now = Clock.now();
         // One that fails at once again and again is not a success.
         if (link == Link.READY && now - since >= LONGEST_PAUSE) backOff.reset();
@@ -273,7 +304,8 @@ final class Session {
         }
         lastFailure = error;
         link = Link.IDLE;
-        if (FOR_GOOD.contains(error.code())) fail(error);
+        boolean isWrongTls = error instanceof TlsException tls && tls.isForGood();
+        if (FOR_GOOD.contains(error.code()) || isWrongTls) fail(error);
         if (isWanted()) {
             link = Link.PAUSING;
             pausingUntil = now + backOff.next(0);

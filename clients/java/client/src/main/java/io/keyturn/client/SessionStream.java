@@ -1,7 +1,6 @@
 package io.keyturn.client;
 
 import io.grpc.CallOptions;
-import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.Status;
@@ -24,12 +23,14 @@ final class SessionStream {
         void ended(KeyturnException error);
     }
 
+    private final Connection connection;
     private final ClientCall<SessionRequest, SessionResponse> call;
     private Handlers handlers;
 
-    SessionStream(Channel channel, Handlers handlers) {
+    SessionStream(Connection connection, Handlers handlers) {
+        this.connection = connection;
         this.handlers = handlers;
-        call = channel.newCall(CoordinatorServiceGrpc.getSessionMethod(), CallOptions.DEFAULT);
+        call = connection.channel().newCall(CoordinatorServiceGrpc.getSessionMethod(), CallOptions.DEFAULT);
         call.start(new Listener(), new Metadata());
         call.request(AHEAD);
     }
@@ -59,6 +60,7 @@ final class SessionStream {
             // Of a stream that was given up the network may be gone already.
             if (handlers == null) return;
             call.request(1);
+            connection.stood();
             handlers.message(message);
         }
 
@@ -75,7 +77,7 @@ final class SessionStream {
             told.ended(
                     status.isOk()
                             ? new KeyturnException("the sidecar ended the stream", Status.Code.UNAVAILABLE)
-                            : Failures.ofStatus(status, trailers));
+                            : connection.errorOf(status, trailers));
         }
     }
 }

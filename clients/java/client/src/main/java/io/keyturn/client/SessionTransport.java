@@ -73,6 +73,7 @@ final class SessionTransport implements Transport {
         long since = confirmations.since(turn, askedAt);
         loop.tell(() -> session.turns().hold(held, since));
         if (session.stopped() != null) held.lose(session.stoppedLoss());
+        else if (session.isClosing()) held.lose(TurnLoss.CLOSED);
         return held;
     }
 

@@ -2,7 +2,7 @@ package io.keyturn.client;
 
 import io.keyturn.client.SpoolException.Problem;
 import java.io.IOException;
-import java.nio.ByteBuffer;
+import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,17 +16,13 @@ import java.util.stream.Stream;
  * Items on disk, first in, first out: appended to the newest segment, read from the oldest, which is removed when all its items
  * were handed over. An append is safe when it is synced. Of the producer's thread.
  *
- * <p>How far the oldest segment was handed over is noted in the file {@code cursor}. It saves work, it is not needed: where it is
- * missing or cut off, the segment is handed over from its start, and the sidecar knows the items again by their ids.
- *
- * <p>After a failure of the file system nothing more is appended, because nobody knows what is on disk; what is there is still read.
+ * <p>A disk that is full takes items again when it has room: what was half written is cut away. After a failure that leaves open
+ * what is on disk nothing more is appended until all of it was handed over; it is still read.
  */
 final class Spool {
     private static final int LARGEST_SEGMENT = 8 * 1_048_576;
     /** Space comes free by segments: a small spool has small ones. */
     private static final int SEGMENTS = 8;
-
-    private static final int CURSOR_BODY = 16;
 
     /** Items in the order in which they were appended. {@code end}: where the segment is read on after them. */
     record Chunk(List<Item> items, int end) {}
@@ -34,17 +30,18 @@ final class Spool {
     private final SpoolOptions options;
     private final byte[] title;
     private final DirectoryLock lock;
-    private final FileChannel cursor;
+    private final SpoolMarks marks;
     private final ArrayDeque<SpoolSegment> sealed = new ArrayDeque<>();
+    /** Handed over, and not removed yet, because that failed. */
+    private final ArrayDeque<Path> gone = new ArrayDeque<>();
+
     private SpoolException torn;
     private SpoolException broken;
+    private SpoolException full;
 
     /** The newest segment; null: none. */
-    private FileChannel active;
+    private SpoolFile active;
 
-    private long activeNumber;
-    private int activeBytes;
-    private int activeItems;
     private long nextNumber;
     /** Of all segments. */
     private long bytes;
@@ -59,24 +56,17 @@ final class Spool {
     Spool(SpoolOptions options, String queue) {
         this.options = options;
         this.title = SpoolSegment.title(queue);
+        this.marks = new SpoolMarks(options.directory());
         Path directory = options.directory();
         try {
-            Files.createDirectories(directory);
+            SpoolDirectory.make(directory);
             lock = DirectoryLock.take(directory);
         } catch (IOException error) {
             throw new SpoolException(Problem.IO, directory, "cannot be used", error);
         }
-        FileChannel opened = null;
         try {
-            opened = FileChannel.open(
-                    directory.resolve("cursor"),
-                    StandardOpenOption.CREATE,
-                    StandardOpenOption.READ,
-                    StandardOpenOption.WRITE);
-            cursor = opened;
             look(directory, queue);
-        } catch (IOException | SpoolException error) {
-            closeQuietly(opened);
+        } catch (IOException | UncheckedIOException | SpoolException error) {
             lock.release();
             if (error instanceof SpoolException known) throw known;
             throw new SpoolException(Problem.IO, directory, "cannot be read", error);
@@ -88,17 +78,19 @@ final class Spool {
         try (Stream<Path> files = Files.list(directory)) {
             paths = files.filter(path -> SpoolSegment.numberOf(path) >= 0).sorted().toList();
         }
+        SpoolMarks.Cursor cursor = marks.cursor();
+        nextNumber = marks.lastNumber() + 1;
         // All of them are looked at before any is changed.
         List<SpoolSegment.Scan> scans = new ArrayList<>();
         for (int at = 0; at < paths.size(); at++) {
             scans.add(SpoolSegment.scan(paths.get(at), queue, at == paths.size() - 1));
         }
-        for (SpoolSegment.Scan scan : scans) take(scan);
+        for (SpoolSegment.Scan scan : scans) take(scan, cursor);
     }
 
-    private void take(SpoolSegment.Scan scan) throws IOException {
+    private void take(SpoolSegment.Scan scan, SpoolMarks.Cursor cursor) throws IOException {
         SpoolSegment segment = scan.segment();
-        nextNumber = segment.number() + 1;
+        nextNumber = Math.max(nextNumber, segment.number() + 1);
         if (scan.torn() > 0) {
             try (FileChannel file = FileChannel.open(segment.path(), StandardOpenOption.WRITE)) {
                 file.truncate(segment.bytes());
@@ -106,18 +98,23 @@ final class Spool {
             String what = scan.torn() + " bytes of a record that was never confirmed were cut away";
             torn = new SpoolException(Problem.TORN, segment.path(), what, null);
         }
-        if (segment.items() == 0) {
+        int done = sealed.isEmpty() && cursor != null && cursor.segment() == segment.number()
+                ? doneBefore(cursor.offset(), scan)
+                : 0;
+        if (done == segment.items()) {
             Files.delete(segment.path());
             return;
         }
-        if (sealed.isEmpty()) {
-            int done = Math.max(0, scan.starts().indexOf(noted(segment.number())));
-            items -= Math.min(done, segment.items());
-            readingAt = scan.starts().get(done);
-        }
+        if (sealed.isEmpty()) readingAt = scan.starts().get(done);
         sealed.add(segment);
         bytes += segment.bytes();
-        items += segment.items();
+        items += segment.items() - done;
+    }
+
+    /** How many items stand before the offset; 0 where no record begins there: then it says nothing. */
+    private static int doneBefore(long offset, SpoolSegment.Scan scan) {
+        for (int at = 0; at < scan.starts().size(); at++) if (scan.starts().get(at) == offset) return at;
+        return 0;
     }
 
     /** What was cut away from the newest segment; null: nothing. */
@@ -125,9 +122,14 @@ final class Spool {
         return torn;
     }
 
-    /** Why nothing more is appended; null: it is. */
+    /** Why nothing more is appended until all was handed over; null: it is. */
     SpoolException broken() {
         return broken;
+    }
+
+    /** Why not all of what was appended last was taken; null: all was. */
+    SpoolException full() {
+        return full;
     }
 
     /** How many are left. For any thread. */
@@ -154,35 +156,55 @@ final class Spool {
         return size + title.length <= options.maxBytes();
     }
 
-    /** Writes them. Whoever calls has looked whether they fit; they are safe after {@link #sync}. */
-    void append(List<byte[]> records) {
-        if (broken != null) throw broken;
+    /**
+     * Writes them; they are safe after {@link #sync}. Whoever calls has looked whether they fit.
+     *
+     * @return how many of the first were written; {@link #full} and {@link #broken} say why not all
+     */
+    int append(List<byte[]> records) {
+        full = null;
+        int written = 0;
         try {
             for (byte[] record : records) {
-                makeRoomFor(record.length);
-                write(active, record, activeBytes);
-                activeBytes += record.length;
-                activeItems++;
+                if (!isRoomFor(record.length)) break;
+                active.append(record);
                 bytes += record.length;
                 items++;
+                written++;
             }
         } catch (IOException error) {
-            throw failed(error);
+            full = new SpoolException(Problem.IO, options.directory(), "cannot be written", error);
+            takeBack();
+        }
+        return written;
+    }
+
+    private void takeBack() {
+        try {
+            if (active != null) active.mend();
+        } catch (IOException error) {
+            failed(error);
         }
     }
 
     void sync() {
         if (broken != null) throw broken;
         try {
-            if (active != null) active.force(false);
+            if (active != null) active.sync();
         } catch (IOException error) {
             throw failed(error);
         }
     }
 
+    /** All of it was handed over: nothing is uncertain any more. */
+    void begin() {
+        if (items == 0 && active == null) broken = null;
+    }
+
     /** The next items, at least one; null: there are none. They stay until {@link #advance}. */
     Chunk read(int most, int mostBytes) {
-        SpoolSegment segment = oldest();
+        if (sealed.isEmpty()) seal();
+        SpoolSegment segment = sealed.peek();
         if (segment == null) return null;
         open(segment);
         List<Item> found = new ArrayList<>();
@@ -201,23 +223,37 @@ final class Spool {
         return new Chunk(found, offset);
     }
 
-    /** These items, the last that were read, are done with. */
+    /**
+     * These items, the last that were read, are done with, also when this throws.
+     *
+     * @throws SpoolException when their file cannot be removed, which is tried again
+     */
     void advance(Chunk chunk) {
         SpoolSegment segment = sealed.element();
         readingAt = chunk.end();
         items -= chunk.items().size();
-        try {
-            if (chunk.end() < segment.bytes()) {
-                note(segment.number(), chunk.end());
-                return;
+        if (chunk.end() < segment.bytes()) {
+            marks.moveCursor(segment.number(), chunk.end());
+            return;
+        }
+        marks.dropCursor();
+        sealed.remove();
+        bytes -= segment.bytes();
+        reading = null;
+        readingAt = 0;
+        gone.add(segment.path());
+        removeGone();
+    }
+
+    private void removeGone() {
+        while (!gone.isEmpty()) {
+            Path path = gone.element();
+            try {
+                Files.deleteIfExists(path);
+            } catch (IOException error) {
+                throw new SpoolException(Problem.IO, path, "what was handed over cannot be removed", error);
             }
-            Files.delete(segment.path());
-            sealed.remove();
-            bytes -= segment.bytes();
-            reading = null;
-            readingAt = 0;
-        } catch (IOException error) {
-            throw new SpoolException(Problem.IO, segment.path(), "what was handed over cannot be noted", error);
+            gone.remove();
         }
     }
 
@@ -225,20 +261,11 @@ final class Spool {
     void close() {
         try {
             if (broken == null) sync();
+            removeGone();
         } finally {
-            closeQuietly(active);
-            closeQuietly(cursor);
+            if (active != null) active.sealed();
             lock.release();
         }
-    }
-
-    private SpoolSegment oldest() {
-        try {
-            if (sealed.isEmpty()) seal();
-        } catch (IOException error) {
-            throw failed(error);
-        }
-        return sealed.peek();
     }
 
     private void open(SpoolSegment segment) {
@@ -251,64 +278,40 @@ final class Spool {
         if (readingAt == 0) readingAt = SpoolRecord.HEADER + Math.max(0, SpoolRecord.lengthAt(reading, 0));
     }
 
-    private void makeRoomFor(int size) throws IOException {
+    /** False: nothing may be appended any more. */
+    private boolean isRoomFor(int size) throws IOException {
         long most = Math.min(LARGEST_SEGMENT, options.maxBytes() / SEGMENTS);
-        if (active != null && activeItems > 0 && activeBytes + size > most) seal();
-        if (active != null) return;
-        activeNumber = nextNumber++;
-        Path path = SpoolSegment.path(options.directory(), activeNumber);
-        active = FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-        write(active, title, 0);
-        activeBytes = title.length;
-        activeItems = 0;
+        if (active != null && active.items() > 0 && active.bytes() + size > most) seal();
+        if (broken != null) return false;
+        if (active != null) return true;
+        long number = nextNumber;
+        marks.use(number);
+        nextNumber++;
+        active = SpoolFile.create(options.directory(), number, title);
         bytes += title.length;
-        active.force(true);
-        // A file whose name is not on disk is not there after a power cut.
-        try (FileChannel directory = FileChannel.open(options.directory(), StandardOpenOption.READ)) {
-            directory.force(true);
-        }
+        return true;
     }
 
     /** Nothing is written to the newest segment any more: it may be read. */
-    private void seal() throws IOException {
+    private void seal() {
         if (active == null) return;
-        if (broken == null) active.force(false);
-        closeQuietly(active);
+        try {
+            if (broken == null) active.sync();
+        } catch (IOException error) {
+            failed(error);
+        }
+        SpoolSegment segment = active.sealed();
         active = null;
-        Path path = SpoolSegment.path(options.directory(), activeNumber);
-        if (activeItems > 0) sealed.add(new SpoolSegment(activeNumber, path, activeBytes, activeItems));
+        if (segment.items() > 0) {
+            sealed.add(segment);
+            return;
+        }
+        bytes -= segment.bytes();
+        gone.add(segment.path());
     }
 
     private SpoolException failed(IOException error) {
         broken = new SpoolException(Problem.IO, options.directory(), "cannot be written", error);
         return broken;
-    }
-
-    private static void write(FileChannel file, byte[] record, long at) throws IOException {
-        ByteBuffer left = ByteBuffer.wrap(record);
-        while (left.hasRemaining()) file.write(left, at + left.position());
-    }
-
-    private void note(long segment, int offset) throws IOException {
-        byte[] body = ByteBuffer.allocate(CURSOR_BODY).putLong(segment).putLong(offset).array();
-        write(cursor, SpoolRecord.encode(body), 0);
-    }
-
-    /** How far this segment was handed over; -1: nothing is noted of it. */
-    private int noted(long segment) throws IOException {
-        ByteBuffer found = ByteBuffer.allocate(SpoolRecord.HEADER + CURSOR_BODY);
-        cursor.read(found, 0);
-        byte[] body = SpoolRecord.at(found.array(), 0);
-        if (body == null || body.length != CURSOR_BODY) return -1;
-        ByteBuffer numbers = ByteBuffer.wrap(body);
-        return numbers.getLong() == segment ? (int) numbers.getLong() : -1;
-    }
-
-    private static void closeQuietly(FileChannel file) {
-        try {
-            if (file != null) file.close();
-        } catch (IOException nothingIsLost) {
-            return;
-        }
     }
 }

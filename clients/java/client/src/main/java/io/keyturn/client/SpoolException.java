@@ -1,9 +1,10 @@
 package io.keyturn.client;
 
+import io.grpc.Status;
 import java.nio.file.Path;
 
 /** What went wrong with a spool, told with the file it concerns. */
-public final class SpoolException extends RuntimeException {
+public final class SpoolException extends KeyturnException {
     private static final long serialVersionUID = 1;
 
     /** What can go wrong. */
@@ -27,9 +28,18 @@ public final class SpoolException extends RuntimeException {
     private final transient Path file;
 
     SpoolException(Problem problem, Path file, String what, Throwable cause) {
-        super(file + ": " + what + (cause == null ? "" : ": " + Failures.messageOf(cause)), cause);
+        super(file + ": " + what + (cause == null ? "" : ": " + Failures.messageOf(cause)), codeOf(problem), cause);
         this.problem = problem;
         this.file = file;
+    }
+
+    private static Status.Code codeOf(Problem problem) {
+        return switch (problem) {
+            case IN_USE, OTHER_QUEUE -> Status.Code.FAILED_PRECONDITION;
+            case DAMAGED, TORN -> Status.Code.DATA_LOSS;
+            case TOO_LARGE -> Status.Code.INVALID_ARGUMENT;
+            case IO -> Status.Code.UNKNOWN;
+        };
     }
 
     /**

@@ -20,6 +20,8 @@ final class SpoolRoute {
     private static final int MOST_BYTES = 1_048_576;
     /** How long one Submit from disk may take. */
     private static final long CALL = 10_000 * Clock.MS;
+    /** Between two looks whether a disk that was full takes items again. */
+    private static final long FULL = 250 * Clock.MS;
 
     private final Base base;
     private final String queue;
@@ -49,8 +51,10 @@ final class SpoolRoute {
     private int most = Item.MOST_ITEMS;
     private CompletableFuture<Outcome> asked;
     private String told = "";
-    /** What is on disk cannot be read, or not be noted as done: nothing may pass it, and nothing of it is skipped. */
-    private boolean isStuck;
+    /** Why what is on disk cannot be read: nothing may pass it, and nothing of it is skipped. Null: it can. */
+    private SpoolException stuck;
+    /** When a disk that took nothing is tried again. */
+    private long appendAt;
 
     SpoolRoute(Base base, String queue, ProducerOptions options, Producer producer) {
         this.base = base;
@@ -68,6 +72,10 @@ final class SpoolRoute {
         } catch (SpoolException error) {
             unusable = error;
             producer.tellTrouble(error, null);
+        } catch (RuntimeException error) {
+            // Whatever a path or a file system does: those who add items are told, nobody waits for ever.
+            unusable = new SpoolException(Problem.IO, choice.directory(), "cannot be used", error);
+            producer.tellTrouble(unusable, null);
         }
     }
 
@@ -101,7 +109,8 @@ final class SpoolRoute {
     /** When {@link #work} is to be called. */
     long nextAt() {
         long next = syncAt;
-        if (inUse && asked == null && !isStuck) next = Math.min(next, tryAt);
+        if (spool != null && spool.full() != null) next = Math.min(next, appendAt);
+        if (inUse && asked == null && stuck == null) next = Math.min(next, tryAt);
         return asked != null && asked.isDone() ? 0 : next;
     }
 
@@ -109,7 +118,11 @@ final class SpoolRoute {
     List<Entry> take(List<Entry> entries) {
         // So near to the end nothing more is put behind: it would never come, with new items all the time.
         boolean isEnding = isReachable && spool.isNearlyEmpty() && !closing;
-        if (isEnding || spool.broken() != null) return entries;
+        if (stuck != null) {
+            producer.reject(entries, stuck);
+            return List.of();
+        }
+        if (isEnding || spool.broken() != null || (spool.full() != null && Clock.now() < appendAt)) return entries;
         List<byte[]> records = new ArrayList<>();
         List<Entry> taken = new ArrayList<>();
         long size = 0;
@@ -126,20 +139,24 @@ final class SpoolRoute {
             taken.add(entry);
             records.add(record);
         }
-        if (!taken.isEmpty()) append(taken, records);
-        return entries.subList(at, entries.size());
+        List<Entry> left = new ArrayList<>(taken.subList(append(taken, records), taken.size()));
+        left.addAll(entries.subList(at, entries.size()));
+        return left;
     }
 
-    private void append(List<Entry> taken, List<byte[]> records) {
-        try {
-            spool.append(records);
-        } catch (SpoolException error) {
-            producer.reject(taken, error);
-            return;
+    /** How many of them were written: a disk that is full is as a spool that is full, so the others wait. */
+    private int append(List<Entry> taken, List<byte[]> records) {
+        if (taken.isEmpty()) return 0;
+        boolean wasFull = spool.full() != null;
+        int written = spool.append(records);
+        unsynced.addAll(taken.subList(0, written));
+        if (spool.full() != null) {
+            appendAt = Clock.after(Clock.now(), FULL);
+            if (!wasFull) producer.tellTrouble(spool.full(), null);
         }
-        unsynced.addAll(taken);
-        if (unsynced.size() >= choice.count()) sync();
-        else if (syncAt == Clock.NEVER) syncAt = Clock.after(Clock.now(), Clock.nanos(choice.interval()));
+        if (spool.broken() != null || unsynced.size() >= choice.count()) sync();
+        else if (written > 0 && syncAt == Clock.NEVER) syncAt = Clock.after(Clock.now(), Clock.nanos(choice.interval()));
+        return written;
     }
 
     private SpoolException tooLarge(Entry entry, int size) {
@@ -167,14 +184,33 @@ final class SpoolRoute {
         if (spool == null) return;
         long now = Clock.now();
         if (now >= syncAt) sync();
-        if (!inUse || isStuck) return;
+        if (!inUse || stuck != null) return;
         try {
             if (asked != null && asked.isDone()) heard(asked.join());
             if (asked == null && now >= tryAt) handOver();
         } catch (SpoolException error) {
-            isStuck = true;
             isReachable = false;
-            producer.tellTrouble(error, null);
+            tellOnce(error);
+            // A file that cannot be read now may be later. What is damaged stays so.
+            if (error.problem() == Problem.IO) tryAt = Clock.after(Clock.now(), backOff.next(0));
+            else stuck = error;
+        }
+    }
+
+    private void tellOnce(Throwable error) {
+        String what = Failures.messageOf(error);
+        if (!what.equals(told)) producer.tellTrouble(error, null);
+        told = what;
+    }
+
+    /** What was handed over is done with, whether it can be removed or not. */
+    private void advance() {
+        Spool.Chunk done = chunk;
+        chunk = null;
+        try {
+            spool.advance(done);
+        } catch (SpoolException error) {
+            tellOnce(error);
         }
     }
 
@@ -187,14 +223,12 @@ final class SpoolRoute {
 
     /** The next items from disk. False: there are none, and the sidecar is asked directly again. */
     private boolean next() {
-        if (chunk != null) {
-            spool.advance(chunk);
-            chunk = null;
-        }
+        if (chunk != null) advance();
         // Those that are not synced yet are read too; who added them hears of the disk first.
         if (spool.isNearlyEmpty() || spool.items() == 0) sync();
         chunk = spool.read(Item.MOST_ITEMS, MOST_BYTES);
         if (chunk == null) {
+            spool.begin();
             inUse = false;
             return false;
         }
@@ -220,19 +254,15 @@ final class SpoolRoute {
         backOff.reset();
         told = "";
         tryAt = 0;
-        if (left.isEmpty() && chunk != null) {
-            spool.advance(chunk);
-            chunk = null;
-        }
+        if (left.isEmpty() && chunk != null) advance();
     }
 
     private void failed(Outcome outcome) {
         Throwable error = outcome instanceof Again again ? again.error() : ((Refused) outcome).error();
         isReachable = outcome instanceof Again again && !again.isAway();
         // It is nothing about the items, so they are kept until somebody has put it right; it is told once.
-        String what = Failures.messageOf(error);
-        if (outcome instanceof Refused && !what.equals(told)) producer.tellTrouble(error, null);
-        told = what;
+        if (outcome instanceof Refused) tellOnce(error);
+        else told = Failures.messageOf(error);
         tryAt = Clock.after(Clock.now(), backOff.next(Failures.retryAfter(error)));
     }
 

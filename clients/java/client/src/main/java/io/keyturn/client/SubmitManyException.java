@@ -3,7 +3,7 @@ package io.keyturn.client;
 import java.util.List;
 
 /** Some messages of a {@link Keyturn#submitMany} were accepted before one failed, which is the cause. */
-public final class SubmitManyException extends RuntimeException {
+public final class SubmitManyException extends KeyturnException {
     private static final long serialVersionUID = 1;
 
     private final transient List<SubmitResult> results;
@@ -12,7 +12,10 @@ public final class SubmitManyException extends RuntimeException {
     SubmitManyException(Throwable cause, List<SubmitResult> results, List<Item> rest) {
         super(
                 results.size() + " items were handed over, " + rest.size() + " were not: " + Failures.messageOf(cause),
-                cause);
+                KeyturnException.of(cause).code(),
+                KeyturnException.of(cause).reason(),
+                KeyturnException.of(cause).details());
+        initCause(cause);
         this.results = results;
         this.rest = rest;
     }

@@ -3,7 +3,7 @@ package io.keyturn.client;
 import java.nio.file.Path;
 
 /**
- * How the connection is encrypted. All files are PEM.
+ * How the connection is encrypted. All files are PEM, and are read again for a new connection when they have changed.
  *
  * @param ca whom to trust; null: whom the system trusts
  * @param cert the certificate of this client, for a sidecar that asks for one; null: none

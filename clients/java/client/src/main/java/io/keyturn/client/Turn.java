@@ -22,6 +22,8 @@ public final class Turn implements AutoCloseable {
     /** A settling call that failed so may be sent again. */
     static final Set<Failure> BORNE = EnumSet.of(Failure.AWAY, Failure.FULL);
 
+    private static final long GIVING_BACK = 1_000 * Clock.MS;
+
     private final Base base;
     private final String queue;
     private final String key;
@@ -29,6 +31,7 @@ public final class Turn implements AutoCloseable {
     private final io.keyturn.v1.Turn turn;
     private final Held held;
     private final Interrupter interrupter = new Interrupter();
+    private final Thread owner = Thread.currentThread();
     private final ScheduledFuture<?> maxHold;
     private volatile boolean hasRunOut;
     private volatile boolean settled;
@@ -51,6 +54,16 @@ public final class Turn implements AutoCloseable {
         });
         onLost(loss -> base.metrics.turnLost(queue, loss));
         maxHold = options.maxHold() == null ? null : base.after(Clock.nanos(options.maxHold()), this::runOut);
+        base.scoped.add(this);
+    }
+
+    /** The client is being closed. */
+    void lose() {
+        held.lose(TurnLoss.CLOSED);
+    }
+
+    boolean isOf(Thread thread) {
+        return owner == thread;
     }
 
     private void runOut() {
@@ -232,21 +245,27 @@ public final class Turn implements AutoCloseable {
         if (maxHold != null) maxHold.cancel(false);
         interrupter.end();
         try {
+            if (held.loss() == TurnLoss.CLOSED) giveBack();
             if (held.isLost()) throw held.lostException();
-            DeQueueRequest request = DeQueueRequest.newBuilder()
-                    .setQueue(queue)
-                    .setKey(key)
-                    .setToken(turn.getToken())
-                    .setAbandoned(abandoned)
-                    .setResult(result)
-                    .build();
+            DeQueueRequest request =
+                    end().setAbandoned(abandoned).setResult(result).build();
             long until = Clock.now() + Transport.GRACE;
             base.getUninterruptibly(Patience.patiently(base, until, BORNE, () -> false, left ->
                     base.transport.ask(Kinds.DEQUEUE, request, CallSettings.nanos(left))));
         } finally {
             // Not before it is settled: who reconnects meanwhile gives back what nobody holds, and the end would be lost.
             held.release();
+            base.scoped.remove(this);
         }
+    }
+
+    /** Nobody works on it any more, and while the client is being closed the sidecar can be told. Closing waits for that. */
+    private void giveBack() {
+        base.transport.ask(Kinds.DEQUEUE, end().setAbandoned(true).build(), CallSettings.nanos(GIVING_BACK));
+    }
+
+    private DeQueueRequest.Builder end() {
+        return DeQueueRequest.newBuilder().setQueue(queue).setKey(key).setToken(turn.getToken());
     }
 
     private void needGranted() {

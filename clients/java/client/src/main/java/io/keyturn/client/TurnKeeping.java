@@ -26,6 +26,10 @@ final class TurnKeeping implements Books {
     private static final long UNCLAIMED = 10_000 * Clock.MS;
     /** More of them are not waited for. */
     private static final int MOST_UNCLAIMED = 10_000;
+    /** Turns that were told lost and may live; more are not remembered, and wait as those do of which nobody learnt. */
+    private static final int MOST_GIVEN_UP = 100_000;
+    /** A hello names no more turns than that. */
+    private static final int MOST_TOLD = 10_000;
     /** The most that one Renew may name. */
     private static final int LARGEST_RENEW = 1_000;
 
@@ -37,6 +41,11 @@ final class TurnKeeping implements Books {
     private final ArrayDeque<Unclaimed> unclaimed = new ArrayDeque<>();
     /** Tied turns that a new stream did not tell of, until a Renew does. */
     private final Set<Given> uncertain = new HashSet<>();
+    /**
+     * Tied turns of which their holders were told that they are lost, though the session may have them still. They were
+     * delivered, so no open call waits for them: whoever finds one gives it back at once.
+     */
+    private final Set<TurnName> givenUp = new HashSet<>();
     /** Null: there are none. */
     private Orphans orphans;
 
@@ -119,6 +128,7 @@ final class TurnKeeping implements Books {
     private void lose(Given given, TurnLoss why) {
         for (Held held : given.holders) renewals.drop(held);
         uncertain.remove(given);
+        if (given.tied && why == TurnLoss.UNREACHABLE && givenUp.size() < MOST_GIVEN_UP) givenUp.add(given.name());
         turns.lose(given, why);
     }
 
@@ -172,8 +182,11 @@ final class TurnKeeping implements Books {
         for (TurnRef turn : told) {
             Given given = turns.find(nameOf(turn));
             if (given != null) here.add(given);
-            else if (!settling.contains(nameOf(turn))) nobodys.add(turn);
+            else if (settling.contains(nameOf(turn))) continue;
+            else if (givenUp.contains(nameOf(turn))) giveBack(turn);
+            else nobodys.add(turn);
         }
+        forgetGone(told);
         Orphans found = new Orphans(nobodys, open, this::giveBack);
         orphans = found.isEmpty() ? null : found;
         List<Given> missing = new ArrayList<>();
@@ -218,6 +231,14 @@ final class TurnKeeping implements Books {
         for (Given given : List.copyOf(turns.all())) lose(given, why);
     }
 
+    /** What the session has not is gone. */
+    private void forgetGone(List<TurnRef> told) {
+        if (givenUp.isEmpty() || told.size() >= MOST_TOLD) return;
+        Set<TurnName> there = new HashSet<>();
+        for (TurnRef turn : told) there.add(nameOf(turn));
+        givenUp.retainAll(there);
+    }
+
     private void askFor(List<Given> missing, long stopAt) {
         for (Given given : missing) {
             given.safeUntil = Math.min(given.safeUntil, stopAt);
@@ -239,8 +260,10 @@ final class TurnKeeping implements Books {
             RenewResult result = reply.getRenew().getResults(at);
             boolean isKnown = turns.find(given.name()) == given;
             // Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
-            if (!isKnown && result.getAlive()) giveBack(Renewals.refOf(given.turn));
-            else if (result.getAlive()) certain(given);
+            if (!isKnown && result.getAlive()) {
+                givenUp.add(given.name());
+                giveBack(Renewals.refOf(given.turn));
+            } else if (result.getAlive()) certain(given);
             else if (isKnown) {
                 TurnLoss loss = TurnLoss.of(result.getCause());
                 lose(given, loss == null ? TurnLoss.UNKNOWN : loss);
@@ -261,7 +284,7 @@ final class TurnKeeping implements Books {
                 .setToken(turn.getToken())
                 .setKind(NackKind.NACK_KIND_RELEASE)
                 .build();
-        ask.accept(new OwnCommand(command -> command.setNack(request), reply -> {}));
+        ask.accept(new OwnCommand(command -> command.setNack(request), reply -> givenUp.remove(nameOf(turn)), true));
     }
 
     private static TurnName nameOf(TurnRef turn) {

@@ -18,6 +18,11 @@ import java.util.function.Supplier;
 
 /** The calls of a worker as unary calls, each by itself. For comparison, and for a single call. */
 final class UnaryTransport implements Transport {
+    /** How long a call may take that leaves a place or gives back a turn: why we leave matters more. */
+    static final long GIVING_UP = 1_000 * Clock.MS;
+    /** How long all of it may take when the client is closed. */
+    private static final long LEAVING = 2_000 * Clock.MS;
+
     private final Connection connection;
     private final Loop loop;
     private final Callbacks callbacks;
@@ -28,7 +33,12 @@ final class UnaryTransport implements Transport {
     private final Set<UnaryCall<?, ?>> open = ConcurrentHashMap.newKeySet();
     private final Books untold = new UntoldTurns(this);
     private final Semaphore room;
+    /** Nothing new is taken but what ends turns. */
     private volatile boolean closed;
+    /** Completes when nothing is open any more, or the time for that is over; null: nobody waits for it. Of the loop. */
+    private CallFuture<Void> idle;
+    /** Nothing is taken any more. */
+    private volatile boolean over;
 
     UnaryTransport(KeyturnOptions options, Connection connection, Supplier<String> newId) {
         this.options = options;
@@ -56,18 +66,23 @@ final class UnaryTransport implements Transport {
 
     private <Q extends MessageLite, A extends MessageLite> CallFuture<A> send(
             Kind<Q, A> kind, Q request, CallSettings settings, boolean isOwn) {
-        if (closed) return CallFuture.failed(Failures.closed());
+        if (over || (closed && !kind.keepsOrEnds)) return CallFuture.failed(Failures.closed());
+        return begin(kind, request, settings, isOwn);
+    }
+
+    private <Q extends MessageLite, A extends MessageLite> CallFuture<A> begin(
+            Kind<Q, A> kind, Q request, CallSettings settings, boolean isOwn) {
         if (!room.tryAcquire()) {
             String what = options.openCommands() + " calls are open; no more may be (openCommands)";
             return CallFuture.failed(new KeyturnException(what, Status.Code.RESOURCE_EXHAUSTED));
         }
         Q whole = kind.identified(kind.named(request, newId), options.consumerId());
-        UnaryCall<Q, A> call = new UnaryCall<>(kind, whole, isOwn);
+        UnaryCall<Q, A> call = new UnaryCall<>(kind, whole, isOwn, settings.leave());
         open.add(call);
-        call.future.onCancel(() -> call.cancel(settings.leave()));
+        call.future.onCancel(call::cancel);
         call.future.onUntold(answer -> kind.book(whole, answer, untold, true, settings.leave()));
         call.start(settings);
-        if (closed) call.cancel(false);
+        if (closed && !kind.keepsOrEnds && !isOwn) call.cancel();
         return call.future;
     }
 
@@ -87,12 +102,41 @@ final class UnaryTransport implements Transport {
     public CallFuture<Void> close() {
         closed = true;
         CallFuture<Void> done = new CallFuture<>();
+        done.whenComplete((nothing, error) -> over = true);
         loop.tell(() -> {
             renewals.close(TurnLoss.CLOSED);
-            for (UnaryCall<?, ?> call : open) call.cancel(false);
-            done.tell(null);
+            for (UnaryCall<?, ?> call : open) if (!call.kind.keepsOrEnds) call.cancel();
+            idle = done;
+            // What ends turns, and what gives back what crossed the calling off, may come through.
+            loop.after(LEAVING, () -> done.tell(null));
+            lookWhetherIdle();
         });
         return done;
+    }
+
+    /** What was told last may have reached nobody: then its turns are given back first. */
+    private void lookWhetherIdle() {
+        if (idle == null || !open.isEmpty()) return;
+        callbacks.execute(() -> loop.tell(() -> {
+            if (open.isEmpty()) idle.tell(null);
+        }));
+    }
+
+    /**
+     * What a call leaves behind that was given up here: its place, and what its ticket was given in that moment. Each takes a call
+     * of its own; should that fail, the lease or {@code ticket_ttl} ends it.
+     */
+    private void leave(MessageLite request) {
+        DeQueueRequest place = placeOf(request);
+        if (place != null) {
+            begin(Kinds.DEQUEUE, place, CallSettings.nanos(GIVING_UP), true);
+            return;
+        }
+        if (!(request instanceof AcquireRequest acquire) || acquire.getTicket().isEmpty()) return;
+        AcquireRequest again = acquire.toBuilder().clearWait().build();
+        begin(Kinds.ACQUIRE, again, CallSettings.nanos(GIVING_UP), true).whenComplete((answer, error) -> {
+            if (error == null) Kinds.ACQUIRE.book(again, answer, untold, true, true);
+        });
     }
 
     /** Its listener runs in the executor of the channel, which is the loop. */
@@ -101,14 +145,17 @@ final class UnaryTransport implements Transport {
         private final Kind<Q, A> kind;
         private final Q request;
         private final boolean isOwn;
+        private final boolean leaves;
         private final long askedAt = Clock.now();
         private ClientCall<Q, A> call;
         private A answer;
+        private volatile boolean isCancelled;
 
-        UnaryCall(Kind<Q, A> kind, Q request, boolean isOwn) {
+        UnaryCall(Kind<Q, A> kind, Q request, boolean isOwn, boolean leaves) {
             this.kind = kind;
             this.request = request;
             this.isOwn = isOwn;
+            this.leaves = leaves;
         }
 
         void start(CallSettings settings) {
@@ -123,32 +170,35 @@ final class UnaryTransport implements Transport {
             call.halfClose();
         }
 
-        void cancel(boolean leave) {
+        void cancel() {
+            isCancelled = true;
             call.cancel("cancelled by its caller", null);
-            // A cancelled call leaves its ticket where it is; that takes a call of its own. Should it fail, `ticket_ttl` ends the place.
-            DeQueueRequest place = leave ? placeOf(request) : null;
-            if (place != null) send(Kinds.DEQUEUE, place, CallSettings.DEFAULT, true);
         }
 
         @Override
         public void onMessage(A message) {
             answer = message;
+            connection.stood();
         }
 
         @Override
         public void onClose(Status status, Metadata trailers) {
+            KeyturnException error = errorOf(status, trailers);
+            // Ended on this side, it may have been answered on the other. Before it counts as closed, so that closing waits.
+            boolean isOurs = !status.isOk() && (isCancelled || status.getCode() == Status.Code.DEADLINE_EXCEEDED);
+            if (leaves && isOurs && !over) leave(request);
             open.remove(this);
             room.release();
-            KeyturnException error = errorOf(status, trailers);
             if (error != null && error.code() == Status.Code.UNAVAILABLE && error.reason().isEmpty()) {
                 connection.forgetFailure();
             }
             if (isOwn) tell(error);
             else callbacks.execute(() -> tell(error));
+            lookWhetherIdle();
         }
 
         private KeyturnException errorOf(Status status, Metadata trailers) {
-            if (!status.isOk()) return closed ? Failures.closed() : Failures.ofStatus(status, trailers);
+            if (!status.isOk()) return isCancelled && closed ? Failures.closed() : connection.errorOf(status, trailers);
             return answer == null ? new KeyturnException("the answer is empty", Status.Code.INTERNAL) : null;
         }
 

@@ -7,7 +7,9 @@ import io.keyturn.v1.AckRequest;
 import io.keyturn.v1.Delivery;
 import io.keyturn.v1.NackKind;
 import io.keyturn.v1.NackRequest;
+import io.keyturn.v1.NackResponse;
 import io.keyturn.v1.Turn;
+import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
@@ -29,6 +31,9 @@ final class Worker {
 
         void trouble(Throwable error, Stage stage, Work work);
 
+        /** A handler was begun, and had no time to come to its end. */
+        void cutOff();
+
         /** What has not begun is not begun any more. */
         boolean isStopping();
     }
@@ -45,6 +50,7 @@ final class Worker {
     private Interrupter interrupter;
     private boolean isStopped;
     private boolean isGivenUp;
+    private volatile boolean hasBegun;
 
     Worker(Base base, ConsumerOptions options, WorkHandler handler, Boss boss, Delivery delivery, long askedAt) {
         this.base = base;
@@ -78,6 +84,7 @@ final class Worker {
         synchronized (this) {
             if (isGivenUp) return;
             if (isTooLate) isStopped = true;
+            else hasBegun = true;
         }
         CURRENT.set(this);
         Throwable thrown;
@@ -121,12 +128,39 @@ final class Worker {
         if (interrupter != null) interrupter.interrupt();
     }
 
-    /** Gives the turn back though the handler has not ended: it was told, and time is over. */
+    /** Gives the turn back, which nobody has begun with. */
     CompletableFuture<Void> giveUp() {
         synchronized (this) {
             isGivenUp = true;
         }
         return release(base, work.turn()).thenRun(held::release);
+    }
+
+    /** The same though the handler has not ended: it was told, and time is over. */
+    CompletableFuture<Void> cutOff() {
+        CompletableFuture<Void> released = giveUp();
+        // One that a slow executor has not begun lost nothing.
+        if (hasBegun) tellCutOff(new InterruptedException("the consumer stops"));
+        return released;
+    }
+
+    private void tellCutOff(Throwable reason) {
+        boss.cutOff();
+        warn("a stop cut off a handler; its items went back, no attempt is counted", "");
+        boss.trouble(reason, Stage.STOP, work);
+    }
+
+    /** Nobody works on them any more: so it is told to those too who look at nothing. */
+    private void deadLettered(Object answer, Throwable error) {
+        if (!(answer instanceof NackResponse told) || told.getDeadLettered() == 0) return;
+        warn(told.getDeadLettered() + " items became dead letters", ": " + shortened(Failures.messageOf(error)));
+        boss.trouble(error, Stage.DEAD_LETTER, work);
+    }
+
+    private void warn(String what, String more) {
+        Turn turn = work.turn();
+        base.logger.log(Level.WARNING, () -> what + " (queue " + turn.getQueue() + ", key \"" + turn.getKey() + "\", token "
+                + turn.getToken() + ", attempt " + turn.getAttempt() + ")" + more);
     }
 
     private void finish(Throwable thrown) {
@@ -145,8 +179,12 @@ final class Worker {
         CompletableFuture<?> settled = thrown == null ? ack() : nack(thrown, stopped);
         if (base.isOrdered) boss.free(this);
         settled.whenComplete((answer, error) -> {
-            if (error == null) over();
-            else notSettled(KeyturnException.unwrapped(error));
+            if (error == null) {
+                deadLettered(answer, thrown);
+                over();
+            } else {
+                notSettled(KeyturnException.unwrapped(error));
+            }
         });
     }
 
@@ -164,6 +202,7 @@ final class Worker {
         }
         if (stopped && request.getKind() == NackKind.NACK_KIND_RETRY) {
             request.setKind(NackKind.NACK_KIND_RELEASE).clearDelay();
+            if (hasBegun) tellCutOff(thrown);
         } else {
             boss.trouble(thrown, Stage.HANDLER, work);
         }
@@ -197,6 +236,7 @@ final class Worker {
                 .build();
         settle(Kinds.NACK, instead).whenComplete((answer, again) -> {
             if (again != null) boss.trouble(KeyturnException.unwrapped(again), Stage.SETTLE, work);
+            else deadLettered(answer, error);
             over();
         });
     }

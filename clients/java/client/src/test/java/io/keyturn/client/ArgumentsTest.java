@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Status;
+import io.keyturn.v1.EnQueueRequest;
+import io.keyturn.v1.ExplainKeyRequest;
+import io.keyturn.v1.NewItem;
+import io.keyturn.v1.SubmitRequest;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -61,11 +65,32 @@ class ArgumentsTest {
                 new Wrong("headers", () -> Item.of("k", "x").withHeaders(null)),
                 new Wrong("items", () -> Item.of("k", "x").withAfter(null)),
                 new Wrong("listener", () -> none.onLost(null)),
+                new Wrong("queue", () -> keyturn.submit("half \udc00", Item.of("k", "x"))),
+                new Wrong("payload", () -> Item.of("k", "half \ud800")),
+                new Wrong("idempotencyKey", () -> TurnOptions.builder().idempotencyKey("half \ud800")),
+                new Wrong("consumerId", () -> ConsumerOptions.builder().consumerId("half \ud800")),
+                new Wrong("itemId", () -> new ItemRef("q", "half \ud800")),
+                new Wrong("idempotency_key", () -> keyturn.enQueue(EnQueueRequest.newBuilder()
+                        .setQueue("q").setKey("k").setIdempotencyKey("half \ud800").build())),
+                new Wrong("items[1].headers.value", () -> keyturn.submit(
+                        SubmitRequest.newBuilder()
+                                .setQueue("q")
+                                .addItems(NewItem.newBuilder().setKey("\ud83d\ude00"))
+                                .addItems(NewItem.newBuilder().putHeaders("name", "half \ud800"))
+                                .build(),
+                        CallSettings.DEFAULT)),
+                new Wrong("key", () -> keyturn.admin().explainKey(
+                        ExplainKeyRequest.newBuilder().setQueue("q").setKey("half \ud800").build())),
+                new Wrong("queue", () -> keyturn.producer("a b", spooled())),
                 new Wrong("address", () -> Keyturn.connect("no host:7420")),
                 new Wrong("address", () -> Keyturn.connect("127.0.0.1:0")),
                 new Wrong("address", () -> Keyturn.connect("127.0.0.1:65536")),
                 new Wrong("address", () -> Keyturn.connect("unix:")),
                 new Wrong("tls", () -> Keyturn.connect(NOWHERE, tls(TlsOptions.ca(Path.of("/nowhere/ca.pem"))))));
+    }
+
+    private static ProducerOptions spooled() {
+        return ProducerOptions.builder().spool(SpoolOptions.in(Path.of("/nowhere"))).onError((error, item) -> {}).build();
     }
 
     private static KeyturnOptions tls(TlsOptions tls) {

@@ -178,7 +178,9 @@ class ConsumersTest {
         });
         submit("stubborn", "k", "x");
         Wait.forLatch(started);
-        consumer.stop(Duration.ofMillis(100)).get(Wait.SECONDS, TimeUnit.SECONDS);
+        CompletableFuture<Void> stopped = consumer.stop(Duration.ofMillis(100));
+        ExecutionException told = assertThrows(ExecutionException.class, () -> stopped.get(Wait.SECONDS, TimeUnit.SECONDS));
+        assertInstanceOf(ConsumerStoppedException.class, told.getCause());
         Wait.until(() -> Wait.explain(keyturn, "stubborn", "k").getWaitingItems() == 1);
         finish.countDown();
     }

@@ -4,10 +4,12 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import io.keyturn.client.Consumer;
 import io.keyturn.client.ConsumerOptions;
+import io.keyturn.client.ConsumerStoppedException;
 import io.keyturn.client.DeadLetterException;
 import io.keyturn.client.DeliveredItem;
 import io.keyturn.client.Durability;
 import io.keyturn.client.Keyturn;
+import io.keyturn.client.KeyturnException;
 import io.keyturn.client.Producer;
 import io.keyturn.client.ProducerOptions;
 import io.keyturn.client.ReleaseException;
@@ -101,7 +103,11 @@ final class Handles {
 
     CompletableFuture<JsonObject> stop(Fields request) {
         Duration timeout = request.optionalDuration("timeout_ms").orElse(Duration.ofSeconds(20));
-        return found(consumers, request).stop(timeout).thenApply(nothing -> new JsonObject());
+        return found(consumers, request).stop(timeout).handle((nothing, error) -> {
+            // That handlers were cut off is told as trouble, too.
+            if (error == null || KeyturnException.of(error) instanceof ConsumerStoppedException) return new JsonObject();
+            throw KeyturnException.of(error);
+        });
     }
 
     JsonObject finish(Fields request) {

@@ -26,10 +26,8 @@ final class ShownError {
         JsonObject shown = Shown.with("kind", kindOf(error));
         shown.addProperty("message", error.getMessage() == null ? error.toString() : error.getMessage());
         if (error instanceof CancellationException) shown.addProperty("code", "CANCELLED");
-        if (error instanceof KeyturnException call) details(shown, call);
-        if (error instanceof SubmitManyException many && many.getCause() instanceof KeyturnException call) {
-            details(shown, call);
-        }
+        boolean isCall = error instanceof SubmitManyException || kindOf(error).equals("call") || error instanceof TurnLostException;
+        if (isCall && error instanceof KeyturnException call) details(shown, call);
         if (error instanceof ItemFailedException failed) shown.addProperty("state", Shown.word(failed.state(), ""));
         if (error instanceof SpoolException spool) shown.addProperty("reason", Shown.word(spool.problem(), ""));
         return shown;
@@ -37,14 +35,14 @@ final class ShownError {
 
     private static String kindOf(Throwable error) {
         if (error instanceof TurnLostException) return "turn_lost";
-        // A future that was cancelled: how the language tells a call that its caller ended.
-        if (error instanceof KeyturnException || error instanceof CancellationException) return "call";
         if (error instanceof ItemFailedException) return "item_failed";
         if (error instanceof ProducerFullException) return "producer_full";
         if (error instanceof ProducerTimeoutException) return "producer_timeout";
         if (error instanceof ProducerClosedException) return "producer_closed";
         if (error instanceof SubmitManyException) return "submit_many";
         if (error instanceof SpoolException) return "spool";
+        // A future that was cancelled: how the language tells a call that its caller ended.
+        if (error instanceof KeyturnException || error instanceof CancellationException) return "call";
         if (error instanceof IllegalArgumentException) return "wrong_argument";
         if (error instanceof Unsupported) return "unsupported";
         // What a handler threw, or a mistake of this player: no scenario expects it by that name.

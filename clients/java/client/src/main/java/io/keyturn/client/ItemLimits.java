@@ -1,0 +1,97 @@
+package io.keyturn.client;
+
+import io.keyturn.v1.ItemRef;
+import io.keyturn.v1.NewItem;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+
+/**
+ * What no sidecar ever accepts, whatever its state and settings: the bounds of the contract, which settings can only lower. Looked
+ * at where a promise is given before a sidecar has seen the item: what a spool confirms can be handed over.
+ */
+final class ItemLimits {
+    private static final Pattern QUEUE = Pattern.compile("[A-Za-z0-9._:/-]{1,128}");
+    private static final int KEY = 1_024;
+    private static final int ID = 256;
+    private static final int PAYLOAD = 1_048_576;
+    private static final int HEADERS = 64;
+    private static final int HEADER_BYTES = 8_192;
+    private static final int AFTER = 100;
+    private static final int SHOWN = 80;
+
+    private ItemLimits() {}
+
+    /** @throws KeyturnException INVALID_ARGUMENT unless a queue can be called so */
+    static String queue(String name) {
+        if (QUEUE.matcher(Checks.text("queue", name)).matches()) return name;
+        String shown = name.length() <= SHOWN ? name : name.substring(0, SHOWN) + "…";
+        throw Failures.wrong("queue is \"" + shown + "\"; allowed are 1 to 128 characters of A-Z a-z 0-9 . _ : / -");
+    }
+
+    /** As the sidecar's: INVALID_ARGUMENT, naming each wrong field. Null: nothing is wrong. */
+    static KeyturnException refusal(Item item, int index) {
+        NewItem message = item.message();
+        List<FieldViolation> wrong = new ArrayList<>();
+        String at = "items[" + index + "]";
+        text(wrong, at + ".key", message.getKey(), 0, KEY);
+        text(wrong, at + ".item_id", message.getItemId(), 0, ID);
+        text(wrong, at + ".idempotency_key", message.getIdempotencyKey(), 0, ID);
+        int payload = message.getPayload().size();
+        if (payload > PAYLOAD) {
+            wrong.add(new FieldViolation(at + ".payload", payload + " bytes is not allowed; allowed: up to " + PAYLOAD + " bytes"));
+        }
+        headers(wrong, at + ".headers", message.getHeadersMap());
+        after(wrong, at + ".after", message.getAfterList());
+        return wrong.isEmpty() ? null : refusal(wrong);
+    }
+
+    static KeyturnException refusal(List<FieldViolation> wrong) {
+        StringBuilder told = new StringBuilder();
+        for (FieldViolation one : wrong) {
+            told.append(told.isEmpty() ? "" : "; ").append(one.field()).append(": ").append(one.description());
+        }
+        return new KeyturnException(
+                told.toString(), io.grpc.Status.Code.INVALID_ARGUMENT, "BAD_REQUEST", ErrorDetails.ofViolations(wrong));
+    }
+
+    private static void text(List<FieldViolation> wrong, String field, String text, int least, int most) {
+        int bytes = text.length() * 3 <= most ? text.length() : text.getBytes(StandardCharsets.UTF_8).length;
+        if (bytes >= least && bytes <= most) return;
+        String allowed = least + " to " + most + " bytes of UTF-8";
+        wrong.add(new FieldViolation(field, bytes + " bytes is not allowed; allowed: " + allowed));
+    }
+
+    private static void headers(List<FieldViolation> wrong, String field, Map<String, String> headers) {
+        if (headers.size() > HEADERS) {
+            wrong.add(new FieldViolation(field, headers.size() + " headers is not allowed; allowed: up to " + HEADERS));
+        }
+        int bytes = 0;
+        for (Map.Entry<String, String> one : headers.entrySet()) {
+            bytes += one.getKey().getBytes(StandardCharsets.UTF_8).length;
+            bytes += one.getValue().getBytes(StandardCharsets.UTF_8).length;
+        }
+        if (bytes <= HEADER_BYTES) return;
+        String allowed = "up to " + HEADER_BYTES + " bytes together";
+        wrong.add(new FieldViolation(field, bytes + " bytes is not allowed; allowed: " + allowed));
+    }
+
+    private static void after(List<FieldViolation> wrong, String field, List<ItemRef> after) {
+        if (after.size() > AFTER) {
+            wrong.add(new FieldViolation(field, after.size() + " entries is not allowed; allowed: 0 to " + AFTER));
+        }
+        for (int at = 0; at < after.size(); at++) {
+            ItemRef ref = after.get(at);
+            String one = field + "[" + at + "]";
+            if (!QUEUE.matcher(ref.getQueue()).matches()) {
+                wrong.add(new FieldViolation(one + ".queue", "\"" + ref.getQueue() + "\" is no name of a queue"));
+            }
+            text(wrong, one + ".item_id", ref.getItemId(), 1, ID);
+        }
+        if (after.stream().distinct().count() < after.size()) {
+            wrong.add(new FieldViolation(field, "an item twice is not allowed; allowed: each once"));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package io.keyturn.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.Status;
+import io.keyturn.v1.EnQueueRequest;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.KeyStore;
+import java.util.Base64;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Certificates that do not fit, and that are replaced. */
+final class CertificatesTest {
+    private static final String PASSWORD = "nobody's";
+
+    @TempDir
+    Path folder;
+
+    /** A certificate that is its own authority, with its key. */
+    private Path certificate(String name) throws Exception {
+        Path store = folder.resolve(name + ".p12");
+        Process made = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                        "-genkeypair", "-alias", "it", "-keyalg", "EC", "-groupname", "secp256r1", "-dname", "CN=" + name,
+                        "-ext", "san=ip:127.0.0.1", "-validity", "30", "-storetype", "PKCS12",
+                        "-keystore", store.toString(), "-storepass", PASSWORD)
+                .inheritIO()
+                .start();
+        assertEquals(0, made.waitFor());
+        KeyStore keys = KeyStore.getInstance("PKCS12");
+        try (InputStream file = Files.newInputStream(store)) {
+            keys.load(file, PASSWORD.toCharArray());
+        }
+        pem(name + ".key", "PRIVATE KEY", keys.getKey("it", PASSWORD.toCharArray()).getEncoded());
+        return pem(name + ".pem", "CERTIFICATE", keys.getCertificate("it").getEncoded());
+    }
+
+    private Path pem(String file, String what, byte[] bytes) throws Exception {
+        String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(bytes);
+        return Files.writeString(
+                folder.resolve(file), "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n");
+    }
+
+    @ParameterizedTest
+    @EnumSource(KeyturnOptions.TransportKind.class)
+    void anAuthorityThatDoesNotFitIsToldAtOnceAndIsReadAgainWhenItsFileChanges(KeyturnOptions.TransportKind transport)
+            throws Exception {
+        Path right = certificate("right");
+        Path ca = Files.copy(certificate("wrong"), folder.resolve("ca.pem"));
+        String tls = "tls: { cert: " + right + ", key: " + folder.resolve("right.key") + " }";
+        KeyturnOptions options =
+                KeyturnOptions.builder().transport(transport).tls(TlsOptions.ca(ca)).build();
+        EnQueueRequest request = EnQueueRequest.newBuilder().setQueue("q").setKey("k").setTicket("t").build();
+        try (Sidecar sidecar = Sidecar.start(tls);
+                Keyturn keyturn = Keyturn.connect(sidecar.address(), options)) {
+            KeyturnException error = assertThrows(KeyturnException.class, () -> keyturn.turn("q", "k"));
+            assertEquals(Status.Code.UNAVAILABLE, error.code());
+            assertTrue(error.getMessage().startsWith("no connection over TLS: the certificate of the sidecar"), error.getMessage());
+            Files.copy(right, ca, StandardCopyOption.REPLACE_EXISTING);
+            assertTrue(keyturn.get(keyturn.enQueue(request)).hasTurn());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package io.keyturn.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The files of a spool, without a sidecar. */
+final class SpoolTest {
+    @TempDir
+    Path folder;
+
+    private Spool open() {
+        return new Spool(SpoolOptions.in(folder.resolve("spool")), "q");
+    }
+
+    private static List<Item> items(String life, int count, int size) {
+        List<Item> items = new ArrayList<>();
+        for (int at = 0; at < count; at++) items.add(Item.of("k", new byte[size]).withItemId(life + "-" + at));
+        return items;
+    }
+
+    private static void append(Spool spool, List<Item> items) {
+        spool.append(items.stream().map(Spool::encode).toList());
+        spool.sync();
+    }
+
+    /** Hands all of it over, so many at a time. */
+    private static List<String> drain(Spool spool, int most) {
+        List<String> found = new ArrayList<>();
+        for (Spool.Chunk chunk = spool.read(most, 1 << 20); chunk != null; chunk = spool.read(most, 1 << 20)) {
+            for (Item item : chunk.items()) found.add(item.itemId());
+            spool.advance(chunk);
+        }
+        return found;
+    }
+
+    private static List<String> ids(List<Item> items) {
+        return items.stream().map(Item::itemId).toList();
+    }
+
+    private List<String> files() throws IOException {
+        try (Stream<Path> files = Files.list(folder.resolve("spool"))) {
+            return files.map(path -> path.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    @Test
+    void whatWasNotedOfAFileThatIsGoneSaysNothingOfLaterOnes() {
+        int life = 0;
+        for (int size : new int[] {200, 200, 100, 400, 200, 50, 200}) {
+            List<Item> items = items("life" + life++, 20, size);
+            Spool first = open();
+            append(first, items);
+            first.close();
+            Spool second = open();
+            assertEquals(20, second.items());
+            assertEquals(ids(items), drain(second, 7));
+            second.close();
+        }
+    }
+
+    @Test
+    void aNumberIsNeverUsedAgain() throws IOException {
+        for (int life = 0; life < 3; life++) {
+            Spool spool = open();
+            append(spool, items("life" + life, 1, 10));
+            String name = String.format("%010d.spool", life + 1);
+            assertTrue(files().contains(name), () -> name + " is not there");
+            drain(spool, 10);
+            spool.close();
+            assertTrue(!files().contains(name), () -> name + " is there still");
+        }
+    }
+
+
+    @Test
+    void theCursorGoesWithItsSegment() throws IOException {
+        Spool spool = open();
+        append(spool, items("a", 5, 10));
+        spool.advance(spool.read(2, 1 << 20));
+        assertTrue(files().contains("cursor"));
+        drain(spool, 10);
+        assertTrue(!files().contains("cursor"));
+        spool.close();
+    }
+
+    @Test
+    void aCursorThatIsNoStartOfARecordCountsForNothing() throws IOException {
+        Spool spool = open();
+        List<Item> items = items("a", 5, 10);
+        append(spool, items);
+        spool.advance(spool.read(2, 1 << 20));
+        spool.close();
+        byte[] body = java.nio.ByteBuffer.allocate(16).putLong(1).putLong(77).array();
+        Files.write(folder.resolve("spool/cursor"), SpoolRecord.encode(body));
+        Spool again = open();
+        assertEquals(ids(items), drain(again, 10));
+        again.close();
+    }
+
+    @Test
+    void aCursorThatCannotBeWrittenStopsNoReplay() throws IOException {
+        Path cursor = folder.resolve("spool/cursor");
+        Spool spool = open();
+        Files.deleteIfExists(cursor);
+        spool.close();
+        Files.deleteIfExists(cursor);
+        Files.createSymbolicLink(cursor, Path.of("/dev/full"));
+        Spool again = open();
+        List<Item> items = items("a", 50, 10);
+        append(again, items);
+        assertEquals(ids(items), drain(again, 10));
+        again.close();
+    }
+
+    @Test
+    void aDiskThatWasFullTakesItemsAgain() throws IOException {
+        Spool spool = open();
+        Path obstacle = folder.resolve("spool/0000000001.spool");
+        Files.createDirectory(obstacle);
+        List<byte[]> records = items("a", 2, 10).stream().map(Spool::encode).toList();
+        assertEquals(0, spool.append(records));
+        assertNotNull(spool.full());
+        assertNull(spool.broken());
+        Files.delete(obstacle);
+        assertEquals(2, spool.append(records));
+        assertNull(spool.full());
+        spool.sync();
+        assertEquals(2, drain(spool, 10).size());
+        spool.close();
+    }
+}

@@ -1,0 +1,111 @@
+package io.keyturn.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.keyturn.client.ConsumerOptions.Stage;
+import java.time.Duration;
+import java.util.List;
+import java.util.ResourceBundle;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+
+/** What is told to those who look at nothing, by the log and by the error listener. */
+final class ToldTest {
+    private static final class Log implements System.Logger {
+        final List<String> told = new CopyOnWriteArrayList<>();
+
+        @Override
+        public String getName() {
+            return "told";
+        }
+
+        @Override
+        public boolean isLoggable(Level level) {
+            return level.compareTo(Level.WARNING) >= 0;
+        }
+
+        @Override
+        public void log(Level level, ResourceBundle bundle, String message, Throwable thrown) {
+            if (isLoggable(level)) told.add(level + " " + message);
+        }
+
+        @Override
+        public void log(Level level, ResourceBundle bundle, String format, Object... parameters) {
+            if (isLoggable(level)) told.add(level + " " + format);
+        }
+    }
+
+    private final Log log = new Log();
+    private final List<Stage> stages = new CopyOnWriteArrayList<>();
+
+    private Keyturn connect(Sidecar sidecar) {
+        return Keyturn.connect(sidecar.address(), KeyturnOptions.builder().logger(log).build());
+    }
+
+    private ConsumerOptions.Builder options() {
+        return ConsumerOptions.builder().onError((error, stage, work) -> stages.add(stage));
+    }
+
+    private void saysAll(String... parts) {
+        Wait.until(() -> !log.told.isEmpty());
+        for (String part : parts) assertTrue(log.told.get(0).contains(part), log.told.toString());
+    }
+
+    @Test
+    void anItemThatBecameADeadLetterIsAWarningWithQueueKeyAttemptAndError() throws Exception {
+        try (Sidecar sidecar = Sidecar.start("default: { retry: { max_attempts: 1 } }");
+                Keyturn keyturn = connect(sidecar)) {
+            keyturn.consume("q", work -> { throw new IllegalStateException("no disk"); }, options().build());
+            keyturn.get(keyturn.submit("q", Item.of("ada", "x")));
+            saysAll("WARNING", "dead letter", "queue q", "\"ada\"", "attempt 1", "no disk");
+            Wait.until(() -> stages.contains(Stage.DEAD_LETTER));
+        }
+    }
+
+    @Test
+    void aStopThatCutsAHandlerOffFailsAndIsAWarning() throws Exception {
+        try (Sidecar sidecar = Sidecar.start();
+                Keyturn keyturn = connect(sidecar)) {
+            CountDownLatch begun = new CountDownLatch(1);
+            CountDownLatch end = new CountDownLatch(1);
+            Consumer consumer = keyturn.consume("q", work -> {
+                begun.countDown();
+                end.await();
+            }, options().build());
+            keyturn.get(keyturn.submit("q", Item.of("ada", "x")));
+            Wait.forLatch(begun);
+            CompletionException failed =
+                    assertThrows(CompletionException.class, () -> consumer.stop(Duration.ZERO).join());
+            assertEquals(1, assertInstanceOf(ConsumerStoppedException.class, failed.getCause()).handlers());
+            saysAll("WARNING", "cut off", "queue q", "\"ada\"", "attempt 1");
+            assertTrue(stages.contains(Stage.STOP), stages.toString());
+            assertEquals(1, Wait.explain(keyturn, "q", "ada").getWaitingItems());
+            end.countDown();
+        }
+    }
+
+    @Test
+    void aHandlerThatCameToItsEndInTimeIsNoneThatWasCutOff() throws Exception {
+        try (Sidecar sidecar = Sidecar.start();
+                Keyturn keyturn = connect(sidecar)) {
+            CountDownLatch begun = new CountDownLatch(1);
+            CountDownLatch end = new CountDownLatch(1);
+            Consumer consumer = keyturn.consume("q", work -> {
+                begun.countDown();
+                end.await();
+            }, options().build());
+            keyturn.get(keyturn.submit("q", Item.of("ada", "x")));
+            Wait.forLatch(begun);
+            var stopped = consumer.stop(Duration.ofSeconds(20));
+            end.countDown();
+            stopped.join();
+            assertEquals(List.of(), stages);
+            assertEquals(List.of(), log.told);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/** Which tests are asked about a file of the source, the quickest and likeliest first. */
+import { basename } from 'node:path';
+
+export interface Stage {
+  readonly name: string;
+  /** Test files, as `test/core/room.test.ts`, which run in one process. */
+  readonly files: readonly string[];
+  /** Random tests run less often than in `npm test`: so that a mutant takes seconds. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const MEMORY = 'test/core/memory.test.ts';
+/** Of test/core/: each of these takes seconds. */
+const SLOW: ReadonlySet<string> = new Set([MEMORY, 'test/core/audit.test.ts', 'test/core/explain-property.test.ts']);
+
+/**
+ * @param tests the paths of all test files
+ * @param withMemory asks the test of bounded memory too, which takes a minute
+ */
+export function stagesOf(path: string, tests: readonly string[], withMemory = false): readonly Stage[] {
+  const below = (folder: string) => tests.filter((test) => test.startsWith(folder) && test !== MEMORY);
+  const share = { KEYTURN_RUNS_SHARE: '0.05' };
+  const name = basename(path, '.ts');
+  const own = ['test/core/', 'test/local/'].flatMap(below).filter((test) => basename(test).includes(name));
+  const quick = below('test/core/').filter((test) => !SLOW.has(test) && !test.startsWith('test/core/durable/'));
+  const core = stage('core', quick);
+  const slow = stage(
+    'slow core',
+    [...SLOW, ...below('test/core/durable/')].filter((test) => test !== MEMORY),
+    share,
+  );
+  const local = stage('local', below('test/local/'), share);
+  const contract = stage('contract', ['test/contract/local.test.ts']);
+  const durable = stage('durable contract', ['test/contract/durable.test.ts']);
+  const model = stage('model', below('test/model/'), { KEYTURN_RUNS: '12' });
+  const simulations = stage('simulations', ['test/sim/simulation.test.ts', 'test/sim/durable.test.ts'], {
+    KEYTURN_RUNS: '3',
+  });
+  const stages = path.startsWith('src/core/')
+    ? [core, model, contract, slow, durable, simulations, local]
+    : [local, contract, durable, simulations, slow];
+  const last = withMemory ? [stage('memory', [MEMORY])] : [];
+  return [stage('its own', own, share), ...stages, ...last].filter(({ files }) => files.length > 0);
+}
+
+function stage(name: string, files: readonly string[], env: Readonly<Record<string, string>> = {}): Stage {
+  return { name, files, env };
+}

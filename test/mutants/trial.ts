@@ -1,0 +1,96 @@
+/** One run of test files in a process of its own, with a mutant or without. */
+import { spawn } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { PutIn } from './module-hooks.js';
+
+export type Outcome =
+  | { readonly is: 'green'; readonly ms: number }
+  /** The first test that was red; of a process that broke down what it was. */
+  | { readonly is: 'red'; readonly by: string; readonly ms: number }
+  | { readonly is: 'endless'; readonly ms: number };
+
+export interface Trial {
+  /** Compiled test files. */
+  readonly files: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly mutant: PutIn | undefined;
+  /** A folder of this worker's own. */
+  readonly folder: string;
+  /** When it takes longer, it never ends. */
+  readonly limitMs: number;
+}
+
+const here = (name: string) => new URL(name, import.meta.url).href;
+/** What grows without bounds is to end before the machine has no memory left. */
+const HEAP_MIB = 1_500;
+
+export function tried({ files, env, mutant, folder, limitMs }: Trial): Promise<Outcome> {
+  const file = join(folder, 'mutant.json');
+  if (mutant !== undefined) writeFileSync(file, JSON.stringify(mutant));
+  const putIn = mutant === undefined ? {} : { MUTANT: file };
+  const reporter = ['--test-reporter', here('first-red.js'), '--test-reporter-destination', 'stdout'];
+  const started = performance.now();
+  const child = spawn(process.execPath, [...reporter, new URL('run-files.js', import.meta.url).pathname, ...files], {
+    env: {
+      ...ownEnv(),
+      ...env,
+      ...putIn,
+      NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --import=${here('put-in.js')}`,
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    // A group of its own: what the tests started ends with them.
+    detached: true,
+  });
+  return new Promise((resolve, reject) => {
+    let told = '';
+    let isEndless = false;
+    const end = () => {
+      if (child.pid !== undefined) endGroup(child.pid);
+    };
+    const timer = setTimeout(() => {
+      isEndless = true;
+      end();
+    }, limitMs);
+    const interrupted = () => {
+      end();
+      process.exit(130);
+    };
+    process.once('SIGINT', interrupted);
+    child.stdout.on('data', (bytes: Buffer) => {
+      told = (told + bytes.toString()).slice(0, 10_000);
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      process.off('SIGINT', interrupted);
+      end();
+      rmSync(file, { force: true });
+      const ms = performance.now() - started;
+      if (isEndless) resolve({ is: 'endless', ms });
+      else if (code === 0) resolve({ is: 'green', ms });
+      else resolve({ is: 'red', by: told.trim() || `the process ended with ${signal ?? code}`, ms });
+    });
+  });
+}
+
+export function putInOf(compiled: string, text: string): PutIn {
+  return { url: pathToFileURL(compiled).href, text };
+}
+
+/** Settings of the person who runs it are not the tests'. */
+function ownEnv(): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_') && name !== 'NODE_TEST_CONTEXT'),
+  );
+}
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // All of it has ended already.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
