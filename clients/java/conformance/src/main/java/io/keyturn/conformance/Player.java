@@ -19,6 +19,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /** Takes requests, line by line, and answers each once. */
@@ -127,7 +128,9 @@ final class Player {
 
     private CompletableFuture<JsonObject> later(long id, Fields request, Callable<JsonObject> task) {
         CompletableFuture<JsonObject> done = new CompletableFuture<>();
+        AtomicBoolean began = new AtomicBoolean();
         Future<?> running = threads.submit(() -> {
+            began.set(true);
             try {
                 done.complete(task.call());
             } catch (Throwable error) {
@@ -135,7 +138,12 @@ final class Player {
             }
         });
         // Not before it may be answered: then nobody would take it out again.
-        if (!done.isDone()) asked.put(id, new Asked(request, () -> running.cancel(true)));
+        if (!done.isDone())
+            asked.put(id, new Asked(request, () -> {
+                running.cancel(true);
+                // A task that is called off before its thread has begun never runs: nobody else would answer.
+                if (!began.get()) done.cancel(false);
+            }));
         return done;
     }
 
