@@ -528,7 +528,8 @@ export class World {
 
   /** at_most_once: it was done because it was handed out, and it was not. Once that is forgotten, it stays done. */
   #revive(lane: Lane, item: ItemRecord): boolean {
-    if (item.forgetAt !== undefined && item.forgetAt <= this.#now) return false;
+    if (item.forgetAt === undefined) return true;
+    if (item.forgetAt <= this.#now) return false;
     const { done } = lane.queue;
     lane.queue.done = done.filter((one) => one.key !== lane.key || one.idempotencyKey !== item.content.idempotencyKey);
     item.forgetAt = undefined;
