@@ -125,13 +125,15 @@ const EXPECTED: readonly (readonly [name: string, labels: Readonly<Record<string
   ['keyturn_rejected_total', { reason: 'queue_full' }, 20],
 ];
 
+const JOURNAL = { commit: histogram(), batchRows: histogram(), failures: 24, unwritten: 25, lastWrite: 26_000 };
+
 const EVERYTHING: CoordinatorStats = {
   queues: [],
   sessions: 2,
   waitingCalls: 3,
   payloadBytes: 4_096,
   payloadLimit: 8_192,
-  journal: { commit: histogram(), batchRows: histogram(), failures: 24, unwritten: 25, lastWrite: 26_000 },
+  journal: JOURNAL,
 };
 
 const SURROUNDINGS: Surroundings = {
@@ -185,6 +187,23 @@ test('Prometheus itself finds nothing wrong with any name, type or help', needs(
   const { body } = await metrics.render();
   for (const name of Object.keys(CONTRACT)) assert.ok(body.includes(`# TYPE ${name} `), name);
   assert.equal(execFileSync(pathOf(PROMTOOL), ['check', 'metrics'], { input: body, encoding: 'utf8' }), '');
+});
+
+test('what is not known has no sample: neither TLS nor a data directory is a certificate that ended in 1970', async () => {
+  const stats: CoordinatorStats = { ...EVERYTHING, journal: { ...JOURNAL, lastWrite: undefined } };
+  const coordinator = { stats: () => stats, statsInSlices: async () => stats };
+  const metrics = createMetrics({ coordinator, version: '1.2.3', surroundings: async () => ({}) });
+  const families = parseExposition((await metrics.render()).body);
+  for (const name of [
+    'keyturn_ready',
+    'keyturn_certificate_end_timestamp_seconds',
+    'keyturn_data_file_bytes',
+    'keyturn_data_device_free_bytes',
+    'keyturn_journal_last_write_timestamp_seconds',
+  ]) {
+    assert.deepEqual(families.get(name)?.samples, [], name);
+  }
+  assert.equal(sampleValue(families, 'keyturn_sessions', {}), 2);
 });
 
 test('every number of a queue reaches its series', async () => {
