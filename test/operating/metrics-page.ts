@@ -32,7 +32,7 @@ const HEAD = `# Metrics
 
 <!-- Made by \`npm run docs:metrics\` of the code; a change by hand is undone. -->
 
-A sidecar exposes these at \`/metrics\` of \`http_listen\`, in the text format of Prometheus. [OPERATING.md](OPERATING.md#metrics-and-alerts) says how to scrape them, and has the alerts that ask them.
+A sidecar exposes these at \`/metrics\` of \`http_listen\`, in the text format of Prometheus. [OPERATING.md](OPERATING.md) says how to scrape them, and has the alerts that ask them.
 
 - Counters begin at 0 with the process. All are there from the first scrape of a queue on; those that count calls by \`method\` and \`code\` appear with the first such call.
 - \`queue\` has at most 100 names. Queues beyond that are summed up as \`other\`: counters and gauges are added, of ages the largest counts. A queue keeps its name as long as it exists.
