@@ -30,6 +30,7 @@ export function plainCounter({ registry, ...described }: Described, samples: () 
     registers: [registry],
     collect() {
       this.reset();
+      if (described.labelNames.length === 0) this.remove();
       for (const { labels, value } of samples()) this.inc(labels, value);
     },
   });
@@ -41,6 +42,8 @@ export function plainGauge({ registry, ...described }: Described, samples: () =>
     registers: [registry],
     collect() {
       this.reset();
+      // Of a metric without labels the library keeps a 0: a certificate that is not there would have ended in 1970.
+      if (described.labelNames.length === 0) this.remove();
       for (const { labels, value } of samples()) this.set(labels, value);
     },
   });
