@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { type Dist, TODAY } from '../against/side.js';
+import type { Question } from './usage-probe.js';
 
 export interface ServerProcess {
   /** host:port */
@@ -14,6 +16,8 @@ export interface ServerProcess {
   readonly pid: number;
   /** Bytes in use, garbage not counted. */
   bytesInUse(): Promise<number>;
+  /** Since its start, all threads. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
   /** As a crash does it (SIGKILL). Resolves when it is gone. */
   kill(): Promise<void>;
@@ -27,12 +31,14 @@ export interface SidecarOptions {
   readonly dataDirectory?: string;
   /** Of Node. */
   readonly flags?: readonly string[];
+  /** Whose code. Unset: that of this tree. */
+  readonly dist?: Dist;
 }
 
 /** The sidecar as people start it, with the built-in settings but for these. Resolves when it listens. */
 export async function startSidecar(options: SidecarOptions = {}): Promise<ServerProcess> {
-  const { policy = {}, limits = {}, dataDirectory, flags = [] } = options;
-  const script = new URL('../../src/main.js', import.meta.url);
+  const { policy = {}, limits = {}, dataDirectory, flags = [], dist = TODAY } = options;
+  const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     // JSON is YAML.
@@ -64,7 +70,7 @@ async function startServer(
   args: readonly string[],
   flags: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const probe = fileURLToPath(new URL('./heap-probe.js', import.meta.url));
+  const probe = fileURLToPath(new URL('./usage-probe.js', import.meta.url));
   // A profiled row is about its servers.
   const profiling = process.execArgv.filter((flag) => flag.startsWith('--cpu-prof'));
   const command = [...profiling, ...flags, '--expose-gc', '--import', probe, fileURLToPath(script), ...args];
@@ -83,17 +89,18 @@ async function startServer(
   return {
     address,
     pid: child.pid ?? 0,
-    bytesInUse: () => askBytes(child),
+    bytesInUse: () => ask(child, 'bytes in use'),
+    cpuSeconds: () => ask(child, 'CPU seconds'),
     stop: () => endBy('SIGTERM'),
     kill: () => endBy('SIGKILL'),
   };
 }
 
-async function askBytes(child: ChildProcess): Promise<number> {
-  child.send('bytes in use');
-  const [bytes]: unknown[] = await once(child, 'message');
-  if (typeof bytes !== 'number') throw new Error(`the server answered ${String(bytes)}`);
-  return bytes;
+async function ask(child: ChildProcess, question: Question): Promise<number> {
+  child.send(question);
+  const [answer]: unknown[] = await once(child, 'message');
+  if (typeof answer !== 'number') throw new Error(`the server answered ${String(answer)} when asked for ${question}`);
+  return answer;
 }
 
 /** Somebody's settings for a sidecar are not those that are measured. */
