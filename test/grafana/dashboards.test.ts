@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { dashboardFiles } from '../../deploy/grafana/source/dashboards.js';
+import { PROMTOOL } from '../operating/prometheus-programs.js';
 import { read } from '../project/repository.js';
 import { needs, pathOf } from '../support/needed-program.js';
 import { type Dashboard, dashboardsOnDisk, parseDashboard } from './dashboard-file.js';
 import { lint } from './lint.js';
-import { PROMTOOL } from './prometheus.js';
 import { type Chosen, putIn } from './variables.js';
 
 test('the files are what the plans make, every time the same: npm run dashboards', () => {

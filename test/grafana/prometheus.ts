@@ -4,14 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PROMETHEUS } from '../operating/prometheus-programs.js';
 import { GuardedProcess } from '../support/guarded-process.js';
-import { type NeededProgram, pathOf } from '../support/needed-program.js';
+import { pathOf } from '../support/needed-program.js';
 import type { Cleanup } from '../support/node-process.js';
 import { list, record, string } from './dashboard-file.js';
-
-const install = 'Debian: apt-get install prometheus; or the archive of prometheus.io, with its folder in PATH.';
-export const PROMETHEUS: NeededProgram = { name: 'prometheus', install };
-export const PROMTOOL: NeededProgram = { name: 'promtool', install };
 
 /** It takes a second on an idle machine. */
 const LONGEST_START_MS = 60_000;

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { parseExposition } from '../observability/exposition.js';
+import { PROMETHEUS } from '../operating/prometheus-programs.js';
 import { needs } from '../support/needed-program.js';
 import { type Dashboard, dashboardsOnDisk, type Panel } from './dashboard-file.js';
-import { PROMETHEUS, type Span } from './prometheus.js';
+import type { Span } from './prometheus.js';
 import { readQuery } from './promql.js';
 import { type Rehearsal, startRehearsal } from './rehearsal.js';
 import { isEmpty, isLively, show } from './showing.js';

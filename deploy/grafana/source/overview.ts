@@ -11,7 +11,7 @@ import {
   type TablePanel,
   type TimelinePanel,
 } from './panel.js';
-import { DAYS_LEFT, LOOP_LAG, NOT_STREAMS, secondsLeft } from './process-parts.js';
+import { LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS } from './process-parts.js';
 import { by, mostInRange, orZero, percentile, rate, series, top, topOfRange } from './queries.js';
 
 const QUEUE = ['queue'];
@@ -102,16 +102,9 @@ const WELL: readonly StatPanel[] = [
   {
     type: 'stat',
     title: 'Internal errors',
-    asks: 'Does the sidecar itself fail? Calls a second that ended with INTERNAL, UNKNOWN or DATA_LOSS: its log has the error.',
+    asks: 'Does the sidecar itself fail? Failures a second; each has a line in its log.',
     unit: 'cps',
-    queries: [
-      {
-        expr: orZero(
-          by([], rate(series('keyturn_grpc_server_call_duration_seconds_count', 'code=~"INTERNAL|UNKNOWN|DATA_LOSS"'))),
-        ),
-        name: 'errors',
-      },
-    ],
+    queries: [{ expr: by([], rate(series('keyturn_internal_errors_total'))), name: 'errors' }],
     thresholds: [
       { from: 0, color: 'green' },
       { from: 0.000001, color: 'red' },
@@ -140,12 +133,12 @@ const WELL: readonly StatPanel[] = [
   },
   {
     type: 'stat',
-    title: 'Certificate ends in',
-    asks: 'When does the first certificate end that clients are shown? New files are taken up without a restart.',
-    unit: 'dtdurations',
-    queries: [{ expr: by([], secondsLeft(), 'min'), name: 'ends in' }],
+    title: 'Least life of a certificate left',
+    asks: 'Is a certificate renewed in time? The share of its life that is left, of the one nearest to its end. New files are taken up without a restart.',
+    unit: 'percentunit',
+    queries: [{ expr: by([], lifeLeft(), 'min'), name: 'left' }],
     emptyWhen: 'without TLS',
-    thresholds: DAYS_LEFT,
+    thresholds: LIFE_LEFT,
   },
 ];
 
@@ -278,6 +271,13 @@ const WRONG: readonly GraphPanel[] = [
   },
   {
     type: 'graph',
+    title: 'Changes by people, by call',
+    asks: 'Did somebody change something when it began? Pauses, limits, evictions and the like, a second.',
+    unit: 'cps',
+    queries: [{ expr: by(['call'], rate(series('keyturn_admin_changes_total'))), name: '{{call}}' }],
+  },
+  {
+    type: 'graph',
     title: 'Calls that take long, 99 %',
     asks: `Which calls are slow? Waits included, so Acquire, EnQueue and Await take as long as they were told to wait; calls that are streams are left out. The ${SHOWN} slowest methods.`,
     unit: 's',
@@ -304,7 +304,7 @@ const rows: readonly RowPlan[] = [
     ],
   },
   { title: 'How much does it do, how long does it take?', panels: SPEED.map((panel) => ({ ...panel, width: 12 })) },
-  { title: 'What goes wrong?', panels: WRONG.map((panel) => ({ ...panel, width: 8 })) },
+  { title: 'What goes wrong, and who changed something?', panels: WRONG.map((panel) => ({ ...panel, width: 12 })) },
 ];
 
 export const OVERVIEW: DashboardPlan = {

@@ -14,15 +14,22 @@ export const LOOP_LAG: readonly Threshold[] = [
   { from: 0.5, color: 'red' },
 ];
 
-const DAY = 86_400;
-
-export const DAYS_LEFT: readonly Threshold[] = [
-  { from: Number.NEGATIVE_INFINITY, color: 'red' },
-  { from: 3 * DAY, color: 'orange' },
-  { from: 14 * DAY, color: 'green' },
+/** Shares: certificates of Kubernetes live for hours, others for years. */
+export const LIFE_LEFT: readonly Threshold[] = [
+  { from: 0, color: 'red' },
+  { from: 0.1, color: 'orange' },
+  { from: 0.25, color: 'green' },
 ];
+
+const END = series('keyturn_certificate_end_timestamp_seconds');
+const BEGIN = series('keyturn_certificate_begin_timestamp_seconds');
 
 /** Until the certificate ends; below 0 since it did. */
 export function secondsLeft(): string {
-  return `${series('keyturn_certificate_end_timestamp_seconds')} - time()`;
+  return `${END} - time()`;
+}
+
+/** The share of the life of the certificate that is left. */
+export function lifeLeft(): string {
+  return `(${END} - time()) / (${END} - ${BEGIN})`;
 }

@@ -8,7 +8,7 @@ import {
   type StatPanel,
   type TablePanel,
 } from './panel.js';
-import { DAYS_LEFT, LOOP_LAG, NOT_STREAMS, secondsLeft } from './process-parts.js';
+import { LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS, secondsLeft } from './process-parts.js';
 import { by, orZero, percentile, rate, series, top } from './queries.js';
 
 const INSTANCE = ['instance'];
@@ -91,7 +91,10 @@ const NOW: readonly StatPanel[] = [
     unit: 'dtdurations',
     queries: [{ expr: by([], secondsLeft(), 'min'), name: 'ends in' }],
     emptyWhen: NO_TLS,
-    thresholds: DAYS_LEFT,
+    thresholds: [
+      { from: 0, color: 'red' },
+      { from: 3_600, color: 'blue' },
+    ],
   },
 ];
 
@@ -337,11 +340,13 @@ const JOURNAL: readonly GraphPanel[] = [
 
 const CERTIFICATE: GraphPanel = {
   type: 'graph',
-  title: 'Until the certificate ends',
-  asks: 'Is it renewed in time? It jumps up when new files are taken. New connections fail below 0.',
-  unit: 'dtdurations',
-  queries: [{ expr: by(INSTANCE, secondsLeft(), 'min'), name: '{{instance}}' }],
+  title: 'Life of the certificate that is left',
+  asks: 'Is it renewed in time? It jumps up when new files are taken. At 0 it has ended, and clients refuse it.',
+  unit: 'percentunit',
+  most: 1,
+  queries: [{ expr: by(INSTANCE, lifeLeft(), 'min'), name: '{{instance}}' }],
   emptyWhen: NO_TLS,
+  thresholds: LIFE_LEFT,
 };
 
 const across = (width: number, panels: readonly PanelPlan[]) => panels.map((panel) => ({ ...panel, width }));
