@@ -11,6 +11,7 @@ import { OperatedSidecar } from './sidecar.js';
 const FOLDER = 'docs/runbooks';
 /** Of the system, where an operator has them: they are not run here. */
 const OTHERS: ReadonlySet<string> = new Set(['curl', 'df', 'dmesg', 'iostat', 'openssl']);
+const LOOKS = /^keyturn (--version|queues|explain|watch|serve|data|dead-letters list)\b/;
 const SETTINGS = { queues: { orders: { durable: true, on_dead_letter: 'park' } } };
 
 interface Command {
@@ -38,7 +39,13 @@ test('the commands of keyturn do what the runbook says they do', async (t) => {
   const stage = await open(t);
   const lines = new Set(COMMANDS.map(({ line }) => line).filter((line) => line.startsWith('keyturn ')));
   assert.ok(lines.size > 20);
-  for (const line of lines) await stage.run(line);
+  // They start a process each: those that only look at a time, a few of them.
+  const looking = [...lines].filter((line) => LOOKS.test(line));
+  const next = async (): Promise<void> => {
+    for (let line = looking.shift(); line !== undefined; line = looking.shift()) await stage.run(line);
+  };
+  await Promise.all([next(), next(), next()]);
+  for (const line of lines) if (!LOOKS.test(line)) await stage.run(line);
 });
 
 interface Stage {
