@@ -1,10 +1,9 @@
 /** The metrics of the process and of its disk. */
-import type { Registry } from 'prom-client';
-import type { CoordinatorStats, HistogramView, JournalStats } from '../coordinator.js';
+import type { CoordinatorStanding, HistogramView, JournalStats } from '../coordinator.js';
 import type { CallDurations } from './call-durations.js';
-import { type Labels, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
+import { type Labels, type PlainRegistry, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
 
-export function registerJournalMetrics(registry: Registry, stats: () => CoordinatorStats): void {
+export function registerJournalMetrics(registry: PlainRegistry, stats: () => CoordinatorStanding): void {
   const one = (name: string, help: string, view: (journal: JournalStats) => HistogramView): void =>
     plainHistogram({ registry, name, help, labelNames: [] }, () => {
       const { journal } = stats();
@@ -44,7 +43,7 @@ function known(value: number | undefined): Sample[] {
 export interface ProcessNumbers {
   readonly calls: CallDurations;
   readonly version: string;
-  readonly stats: () => CoordinatorStats;
+  readonly stats: () => CoordinatorStanding;
   readonly surroundings: () => Surroundings;
 }
 
@@ -58,7 +57,7 @@ export interface Surroundings {
 }
 
 export function registerProcessMetrics(
-  registry: Registry,
+  registry: PlainRegistry,
   { calls, version, stats, surroundings }: ProcessNumbers,
 ): void {
   const one = (name: string, help: string, value: () => number, labels: Labels = {}): void =>
