@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { ASKED, type Asked } from './asked.js';
+import { type Dist, TODAY } from '../against/side.js';
+import type { Question } from './usage-probe.js';
 
 export interface ServerProcess {
   /** host:port */
@@ -19,6 +20,8 @@ export interface ServerProcess {
   bytesInUse(): Promise<number>;
   /** The longest pause of its event loop while this goes on, ms. */
   longestPause(during: () => Promise<unknown>): Promise<number>;
+  /** Since its start, all threads. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
   /** As a crash does it (SIGKILL). Resolves when it is gone. */
   kill(): Promise<void>;
@@ -32,12 +35,14 @@ export interface SidecarOptions {
   readonly dataDirectory?: string;
   /** Of Node. */
   readonly flags?: readonly string[];
+  /** Whose code. Unset: that of this tree. */
+  readonly dist?: Dist;
 }
 
 /** The sidecar as people start it, with the built-in settings but for these. Resolves when it listens. */
 export async function startSidecar(options: SidecarOptions = {}): Promise<ServerProcess> {
-  const { policy = {}, limits = {}, dataDirectory, flags = [] } = options;
-  const script = new URL('../../src/main.js', import.meta.url);
+  const { policy = {}, limits = {}, dataDirectory, flags = [], dist = TODAY } = options;
+  const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     // JSON is YAML.
@@ -69,7 +74,7 @@ async function startServer(
   args: readonly string[],
   flags: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const probe = fileURLToPath(new URL('./probe.js', import.meta.url));
+  const probe = fileURLToPath(new URL('./usage-probe.js', import.meta.url));
   // A profiled row is about its servers.
   const profiling = process.execArgv.filter((flag) => flag.startsWith('--cpu-prof'));
   const command = [...profiling, ...flags, '--expose-gc', '--import', probe, fileURLToPath(script), ...args];
@@ -89,22 +94,23 @@ async function startServer(
     address,
     http,
     pid: child.pid ?? 0,
-    bytesInUse: () => ask(child, ASKED.bytes),
+    bytesInUse: () => ask(child, 'bytes in use'),
     async longestPause(during) {
-      await ask(child, ASKED.watch);
+      await ask(child, 'watch the loop');
       await during();
-      return ask(child, ASKED.pause);
+      return ask(child, 'longest pause');
     },
+    cpuSeconds: () => ask(child, 'CPU seconds'),
     stop: () => endBy('SIGTERM'),
     kill: () => endBy('SIGKILL'),
   };
 }
 
-async function ask(child: ChildProcess, what: Asked): Promise<number> {
-  child.send(what);
-  const [figure]: unknown[] = await once(child, 'message');
-  if (typeof figure !== 'number') throw new Error(`the server answered ${String(figure)}`);
-  return figure;
+async function ask(child: ChildProcess, question: Question): Promise<number> {
+  child.send(question);
+  const [answer]: unknown[] = await once(child, 'message');
+  if (typeof answer !== 'number') throw new Error(`the server answered ${String(answer)} when asked for ${question}`);
+  return answer;
 }
 
 /** Somebody's settings for a sidecar are not those that are measured. */

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Coordinator, CoordinatorStanding } from '../coordinator.js';
+import { AdminChanges } from './admin-changes.js';
 import { CallDurations, type FinishedCall } from './call-durations.js';
 import { PlainRegistry } from './plain.js';
 import { registerJournalMetrics, registerProcessMetrics, type Surroundings } from './process-metrics.js';
@@ -19,6 +20,8 @@ export interface MetricsOptions {
 export interface Metrics {
   /** Called once for every finished call. */
   observe(call: FinishedCall): void;
+  /** Called once for every failure of our own. */
+  failed(): void;
   /** The text of a scrape. */
   render(): Promise<Exposition>;
 }
@@ -45,12 +48,16 @@ const UNWANTED = ['nodejs_active_resources_total', 'nodejs_active_handles_total'
 export function createMetrics({ coordinator, version, surroundings }: MetricsOptions): Metrics {
   const registry = new PlainRegistry();
   const calls = new CallDurations();
+  const changes = new AdminChanges();
+  let internalErrors = 0;
   const labels = new QueueLabels();
   let scrape: Scrape = { stats: coordinator.stats(), queues: [], around: {} };
   registerQueueMetrics(registry, () => scrape.queues);
   const { stats } = scrape;
   registerProcessMetrics(registry, {
     calls,
+    changes,
+    internalErrors: () => internalErrors,
     version,
     stats: () => scrape.stats,
     surroundings: () => scrape.around,
@@ -73,7 +80,13 @@ export function createMetrics({ coordinator, version, surroundings }: MetricsOpt
   };
   let running: Promise<Exposition> | undefined;
   return {
-    observe: (call) => calls.observe(call),
+    observe(call) {
+      calls.observe(call);
+      changes.observe(call);
+    },
+    failed() {
+      internalErrors += 1;
+    },
     // Scrapes at the same time share one text: they would only cost the workers, and mix their numbers.
     render() {
       running ??= render().finally(() => {
