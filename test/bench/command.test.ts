@@ -43,7 +43,6 @@ test('the rows are those of the page on the benchmark, and what durability costs
     'stuck',
     'expiry',
     'waiting',
-    'scrape',
     'durable',
     'recovery',
     'choices',
