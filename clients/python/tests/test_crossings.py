@@ -13,6 +13,7 @@ import keyturn
 from keyturn import EnqueueAnswer, NewItem
 from keyturn._call import Call
 from keyturn._gen import coordinator_pb2 as pb
+from keyturn._session import session as session_module
 from keyturn._session.turn_keeping import TurnKeeping
 from keyturn._sync import loop_thread
 from keyturn._sync.loop_thread import Asked
@@ -360,6 +361,8 @@ class CutAtCancel(HeldBack):
 async def test_a_turn_that_a_stream_had_brought_which_broke_while_its_client_was_closed_is_given_back(
     address: str, aclient: Client, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Long enough for a machine that is busy.
+    monkeypatch.setattr(session_module, "_FAREWELL", 20)
     client = keyturn.aio.connect(address, session_ttl=60)
     held_back = CutAtCancel(monkeypatch, client)
     held = await aclient.enqueue("orders", key)

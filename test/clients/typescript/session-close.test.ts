@@ -157,6 +157,32 @@ describe('close', () => {
     await closing;
   });
 
+  it('gives a turn with a lease back too, which it was given on a stream that is gone', async (t) => {
+    const { client, begin, turn, clock, network, advance } = stage(t);
+    const stream = await begin();
+    const asked = client.enQueue({ ...REF, lease: 20_000 });
+    await turn();
+    stream.reply([stream.call('enqueue').id, accept(7)]);
+    const answer = await asked;
+    assert.ok(answer.decision === 'accept');
+    const held = client.hold(answer.turn, clock.now());
+    void client.awaitItem({ queue: 'q', itemId: 'j', wait: 20_000 }).catch(() => {});
+    await turn();
+    stream.cut(unavailable());
+    await advance(100);
+    greet(network.stream);
+    await turn();
+    const closing = client.close();
+    await turn();
+    assert.equal(held.lost, true);
+    held.release();
+    await turn();
+    assert.equal(network.stream.call('nack').value.token, 7n);
+    network.stream.cut();
+    await advance(2_000);
+    await closing;
+  });
+
   it('does not give back what its holder settled meanwhile', async (t) => {
     const { client, begin, turn, clock } = stage(t);
     const stream = await begin();

@@ -102,6 +102,8 @@ export class TurnKeeping implements Books {
     this.renewals.drop(held);
     if (!(held instanceof GivenTurn)) return held.lose(cause);
     this.#uncertain.delete(held);
+    // Before its holder hears of it, who may end at once. One with a lease may be in no book any more.
+    if (cause === 'closed') this.#left?.set(nameOf(held.turn), held);
     if (held.tied && cause === 'unreachable' && this.#givenUp.size < MOST_GIVEN_UP) {
       held.endAt = this.clock.now() + this.marginOfLife();
       this.#givenUp.set(nameOf(held.turn), held);
@@ -204,7 +206,6 @@ export class TurnKeeping implements Books {
    */
   closing(): void {
     this.#left = new Map();
-    for (const given of this.#turns.all()) this.#left.set(nameOf(given.turn), given);
     for (const { turn } of this.#unclaimed)
       if (this.#turns.find(turn.queue, turn.token) === undefined) this.#giveBack(turn);
     this.#unclaimed = [];

@@ -125,6 +125,9 @@ class TurnKeeping:
             self._metrics.turn_lost(held.turn.queue, cause)
         if isinstance(held, GivenTurn):
             self._uncertain.discard(held)
+            if cause == "closed" and self._left is not None:
+                # Also one with a lease, which may be in no book any more.
+                self._left[(held.turn.queue, held.turn.token)] = held
             if cause == "unreachable":
                 held.end_at = self._loop.time() + self._margin_of_life()
             self._turns.lose(held, cause)
@@ -240,7 +243,7 @@ class TurnKeeping:
 
     def close(self) -> None:
         """Nobody claims anything any more."""
-        self._left = {(given.turn.queue, given.turn.token): given for given in self._turns.all()}
+        self._left = {}
         self._give_back_unclaimed(inf)
         if self._orphans is not None:
             self._orphans.give_back_all()
