@@ -15,6 +15,8 @@ export interface Executed {
   readonly ms: number;
   /** By compiled file of the source: where executed text begins, where it ends, where it begins again … */
   readonly parts: Readonly<Record<string, readonly number[]>>;
+  /** Processes that it starts and kills tell nobody what they executed. */
+  readonly startsProcesses: boolean;
 }
 
 /** What is kept of one. */
@@ -30,6 +32,9 @@ interface Counted {
 
 type Ranges = readonly { readonly startOffset: number; readonly endOffset: number; readonly count: number }[];
 
+const STARTS = /NodeProcess|GuardedProcess|\bspawn\(/;
+/** What those processes run: journals. */
+const IN_PROCESSES = join(ROOT, 'dist/src/local', sep);
 const BUILT = join(ROOT, 'dist', sep);
 const SOURCE = join(BUILT, 'src', sep);
 /** Of one test without a mutant. */
@@ -77,7 +82,8 @@ export class ExecutedBy {
         throw new Error(`without any mutant ${file} ${why}`);
       }
       const counted = readdirSync(folder).map((name): Counted => JSON.parse(readFileSync(join(folder, name), 'utf8')));
-      return { ms: outcome.ms, ...this.#read(counted) };
+      const startsProcesses = STARTS.test(readFileSync(file, 'utf8'));
+      return { ms: outcome.ms, startsProcesses, ...this.#read(counted) };
     });
   }
 
@@ -110,7 +116,9 @@ export class ExecutedBy {
   }
 }
 
-export function isExecuted({ parts }: Executed, path: string, at: number): boolean {
+/** Whether it is, or may be. */
+export function isExecuted({ parts, startsProcesses }: Executed, path: string, at: number): boolean {
+  if (startsProcesses && path.startsWith(IN_PROCESSES)) return true;
   const bounds = parts[path] ?? [];
   return bounds.filter((bound) => bound <= at).length % 2 === 1;
 }

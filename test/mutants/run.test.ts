@@ -84,7 +84,7 @@ describe('a run of mutants', () => {
     const executed = async (file: string) => {
       const lines = Array.from({ length: count + 1 }, (_, line) => line);
       const parts = lines.filter((line) => isRun(nameOf(file), line)).flatMap((line) => [line, line + 1]);
-      return { ms: 1, parts: { '/pump.js': parts } };
+      return { ms: 1, parts: { '/pump.js': parts }, startsProcesses: false };
     };
     const verdicts = await run({
       mutants: Array.from({ length: count }, (_, at) => mutant(at + 1)),

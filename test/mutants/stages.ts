@@ -36,7 +36,7 @@ export function stagesOf(path: string, tests: readonly string[], withMemory = fa
   });
   const stages = path.startsWith('src/core/')
     ? [core, model, contract, slow, local, durable, simulations]
-    : [local, contract, durable, simulations, slow];
+    : [local, contract, stage('data commands', below('test/cli/data')), durable, slow, simulations];
   const others = stages.map((one) => ({ ...one, files: one.files.filter((file) => !own.includes(file)) }));
   const last = withMemory ? [stage('memory', [MEMORY])] : [];
   return [stage('its own', own), ...others, ...last].filter(({ files }) => files.length > 0);
