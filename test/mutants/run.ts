@@ -58,10 +58,10 @@ class Judge {
     let ms = 0;
     let isExecuted = false;
     for (const stage of this.#plan.stagesOf(mutant.path)) {
-      const { files, usual } = await this.#comingBy(mutant, stage);
+      const { files, longest } = await this.#comingBy(mutant, stage);
       if (files.length === 0) continue;
       isExecuted = true;
-      const limitMs = Math.max(AT_LEAST_MS, TIMES_LONGER * usual);
+      const limitMs = Math.max(AT_LEAST_MS, TIMES_LONGER * longest);
       const putIn = putInOf(mutant.compiled, mutant.text());
       const outcome = await this.#tried({ files, env: stage.env, mutant: putIn, folder, limitMs });
       ms += outcome.ms;
@@ -79,6 +79,6 @@ class Judge {
       if (isExecuted(executed, compiled, at)) found.push({ file, ...executed });
     }
     found.sort((one, other) => one.ms - other.ms);
-    return { files: found.map(({ file }) => file), usual: found.reduce((sum, { ms }) => sum + ms, 0) };
+    return { files: found.map(({ file }) => file), longest: Math.max(0, ...found.map(({ ms }) => ms)) };
   }
 }

@@ -34,8 +34,10 @@ export function stagesOf(path: string, tests: readonly string[], withMemory = fa
   const simulations = stage('simulations', ['test/sim/simulation.test.ts', 'test/sim/durable.test.ts'], {
     KEYTURN_RUNS: '3',
   });
+  // Limits of single calls are looked at where they come in.
+  const wire = stage('wire', ['test/grpc/validation.test.ts']);
   const stages = path.startsWith('src/core/')
-    ? [core, model, contract, slow, local, durable, simulations]
+    ? [core, model, contract, slow, local, wire, durable, simulations]
     : [local, contract, stage('data commands', below('test/cli/data')), durable, slow, simulations];
   const others = stages.map((one) => ({ ...one, files: one.files.filter((file) => !own.includes(file)) }));
   const last = withMemory ? [stage('memory', [MEMORY])] : [];
