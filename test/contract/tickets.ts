@@ -28,6 +28,16 @@ export function tickets(set: SetStage): void {
       assert.equal(newer.value.decision, 'accept');
     });
 
+    it('who comes back with a ticket under another name holds the key under that one', async () => {
+      const stage = set();
+      const turn = stage.hold();
+      stage.enQueue({ ticket: 't', consumerId: 'before', wait: 0 });
+      const again = stage.enQueue({ ticket: 't', consumerId: 'after' });
+      stage.end(turn);
+      assert.equal(again.value.decision, 'accept');
+      assert.equal((await stage.explain()).holder?.consumerId, 'after');
+    });
+
     it('S11: an ACCEPT is repeated while its turn lives, and renews nothing', () => {
       const stage = set({ lease: 1_000 });
       const turn = stage.hold({ ticket: 't' });
@@ -131,6 +141,17 @@ export function tickets(set: SetStage): void {
       assert.deepEqual(answer, { promoted: true, waiting: 0 });
       assert.equal(next.value.decision, 'accept');
       assert.deepEqual(stage.enQueue({ idempotencyKey: 'b' }).value, decline('already_done', { result: bytes('r') }));
+    });
+
+    it('a cancel of the older of two calls with one ticket, which was answered, does not touch the newer', () => {
+      const stage = set();
+      const turn = stage.hold();
+      const older = stage.enQueue({ ticket: 't', wait: 60_000 });
+      const newer = stage.enQueue({ ticket: 't', wait: 60_000 });
+      assert.equal(older.value.decision, 'block');
+      older.cancel(true);
+      stage.end(turn);
+      assert.equal(newer.value.decision, 'accept');
     });
 
     it('S9: DeQueue with the ticket gives up the place, and an open call that waits in it is refused', () => {

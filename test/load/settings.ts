@@ -34,7 +34,8 @@ export interface LoadPlaces {
 
 /** The settings of a sidecar that the load fits. */
 export function loadSettings({ dataDir }: LoadPlaces = {}): Readonly<Record<string, unknown>> {
-  if (dataDir !== undefined) return { data_dir: dataDir, limits: LIMITS, queues: QUEUES };
+  const common = { limits: LIMITS, default: { lease: '2s' } };
+  if (dataDir !== undefined) return { ...common, data_dir: dataDir, queues: QUEUES };
   const { durable: _, ...orders } = QUEUES.orders;
-  return { limits: LIMITS, queues: { ...QUEUES, orders } };
+  return { ...common, queues: { ...QUEUES, orders } };
 }
