@@ -41,7 +41,7 @@ def at_the_answer(patch: pytest.MonkeyPatch, transport: Any, method: str, act: C
 
 async def is_free(client: Client, queue: str, key: str) -> bool:
     """Long before any lease or session ends."""
-    answer = await client.enqueue(queue, key, wait=2, lease=0.5)
+    answer = await client.enqueue(queue, key, wait=6, lease=0.5)
     return answer.decision == "accept"
 
 
@@ -125,7 +125,7 @@ async def test_a_turn_that_is_cancelled_while_it_is_confirmed_is_given_back(
         await aclient.dequeue("orders", key, token=held.turn.token)
         with pytest.raises(asyncio.CancelledError):
             await waits
-        answer = await aclient.enqueue("orders", key, wait=1, lease=0.5)
+        answer = await aclient.enqueue("orders", key, wait=6, lease=0.5)
         assert answer.decision == "accept"
 
 
@@ -166,7 +166,7 @@ def test_a_grant_that_comes_as_its_thread_is_interrupted_is_given_back(
         with pytest.raises(KeyboardInterrupt):
             other.enqueue("orders", key)
         monkeypatch.undo()
-        assert client.enqueue("orders", key, wait=2, lease=0.5).decision == "accept"
+        assert client.enqueue("orders", key, wait=6, lease=0.5).decision == "accept"
 
 
 @pytest.mark.parametrize("order", ["coalesce", "strict"])
@@ -236,7 +236,7 @@ def test_a_block_of_a_thread_that_ends_when_its_client_is_closed_blocks_nobody(
     other.close()
     thread.join()
     assert len(told) == 1
-    assert client.enqueue("orders", key, wait=2, lease=0.5).decision == "accept"
+    assert client.enqueue("orders", key, wait=6, lease=0.5).decision == "accept"
 
 
 async def test_a_turn_is_refused_once_its_client_began_to_close(address: str, key: str) -> None:
@@ -294,7 +294,7 @@ async def test_a_delivery_that_crosses_a_stop_is_no_dead_letter(
     submitted = await aclient.submit("single", NewItem(b"1"))
     await held_back.has_answer.wait()
     await (consumer.stop() if by == "stop" else client.close())
-    (delivery,) = await aclient.acquire("single", wait=2)
+    (delivery,) = await aclient.acquire("single", wait=6)
     assert (delivery.items[0].item_id, delivery.turn.attempt) == (submitted.item_id, 1)
     await aclient.ack("single", "", delivery.turn.token)
     await client.close()
