@@ -9,6 +9,8 @@ const EVERY = 300;
 export class AlertWatch {
   #firing: readonly Labels[] = [];
   #stopped = false;
+  /** Why Prometheus did not answer. Unset: it did. */
+  #silent: string | undefined;
   readonly #listeners = new Set<() => void>();
   readonly #done: Promise<void>;
 
@@ -46,12 +48,21 @@ export class AlertWatch {
     const others = this.#firing.map(
       (labels) => `${labels['alertname']} ${labels['instance']} ${labels['queue'] ?? ''}`,
     );
-    return `${JSON.stringify(wanted)} ${fires ? 'did not fire' : 'did not resolve'} within ${limit / 1_000} s; firing are:\n${others.join('\n')}`;
+    return `${JSON.stringify(wanted)} ${fires ? 'did not fire' : 'did not resolve'} within ${limit / 1_000} s; ${this.#silent ?? 'firing are:'}\n${others.join('\n')}`;
   }
 
   async #look(): Promise<void> {
     while (!this.#stopped) {
-      this.#firing = await this.prometheus.firing();
+      await this.prometheus.firing().then(
+        (firing) => {
+          this.#firing = firing;
+          this.#silent = undefined;
+        },
+        // It is busy, or ends: it is asked again, and who waits in vain is told.
+        (error: unknown) => {
+          this.#silent = String(error);
+        },
+      );
       for (const listener of this.#listeners) listener();
       await new Promise((resolve) => setTimeout(resolve, EVERY));
     }

@@ -42,9 +42,12 @@ export async function rehearseAlerts(cleanup: Cleanup, options: RehearsalOptions
   const targets = (await sidecars.all()).map(({ sidecar }) => sidecar.http);
   const prometheus = await Prometheus.start(cleanup, { job: 'keyturn', targets, scrapeInterval: '1s', ruleFiles });
   const watch = new AlertWatch(prometheus);
-  cleanup.after(() => watch.stop());
-  const traces = await Promise.all(options.causes.map((cause) => rehearse(cause, sidecars, watch, cleanup, options)));
-  return traces.flat();
+  try {
+    const traces = await Promise.all(options.causes.map((cause) => rehearse(cause, sidecars, watch, cleanup, options)));
+    return traces.flat();
+  } finally {
+    await watch.stop();
+  }
 }
 
 async function rehearse(
