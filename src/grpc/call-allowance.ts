@@ -1,19 +1,21 @@
 /**
  * How many calls a connection may have open (SETTINGS_MAX_CONCURRENT_STREAMS). A client may send as many as it may have in
  * one go; all are read in one turn of the event loop, and what HTTP/2 does for each cannot be put off. So a connection
- * begins with few, and is allowed more while nearly as many are at work as it may have, one connection in a turn. One that
+ * begins with few, and is allowed more while half of what it may have is at work, one connection in a turn. One that
  * leaves its answers unread keeps its calls open, but they are not at work: it is allowed no more.
  */
 import type { ServerHttp2Session } from 'node:http2';
 
 /** What clients take for granted until they are told, and so the least that none of them can exceed by mistake. */
 export const FIRST_CALLS = 100;
-/** More in one go would be felt by others: some milliseconds. */
-const STEP = 50;
+/** As many more as a quarter of what it may have, within these. Many in one go are felt by others, many steps by itself. */
+const STEP_PART = 0.25;
+const SMALLEST_STEP = 50;
+const LARGEST_STEP = 250;
 /** Each costs a few KiB while it waits. */
 const MOST_CALLS = 10_000;
-/** The part of them that is at work when more are allowed. */
-const FULL = 0.75;
+/** The part of them that is at work when more are allowed: early enough that a client seldom waits for it. */
+const FULL = 0.5;
 
 export type Allowing = Pick<ServerHttp2Session, 'destroyed' | 'settings'>;
 
@@ -78,7 +80,8 @@ export class CallAllowance {
     this.#isGrowing = false;
     if (this.session.destroyed || !this.#isFull) return;
     this.#isGrowing = true;
-    this.#allowed = Math.min(this.#allowed + STEP, MOST_CALLS);
+    const step = Math.min(Math.max(Math.floor(this.#allowed * STEP_PART), SMALLEST_STEP), LARGEST_STEP);
+    this.#allowed = Math.min(this.#allowed + step, MOST_CALLS);
     this.session.settings({ maxConcurrentStreams: this.#allowed }, () => {
       this.#isGrowing = false;
       this.#look();
