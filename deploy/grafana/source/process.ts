@@ -8,7 +8,7 @@ import {
   type StatPanel,
   type TablePanel,
 } from './panel.js';
-import { LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS, secondsLeft } from './process-parts.js';
+import { byShortMethod, LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS, secondsLeft } from './process-parts.js';
 import { by, orZero, percentile, rate, series, top } from './queries.js';
 
 const INSTANCE = ['instance'];
@@ -245,7 +245,7 @@ const SERVED: readonly GraphPanel[] = [
     title: 'Calls that ended, by method',
     asks: `What is it asked? Calls a second, the ${SHOWN} most frequent methods. Commands of a session are not calls: the dashboard Queue counts what they do.`,
     unit: 'reqps',
-    queries: [{ expr: top(SHOWN, by(METHOD, rate(series(`${CALLS}_count`)))), name: '{{method}}' }],
+    queries: [{ expr: top(SHOWN, byShortMethod(by(METHOD, rate(series(`${CALLS}_count`))))), name: '{{method}}' }],
   },
   {
     type: 'graph',
@@ -254,7 +254,7 @@ const SERVED: readonly GraphPanel[] = [
     unit: 'reqps',
     queries: [
       {
-        expr: top(SHOWN, by(['method', 'code'], rate(series(`${CALLS}_count`, 'code!="OK"')))),
+        expr: top(SHOWN, byShortMethod(by(['method', 'code'], rate(series(`${CALLS}_count`, 'code!="OK"'))))),
         name: '{{method}}: {{code}}',
       },
     ],
@@ -266,7 +266,10 @@ const SERVED: readonly GraphPanel[] = [
     asks: `Which calls are slow? Waits included, so Acquire, EnQueue and Await take as long as they were told to wait; calls that are streams are left out. The ${SHOWN} slowest methods.`,
     unit: 's',
     queries: [
-      { expr: top(SHOWN, percentile(0.99, series(`${CALLS}_bucket`, NOT_STREAMS), METHOD)), name: '{{method}}' },
+      {
+        expr: top(SHOWN, byShortMethod(percentile(0.99, series(`${CALLS}_bucket`, NOT_STREAMS), METHOD))),
+        name: '{{method}}',
+      },
     ],
     emptyWhen: 'while there are only sessions, and no calls besides',
   },
@@ -352,7 +355,7 @@ const CERTIFICATE: GraphPanel = {
 const across = (width: number, panels: readonly PanelPlan[]) => panels.map((panel) => ({ ...panel, width }));
 
 const rows: readonly RowPlan[] = [
-  { title: 'Is it well?', panels: [...across(4, NOW), { ...SIDECARS, width: 24 }] },
+  { title: 'Is it well?', panels: [...across(4, NOW), { ...SIDECARS, width: 24, height: 6 }] },
   { title: 'Loop', panels: across(8, LOOP) },
   { title: 'Memory', panels: across(8, MEMORY) },
   { title: 'Connections and sessions', panels: across(6, PEERS) },
