@@ -236,7 +236,7 @@ const SPEED: readonly GraphPanel[] = [
   {
     type: 'graph',
     title: 'Wait for a turn, 99 %, by queue',
-    asks: `Where do arrivals wait long for their turn? From arrival, or the end of a delay, to the turn; the ${SHOWN} slowest queues.`,
+    asks: `Where do arrivals wait long for their turn? From arrival, or the end of a delay, to the turn; the ${SHOWN} slowest queues. Above a minute the buckets are wide: then the age of the oldest work says more.`,
     unit: 's',
     queries: [{ expr: top(SHOWN, percentile(0.99, series('keyturn_wait_seconds_bucket'), QUEUE)), name: '{{queue}}' }],
     leadsToQueue: true,

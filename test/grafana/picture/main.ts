@@ -19,6 +19,8 @@ const INCIDENT_MS = 130_000;
 const AFTER_MS = 50_000;
 
 const cleanups: (() => Promise<void> | void)[] = [];
+// Also when it is interrupted: no sidecar and no Prometheus is left behind.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 try {
   const { prometheus, began, plainGrpc } = await startRehearsal(
     { after: (task) => void cleanups.unshift(task) },
