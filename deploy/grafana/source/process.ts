@@ -19,7 +19,7 @@ const NO_TLS = 'without TLS';
 const CALLS = 'keyturn_grpc_server_call_duration_seconds';
 
 function line(name: string, metric: string, ...matchers: readonly string[]): { expr: string; name: string } {
-  return { expr: by(INSTANCE, series(metric, ...matchers)), name: `{{instance}}: ${name}` };
+  return { expr: by(INSTANCE, series(metric, ...matchers)), name: `${name}: {{instance}}` };
 }
 
 const NOW: readonly StatPanel[] = [
@@ -160,7 +160,7 @@ const LOOP: readonly GraphPanel[] = [
     queries: [
       {
         expr: by([...INSTANCE, 'kind'], rate(series('nodejs_gc_duration_seconds_sum'))),
-        name: '{{instance}}: {{kind}}',
+        name: '{{kind}}: {{instance}}',
       },
     ],
   },
@@ -185,7 +185,7 @@ const MEMORY: readonly GraphPanel[] = [
     asks: 'How much of `limits.payload_memory_bytes` (dashed) do payloads, headers and remembered results take?',
     unit: 'bytes',
     queries: [line('in use', 'keyturn_payload_bytes'), line('limit', 'keyturn_payload_limit_bytes')],
-    limits: /: limit$/,
+    limits: /^limit: /,
   },
   {
     type: 'graph',
@@ -206,7 +206,7 @@ const PEERS: readonly GraphPanel[] = [
     queries: [
       {
         expr: by([...INSTANCE, 'type'], series('nodejs_active_resources', 'type=~"TCPSocketWrap|PipeWrap|TLSWrap"')),
-        name: '{{instance}}: {{type}}',
+        name: '{{type}}: {{instance}}',
       },
     ],
   },
@@ -283,7 +283,7 @@ const JOURNAL: readonly GraphPanel[] = [
     unit: 's',
     queries: [0.5, 0.99].map((share) => ({
       expr: percentile(share, series('keyturn_journal_commit_seconds_bucket'), INSTANCE),
-      name: `{{instance}}: ${share * 100} %`,
+      name: `${share * 100} %: {{instance}}`,
     })),
     emptyWhen: NO_DATA,
   },
@@ -293,8 +293,8 @@ const JOURNAL: readonly GraphPanel[] = [
     asks: 'How much is written? Rows a second, and in how many batches: few large batches are a busy disk that keeps up.',
     unit: 'cps',
     queries: [
-      { expr: by(INSTANCE, rate(series('keyturn_journal_batch_rows_sum'))), name: '{{instance}}: rows' },
-      { expr: by(INSTANCE, rate(series('keyturn_journal_batch_rows_count'))), name: '{{instance}}: batches' },
+      { expr: by(INSTANCE, rate(series('keyturn_journal_batch_rows_sum'))), name: 'rows: {{instance}}' },
+      { expr: by(INSTANCE, rate(series('keyturn_journal_batch_rows_count'))), name: 'batches: {{instance}}' },
     ],
     emptyWhen: NO_DATA,
   },

@@ -22,6 +22,9 @@ interface Scale {
 const LEFT = 62;
 const LEGEND_LINE = 14;
 const MOST_LEGEND_LINES = 4;
+/** Letters. */
+const LONGEST_VALUE = 10;
+const LETTER = 5.8;
 const GRID_LINES = 4;
 /** Seconds. */
 const MOMENTS = [2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600];
@@ -128,12 +131,19 @@ function path({ points, isLimit }: Line, colour: string, { x, y }: Scale, isFill
   return [`<path d="${area}" fill="${colour}" fill-opacity="0.12"/>`, drawn];
 }
 
+/** As many as there is room for whole names, and not so few that lines are left out. */
+function columnsOf(lines: readonly Line[], width: number): number {
+  const longest = Math.max(...lines.map(({ name }) => name.length)) + LONGEST_VALUE;
+  const whole = Math.max(1, Math.floor(width / (longest * LETTER)));
+  return Math.min(4, Math.max(whole, Math.min(2, Math.ceil(lines.length / MOST_LEGEND_LINES))));
+}
+
 function legendOf(
   lines: readonly Line[],
   unit: string,
   box: Box,
 ): { readonly height: number; readonly drawn: string[] } {
-  const columns = box.width > 500 ? 3 : 2;
+  const columns = columnsOf(lines, box.width);
   const places = columns * MOST_LEGEND_LINES;
   const named = lines.length > places ? lines.slice(0, places - 1) : lines;
   const rows = Math.ceil((named.length + (lines.length > places ? 1 : 0)) / columns);
