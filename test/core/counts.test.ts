@@ -268,6 +268,14 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
+describe('what is counted', () => {
+  it('begins at nothing', () => {
+    const counts = counted(new Stage({ queues: { [QUEUE]: {} } }));
+    assert.ok(Object.keys(counts).length > 30);
+    assert.deepEqual(new Set(Object.values(counts)), new Set([0]));
+  });
+});
+
 describe('it is counted once, and nothing else with it:', () => {
   for (const [what, { settings, before, act, adds }] of Object.entries(CASES)) {
     it(what, () => {
