@@ -23,6 +23,7 @@ import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
 import type * as views from './views.js';
 
+export type { Walk } from './admin-calls.js';
 export type { Batch } from './collect.js';
 export type { WaitingCall } from './drain.js';
 export type { Effect } from './effects.js';

@@ -13,6 +13,7 @@ import type {
   Watch,
   Watcher,
 } from '../coordinator.js';
+import type { Walk } from '../core/core.js';
 import type { Clock } from './clock.js';
 import type { Loop } from './loop.js';
 
@@ -39,7 +40,8 @@ export class LocalAdministration implements Administration {
     this.#now();
     const scan = this.loop.core.listKeys(request, SLICE);
     if (!scan.ok) return scan;
-    const value = scan.value === undefined ? { keys: [], nextPageToken: '' } : await this.#inSlices(scan.value);
+    const value =
+      scan.value === undefined ? { keys: [], nextPageToken: '' } : await this.#inSlices(scan.value, (page) => page);
     return { ok: true, value };
   }
 
@@ -81,21 +83,22 @@ export class LocalAdministration implements Administration {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal };
     this.#now();
-    const page = this.loop.core.listDeadLetters(request);
-    return page.ok && this.loop.store !== undefined ? this.loop.store.page(page.value) : page;
+    const scan = this.loop.core.listDeadLetters(request, SLICE);
+    if (!scan.ok) return scan;
+    if (scan.value === undefined) return { ok: true, value: { deadLetters: [], nextPageToken: '' } };
+    return this.#inSlices(scan.value, (page) => this.loop.store?.page(page) ?? { ok: true, value: page });
   }
 
-  async redrive(choice: ItemChoice) {
-    return this.#change(choice.queue, (now) => this.loop.core.redrive(choice, now));
+  async redrive(choice: ItemChoice): Promise<Result<number>> {
+    return this.#walks(choice.queue, (clock) => [this.loop.core.redrive(choice, SLICE, clock)]);
   }
 
   async discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
-    const dead = await this.#change(choice.queue, (now) => this.loop.core.discardDead(choice, now));
-    if (!dead.ok || !waiting) return dead;
-    const scan = this.loop.core.discardWaiting(choice, SLICE, () => this.loop.now());
-    if (!scan.ok || scan.value === undefined) return scan.ok ? dead : scan;
-    const gone = await this.#inSlices(scan.value);
-    return this.#written(choice.queue, { ok: true, value: dead.value + gone });
+    const { core } = this.loop;
+    return this.#walks(choice.queue, (clock) => {
+      const dead = core.discardDead(choice, SLICE, clock);
+      return waiting ? [dead, core.discardWaiting(choice, SLICE, clock)] : [dead];
+    });
   }
 
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
@@ -132,6 +135,19 @@ export class LocalAdministration implements Administration {
     return refusal === undefined ? this.#written(queue, this.#step(run)) : { ok: false, refusal };
   }
 
+  /** Walks that change something in this queue, all begun now: told when all of it is on the disk. */
+  async #walks(queue: string, begin: (clock: () => number) => readonly Walk[]): Promise<Result<number>> {
+    const refusal = this.loop.store?.door.refusal(queue);
+    if (refusal !== undefined) return { ok: false, refusal };
+    this.#now();
+    let changed = 0;
+    for (const walk of begin(() => this.loop.now())) {
+      if (!walk.ok) return walk;
+      if (walk.value !== undefined) changed += await this.#inSlices(walk.value, (count) => count);
+    }
+    return this.#written(queue, { ok: true, value: changed });
+  }
+
   async #written<T>(queue: string, result: Result<T>): Promise<Result<T>> {
     const refusal = await this.loop.store?.whenWritten(queue);
     return refusal === undefined ? result : { ok: false, refusal };
@@ -143,13 +159,15 @@ export class LocalAdministration implements Administration {
     return outcome;
   }
 
-  #inSlices<T>(scan: Generator<undefined, T>): Promise<T> {
+  /** @param end what is made of the outcome, before anything else happens */
+  #inSlices<T, R>(scan: Generator<undefined, T>, end: (outcome: T) => R): Promise<R> {
     return new Promise((resolve, reject) => {
       const go = () => {
         try {
           const { done, value } = scan.next();
+          const told = done === true ? { outcome: end(value) } : undefined;
           this.loop.settle();
-          if (done === true) resolve(value);
+          if (told !== undefined) resolve(told.outcome);
           else this.clock.soon(go);
         } catch (error) {
           reject(error);

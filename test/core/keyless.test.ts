@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy } from '../../src/coordinator.js';
 import { QUEUE } from '../support/builders.js';
-import { okay, runThrough, Stage } from './stage.js';
+import { atOnce, okay, runThrough, Stage } from './stage.js';
 
 const KEYLESS = { key: '' };
 
@@ -68,7 +68,10 @@ describe('keyless items', () => {
     stage.submit('submitter', [KEYLESS, KEYLESS, { key: 'k' }]);
     for (const { turn } of stage.acquire('worker', { maxTurns: 3 }).value.deliveries)
       stage.nack('worker', { key: turn.key, token: turn.token, kind: 'dead_letter' });
-    assert.equal(okay(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, stage.now)), 3);
+    assert.equal(
+      okay(atOnce(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, 1_000, () => stage.now))),
+      3,
+    );
     const { deliveries } = stage.acquire('worker', { maxTurns: 3 }).value;
     assert.deepEqual(
       deliveries.map(({ turn, items }) => [turn.key, turn.attempt, items.length]),
