@@ -2,6 +2,7 @@
 import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
 import { discardWaiting } from './discard-waiting.js';
 import { explainKey } from './explain.js';
+import { explainKeyless } from './explain-keyless.js';
 import { listQueues } from './list-queues.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { findLane } from './lookup.js';
@@ -37,6 +38,15 @@ export abstract class AdminCalls extends Steps {
       return explainKey(this.state, found, key, now);
     };
     return this.with(queue, upToDate, now);
+  }
+
+  /** An empty key: all items without one, in slices. Unset: there is no such queue yet. */
+  explainKeyless(
+    queue: string,
+    size: number,
+    clock: () => number,
+  ): model.Result<Generator<undefined, views.KeyExplanation> | undefined> {
+    return this.with(queue, (found) => found && explainKeyless(this.state, found, { size, clock }));
   }
 
   evictHolder(queue: string, key: string, now: number): model.Result<views.EvictionView> {

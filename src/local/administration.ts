@@ -17,8 +17,10 @@ import type { Walk } from '../core/core.js';
 import type { Clock } from './clock.js';
 import type { Loop } from './loop.js';
 
-/** Lanes or items looked at in one go. */
+/** Lanes or letters looked at in one go: a few milliseconds. */
 const SLICE = 5_000;
+/** Items removed or put back in one go: about as long. */
+const CHANGED = 1_000;
 
 /** The calls that people make. What has to look at everything does so in slices, so that workers do not notice. */
 export class LocalAdministration implements Administration {
@@ -48,6 +50,11 @@ export class LocalAdministration implements Administration {
   async explainKey(queue: string, key: string) {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal } as const;
+    const scan = key === '' ? this.loop.core.explainKeyless(queue, SLICE, () => this.#now()) : undefined;
+    if (scan?.ok === false) return scan;
+    if (scan?.value !== undefined) {
+      return { ok: true, value: await this.#inSlices(scan.value, (told) => told) } as const;
+    }
     return this.#step((now) => this.loop.core.explainKey(queue, key, now));
   }
 
@@ -90,14 +97,14 @@ export class LocalAdministration implements Administration {
   }
 
   async redrive(choice: ItemChoice): Promise<Result<number>> {
-    return this.#walks(choice.queue, (clock) => [this.loop.core.redrive(choice, SLICE, clock)]);
+    return this.#walks(choice.queue, (clock) => [this.loop.core.redrive(choice, CHANGED, clock)]);
   }
 
   async discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
     const { core } = this.loop;
     return this.#walks(choice.queue, (clock) => {
-      const dead = core.discardDead(choice, SLICE, clock);
-      return waiting ? [dead, core.discardWaiting(choice, SLICE, clock)] : [dead];
+      const dead = core.discardDead(choice, CHANGED, clock);
+      return waiting ? [dead, core.discardWaiting(choice, CHANGED, clock)] : [dead];
     });
   }
 
