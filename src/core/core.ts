@@ -287,8 +287,9 @@ export class Core extends AdminCalls {
     this.finish(undefined, now);
   }
 
-  /** Calls that wait for an item are refused too. */
+  /** Calls that wait for an item are refused too, from now on at once: time passes no more. */
   close(): void {
+    this.state.closed = true;
     this.state.effects.held = false;
     refuseAwaits(this.state);
   }

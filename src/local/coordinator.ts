@@ -15,13 +15,20 @@ import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';
 import { storeUnavailable } from './durable/door.js';
 import { recover } from './durable/recovery.js';
-import type { StoreState, TellState } from './durable/state.js';
+import type { StoreEnd, StoreState, TellState } from './durable/state.js';
+import { LAST_WRITE } from './durable/store.js';
 import type { Journal } from './journal/journal.js';
 import { Loop } from './loop.js';
 import { LocalSession } from './session.js';
 
 /** Queues whose numbers are put together in one go: about a millisecond. */
 const STATS_AT_ONCE = 50;
+
+/** The directory is free when the process has ended. */
+const START_HANGS: StoreEnd = Object.freeze({
+  unwritten: 0,
+  problem: 'what the start wanted of the disk has not ended',
+});
 
 export interface LocalOptions {
   /** Default: the system's. */
@@ -127,9 +134,23 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     loop.watches.end();
     loop.stop();
     if (loop.store === undefined) return;
-    // Nobody may read when the directory is given free.
-    await this.#recovered?.catch(() => undefined);
-    this.#told({ at: 'closed', ...(await loop.store.close()) });
+    // Nobody may read or write when the directory is given free.
+    const end = (await this.#isStartOver()) ? await loop.store.close() : START_HANGS;
+    this.#told({ at: 'closed', ...end });
+  }
+
+  /** A disk that never answers must not keep the process for ever. */
+  async #isStartOver(): Promise<boolean> {
+    const recovered = this.#recovered;
+    if (recovered === undefined) return true;
+    return new Promise((resolve) => {
+      const callOff = this.#clock.after(LAST_WRITE, () => resolve(false));
+      const over = () => {
+        callOff();
+        resolve(true);
+      };
+      recovered.then(over, over);
+    });
   }
 
   #recover(): Promise<void> {
