@@ -12,10 +12,14 @@ import type { Question } from './usage-probe.js';
 export interface ServerProcess {
   /** host:port */
   readonly address: string;
+  /** host:port of its metrics; empty: it has none. */
+  readonly http: string;
   /** Of the process, as the system counts it. */
   readonly pid: number;
   /** Bytes in use, garbage not counted. */
   bytesInUse(): Promise<number>;
+  /** The longest pause of its event loop while this goes on, ms. */
+  longestPause(during: () => Promise<unknown>): Promise<number>;
   /** Since its start, all threads. */
   cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
@@ -64,7 +68,7 @@ export function startBareSessionServer(replies: Uint8Array): Promise<ServerProce
   return startServer(script, [Buffer.from(replies).toString('base64')]);
 }
 
-/** Each says where it listens in a JSON line with the field `grpc`. */
+/** Each says where it listens in a JSON line with the field `grpc`, and `http` if it has that. */
 async function startServer(
   script: URL,
   args: readonly string[],
@@ -80,7 +84,7 @@ async function startServer(
   });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
-  const address = await listening(child);
+  const { grpc: address, http } = await listening(child);
   const endBy = async (signal: NodeJS.Signals) => {
     process.off('exit', end);
     child.kill(signal);
@@ -88,8 +92,14 @@ async function startServer(
   };
   return {
     address,
+    http,
     pid: child.pid ?? 0,
     bytesInUse: () => ask(child, 'bytes in use'),
+    async longestPause(during) {
+      await ask(child, 'watch the loop');
+      await during();
+      return ask(child, 'longest pause');
+    },
     cpuSeconds: () => ask(child, 'CPU seconds'),
     stop: () => endBy('SIGTERM'),
     kill: () => endBy('SIGKILL'),
@@ -108,15 +118,20 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
 }
 
-function listening(child: ChildProcess): Promise<string> {
+interface Listening {
+  readonly grpc: string;
+  readonly http: string;
+}
+
+function listening(child: ChildProcess): Promise<Listening> {
   return new Promise((resolve, reject) => {
     const said: string[] = [];
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${said.join('\n')}`)));
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       createInterface({ input: stream }).on('line', (line) => {
-        const address = addressIn(line);
-        if (address !== undefined) resolve(address);
+        const addresses = addressesIn(line);
+        if (addresses !== undefined) resolve(addresses);
         // Only until it listens; read on, so that the pipe never fills.
         else if (said.length < 100) said.push(line);
       });
@@ -124,9 +139,10 @@ function listening(child: ChildProcess): Promise<string> {
   });
 }
 
-function addressIn(line: string): string | undefined {
+function addressesIn(line: string): Listening | undefined {
   if (!line.startsWith('{')) return undefined;
   const told: unknown = JSON.parse(line);
   if (typeof told !== 'object' || told === null || !('grpc' in told)) return undefined;
-  return typeof told.grpc === 'string' ? told.grpc : undefined;
+  const http = 'http' in told && typeof told.http === 'string' ? told.http : '';
+  return typeof told.grpc === 'string' ? { grpc: told.grpc, http } : undefined;
 }

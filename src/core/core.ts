@@ -17,7 +17,7 @@ import type { Stream } from './session.js';
 import { closeStream, hello, helloNow, openStream } from './sessions.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
-import { coordinatorStats, liveTurns, memoryItems, queueStats, standing } from './stats.js';
+import { coordinatorStats, liveTurns, memoryItems, queueNumbers, standing } from './stats.js';
 import { submit } from './submit.js';
 import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
@@ -297,10 +297,13 @@ export class Core extends AdminCalls {
   /**
    * As {@link Core.stats} tells of all queues, one at a time: there may be very many. Steps may come in between: told are
    * those that were there when it began and are still, or it might never end.
+   *
+   * @param clock the same one each time
    */
-  *queueStats(clock: () => number): Generator<views.QueueStats, undefined> {
+  *queueNumbers(clock: () => number): Generator<views.QueueNumbers, undefined> {
     const { queues } = this.state;
-    for (const queue of [...queues.values()]) if (queues.get(queue.name) === queue) yield queueStats(queue, clock());
+    for (const queue of [...queues.values()])
+      if (queues.get(queue.name) === queue) yield queueNumbers(this.state, queue, clock);
   }
 
   /** All but the queues. */

@@ -1,11 +1,10 @@
 /** The metrics of the process and of its disk. */
-import type { Registry } from 'prom-client';
-import type { CoordinatorStats, HistogramView, JournalStats } from '../coordinator.js';
+import type { CoordinatorStanding, HistogramView, JournalStats } from '../coordinator.js';
 import type { AdminChanges } from './admin-changes.js';
 import type { CallDurations } from './call-durations.js';
-import { type Labels, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
+import { type Labels, type PlainRegistry, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
 
-export function registerJournalMetrics(registry: Registry, stats: () => CoordinatorStats): void {
+export function registerJournalMetrics(registry: PlainRegistry, stats: () => CoordinatorStanding): void {
   const one = (name: string, help: string, view: (journal: JournalStats) => HistogramView): void =>
     plainHistogram({ registry, name, help, labelNames: [] }, () => {
       const { journal } = stats();
@@ -47,7 +46,7 @@ export interface ProcessNumbers {
   readonly changes: AdminChanges;
   readonly internalErrors: () => number;
   readonly version: string;
-  readonly stats: () => CoordinatorStats;
+  readonly stats: () => CoordinatorStanding;
   readonly surroundings: () => Surroundings;
 }
 
@@ -61,7 +60,7 @@ export interface Surroundings {
 }
 
 export function registerProcessMetrics(
-  registry: Registry,
+  registry: PlainRegistry,
   { calls, changes, internalErrors, version, stats, surroundings }: ProcessNumbers,
 ): void {
   const one = (name: string, help: string, value: () => number, labels: Labels = {}): void =>

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import type { CoordinatorStats, QueueStats } from '../../src/coordinator.js';
+import type { Coordinator, CoordinatorStats, QueueStats } from '../../src/coordinator.js';
 import { BUILT_IN_POLICY } from '../../src/core/policy.js';
 import { AdminServiceService } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
 import type { Surroundings } from '../../src/observability/process-metrics.js';
 import { needs, pathOf } from '../support/needed-program.js';
 import { type Family, parseExposition, sampleValue } from './exposition.js';
-import { accepted, histogram, queueStats, queueView } from './stats.js';
+import { accepted, histogram, Queues, queueStats, queueView } from './stats.js';
 
 /** The contract, section 6, both stages, without what only accounts have. */
 const CONTRACT: Readonly<Record<string, readonly [type: string, ...labels: string[]]>> = {
@@ -146,6 +146,10 @@ const SURROUNDINGS: Surroundings = {
   disk: { fileBytes: 28, freeBytes: 29 },
 };
 
+function textOf(body: readonly Buffer[]): string {
+  return Buffer.concat(body).toString();
+}
+
 interface Scraped {
   readonly metrics: Metrics;
   scrape(queues: readonly QueueStats[]): Promise<ReadonlyMap<string, Family>>;
@@ -153,7 +157,14 @@ interface Scraped {
 
 function scraped(): Scraped {
   let stats: CoordinatorStats = EVERYTHING;
-  const coordinator = { stats: () => stats, statsInSlices: async () => stats };
+  const queues = new Queues();
+  const coordinator: Pick<Coordinator, 'stats' | 'statsInSlices'> = {
+    stats: () => stats,
+    async statsInSlices(take) {
+      for (const queue of queues.now(stats.queues)) take(queue);
+      return stats;
+    },
+  };
   const metrics = createMetrics({ coordinator, version: '1.2.3', surroundings: async () => SURROUNDINGS });
   return {
     metrics,
@@ -161,7 +172,7 @@ function scraped(): Scraped {
       stats = { ...stats, queues };
       const { contentType, body } = await metrics.render();
       assert.match(contentType, /^text\/plain; version=0\.0\.4/);
-      return parseExposition(body);
+      return parseExposition(textOf(body));
     },
   };
 }
@@ -188,7 +199,7 @@ test('Prometheus itself finds nothing wrong with any name, type or help', needs(
   const { metrics, scrape } = scraped();
   metrics.observe({ method: 'EnQueue', code: 'OK', seconds: 0.001 });
   await scrape([ORDERS]);
-  const { body } = await metrics.render();
+  const body = textOf((await metrics.render()).body);
   for (const name of Object.keys(CONTRACT)) assert.ok(body.includes(`# TYPE ${name} `), name);
   assert.equal(execFileSync(pathOf(PROMTOOL), ['check', 'metrics'], { input: body, encoding: 'utf8' }), '');
 });
@@ -197,7 +208,7 @@ test('what is not known has no sample: neither TLS nor a data directory is a cer
   const stats: CoordinatorStats = { ...EVERYTHING, journal: { ...JOURNAL, lastWrite: undefined } };
   const coordinator = { stats: () => stats, statsInSlices: async () => stats };
   const metrics = createMetrics({ coordinator, version: '1.2.3', surroundings: async () => ({}) });
-  const families = parseExposition((await metrics.render()).body);
+  const families = parseExposition(textOf((await metrics.render()).body));
   for (const name of [
     'keyturn_ready',
     'keyturn_certificate_end_timestamp_seconds',
@@ -301,7 +312,7 @@ test('two scrapes at once are both complete', async () => {
   await scrape([ORDERS]);
   const [left, right] = await Promise.all([metrics.render(), metrics.render()]);
   for (const { body } of [left, right])
-    assert.equal(sampleValue(parseExposition(body), 'keyturn_turns_live', { queue: 'orders' }), 5);
+    assert.equal(sampleValue(parseExposition(textOf(body)), 'keyturn_turns_live', { queue: 'orders' }), 5);
 });
 
 test('calls are counted by method and code, from 50 µs on', async () => {
@@ -334,4 +345,33 @@ test('methods that nobody knows are bounded', async () => {
     }),
     900,
   );
+});
+
+/** Turns of the event loop until a scrape is done. */
+async function turnsOf(scrape: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await scrape;
+  clearImmediate(next);
+  return turns;
+}
+
+test('the text of many queues is made in slices: others get their say in between', async () => {
+  const { scrape } = scraped();
+  const queues = Array.from({ length: 100 }, (_, at) => accepted(`q${at}`, 1));
+  const none = await turnsOf(scrape([]));
+  const many = await turnsOf(scrape(queues));
+  assert.ok(many - none >= 30, `${many} turns of the event loop, ${none} without a queue`);
+});
+
+test('queues that are gone are summed up in slices, too', async () => {
+  const { scrape } = scraped();
+  await scrape(Array.from({ length: 2_100 }, (_, at) => accepted(`q${at}`, 1)));
+  const none = await turnsOf(scrape([accepted('q0', 1)]));
+  const again = await turnsOf(scrape([accepted('q0', 1)]));
+  assert.ok(none - again >= 25, `${none} turns of the event loop, ${again} afterwards`);
 });

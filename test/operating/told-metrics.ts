@@ -45,7 +45,13 @@ export async function toldMetrics(): Promise<readonly ToldMetric[]> {
   try {
     const stats: CoordinatorStats = { ...coordinator.stats(), journal: JOURNAL };
     const metrics = createMetrics({
-      coordinator: { stats: () => stats, statsInSlices: async () => stats },
+      coordinator: {
+        stats: () => stats,
+        async statsInSlices(take) {
+          await coordinator.statsInSlices(take);
+          return stats;
+        },
+      },
       version: '1.2.3',
       surroundings: async () => ({
         isReady: true,
@@ -54,7 +60,7 @@ export async function toldMetrics(): Promise<readonly ToldMetric[]> {
       }),
     });
     metrics.observe({ method: 'EnQueue', code: 'OK', seconds: 0 });
-    return [...parseExposition((await metrics.render()).body).values()].map(told);
+    return [...parseExposition(Buffer.concat((await metrics.render()).body).toString()).values()].map(told);
   } finally {
     await coordinator.close();
   }
