@@ -54,6 +54,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   readonly #tell: TellState;
   readonly #now = () => this.loop.now();
   #recovered: Promise<void> | undefined;
+  #isStartOver = false;
   #drained: Promise<DrainReport> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -76,7 +77,9 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
    * @throws JournalError, StrandedError; then it never becomes ready and is only to be closed
    */
   recover(): Promise<void> {
-    this.#recovered ??= this.#recover();
+    this.#recovered ??= this.#recover().finally(() => {
+      this.#isStartOver = true;
+    });
     return this.#recovered;
   }
 
@@ -141,14 +144,14 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     loop.stop();
     if (loop.store === undefined) return;
     // Nobody may read or write when the directory is given free.
-    const end = (await this.#isStartOver()) ? await loop.store.close() : START_HANGS;
+    const end = (await this.#awaitStart()) ? await loop.store.close() : START_HANGS;
     this.#told({ at: 'closed', ...end });
   }
 
-  /** A disk that never answers must not keep the process for ever. */
-  async #isStartOver(): Promise<boolean> {
+  /** A disk that never answers must not keep the process for ever. @returns whether it is over */
+  async #awaitStart(): Promise<boolean> {
     const recovered = this.#recovered;
-    if (recovered === undefined) return true;
+    if (recovered === undefined || this.#isStartOver) return true;
     return new Promise((resolve) => {
       const callOff = this.#clock.after(LAST_WRITE, () => resolve(false));
       const over = () => {
@@ -183,6 +186,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
       this.loop.core = core;
       core.stoodStill(this.#clock.now() - since);
       const begin = () => {
+        this.#isStartOver = true;
         if (this.#closed !== undefined) return resolve();
         this.loop.start(core, since);
         if (this.#drained !== undefined) core.drain(this.loop.now());
