@@ -147,12 +147,12 @@ export class LocalAdministration implements Administration {
     const refusal = this.loop.store?.door.refusal(queue);
     if (refusal !== undefined) return { ok: false, refusal };
     this.#now();
-    let changed = 0;
+    const walks: Generator<undefined, number>[] = [];
     for (const walk of begin(() => this.loop.now())) {
       if (!walk.ok) return walk;
-      if (walk.value !== undefined) changed += await this.#inSlices(walk.value, (count) => count);
+      if (walk.value !== undefined) walks.push(walk.value);
     }
-    return this.#written(queue, { ok: true, value: changed });
+    return this.#inSlices(oneAfterTheOther(walks), (value) => this.#written(queue, { ok: true, value }));
   }
 
   async #written<T>(queue: string, result: Result<T>): Promise<Result<T>> {
@@ -167,7 +167,7 @@ export class LocalAdministration implements Administration {
   }
 
   /** @param end what is made of the outcome, before anything else happens */
-  #inSlices<T, R>(scan: Generator<undefined, T>, end: (outcome: T) => R): Promise<R> {
+  #inSlices<T, R>(scan: Generator<undefined, T>, end: (outcome: T) => R | Promise<R>): Promise<R> {
     return new Promise((resolve, reject) => {
       const go = () => {
         try {
@@ -183,4 +183,11 @@ export class LocalAdministration implements Administration {
       go();
     });
   }
+}
+
+/** @returns how many they changed together */
+function* oneAfterTheOther(walks: readonly Generator<undefined, number>[]): Generator<undefined, number> {
+  let changed = 0;
+  for (const walk of walks) changed += yield* walk;
+  return changed;
 }
