@@ -171,21 +171,11 @@ function catchUpKey(state: CoreState, queue: Queue, key: string | undefined, now
   if (key !== undefined && key !== '') findLane(state, queue, key, now);
 }
 
-/** Dead letters of one lane; there is one at least. */
-type OfLane = [DeadLetter, ...DeadLetter[]];
-
 /** Those of a key together; each keyless one for itself. */
-<<<<<<< HEAD
 function* byLane(chosen: readonly Chosen[], size: number): Generator<undefined, Iterable<readonly Chosen[]>> {
   const groups = new Map<string | Chosen, Chosen[]>();
   for (const [at, one] of chosen.entries()) {
     const lane = one.key === '' ? one : one.key;
-=======
-function byLane(letters: readonly DeadLetter[]): Iterable<OfLane> {
-  const groups = new Map<string | DeadLetter, OfLane>();
-  for (const letter of letters) {
-    const lane = letter.key === '' ? letter : letter.key;
->>>>>>> main
     const group = groups.get(lane);
     if (group === undefined) groups.set(lane, [one]);
     else group.push(one);
@@ -194,8 +184,11 @@ function byLane(letters: readonly DeadLetter[]): Iterable<OfLane> {
   return groups.values();
 }
 
-function redriveTo(state: CoreState, queue: Queue, letters: OfLane, now: number): void {
+/** All are of one lane. */
+function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[], now: number): void {
   const [first] = letters;
+  // None is left: what was chosen before a pause has gone.
+  if (first === undefined) return;
   const lane = openLane(state, queue, first.key, now);
   if (lane.row.moves.redrive !== 'put_back') return;
   nameKeyless(lane, first.item);
