@@ -41,10 +41,12 @@ function bySeq(a: { readonly seq: number }, b: { readonly seq: number }): number
 /** Those that are there when it begins. It looks at as many, so that it ends however many die meanwhile. */
 function* letters(queue: Queue, size: number): Generator<DeadLetter | undefined, undefined> {
   let left = queue.deadLetters.size;
+  let seen = 0;
   for (const letter of queue.deadLetters.values()) {
+    if (seen > 0 && seen % size === 0) yield undefined;
     if (left-- === 0) return;
     yield letter;
-    if (left % size === 0) yield undefined;
+    seen += 1;
   }
 }
 
