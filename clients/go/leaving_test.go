@@ -19,7 +19,7 @@ import (
 // nobodyHolds waits until the queue has no live turn and nobody waits in it, for much less than a lease or a ticket lives.
 func nobodyHolds(t *testing.T, client *keyturn.Client, queue string) {
 	t.Helper()
-	ctx := within(t, 4*time.Second)
+	ctx := within(t, 8*time.Second)
 	for {
 		all, err := client.Admin().ListQueues(ctx, &keyturnv1.ListQueuesRequest{})
 		if err != nil {
@@ -213,7 +213,7 @@ func TestTurnOfAnotherProcessIsHeld(t *testing.T) {
 		gateway := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport), keyturn.WithMetrics(metrics))
 		queue := queueOf(t)
 		// Shorter than this process is old.
-		const lease = 300 * time.Millisecond
+		const lease = time.Second
 		answer := must(starter.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: queue, Key: "k", Lease: durationpb.New(lease)}))(t)
 		told := &keyturnv1.Turn{Queue: queue, Key: "k", Token: answer.Turn.Token, Lease: durationpb.New(lease)}
 		turn := gateway.Hold(ctx, told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Coroutine
 from math import inf
 from typing import Any, Final, Generic, TypeVar
@@ -21,6 +22,8 @@ _MOST_TURNS_PER_ACQUIRE: Final = 1_000
 _LEAST_BETWEEN: Final = 0.05
 # How long a handler that was told to stop is waited for before its turn is released all the same, seconds.
 _AFTER_STOP: Final = 0.8
+# How long a handler that has ended is waited for after that, until its turn is settled, seconds.
+_SETTLING: Final = 2.0
 
 
 class Consumption(Generic[W]):
@@ -35,6 +38,7 @@ class Consumption(Generic[W]):
         self._settings = settings
         self._around = Surroundings(base, settings, invoke, self._next, self._take, self._trouble)
         self._back_off = BackOff()
+        self._context = contextvars.copy_context()
         self._workers: dict[Worker[W], asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._acquiring: asyncio.Task[None] | None = None
@@ -84,7 +88,8 @@ class Consumption(Generic[W]):
         return self._settings.concurrency - len(self._workers) - self._asked
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._base.loop.create_task(work)
+        # Not in the context of whoever settled the turn before: what one handler set is nothing to the next.
+        task = self._context.copy().run(self._base.loop.create_task, work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -209,7 +214,11 @@ class Consumption(Generic[W]):
         except asyncio.TimeoutError:
             left = dict(self._workers)
             self._workers.clear()
-            await asyncio.gather(*(worker.give_up() for worker in left))
+            settling = [task for worker, task in left.items() if worker.is_settling]
+            await asyncio.gather(*(worker.give_up() for worker in left if not worker.is_settling))
+            if settling:
+                # Their Acks and Nacks are on their way: a release could only undo what was done.
+                await asyncio.wait(settling, timeout=_SETTLING)
             for task in left.values():
                 task.cancel()
             self._end()
