@@ -87,6 +87,10 @@ const REFUSED: readonly { readonly set: string; readonly says: RegExp }[] = [
   { set: 'config.listen=0.0.0.0:1', says: /at '\/config': additional properties 'listen' not allowed/ },
   { set: 'config.store=redis', says: /at '\/config': additional properties 'store' not allowed/ },
   { set: 'config.queues.orders.lease=5', says: /at '\/config\/queues\/orders\/lease': got number, want string/ },
+  {
+    set: 'persistence.enabled=false,config.queues.orders.durable=true',
+    says: /durable is true for orders in config, and persistence\.enabled is false/,
+  },
   { set: 'config=null', says: /missing property 'config'/ },
   { set: 'terminationGracePeriodSeconds=10', says: /with config\.drain_timeout 20s it must be 25 or more, or null/ },
   { set: 'extraEnv[0].name=KEYTURN_LISTEN', says: /extraEnv: KEYTURN_LISTEN is set by the chart/ },

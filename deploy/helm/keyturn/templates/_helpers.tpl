@@ -47,6 +47,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if and .Values.persistence.enabled (not (hasKey $default "durable")) }}
 {{- $default = merge (dict "durable" true) $default }}
 {{- end }}
+{{- if not .Values.persistence.enabled }}
+{{- range $name, $queue := merge (dict "default" $default) (.Values.config.queues | default dict) }}
+{{- if and $queue (get $queue "durable") }}
+{{- fail (printf "durable is true for %s in config, and persistence.enabled is false: there is no disk to keep it on" $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- $settings := omit .Values.config "default" }}
 {{- if $default }}{{ $settings = merge (dict "default" $default) $settings }}{{ end }}
 {{- toYaml $settings }}
