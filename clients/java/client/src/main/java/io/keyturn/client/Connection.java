@@ -13,9 +13,6 @@ import io.grpc.netty.shaded.io.netty.channel.epoll.EpollSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
@@ -32,13 +29,13 @@ final class Connection {
     private static final long BETWEEN_RECONNECTS = 50 * Clock.MS;
 
     private static final int PATIENCE_SECONDS = 5;
-    private static final long LAST_STEPS_MS = 1_000;
     private static final String UNIX = "unix:";
 
     private final Loop loop;
     private final Callbacks callbacks;
-    private final ThreadPoolExecutor resolver = Threads.pool("keyturn-resolver");
-    private final List<Thread> threads = new CopyOnWriteArrayList<>();
+    private final ThreadMaker resolvers = Threads.maker("keyturn-resolver");
+    private final ThreadPoolExecutor resolver = Threads.pool(resolvers);
+    private final ThreadMaker network = new ThreadMaker(() -> "keyturn-network");
     private final EventLoopGroup group;
     private final ManagedChannel channel;
     /** Null: none. */
@@ -56,12 +53,7 @@ final class Connection {
         tls = options.tls();
         loop = new Loop(options.logger());
         callbacks = new Callbacks(options.logger());
-        ThreadFactory factory = task -> {
-            Thread thread = Threads.daemon(task, "keyturn-network");
-            threads.add(thread);
-            return thread;
-        };
-        group = isNative ? new EpollEventLoopGroup(1, factory) : new NioEventLoopGroup(1, factory);
+        group = isNative ? new EpollEventLoopGroup(1, network) : new NioEventLoopGroup(1, network);
         builder.eventLoopGroup(group)
                 .executor(loop)
                 .offloadExecutor(resolver)
@@ -162,12 +154,8 @@ final class Connection {
         // What was heard last is worked on while there is a network: it may ask for more.
         Threads.uninterruptibly(() -> loop.awaitEnd(patience));
         group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
-        Threads.uninterruptibly(() -> group.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        Threads.uninterruptibly(() -> network.awaitEnd(group, patience));
         Threads.uninterruptibly(() -> callbacks.awaitEnd(patience));
-        Threads.uninterruptibly(() -> resolver.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
-        for (Thread thread : threads) {
-            // A pool has ended a moment before its thread has.
-            if (thread != Thread.currentThread()) Threads.uninterruptibly(() -> thread.join(LAST_STEPS_MS));
-        }
+        Threads.uninterruptibly(() -> resolvers.awaitEnd(resolver, patience));
     }
 }

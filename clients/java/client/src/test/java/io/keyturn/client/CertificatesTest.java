@@ -48,6 +48,25 @@ final class CertificatesTest {
                 folder.resolve(file), "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n");
     }
 
+    /** Nothing went over a connection that never came about. Another one behind the caller would answer his next call with its failure. */
+    @ParameterizedTest
+    @EnumSource(KeyturnOptions.TransportKind.class)
+    void aTurnThatFailedBeforeItWasAskedForGivesNothingUp(KeyturnOptions.TransportKind transport) throws Exception {
+        Path right = certificate("right");
+        String tls = "tls: { cert: " + right + ", key: " + folder.resolve("right.key") + " }";
+        KeyturnOptions options = KeyturnOptions.builder()
+                .transport(transport)
+                .tls(TlsOptions.ca(certificate("wrong")))
+                .build();
+        try (Sidecar sidecar = Sidecar.start(tls);
+                CuttingProxy proxy = new CuttingProxy(sidecar.address())) {
+            Keyturn keyturn = Keyturn.connect(proxy.address(), options);
+            assertThrows(KeyturnException.class, () -> keyturn.turn("q", "k"));
+            keyturn.close();
+            assertEquals(1, proxy.accepted());
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(KeyturnOptions.TransportKind.class)
     void anAuthorityThatDoesNotFitIsToldAtOnceAndIsReadAgainWhenItsFileChanges(KeyturnOptions.TransportKind transport)

@@ -116,7 +116,7 @@ class ClosingTest {
             Producer producer = keyturn.producer("q");
             ExecutionException refused = assertThrows(
                     ExecutionException.class,
-                    () -> producer.add(Item.of("k", "x")).thenRun(producer::close).get(5, TimeUnit.SECONDS));
+                    () -> producer.add(Item.of("k", "x")).thenRun(producer::close).get(Wait.SECONDS, TimeUnit.SECONDS));
             KeyturnException error = assertInstanceOf(KeyturnException.class, refused.getCause());
             assertEquals(Status.Code.FAILED_PRECONDITION, error.code());
             producer.close();
@@ -232,7 +232,7 @@ class ClosingTest {
             Wait.until(() -> Wait.explain(holder, "q", "waited-for").getWaitingCallers() == THREADS);
             keyturn.close();
             for (CompletableFuture<Throwable> one : told) {
-                KeyturnException error = assertInstanceOf(KeyturnException.class, one.get(5, TimeUnit.SECONDS));
+                KeyturnException error = assertInstanceOf(KeyturnException.class, one.get(Wait.SECONDS, TimeUnit.SECONDS));
                 assertEquals(Status.Code.CANCELLED, error.code());
                 assertEquals(0, error.getSuppressed().length);
             }
