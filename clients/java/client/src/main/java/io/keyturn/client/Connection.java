@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
@@ -13,6 +14,7 @@ import io.grpc.netty.shaded.io.netty.channel.epoll.EpollSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
+import java.util.ArrayDeque;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
@@ -44,6 +46,8 @@ final class Connection {
     private volatile boolean hasStood;
 
     private long failedAt = -BETWEEN_RECONNECTS;
+    /** What waits until the channel has forgotten a failure. Of the loop. */
+    private final ArrayDeque<Runnable> behind = new ArrayDeque<>();
 
     Connection(String address, KeyturnOptions options) {
         boolean isNative = Epoll.isAvailable();
@@ -143,11 +147,31 @@ final class Connection {
         channel.enterIdle();
     }
 
+    /**
+     * In the loop: the same, and runs the task in the loop when it is so. Until then the channel answers a new call with the failure
+     * of before: whoever is told of that first, mends what was wrong and calls again would be told the same.
+     */
+    void forgetFailure(Runnable then) {
+        forgetFailure();
+        behind.add(then);
+        // Behind it in the order of the channel; whatever state it has then, one that is closed has no other.
+        channel.notifyWhenStateChanged(ConnectivityState.SHUTDOWN, this::forgotten);
+        if (channel.isShutdown()) forgotten();
+    }
+
+    private void forgotten() {
+        Runnable next = behind.poll();
+        if (next != null) next.run();
+    }
+
     /** Waits until no thread and no socket is left, 5 s at most for each. */
     void close() {
         channel.shutdownNow();
         Threads.uninterruptibly(() -> channel.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
         resolver.shutdown();
+        loop.tell(() -> {
+            while (!behind.isEmpty()) forgotten();
+        });
         loop.shutdown();
         callbacks.shutdown();
         long patience = TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);

@@ -184,14 +184,18 @@ final class UnaryTransport implements Transport {
         @Override
         public void onClose(Status status, Metadata trailers) {
             KeyturnException error = errorOf(status, trailers);
+            boolean isOfTheConnection =
+                    error != null && error.code() == Status.Code.UNAVAILABLE && error.reason().isEmpty();
+            if (isOfTheConnection) connection.forgetFailure(() -> closed(status, error));
+            else closed(status, error);
+        }
+
+        private void closed(Status status, KeyturnException error) {
             // Ended on this side, it may have been answered on the other. Before it counts as closed, so that closing waits.
             boolean isOurs = !status.isOk() && (isCancelled || status.getCode() == Status.Code.DEADLINE_EXCEEDED);
             if (leaves && isOurs && !over) leave(request);
             open.remove(this);
             room.release();
-            if (error != null && error.code() == Status.Code.UNAVAILABLE && error.reason().isEmpty()) {
-                connection.forgetFailure();
-            }
             if (isOwn) tell(error);
             else callbacks.execute(() -> tell(error));
             lookWhetherIdle();
