@@ -213,7 +213,7 @@ final class Worker {
     private <Q extends com.google.protobuf.MessageLite, A extends com.google.protobuf.MessageLite> CallFuture<A> settle(
             Kind<Q, A> kind, Q request) {
         long until = Clock.after(Clock.now(), Clock.nanos(options.settleTimeout()));
-        return Patience.patiently(base, until, io.keyturn.client.Turn.BORNE, held::isLost, left ->
+        return Patience.patiently(base, until, io.keyturn.client.ScopedTurn.BORNE, held::isLost, left ->
                 base.transport.ask(kind, request, CallSettings.nanos(left)));
     }
 

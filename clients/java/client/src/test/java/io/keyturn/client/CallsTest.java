@@ -20,10 +20,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+@Tag("sidecar")
 class CallsTest {
     private static Sidecar sidecar;
 
@@ -79,7 +81,7 @@ class CallsTest {
         try (Keyturn keyturn = connect(transport)) {
             String key = "timeout-" + transport;
             long token = keyturn.get(keyturn.enQueue(enQueue(key).build())).getTurn().getToken();
-            CallSettings settings = CallSettings.timeout(Duration.ofMillis(200));
+            CallSettings settings = CallSettings.builder().timeout(Duration.ofMillis(200)).build();
             EnQueueRequest waits = enQueue(key).setWait(Protos.duration(Duration.ofMinutes(1))).build();
             if (transport == TransportKind.SESSION) {
                 KeyturnException error =
@@ -112,7 +114,7 @@ class CallsTest {
     @Test
     void whereNothingListensACallEndsToo() {
         try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1")) {
-            CallSettings settings = CallSettings.timeout(Duration.ofMillis(300));
+            CallSettings settings = CallSettings.builder().timeout(Duration.ofMillis(300)).build();
             KeyturnException error = assertThrows(
                     KeyturnException.class, () -> keyturn.get(keyturn.enQueue(enQueue("k").build(), settings)));
             assertEquals(Status.Code.DEADLINE_EXCEEDED, error.code());
@@ -129,10 +131,10 @@ class CallsTest {
         KeyturnException concurrency = assertThrows(
                 KeyturnException.class, () -> ConsumerOptions.builder().concurrency(0));
         assertEquals("concurrency is 0; allowed is a whole number from 1 to 10000", concurrency.getMessage());
-        KeyturnException surrogate = assertThrows(KeyturnException.class, () -> Item.of("\ud800", "x"));
+        KeyturnException surrogate = assertThrows(KeyturnException.class, () -> QueueItem.of("\ud800", "x"));
         assertEquals(Status.Code.INVALID_ARGUMENT, surrogate.code());
         KeyturnException half = assertThrows(
-                KeyturnException.class, () -> TlsOptions.system().withCertificate(java.nio.file.Path.of("c"), null));
+                KeyturnException.class, () -> TlsOptions.builder().certificate(java.nio.file.Path.of("c"), null));
         assertTrue(half.getMessage().contains("tls.key is null"), half.getMessage());
     }
 

@@ -12,11 +12,13 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.KeyStore;
 import java.util.Base64;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Certificates that do not fit, and that are replaced. */
+@Tag("sidecar")
 final class CertificatesTest {
     private static final String PASSWORD = "nobody's";
 
@@ -56,7 +58,7 @@ final class CertificatesTest {
         String tls = "tls: { cert: " + right + ", key: " + folder.resolve("right.key") + " }";
         KeyturnOptions options = KeyturnOptions.builder()
                 .transport(transport)
-                .tls(TlsOptions.ca(certificate("wrong")))
+                .tls(TlsOptions.builder().ca(certificate("wrong")).build())
                 .build();
         try (Sidecar sidecar = Sidecar.start(tls);
                 CuttingProxy proxy = new CuttingProxy(sidecar.address())) {
@@ -75,7 +77,7 @@ final class CertificatesTest {
         Path ca = Files.copy(certificate("wrong"), folder.resolve("ca.pem"));
         String tls = "tls: { cert: " + right + ", key: " + folder.resolve("right.key") + " }";
         KeyturnOptions options =
-                KeyturnOptions.builder().transport(transport).tls(TlsOptions.ca(ca)).build();
+                KeyturnOptions.builder().transport(transport).tls(TlsOptions.builder().ca(ca).build()).build();
         EnQueueRequest request = EnQueueRequest.newBuilder().setQueue("q").setKey("k").setTicket("t").build();
         try (Sidecar sidecar = Sidecar.start(tls);
                 Keyturn keyturn = Keyturn.connect(sidecar.address(), options)) {
