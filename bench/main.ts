@@ -1,6 +1,7 @@
 /** The benchmark: runs its rows one after the other, prints the table, keeps the figures. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { runAgainst } from './against/main.js';
 import { renderChart } from './chart.js';
 import { type KeptRun, keptRow } from './latest.js';
 import { describeCommit, describeLoad, describeMachine } from './machine.js';
@@ -86,4 +87,5 @@ function complain({ lines, failures }: Run, check: boolean): number {
   return 1;
 }
 
-process.exitCode = await main(readOptions(process.argv.slice(2), ROWS));
+const options = readOptions(process.argv.slice(2), ROWS);
+process.exitCode = await (options.against === undefined ? main(options) : runAgainst(ROOT, options.against, options));

@@ -10,6 +10,8 @@ export interface Options {
   readonly check: boolean;
   /** A directory for CPU profiles. */
   readonly profile: string | undefined;
+  /** A commit that is compared with this tree, as git knows it. Unset: peers are. */
+  readonly against: string | undefined;
 }
 
 interface Flags {
@@ -18,6 +20,7 @@ interface Flags {
   readonly json?: boolean;
   readonly check?: boolean;
   readonly profile?: string;
+  readonly against?: string;
 }
 
 /** Ends the process for `--help` (0) and for flags that are wrong (2). */
@@ -28,6 +31,10 @@ export function readOptions(args: readonly string[], rows: ReadonlyMap<string, R
     .option('--all', 'run also the rows that take long and run only when they are named otherwise')
     .option('--json', 'print the figures as JSON instead of the table')
     .option('--check', 'exit code 1 when a row falls short of what is enough, or was not measured')
+    .option(
+      '--against <commit>',
+      'compare this tree with another commit instead of the peers: builds it below .cache/against, runs both in turn, keeps no figures; with --check, exit code 1 when a row is worse',
+    )
     .option('--profile <directory>', 'write CPU profiles there; the figures are not to be trusted then')
     .exitOverride();
   try {
@@ -36,8 +43,11 @@ export function readOptions(args: readonly string[], rows: ReadonlyMap<string, R
     if (!(error instanceof CommanderError)) throw error;
     process.exit(error.exitCode === 0 ? 0 : 2);
   }
-  const { only, all = false, json = false, check = false, profile } = command.opts<Flags>();
-  return { ...(only === undefined ? runOf(rows, all) : { rows: only, left: new Map() }), json, check, profile };
+  const { only, all = false, json = false, check = false, profile, against } = command.opts<Flags>();
+  if (against !== undefined && profile !== undefined)
+    command.error('error: --against and --profile do not go together: profiled figures are not to be trusted');
+  const chosen = only === undefined ? runOf(rows, all) : { rows: only, left: new Map<string, Row>() };
+  return { ...chosen, json, check, profile, against };
 }
 
 /** What a run of everything runs, and what it leaves. */

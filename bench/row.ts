@@ -1,3 +1,4 @@
+import type { Dist, Side } from './against/side.js';
 import type { Figure } from './measure.js';
 
 /** Says how far a row is, for who watches. */
@@ -15,6 +16,8 @@ export interface Row {
    */
   readonly unlessAsked?: readonly Figure[];
   run(say: Say): Promise<RowReport>;
+  /** For `--against`: what it measures, laid open lap by lap, by the code of a commit. Unset: whole runs are compared. */
+  readonly side?: (dist: Dist) => Promise<Side>;
 }
 
 export interface RowReport {

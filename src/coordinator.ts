@@ -33,6 +33,7 @@ import type {
 } from './core/model.js';
 import type {
   CoordinatorEvent,
+  CoordinatorStanding,
   CoordinatorStats,
   DeadLetterPage,
   EvictionView,
@@ -44,6 +45,7 @@ import type {
   ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
+  QueueNumbers,
   QueuePage,
   RetryNowRequest,
   RetryNowView,
@@ -94,8 +96,11 @@ export interface Coordinator extends Calls {
   readonly admin: Administration;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
-  /** The same in slices: with very many queues workers get their say in between, and queues are told of different moments. */
-  statsInSlices(): Promise<CoordinatorStats>;
+  /**
+   * The same, queue by queue: with very many, workers get their say in between, and so queues are told of different
+   * moments. What is done with one is done at once.
+   */
+  statsInSlices(take: (queue: QueueNumbers) => void): Promise<CoordinatorStanding>;
   /**
    * Refuses new work, answers those who wait (DRAINING), lets live turns end. Resolves when no turn lives or after
    * `timeout` ms. A second call changes nothing.

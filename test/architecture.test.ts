@@ -10,7 +10,7 @@ import { checkTraces } from './project/traces.js';
 const src = sources('src');
 const client = sources('clients/typescript/src');
 const conformance = [...sources('clients/conformance'), ...sources('clients/typescript/conformance')];
-const all = [...src, ...client, ...conformance, ...sources('test'), ...sources('bench')];
+const all = [...src, ...client, ...conformance, ...sources('test'), ...sources('bench'), ...sources('deploy')];
 
 function nothingWrong(found: readonly string[]): void {
   strictEqual(found.join('\n'), '');

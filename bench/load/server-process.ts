@@ -6,14 +6,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { type Dist, TODAY } from '../against/side.js';
+import type { Question } from './usage-probe.js';
 
 export interface ServerProcess {
   /** host:port */
   readonly address: string;
+  /** host:port of its metrics; empty: it has none. */
+  readonly http: string;
   /** Of the process, as the system counts it. */
   readonly pid: number;
   /** Bytes in use, garbage not counted. */
   bytesInUse(): Promise<number>;
+  /** The longest pause of its event loop while this goes on, ms. */
+  longestPause(during: () => Promise<unknown>): Promise<number>;
+  /** Since its start, all threads. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
   /** As a crash does it (SIGKILL). Resolves when it is gone. */
   kill(): Promise<void>;
@@ -27,12 +35,14 @@ export interface SidecarOptions {
   readonly dataDirectory?: string;
   /** Of Node. */
   readonly flags?: readonly string[];
+  /** Whose code. Unset: that of this tree. */
+  readonly dist?: Dist;
 }
 
 /** The sidecar as people start it, with the built-in settings but for these. Resolves when it listens. */
 export async function startSidecar(options: SidecarOptions = {}): Promise<ServerProcess> {
-  const { policy = {}, limits = {}, dataDirectory, flags = [] } = options;
-  const script = new URL('../../src/main.js', import.meta.url);
+  const { policy = {}, limits = {}, dataDirectory, flags = [], dist = TODAY } = options;
+  const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     // JSON is YAML.
@@ -58,13 +68,13 @@ export function startBareSessionServer(replies: Uint8Array): Promise<ServerProce
   return startServer(script, [Buffer.from(replies).toString('base64')]);
 }
 
-/** Each says where it listens in a JSON line with the field `grpc`. */
+/** Each says where it listens in a JSON line with the field `grpc`, and `http` if it has that. */
 async function startServer(
   script: URL,
   args: readonly string[],
   flags: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const probe = fileURLToPath(new URL('./heap-probe.js', import.meta.url));
+  const probe = fileURLToPath(new URL('./usage-probe.js', import.meta.url));
   // A profiled row is about its servers.
   const profiling = process.execArgv.filter((flag) => flag.startsWith('--cpu-prof'));
   const command = [...profiling, ...flags, '--expose-gc', '--import', probe, fileURLToPath(script), ...args];
@@ -74,7 +84,7 @@ async function startServer(
   });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
-  const address = await listening(child);
+  const { grpc: address, http } = await listening(child);
   const endBy = async (signal: NodeJS.Signals) => {
     process.off('exit', end);
     child.kill(signal);
@@ -82,18 +92,25 @@ async function startServer(
   };
   return {
     address,
+    http,
     pid: child.pid ?? 0,
-    bytesInUse: () => askBytes(child),
+    bytesInUse: () => ask(child, 'bytes in use'),
+    async longestPause(during) {
+      await ask(child, 'watch the loop');
+      await during();
+      return ask(child, 'longest pause');
+    },
+    cpuSeconds: () => ask(child, 'CPU seconds'),
     stop: () => endBy('SIGTERM'),
     kill: () => endBy('SIGKILL'),
   };
 }
 
-async function askBytes(child: ChildProcess): Promise<number> {
-  child.send('bytes in use');
-  const [bytes]: unknown[] = await once(child, 'message');
-  if (typeof bytes !== 'number') throw new Error(`the server answered ${String(bytes)}`);
-  return bytes;
+async function ask(child: ChildProcess, question: Question): Promise<number> {
+  child.send(question);
+  const [answer]: unknown[] = await once(child, 'message');
+  if (typeof answer !== 'number') throw new Error(`the server answered ${String(answer)} when asked for ${question}`);
+  return answer;
 }
 
 /** Somebody's settings for a sidecar are not those that are measured. */
@@ -101,15 +118,20 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
 }
 
-function listening(child: ChildProcess): Promise<string> {
+interface Listening {
+  readonly grpc: string;
+  readonly http: string;
+}
+
+function listening(child: ChildProcess): Promise<Listening> {
   return new Promise((resolve, reject) => {
     const said: string[] = [];
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${said.join('\n')}`)));
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       createInterface({ input: stream }).on('line', (line) => {
-        const address = addressIn(line);
-        if (address !== undefined) resolve(address);
+        const addresses = addressesIn(line);
+        if (addresses !== undefined) resolve(addresses);
         // Only until it listens; read on, so that the pipe never fills.
         else if (said.length < 100) said.push(line);
       });
@@ -117,9 +139,10 @@ function listening(child: ChildProcess): Promise<string> {
   });
 }
 
-function addressIn(line: string): string | undefined {
+function addressesIn(line: string): Listening | undefined {
   if (!line.startsWith('{')) return undefined;
   const told: unknown = JSON.parse(line);
   if (typeof told !== 'object' || told === null || !('grpc' in told)) return undefined;
-  return typeof told.grpc === 'string' ? told.grpc : undefined;
+  const http = 'http' in told && typeof told.http === 'string' ? told.http : '';
+  return typeof told.grpc === 'string' ? { grpc: told.grpc, http } : undefined;
 }

@@ -40,10 +40,10 @@ export function deQueue(key: string, token: bigint): { $case: 'dequeue'; value: 
   return { $case: 'dequeue', value: { queue: QUEUE, key, holder, abandoned: false, result: NOTHING } };
 }
 
-export function submit(items: NewItem[]): { $case: 'submit'; value: SubmitRequest } {
+export function submit(items: NewItem[], queue = QUEUE): { $case: 'submit'; value: SubmitRequest } {
   return {
     $case: 'submit',
-    value: { queue: QUEUE, items, waitForRoom: undefined, durability: Durability.DURABILITY_UNSPECIFIED },
+    value: { queue, items, waitForRoom: undefined, durability: Durability.DURABILITY_UNSPECIFIED },
   };
 }
 

@@ -1,3 +1,4 @@
+import { sideOfHeap } from '../against/heap-side.js';
 import { startHeap } from '../heaps.js';
 import { interleave } from '../rounds.js';
 import type { Row } from '../row.js';
@@ -10,6 +11,7 @@ const what = 'EnQueue+DeQueue in process, 10,000 keys, leases armed, metrics cou
 export const core: Row = {
   what,
   limit: 120,
+  side: (dist) => sideOfHeap(new URL('bench/rows/core-worker.js', dist), ['keyturn'], undefined, 'pairs'),
   async run(say) {
     const keyturn = await startHeap(WORKER, 'keyturn');
     const map = await startHeap(WORKER, 'map');

@@ -1,3 +1,4 @@
+import { type Dist, type Part, type Side, workOf } from '../against/side.js';
 import {
   BATCH,
   BATCHES_IN_FLIGHT,
@@ -46,6 +47,7 @@ interface Contestant {
 export const dispatch: Row = {
   what: 'items with 200 bytes in by batches of 100, and out again with 64 in flight: against beanstalkd, and against BullMQ',
   limit: 300,
+  side,
   async run(say) {
     const sidecar = await startSidecar();
     const beanstalkd = (await hasBeanstalkd())
@@ -58,6 +60,30 @@ export const dispatch: Row = {
     return { figures: [...figuresIn(beanstalkd.in, bullmq.in), ...figuresOut(beanstalkd.out, bullmq.out)] };
   },
 };
+
+/** What goes in is taken out by the same number of laps. */
+async function side(dist: Dist): Promise<Side> {
+  const sidecar = await startSidecar({ dist });
+  const session = new SessionStream(sidecar.address);
+  const items = new Dispatch(await streamCalls(session), PAYLOAD);
+  const part = (name: string, unit: string, all: (count: number) => Promise<number>): Part => ({
+    name,
+    unit,
+    judgedBy: 'wall',
+    lap: async () => workOf(ITEMS, await all(ITEMS)),
+    cpuSeconds: sidecar.cpuSeconds,
+  });
+  return {
+    parts: [
+      part('in', 'items', (count) => items.submitAll(count)),
+      part('out', 'turns', (count) => items.takeAll(count)),
+    ],
+    async close() {
+      session.close();
+      await sidecar.stop();
+    },
+  };
+}
 
 interface Outcomes {
   readonly in: Outcome;

@@ -1,3 +1,4 @@
+import { type Dist, type Side, workOf } from '../against/side.js';
 import { type DataDirectory, makeDataDirectory } from '../load/data-directory.js';
 import { openWhenReady } from '../load/ready-session.js';
 import { startSidecar } from '../load/server-process.js';
@@ -14,6 +15,7 @@ const IN_FLIGHT = 256;
 export const durable: Row = {
   what: 'durable items with 200 bytes, one a Submit, 256 in flight, each answered after its flush: against bare lmdb',
   limit: 300,
+  side,
   async run(say) {
     const [own, peers] = [await makeDataDirectory(), await makeDataDirectory()];
     const rounds = await compare(own, peers, say);
@@ -35,6 +37,29 @@ export const durable: Row = {
     };
   },
 };
+
+async function side(dist: Dist): Promise<Side> {
+  const directory = await makeDataDirectory();
+  const sidecar = await startSidecar({ dist, policy: { durable: true }, dataDirectory: directory.path });
+  const session = await openWhenReady(sidecar.address);
+  const items = new SingleItems(session);
+  return {
+    parts: [
+      {
+        name: undefined,
+        unit: 'items',
+        judgedBy: 'wall',
+        lap: async () => workOf(ITEMS, await items.submitAll(ITEMS, IN_FLIGHT)),
+        cpuSeconds: sidecar.cpuSeconds,
+      },
+    ],
+    async close() {
+      session.close();
+      await sidecar.stop();
+      await directory.remove();
+    },
+  };
+}
 
 async function compare(own: DataDirectory, peers: DataDirectory, say: Say) {
   const sidecar = await startSidecar({ policy: { durable: true }, dataDirectory: own.path });

@@ -1,9 +1,8 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LocalCoordinator } from '../../src/local/coordinator.js';
 import { enQueueRequest, HOUR, makeKeys, startCoordinator, TokenReply } from '../coordinator.js';
 import { bytesInUse } from '../heap.js';
 import type { Round } from '../measure.js';
+import { watchLoop } from '../pauses.js';
 import { perSecond } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
@@ -90,22 +89,6 @@ async function fill(
 ): Promise<void> {
   const reply = new TokenReply();
   await perSecond(keys.length, (index) => coordinator.enQueue(enQueueRequest(keys[index] ?? '', lease(index)), reply));
-}
-
-/** The longest pause while `goesOn`, ms: between two turns of the event loop, or as Node's own monitor sees it. */
-async function watchLoop(goesOn: () => boolean): Promise<number> {
-  const monitor = monitorEventLoopDelay({ resolution: 1 });
-  monitor.enable();
-  let longest = 0;
-  let last = performance.now();
-  while (goesOn()) {
-    await nextTurn();
-    const now = performance.now();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }
-  monitor.disable();
-  return Math.max(longest, monitor.max / 1e6);
 }
 
 function liveTurns(coordinator: LocalCoordinator): number {

@@ -1,5 +1,6 @@
 import type { Keyturn } from '@keyturn/client';
 import { SessionResponse } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { type Dist, type Side, workOf } from '../against/side.js';
 import { makeKeys, QUEUE } from '../coordinator.js';
 import { connectClient } from '../load/dispatch.js';
 import { perSecondInFlight } from '../load/in-flight.js';
@@ -19,6 +20,7 @@ const IN_FLIGHT = 256;
 export const session: Row = {
   what: 'EnQueue+DeQueue pairs on one session, 256 in flight: against Redis as a lock, and against a stream that does nothing',
   limit: 300,
+  side,
   async run(say) {
     const sidecar = await startSidecar();
     const figures = [await againstRedis(sidecar, say), await againstBareStream(sidecar, say)];
@@ -66,6 +68,28 @@ async function againstBareStream(sidecar: ServerProcess, say: Say): Promise<Figu
     enough: 0.4,
     aim: 0.7,
     outcome: { is: 'measured', rounds },
+  };
+}
+
+/** The lean load: what a commit's own client costs is for the row `clients`. */
+async function side(dist: Dist): Promise<Side> {
+  const sidecar = await startSidecar({ dist });
+  const stream = await openSession(sidecar);
+  const lap = bareStreamPairs(stream);
+  return {
+    parts: [
+      {
+        name: 'overhead',
+        unit: 'pairs',
+        judgedBy: 'wall',
+        lap: async () => workOf(PAIRS, await lap()),
+        cpuSeconds: sidecar.cpuSeconds,
+      },
+    ],
+    async close() {
+      stream.close();
+      await sidecar.stop();
+    },
   };
 }
 

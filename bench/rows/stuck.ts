@@ -1,3 +1,4 @@
+import { sideOfHeap } from '../against/heap-side.js';
 import { startHeap } from '../heaps.js';
 import { Dispatch, streamCalls } from '../load/dispatch.js';
 import { perSecondInFlight } from '../load/in-flight.js';
@@ -29,6 +30,7 @@ const what =
 export const stuck: Row = {
   what,
   limit: 600,
+  side: (dist) => sideOfHeap(new URL('bench/rows/stuck-worker.js', dist), [String(PARKED)], 'in process', 'turns'),
   async run(say) {
     return { figures: [await inProcess(says(say, 'in process')), await onSession(says(say, 'on a session'))] };
   },

@@ -9,6 +9,7 @@ import {
   EnQueueRequest,
   EnQueueResponse,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { type Dist, type Side, workOf } from '../against/side.js';
 import { QUEUE } from '../coordinator.js';
 import { H2LOAD, runH2load } from '../load/h2load.js';
 import { isInstalled } from '../load/native-server.js';
@@ -29,12 +30,37 @@ const what =
 export const unary: Row = {
   what,
   limit: 300,
+  side,
   async run(say) {
     const told = { part: undefined, what, unit: 'calls/s', better: 'higher', enough: 0.8, aim: 0.95 } as const;
     const peer = 'a grpc-js server whose handler does nothing, same codec, messages and load';
     return { figures: [{ ...told, peer, outcome: await outcomeOf(say) }] };
   },
 };
+
+async function side(dist: Dist): Promise<Side> {
+  if (!(await isInstalled(H2LOAD, '--version'))) throw new Error(`missing: ${H2LOAD.needs} (${H2LOAD.install})`);
+  const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
+  const bodyFile = join(directory, 'request');
+  await writeFile(bodyFile, prefixed(EnQueueRequest.encode(requestOf(0)).finish()));
+  const sidecar = await startSidecar({ dist });
+  const bytes = PREFIX_BYTES + (await holdKey(sidecar)).length;
+  return {
+    parts: [
+      {
+        name: undefined,
+        unit: 'calls',
+        judgedBy: 'wall',
+        lap: async () => workOf(TRIAL, await lap(sidecar, bodyFile, bytes, TRIAL)),
+        cpuSeconds: sidecar.cpuSeconds,
+      },
+    ],
+    async close() {
+      await sidecar.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
 
 async function outcomeOf(say: Say): Promise<Figure['outcome']> {
   if (!(await isInstalled(H2LOAD, '--version'))) return { is: 'missing', ...H2LOAD };

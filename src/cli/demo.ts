@@ -34,7 +34,7 @@ const HELP = `
 Starts a sidecar of its own on free ports, sends the traffic through it in three ways, tells what was seen,
 and stops the sidecar. Nothing is left behind.
 
-Without a file it takes ../shared/data/access-2015.tsv if that is there, else traffic that it makes up.
+Without a file it makes up 10,000 requests of the shape of a real log, the same ones each time.
 
 Examples:
   $ keyturn demo
@@ -57,7 +57,7 @@ export function registerDemo(program: Command): void {
 }
 
 async function demo(file: string | undefined, options: DemoOptions): Promise<number> {
-  const source = await chooseTraffic(file, options.format);
+  const source = chooseTraffic(file, options.format);
   const stop = new StopSignals();
   try {
     return await withSettings(SETTINGS, async (config) => {

@@ -17,7 +17,8 @@ export interface TlsMaterial {
   readonly cert: Buffer;
   readonly key: Buffer;
   readonly clientCa: Buffer | undefined;
-  /** When the server's certificate ends. */
+  /** From when to when the server's certificate is valid. */
+  readonly begins: Date;
   readonly ends: Date;
 }
 
@@ -87,7 +88,8 @@ export function examineTls(settings: TlsSettings, read: TlsContents): Examined {
   if (wrong.size === 0 && first !== undefined && Buffer.isBuffer(cert) && Buffer.isBuffer(keyBytes)) {
     const material = { cert, key: keyBytes, clientCa: Buffer.isBuffer(clientCa) ? clientCa : undefined };
     const refusal = refusalOf(material);
-    if (refusal === undefined) return { ok: true, material: { ...material, ends: new Date(first.validTo) } };
+    const valid = { begins: new Date(first.validFrom), ends: new Date(first.validTo) };
+    if (refusal === undefined) return { ok: true, material: { ...material, ...valid } };
     wrong.set('cert', refusal);
   }
   return { ok: false, problems: FILES.flatMap((file) => problemOf(settings, file, wrong.get(file))) };
@@ -138,7 +140,7 @@ function privateKeyIn(pem: string): KeyObject {
 }
 
 /** What TLS itself has against them: a key that is too short, a signature that is too old. */
-function refusalOf({ cert, key, clientCa }: Omit<TlsMaterial, 'ends'>): string | undefined {
+function refusalOf({ cert, key, clientCa }: Omit<TlsMaterial, 'begins' | 'ends'>): string | undefined {
   try {
     createSecureContext({ cert, key, ca: clientCa });
     return undefined;

@@ -4,7 +4,7 @@ import { AdminCalls } from './admin-calls.js';
 import { awaitItem } from './await.js';
 import { type Batch, collect, written } from './collect.js';
 import { deQueue } from './dequeue.js';
-import { callOff, cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
+import { type CalledOff, callOff, cancel, refuseAwaits, startDraining, type WaitingCall } from './drain.js';
 import type { Effect } from './effects.js';
 import { findQueue, isRefusal, mayBeDurable, openQueue } from './lookup.js';
 import type * as model from './model.js';
@@ -17,7 +17,7 @@ import type { Stream } from './session.js';
 import { closeStream, hello, helloNow, openStream } from './sessions.js';
 import type { CoordinatorSettings } from './settings.js';
 import { CoreState, type Start } from './state.js';
-import { coordinatorStats, liveTurns, memoryItems, queueStats, standing } from './stats.js';
+import { coordinatorStats, liveTurns, memoryItems, queueNumbers, standing } from './stats.js';
 import { submit } from './submit.js';
 import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
@@ -259,19 +259,17 @@ export class Core extends AdminCalls {
     closeStream(this.state, stream, now);
   }
 
-  /** The one who asked is gone: no answer follows. With a ticket its place is kept, unless `leave`. */
-  cancel(call: WaitingCall, leave: boolean, now: number): void {
+  /** The one who asked (`reply`) is gone: no answer follows. With a ticket its place is kept, unless `leave`. */
+  cancel(call: WaitingCall, reply: model.Reply<never>, leave: boolean, now: number): void {
     this.begin(now);
-    cancel(this.state, call, leave, now);
+    cancel(this.state, call, reply, leave, now);
     this.finish(undefined, now);
   }
 
-  /** The same, unless it is decided by now what the call comes to. @returns whether it was not */
-  callOff(call: WaitingCall, leave: boolean, now: number): boolean {
+  /** The same, unless it is decided by now what the call comes to. */
+  callOff(call: WaitingCall, reply: model.Reply<never>, leave: boolean, now: number): CalledOff {
     this.begin(now);
-    const waited = callOff(this.state, call, leave, now);
-    this.finish(undefined, now);
-    return waited;
+    return this.finish(callOff(this.state, call, reply, leave, now), now);
   }
 
   /** It is known that nobody learnt of these turns. */
@@ -297,10 +295,13 @@ export class Core extends AdminCalls {
   /**
    * As {@link Core.stats} tells of all queues, one at a time: there may be very many. Steps may come in between: told are
    * those that were there when it began and are still, or it might never end.
+   *
+   * @param clock the same one each time
    */
-  *queueStats(clock: () => number): Generator<views.QueueStats, undefined> {
+  *queueNumbers(clock: () => number): Generator<views.QueueNumbers, undefined> {
     const { queues } = this.state;
-    for (const queue of [...queues.values()]) if (queues.get(queue.name) === queue) yield queueStats(queue, clock());
+    for (const queue of [...queues.values()])
+      if (queues.get(queue.name) === queue) yield queueNumbers(this.state, queue, clock);
   }
 
   /** All but the queues. */

@@ -1,13 +1,14 @@
 /** The end: nobody new is let in, those who wait are told, those who hold a turn may finish. */
 
 import { AcquireWaiter } from './acquire-waiter.js';
-import { refuse } from './answers.js';
+import { answerDeliveries, refuse } from './answers.js';
 import { cancelCaller, giveUp, isWaiting } from './arrivals.js';
 import { AwaitWaiter, dropAwait } from './await.js';
 import { dropWaiter } from './dispatch.js';
 import { expire } from './expiry.js';
 import { turnOf } from './lane.js';
 import { Caller } from './line.js';
+import type { Reply } from './model.js';
 import type { Queue } from './queue.js';
 import { DRAINING } from './refusals.js';
 import { dropRoomWaiter, type RoomWaiter, refuseWaiter } from './room.js';
@@ -48,23 +49,40 @@ export function refuseAwaits(state: CoreState): void {
   }
 }
 
-/** The one who asked is gone: no answer follows. */
-export function cancel(state: CoreState, call: WaitingCall, leave: boolean, now: number): void {
+/** The one who asked is gone: no answer follows. Nothing is done for a call that waits no more. */
+export function cancel(state: CoreState, call: WaitingCall, reply: Reply<never>, leave: boolean, now: number): void {
+  if (!waits(call, reply)) return;
   if (call instanceof Caller) cancelCaller(state, call, leave, now);
   else if (call instanceof AcquireWaiter) dropWaiter(state, call);
   else if (call instanceof AwaitWaiter) dropAwait(state, call);
   else dropRoomWaiter(state, call);
 }
 
-/** The same, unless it is decided what the call comes to. @returns whether it was not */
-export function callOff(state: CoreState, call: WaitingCall, leave: boolean, now: number): boolean {
-  if (!waits(call)) return false;
-  cancel(state, call, leave, now);
-  return true;
+/** `no`: it waited no more, and its answer is on its way. `gone`: no answer follows. `follows`: the answer does now. */
+export type CalledOff = 'no' | 'gone' | 'follows';
+
+/**
+ * The same, unless it is decided what the call comes to. An Ack is by then: only its `next` is called off, and it is
+ * answered that it was carried out.
+ */
+export function callOff(
+  state: CoreState,
+  call: WaitingCall,
+  reply: Reply<never>,
+  leave: boolean,
+  now: number,
+): CalledOff {
+  if (!waits(call, reply)) return 'no';
+  const asker = call instanceof Caller || call instanceof AcquireWaiter ? call.asker : undefined;
+  cancel(state, call, reply, leave, now);
+  if (asker?.kind !== 'ack') return 'gone';
+  answerDeliveries(state, asker, []);
+  return 'follows';
 }
 
-function waits(call: WaitingCall): boolean {
-  if (call instanceof Caller) return isWaiting(call);
+/** In a place that is kept by a ticket a newer call may wait by now. */
+function waits(call: WaitingCall, reply: Reply<never>): boolean {
+  if (call instanceof Caller) return call.asker?.reply === reply && isWaiting(call);
   if (call instanceof AcquireWaiter) return call.queues.some(({ waiters }) => waiters.has(call));
   if (call instanceof AwaitWaiter) return call.queue.awaits.get(call.itemId)?.has(call) === true;
   return call.queue.roomWaiters.has(call);

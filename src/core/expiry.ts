@@ -4,6 +4,7 @@ import { failAll, putBack } from './items.js';
 import type { Lane, Turn } from './lane.js';
 import { Caller } from './line.js';
 import { isLinked, unlink } from './link.js';
+import { neverHandedOut } from './never-handed-out.js';
 import { type TurnWatch, tellEnding, watchOn } from './notices.js';
 import { park } from './park.js';
 import { resolve } from './resolve.js';
@@ -47,15 +48,14 @@ export function endTickets(state: CoreState, lane: Lane, now: number): void {
 }
 
 function expireTurn(state: CoreState, lane: Lane, turn: Turn, now: number): void {
-  const { cargo } = turn;
+  const { cargo, handed } = turn;
   endTurn(state, turn, 'expired', LOST.lease_expired, now);
-  if (cargo.kind === 'items' && !cargo.done) {
-    // A turn that was never handed over was no attempt.
-    if (turn.handed !== 'kept') {
-      const error = `lease expired (held by ${turn.consumerId})`;
-      const failure = { cause: 'lease_expired', error, delay: undefined } as const;
-      park(state, lane, failAll(state, lane, cargo.items, failure, now).park, now);
-    } else putBack(state, lane, cargo.items);
+  // A turn that was never handed over was no attempt.
+  if (handed === 'kept') putBack(state, lane, neverHandedOut(state, lane, cargo, now));
+  else if (cargo.kind === 'items' && !cargo.done) {
+    const error = `lease expired (held by ${turn.consumerId})`;
+    const failure = { cause: 'lease_expired', error, delay: undefined } as const;
+    park(state, lane, failAll(state, lane, cargo.items, failure, now).park, now);
   }
   resolve(state, lane, now);
 }

@@ -1,7 +1,7 @@
 import type { HistogramView } from './views.js';
 
 /** Counts in buckets, as plain numbers: the hot path can afford that. */
-export class Histogram {
+export class Histogram implements HistogramView {
   readonly #counts: Float64Array;
   /** The bounds in the one form that is fast for all: arrays of whole and of other numbers differ in theirs. */
   readonly #limits: Float64Array;
@@ -24,9 +24,18 @@ export class Histogram {
     this.#sum += value;
   }
 
-  view(): HistogramView {
-    const counts = Array.from(this.#counts);
-    return { bounds: this.bounds, counts, sum: this.#sum, count: counts.reduce((sum, count) => sum + count, 0) };
+  get counts(): ArrayLike<number> {
+    return this.#counts;
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  get count(): number {
+    let count = 0;
+    for (let bucket = 0; bucket < this.#counts.length; bucket += 1) count += this.#counts[bucket] ?? 0;
+    return count;
   }
 
   #turnTo(value: number): void {

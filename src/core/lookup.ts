@@ -53,7 +53,7 @@ export function openQueue(state: CoreState, name: string, now: number): Queue | 
 export function makeQueue(state: CoreState, name: string, policy: Policy, named: boolean, now: number): Queue {
   state.queueSeq += 1;
   const ownPrefix = `${state.ownIds}${state.queueSeq.toString(36)}-`;
-  const queue = new Queue(name, policy, named, state.results, now, ownPrefix, state.changes, state.queueSeq);
+  const queue = new Queue(name, policy, named, state.results, now, ownPrefix, state.changes);
   state.queues.set(name, queue);
   return queue;
 }

@@ -2,9 +2,11 @@
 
 import { markDirty } from './gates.js';
 import { putBack } from './items.js';
-import { type Lane, stateOf, turnOf } from './lane.js';
+import { type Cargo, type Lane, stateOf, turnOf } from './lane.js';
+import type { Item } from './line.js';
 import { findLane } from './lookup.js';
 import type { LaneState } from './model.js';
+import { neverHandedOut } from './never-handed-out.js';
 import { unpark } from './park.js';
 import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
@@ -27,12 +29,17 @@ export function evictHolder(state: CoreState, queue: Queue | undefined, key: str
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (lane === undefined) return { ...NOBODY, state: 'INIT' };
   if (turn === undefined || lane.row.moves.evict !== 'end_turn') return { ...NOBODY, state: stateOf(lane) };
-  const { token, consumerId, cargo } = turn;
-  const items = cargo.kind === 'items' && !cargo.done ? cargo.items : [];
+  const { token, consumerId, cargo, handed } = turn;
   endTurn(state, turn, 'evicted', LOST.evicted, now);
+  const items = handed === 'kept' ? neverHandedOut(state, lane, cargo, now) : keptItems(cargo);
   putBack(state, lane, items);
   resolve(state, lane, now);
   return { evicted: true, token, consumerId, itemsReturned: items.length, state: stateOf(lane) };
+}
+
+/** at_most_once: they are done, whoever has them. */
+function keptItems(cargo: Cargo): readonly Item[] {
+  return cargo.kind === 'items' && !cargo.done ? cargo.items : [];
 }
 
 export interface Resumed {

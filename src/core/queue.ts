@@ -14,6 +14,7 @@ import { type DoneKey, type FinishedItem, Memory, type ResultLedger } from './re
 import type { Lack, RoomWaiter } from './room.js';
 import { Timer } from './timing-wheel.js';
 import { TokenBucket } from './token-bucket.js';
+import type { QueueNumbers } from './views.js';
 
 /** A named set of keys that share one policy. */
 export class Queue {
@@ -56,6 +57,8 @@ export class Queue {
   readonly awaits = new Map<string, Set<AwaitWaiter>>();
 
   paused = false;
+  /** As they are handed out; unset: nobody asked. */
+  numbers: QueueNumbers | undefined;
   rate: TokenBucket | undefined;
   maxInFlight: number | undefined;
   /** A person changed its limits: it must not be forgotten. */
@@ -86,8 +89,6 @@ export class Queue {
     ownPrefix = OWN_ID,
     /** Unset: there is no journal. */
     changes?: Changes | undefined,
-    /** No other queue of the process has it. */
-    readonly id = 0,
   ) {
     this.ownIds = new OwnIds(ownPrefix);
     this.items = new ItemIndex(this.ownIds);

@@ -2,7 +2,7 @@ import { Lane } from './lane.js';
 import type { Link } from './link.js';
 import type { Queue } from './queue.js';
 import type { CoreState } from './state.js';
-import type { CoordinatorStanding, CoordinatorStats, QueueStats, QueueView } from './views.js';
+import type { CoordinatorStanding, CoordinatorStats, QueueNumbers, QueueStats, QueueView } from './views.js';
 
 export function coordinatorStats(state: CoreState, now: number): CoordinatorStats {
   return { ...standing(state), queues: [...state.queues.values()].map((queue) => queueStats(queue, now)) };
@@ -15,6 +15,32 @@ export function standing(state: CoreState): CoordinatorStanding {
     payloadBytes: state.payloadBytes + state.roomBytes,
     payloadLimit: state.settings.limits.payloadMemoryBytes,
   };
+}
+
+/** It holds on to the queue: so nothing has to be copied of thousands, at each scrape, in case one is forgotten. */
+class LiveNumbers implements QueueNumbers {
+  constructor(
+    private readonly queue: Queue,
+    private readonly queues: ReadonlyMap<string, Queue>,
+    private readonly clock: () => number,
+  ) {}
+
+  get name(): string {
+    return this.queue.name;
+  }
+
+  get isGone(): boolean {
+    return !this.queues.has(this.queue.name);
+  }
+
+  stats(): QueueStats {
+    return queueStats(this.queue, this.clock());
+  }
+}
+
+export function queueNumbers({ queues }: CoreState, queue: Queue, clock: () => number): QueueNumbers {
+  queue.numbers ??= new LiveNumbers(queue, queues, clock);
+  return queue.numbers;
 }
 
 export function queueView(queue: Queue, now: number): QueueView {
@@ -84,7 +110,6 @@ export function queueStats(queue: Queue, now: number): QueueStats {
   const { counters } = queue;
   const { declined } = counters;
   return {
-    id: queue.id,
     view: queueView(queue, now),
     submitted: counters.submitted,
     finished: counters.finished,
@@ -97,10 +122,10 @@ export function queueStats(queue: Queue, now: number): QueueStats {
       { decision: 'decline', reason: 'too_soon', count: declined.too_soon },
     ],
     settlements: { ...counters.settlements },
-    wait: counters.wait.view(),
-    hold: counters.hold.view(),
-    backoff: counters.backoff.view(),
-    repeatDistance: counters.repeatDistance.view(),
+    wait: counters.wait,
+    hold: counters.hold,
+    backoff: counters.backoff,
+    repeatDistance: counters.repeatDistance,
     retries: counters.retries,
     deadLetters: counters.deadLetters,
     redriven: { redrive: counters.redriven },

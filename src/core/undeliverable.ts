@@ -1,10 +1,8 @@
-import { unmarkKeyDone } from './idempotency.js';
-import { putBack, weightOfItem } from './items.js';
-import { keepOnDisk } from './kept-after-all.js';
+import { putBack } from './items.js';
 import { type Lane, type Turn, turnOf } from './lane.js';
-import type { Item } from './line.js';
 import { findHeldLane } from './lookup.js';
 import type { TurnRef } from './model.js';
+import { neverHandedOut } from './never-handed-out.js';
 import { resolve } from './resolve.js';
 import type { SettledBy } from './settlements.js';
 import type { CoreState } from './state.js';
@@ -42,28 +40,6 @@ function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
   // Nobody knows of it: nobody is told.
   disown(state, turn);
   endTurn(state, turn, 'release', cargo.kind === 'items' ? RELEASED : ABANDONED, now);
-  if (cargo.kind === 'items') {
-    const back = cargo.done ? cargo.items.filter((item) => revive(state, item, now)) : cargo.items;
-    if (cargo.done) lane.queue.counters.finished.done -= back.length;
-    putBack(state, lane, back);
-  }
+  putBack(state, lane, neverHandedOut(state, lane, cargo, now));
   resolve(state, lane, now);
-}
-
-/**
- * at_most_once: it was called done because it was handed out, and it was not.
- * @returns false: that it was done is forgotten by now, and so it stays; its id may be another item's
- */
-function revive(state: CoreState, item: Item, now: number): boolean {
-  const { queue, key } = item.lane;
-  const finished = queue.finished.get(item.id, now);
-  if (finished?.state !== 'done') return false;
-  queue.finished.delete(item.id);
-  if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
-  queue.items.setAgain(item);
-  if (item.stored !== undefined) queue.changes?.item(item);
-  // It came again meanwhile, to be kept.
-  else if (queue.changes !== undefined && finished.seq !== undefined) keepOnDisk(state, queue.changes, item);
-  state.payloadBytes += weightOfItem(item);
-  return true;
 }

@@ -208,10 +208,13 @@ export interface CoordinatorEvent {
   readonly detail: string | undefined;
 }
 
-/** Counts per bucket: `counts[i]` fell at or below `bounds[i]` and above the bound before; the last is beyond all. */
+/**
+ * Counts per bucket: `counts[i]` fell at or below `bounds[i]` and above the bound before; the last is beyond all. They are
+ * those that go on counting: at a scrape there may be 40,000 of them, and copies would keep the collector busy.
+ */
 export interface HistogramView {
   readonly bounds: readonly number[];
-  readonly counts: readonly number[];
+  readonly counts: ArrayLike<number>;
   readonly sum: number;
   readonly count: number;
 }
@@ -221,8 +224,6 @@ export type SettlementWay = (typeof SETTLEMENT_WAYS)[number];
 
 /** Everything that was counted for one queue since the start, and how it stands. Durations are seconds here. */
 export interface QueueStats {
-  /** Another one when the queue was forgotten and made anew: then all was counted from 0 again. */
-  readonly id: number;
   readonly view: QueueView;
   /** By `decision` and `reason` (empty unless declined). */
   readonly decisions: readonly { readonly decision: string; readonly reason: string; readonly count: number }[];
@@ -247,6 +248,15 @@ export interface QueueStats {
   readonly idleLanesEvicted: number;
   /** By reason: `queue_full`, `memory_full`, `limit`, `draining`, … */
   readonly rejected: Readonly<Record<string, number>>;
+}
+
+/** The numbers of one queue, to be asked for whenever: the same object for as long as there is the queue. */
+export interface QueueNumbers {
+  readonly name: string;
+  /** There is no queue of this name any more. */
+  readonly isGone: boolean;
+  /** Of a queue that is forgotten: what it had counted by then. */
+  stats(): QueueStats;
 }
 
 /** How writing to the disk goes. */

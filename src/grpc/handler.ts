@@ -22,6 +22,8 @@ export interface Kit {
   readonly coordinator: Coordinator;
   readonly limits: Limits;
   readonly log: Log;
+  /** Counts failures of our own. */
+  readonly failed?: () => void;
   /** Unary calls of CoordinatorService that wait now. */
   readonly parked: { count: number };
 }
@@ -81,13 +83,14 @@ export function readRequest<Q, R>(kit: Kit, caller: Caller, message: Q, read: Re
 }
 
 /** Says what went wrong in the log, and to the caller only under which id it stands there. */
-export function internalError(kit: Pick<Kit, 'log'>, method: string, error: unknown): CallStatus {
+export function internalError(kit: Pick<Kit, 'log' | 'failed'>, method: string, error: unknown): CallStatus {
   return internalStatus(report(kit, method, error));
 }
 
 /** @returns the id under which the log says it */
-export function report({ log }: Pick<Kit, 'log'>, method: string, error: unknown): string {
+export function report({ log, failed }: Pick<Kit, 'log' | 'failed'>, method: string, error: unknown): string {
   const id = randomUUID();
+  failed?.();
   log.error({ id, method, err: error }, 'a call failed inside the sidecar');
   return id;
 }

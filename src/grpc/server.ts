@@ -23,6 +23,8 @@ export interface GrpcServerOptions {
   readonly limits: Limits;
   /** Called once for every finished call, streams included. `code` is the name of its gRPC status. */
   readonly observe: Observe;
+  /** Called once for every failure of our own, in a command of a session too. */
+  readonly failed?: () => void;
   readonly log: Log;
   /** What health says from the start. Default: SERVING. */
   readonly serving?: boolean;

@@ -1,6 +1,6 @@
 /**
  * Who is connected. A probe must get in however many others came before it and say nothing: when all places are taken the
- * newest gets the place of the one that has been silent for longest.
+ * newest gets the place of the one that has been silent for longest, or else of who has been answered for longest.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -24,9 +24,14 @@ export class Places {
       this.#silent.delete(socket);
       this.#asking.delete(socket);
     });
-    // Where everybody is being answered the newcomer is the only silent one.
-    const [longest = socket] = this.#silent;
-    if (this.#silent.size + this.#asking.size > this.most) longest.destroy();
+    if (this.#silent.size + this.#asking.size > this.most) this.#longest(socket).destroy();
+  }
+
+  /** Where everybody else is being answered: who asked first. It may be one that does not read. */
+  #longest(newcomer: Socket): Socket {
+    const [silent] = this.#silent;
+    const [asking = newcomer] = this.#asking.keys();
+    return silent === undefined || silent === newcomer ? asking : silent;
   }
 
   #asks({ socket }: IncomingMessage, response: ServerResponse): void {

@@ -1,12 +1,13 @@
 /** HTTP for machines that watch: metrics and probes. Nothing here changes anything. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Places } from './places.js';
 
 export interface HttpOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly body: readonly Buffer[] }>;
   /** Unset: ready. Else why not. */
   readonly notReady: () => string | undefined;
   /** What is to be known though it is ready. Unset: nothing. */
@@ -33,9 +34,12 @@ const LIMITS = {
   maxHeaderSize: 8_192,
 } as const;
 
+/** ms. Whoever has not read an answer by then is not waited for: it would be kept for ever. */
+const READ_WITHIN = 30_000;
+
 interface Answer {
   readonly status: number;
-  readonly body: string;
+  readonly body: string | readonly Buffer[];
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -83,11 +87,17 @@ function running(server: Server): HttpServer {
 async function handle(request: IncomingMessage, response: ServerResponse, options: HttpOptions): Promise<void> {
   // A body is of no use here; read on, so that the connection can be used again.
   request.resume();
+  const result = await answerOr500(request, options);
+  // Whoever asked may be gone.
+  if (!response.destroyed) await send(request, response, result);
+}
+
+async function answerOr500(request: IncomingMessage, options: HttpOptions): Promise<Answer> {
   try {
-    send(request, response, await answer(request, options));
+    return await answer(request, options);
   } catch (error) {
     options.log.error({ err: error, url: request.url }, 'HTTP request failed');
-    send(request, response, { status: 500, body: 'internal error\n' });
+    return { status: 500, body: 'internal error\n' };
   }
 }
 
@@ -99,16 +109,37 @@ function answer({ method = '', url = '' }: IncomingMessage, options: HttpOptions
   return { status: 405, body: 'only GET and HEAD\n', headers: { allow: 'GET, HEAD' } };
 }
 
-function send(
+/** Piece by piece, so that others get their say in between, and no faster than it is read. */
+async function send(
   { method }: IncomingMessage,
   response: ServerResponse,
   { status, body, contentType, headers }: Answer,
-): void {
+): Promise<void> {
+  const pieces = typeof body === 'string' ? [Buffer.from(body)] : body;
   response.writeHead(status, {
     'content-type': contentType ?? 'text/plain; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
+    'content-length': pieces.reduce((bytes, piece) => bytes + piece.length, 0),
     'cache-control': 'no-store',
     ...headers,
   });
-  response.end(method === 'HEAD' ? undefined : body);
+  const timer = setTimeout(() => response.destroy(), READ_WITHIN).unref();
+  response.once('close', () => clearTimeout(timer));
+  if (method !== 'HEAD') {
+    for (const piece of pieces) {
+      if (response.destroyed) return;
+      if (!response.write(piece)) await taken(response);
+      else if (pieces.length > 1) await nextTurn();
+    }
+  }
+  response.end();
+}
+
+function taken(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.once('drain', done).once('close', done);
+  });
 }

@@ -104,13 +104,13 @@ class PendingCall implements Pending {
   cancel(leave = false): void {
     const { loop } = this;
     loop.store?.cancelled(this.reply);
-    loop.core.cancel(this.call, leave, loop.now());
+    loop.core.cancel(this.call, this.reply, leave, loop.now());
     loop.settle();
   }
 
   callOff(leave = false): boolean {
     const { loop } = this;
-    const isCancelled = loop.core.callOff(this.call, leave, loop.now());
+    const isCancelled = loop.core.callOff(this.call, this.reply, leave, loop.now()) === 'gone';
     if (isCancelled) loop.store?.cancelled(this.reply);
     loop.settle();
     return isCancelled;

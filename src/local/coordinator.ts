@@ -1,9 +1,10 @@
 import type {
   Coordinator,
   CoordinatorSettings,
+  CoordinatorStanding,
   CoordinatorStats,
   DrainReport,
-  QueueStats,
+  QueueNumbers,
   Result,
   Session,
   SessionListener,
@@ -20,8 +21,9 @@ import type { Journal } from './journal/journal.js';
 import { Loop } from './loop.js';
 import { LocalSession } from './session.js';
 
-/** Queues whose numbers are put together in one go: about a millisecond. */
+/** Queues whose numbers are put together in one go, and for how long at most, ms: the first ones take longer. */
 const STATS_AT_ONCE = 50;
+const STATS_SLICE = 1;
 
 export interface LocalOptions {
   /** Default: the system's. */
@@ -43,6 +45,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   readonly #clock: Clock;
   readonly #journal: Journal | undefined;
   readonly #tell: TellState;
+  readonly #now = () => this.loop.now();
   #recovered: Promise<void> | undefined;
   #drained: Promise<DrainReport> | undefined;
   #closed: Promise<void> | undefined;
@@ -82,16 +85,19 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     return this.loop.store === undefined ? stats : { ...stats, journal: this.loop.store.stats() };
   }
 
-  async statsInSlices(): Promise<CoordinatorStats> {
+  async statsInSlices(take: (queue: QueueNumbers) => void): Promise<CoordinatorStanding> {
     const { loop } = this;
     const { core } = loop;
-    const queues: QueueStats[] = [];
-    for (const stats of core.queueStats(() => loop.now())) {
-      queues.push(stats);
-      if (queues.length % STATS_AT_ONCE === 0) await new Promise<void>((resolve) => this.#clock.soon(resolve));
+    let told = 0;
+    let began = this.#clock.now();
+    for (const queue of core.queueNumbers(this.#now)) {
+      take(queue);
+      told += 1;
+      if (told % STATS_AT_ONCE !== 0 && this.#clock.now() - began < STATS_SLICE) continue;
+      await new Promise<void>((resolve) => this.#clock.soon(resolve));
+      began = this.#clock.now();
     }
-    const stats = { ...core.standing(), queues };
-    return loop.store === undefined ? stats : { ...stats, journal: loop.store.stats() };
+    return loop.store === undefined ? core.standing() : { ...core.standing(), journal: loop.store.stats() };
   }
 
   drain(timeout: number): Promise<DrainReport> {

@@ -1,8 +1,7 @@
 /**
- * Metrics whose numbers live elsewhere and are handed to prom-client at the scrape. Nothing is counted through
- * prom-client: four labelled calls of it cost more than a whole turn.
+ * Metrics whose numbers live elsewhere, and their text. Nothing is counted through prom-client: four labelled calls of it
+ * cost more than a whole turn. Nor does it write them: it writes a metric in one go, and there may be 100 queues in it.
  */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { HistogramView } from '../coordinator.js';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -17,76 +16,110 @@ export interface HistogramSample {
   readonly view: HistogramView;
 }
 
-interface Described {
+export interface Described {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  readonly registry: Registry;
 }
 
-export function plainCounter({ registry, ...described }: Described, samples: () => Iterable<Sample>): void {
-  new Counter({
+export interface Family extends Described {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  /** Its samples, a few of them at a time. */
+  lines(): Iterable<string>;
+}
+
+/** All of them, in the order in which they are told. */
+export class PlainRegistry {
+  readonly families: Family[] = [];
+
+  add(family: Family): void {
+    this.families.push(family);
+  }
+
+  /** The text format of Prometheus, piece by piece. */
+  *text(): Generator<string, undefined> {
+    for (const family of this.families) {
+      yield `# HELP ${family.name} ${escaped(family.help)}\n# TYPE ${family.name} ${family.type}\n`;
+      yield* family.lines();
+      yield '\n';
+    }
+  }
+}
+
+interface Registered extends Described {
+  readonly registry: PlainRegistry;
+}
+
+export function plainCounter(described: Registered, samples: () => Iterable<Sample>): void {
+  register(described, 'counter', samples, line);
+}
+
+export function plainGauge(described: Registered, samples: () => Iterable<Sample>): void {
+  register(described, 'gauge', samples, line);
+}
+
+export function plainHistogram(described: Registered, samples: () => Iterable<HistogramSample>): void {
+  register(described, 'histogram', samples, bucketLines);
+}
+
+function register<S>(
+  { registry, ...described }: Registered,
+  type: Family['type'],
+  samples: () => Iterable<S>,
+  write: (name: string, sample: S) => string,
+): void {
+  const { name } = described;
+  registry.add({
     ...described,
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { labels, value } of samples()) this.inc(labels, value);
+    type,
+    *lines() {
+      for (const sample of samples()) yield write(name, sample);
     },
   });
 }
 
-export function plainGauge({ registry, ...described }: Described, samples: () => Iterable<Sample>): void {
-  new Gauge({
-    ...described,
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { labels, value } of samples()) this.set(labels, value);
-    },
-  });
+function line(name: string, { labels, value }: Sample): string {
+  return `${name}${inBraces(labelsText(labels))} ${numberText(value)}\n`;
 }
 
-export function plainHistogram({ registry, ...described }: Described, samples: () => Iterable<HistogramSample>): void {
-  new PlainHistogram({ ...described, registers: [registry] }, samples);
-}
-
-type Answer = Awaited<ReturnType<Histogram['get']>>;
-/** The library writes shared labels once for all lines that have the same object; its types do not show them. */
-type MetricLine = Answer['values'][number] & { readonly sharedLabels: Labels };
-
-/** prom-client takes observations, not counts per bucket; so the answer to "what are your values" is given here. */
-class PlainHistogram extends Histogram {
-  readonly #samples: () => Iterable<HistogramSample>;
-  /** Never observed; it only describes itself, in the words of the library. */
-  readonly #empty: Histogram;
-
-  constructor(configuration: ConstructorParameters<typeof Histogram>[0], samples: () => Iterable<HistogramSample>) {
-    super(configuration);
-    this.#samples = samples;
-    this.#empty = new Histogram({ ...configuration, registers: [] });
-  }
-
-  /** What the registry asks when it makes text, and `get()` too; the types of the library do not show it. */
-  async getForPromString(): Promise<Answer> {
-    const described = await this.#empty.get();
-    const values: MetricLine[] = [];
-    for (const sample of this.#samples()) addLines(values, described.name, sample);
-    return { ...described, values };
-  }
-}
-
-function addLines(lines: MetricLine[], name: string, { labels: sharedLabels, view }: HistogramSample): void {
-  const add = (metricName: string, value: number, labels: { readonly le?: number | string }): void => {
-    lines.push({ metricName, labels, value, sharedLabels });
-  };
+function bucketLines(name: string, { labels, view }: HistogramSample): string {
+  const shared = labelsText(labels);
+  const others = shared === '' ? '' : `,${shared}`;
+  let text = '';
   let below = 0;
   for (const [index, le] of view.bounds.entries()) {
     below += view.counts[index] ?? 0;
-    add(`${name}_bucket`, below, { le });
+    text += `${name}_bucket{le="${le}"${others}} ${below}\n`;
   }
   // Not `view.count`: the last bucket and the count must agree whatever happens.
   below += view.counts[view.bounds.length] ?? 0;
-  add(`${name}_bucket`, below, { le: '+Inf' });
-  add(`${name}_sum`, view.sum, {});
-  add(`${name}_count`, below, {});
+  text += `${name}_bucket{le="+Inf"${others}} ${below}\n`;
+  const braces = inBraces(shared);
+  return `${text}${name}_sum${braces} ${numberText(view.sum)}\n${name}_count${braces} ${below}\n`;
+}
+
+function labelsText(labels: Labels): string {
+  let text = '';
+  for (const name in labels) text += `${text === '' ? '' : ','}${name}="${labelValue(labels[name] ?? '')}"`;
+  return text;
+}
+
+function inBraces(labels: string): string {
+  return labels === '' ? '' : `{${labels}}`;
+}
+
+function numberText(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf';
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
+}
+
+/** Most names need nothing. */
+const STRANGE = /["\\\n]/;
+
+function labelValue(text: string): string {
+  return STRANGE.test(text) ? escaped(text).replaceAll('"', '\\"') : text;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }

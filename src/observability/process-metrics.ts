@@ -1,10 +1,10 @@
 /** The metrics of the process and of its disk. */
-import type { Registry } from 'prom-client';
-import type { CoordinatorStats, HistogramView, JournalStats } from '../coordinator.js';
+import type { CoordinatorStanding, HistogramView, JournalStats } from '../coordinator.js';
+import type { AdminChanges } from './admin-changes.js';
 import type { CallDurations } from './call-durations.js';
-import { type Labels, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
+import { type Labels, type PlainRegistry, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
 
-export function registerJournalMetrics(registry: Registry, stats: () => CoordinatorStats): void {
+export function registerJournalMetrics(registry: PlainRegistry, stats: () => CoordinatorStanding): void {
   const one = (name: string, help: string, view: (journal: JournalStats) => HistogramView): void =>
     plainHistogram({ registry, name, help, labelNames: [] }, () => {
       const { journal } = stats();
@@ -43,23 +43,25 @@ function known(value: number | undefined): Sample[] {
 
 export interface ProcessNumbers {
   readonly calls: CallDurations;
+  readonly changes: AdminChanges;
+  readonly internalErrors: () => number;
   readonly version: string;
-  readonly stats: () => CoordinatorStats;
+  readonly stats: () => CoordinatorStanding;
   readonly surroundings: () => Surroundings;
 }
 
 /** What is not the coordinator's to know. What is unset is not told. */
 export interface Surroundings {
   readonly isReady?: boolean | undefined;
-  /** ms since the Unix epoch. */
-  readonly certificateEnd?: number | undefined;
+  /** Of TLS: the one that new connections get. */
+  readonly certificate?: { readonly begins: Date; readonly ends: Date } | undefined;
   /** With a data directory. */
   readonly disk?: { readonly fileBytes: number; readonly freeBytes: number } | undefined;
 }
 
 export function registerProcessMetrics(
-  registry: Registry,
-  { calls, version, stats, surroundings }: ProcessNumbers,
+  registry: PlainRegistry,
+  { calls, changes, internalErrors, version, stats, surroundings }: ProcessNumbers,
 ): void {
   const one = (name: string, help: string, value: () => number, labels: Labels = {}): void =>
     plainGauge({ registry, name, help, labelNames: Object.keys(labels) }, () => [{ labels, value: value() }]);
@@ -71,6 +73,24 @@ export function registerProcessMetrics(
       labelNames: ['method', 'code'],
     },
     () => calls.samples(),
+  );
+  plainCounter(
+    {
+      registry,
+      name: 'keyturn_admin_changes_total',
+      help: 'Calls of people that changed something, and were not refused.',
+      labelNames: ['call'],
+    },
+    () => changes.samples(),
+  );
+  plainCounter(
+    {
+      registry,
+      name: 'keyturn_internal_errors_total',
+      help: 'Failures of the sidecar itself, each with a line in its log.',
+      labelNames: [],
+    },
+    () => [{ labels: {}, value: internalErrors() }],
   );
   one('keyturn_sessions', 'Sessions that are open.', () => stats().sessions);
   one('keyturn_waiting_calls', 'Calls that wait for something.', () => stats().waitingCalls);
@@ -88,7 +108,12 @@ export function registerProcessMetrics(
   maybe(
     'keyturn_certificate_end_timestamp_seconds',
     'When the certificate ends that new connections get.',
-    ({ certificateEnd }) => (certificateEnd === undefined ? undefined : certificateEnd / 1_000),
+    ({ certificate }) => certificate && certificate.ends.getTime() / 1_000,
+  );
+  maybe(
+    'keyturn_certificate_begin_timestamp_seconds',
+    'When it began: how long certificates live here.',
+    ({ certificate }) => certificate && certificate.begins.getTime() / 1_000,
   );
   maybe('keyturn_data_file_bytes', 'The file of the data directory.', ({ disk }) => disk?.fileBytes);
   maybe('keyturn_data_device_free_bytes', 'What its device has left for this user.', ({ disk }) => disk?.freeBytes);

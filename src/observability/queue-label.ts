@@ -1,5 +1,5 @@
 /** Which queue is shown under its own name: at most 100 are, the rest is summed up as `other`. */
-import type { QueueStats, QueueView } from '../coordinator.js';
+import type { QueueNumbers, QueueView } from '../coordinator.js';
 import { StatsSum, type Totals } from './stats-sum.js';
 
 export interface LabelledStats {
@@ -11,73 +11,82 @@ export interface LabelledStats {
 
 const MOST_NAMES = 100;
 const OTHER = 'other';
-/** Queues in one go: about a millisecond. */
-const SLICE = 100;
 
 /**
  * A name once shown is shown as long as its queue exists, and a queue that began in `other` stays there: a counter that
  * moved from one series to another would look like a restart.
  */
 export class QueueLabels {
-  readonly #named = new Set<string>();
-  /** As they were seen last. */
-  #others = new Map<string, QueueStats>();
+  readonly #named = new Map<string, QueueNumbers>();
+  /** As they were seen last. Those that are gone by now are still to be asked what they had counted. */
+  #others = new Map<string, QueueNumbers>();
   /** What queues in `other` had counted when they were forgotten: its counters must never go back. */
-  #gone: StatsSum | undefined;
+  readonly #gone = new StatsSum();
+  #hasGone = false;
 
-  /** In slices: there may be 10,000 to be summed up. */
-  *label(queues: readonly QueueStats[]): Generator<undefined, readonly LabelledStats[]> {
-    const others = new Map<string, QueueStats>();
-    const result: LabelledStats[] = [];
-    const present = new Set(queues.map(({ view }) => view.name));
-    for (const stats of queues) {
-      const { name } = stats.view;
-      if (this.#isNamed(name, present)) result.push({ label: name, stats, limits: limitsOf(stats.view) });
-      else others.set(name, stats);
-    }
-    yield* this.#remember(others);
-    if (this.#gone === undefined && others.size === 0) return result;
-    result.push({ label: OTHER, stats: yield* this.#sumOf(others), limits: {} });
-    return result;
+  /** One look at all queues. The one before must have ended. */
+  begin(): Labelling {
+    return new Labelling(
+      (queue) => this.#isNamed(queue),
+      (others) => this.#remember(others),
+    );
   }
 
-  *#sumOf(others: ReadonlyMap<string, QueueStats>): Generator<undefined, Totals> {
-    const sum = new StatsSum();
-    if (this.#gone !== undefined) sum.addCounters(this.#gone.totals());
-    let seen = 0;
-    for (const stats of others.values()) {
-      sum.add(stats);
-      if (++seen % SLICE === 0) yield;
-    }
-    return sum.totals();
-  }
-
-  #isNamed(name: string, present: ReadonlySet<string>): boolean {
-    if (this.#named.has(name)) return true;
+  #isNamed(queue: QueueNumbers): boolean {
+    const { name } = queue;
     // A queue that is called like the rest can only be shown with the rest.
-    if (name === OTHER || this.#others.has(name) || !this.#findRoom(present)) return false;
-    this.#named.add(name);
+    if (!this.#named.has(name) && (name === OTHER || this.#others.has(name) || !this.#findRoom())) return false;
+    this.#named.set(name, queue);
     return true;
   }
 
-  #findRoom(present: ReadonlySet<string>): boolean {
+  #findRoom(): boolean {
     if (this.#named.size < MOST_NAMES) return true;
-    for (const name of this.#named) {
-      if (!present.has(name)) return this.#named.delete(name);
-    }
+    for (const [name, queue] of this.#named) if (queue.isGone) return this.#named.delete(name);
     return false;
   }
 
-  *#remember(others: Map<string, QueueStats>): Generator<undefined> {
-    let seen = 0;
-    for (const [name, before] of this.#others) {
-      if (++seen % SLICE === 0) yield;
-      // Another queue of that name: it was forgotten and made anew in between, whatever was counted since.
-      if (others.get(name)?.id === before.id) continue;
-      this.#gone ??= new StatsSum();
-      this.#gone.addCounters(before);
-    }
+  /** @returns what is to be added to the sum of these; unset: nothing */
+  *#remember(others: Map<string, QueueNumbers>): Generator<undefined, Totals | undefined> {
+    const before = this.#others;
     this.#others = others;
+    for (const [name, queue] of before) {
+      yield;
+      // Or another queue of that name: it was forgotten and made anew in between, whatever was counted since.
+      if (others.get(name) === queue) continue;
+      this.#gone.addCounters(queue.stats());
+      this.#hasGone = true;
+    }
+    return this.#hasGone ? this.#gone.totals() : undefined;
+  }
+}
+/** Each queue is taken and added up at once: the numbers of 10,000, kept until all are there, keep the collector busy. */
+class Labelling {
+  readonly #named: LabelledStats[] = [];
+  readonly #others = new Map<string, QueueNumbers>();
+  readonly #sum = new StatsSum();
+
+  constructor(
+    private readonly isNamed: (queue: QueueNumbers) => boolean,
+    private readonly remember: (others: Map<string, QueueNumbers>) => Generator<undefined, Totals | undefined>,
+  ) {}
+
+  take(queue: QueueNumbers): void {
+    const stats = queue.stats();
+    if (this.isNamed(queue)) {
+      this.#named.push({ label: queue.name, stats, limits: limitsOf(stats.view) });
+      return;
+    }
+    this.#others.set(queue.name, queue);
+    this.#sum.add(stats);
+  }
+
+  /** When all are taken. In steps: many may have been forgotten since the last time. */
+  *end(): Generator<undefined, readonly LabelledStats[]> {
+    const gone = yield* this.remember(this.#others);
+    if (gone !== undefined) this.#sum.addCounters(gone);
+    if (gone === undefined && this.#others.size === 0) return this.#named;
+    return [...this.#named, { label: OTHER, stats: this.#sum.totals(), limits: {} }];
   }
 }
 

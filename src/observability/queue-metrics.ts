@@ -1,7 +1,6 @@
 /** The metrics with a label `queue`. */
-import type { Registry } from 'prom-client';
 import type { HistogramView } from '../coordinator.js';
-import { type HistogramSample, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
+import { type Labels, type PlainRegistry, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
 import type { LabelledStats } from './queue-label.js';
 import type { Totals } from './stats-sum.js';
 
@@ -129,7 +128,7 @@ function seconds(ms: number | undefined): number {
   return (ms ?? 0) / 1_000;
 }
 
-export function registerQueueMetrics(registry: Registry, queues: () => readonly LabelledStats[]): void {
+export function registerQueueMetrics(registry: PlainRegistry, queues: () => readonly LabelledStats[]): void {
   for (const metric of QUEUE_METRICS) registerQueueMetric(registry, metric, queues);
   const limit = {
     registry,
@@ -137,29 +136,28 @@ export function registerQueueMetrics(registry: Registry, queues: () => readonly 
     help: 'Limits in force, of queues by name; one that is not set is not there.',
     labelNames: ['queue', 'limit'],
   };
-  plainGauge(limit, () =>
-    queues().flatMap(({ label, limits }) => byName('limit', limits).map((sample) => withQueue(label, sample))),
-  );
+  plainGauge(limit, () => ofEach(queues(), ({ limits }) => byName('limit', limits)));
 }
 
 function registerQueueMetric(
-  registry: Registry,
+  registry: PlainRegistry,
   metric: QueueNumbers | QueueHistogram,
   queues: () => readonly LabelledStats[],
 ): void {
   const described = { registry, name: metric.name, help: metric.help, labelNames: ['queue', ...metric.labelNames] };
   if (metric.type === 'histogram') {
-    plainHistogram(described, () =>
-      queues().map(({ label, stats }): HistogramSample => ({ labels: { queue: label }, view: metric.view(stats) })),
-    );
+    plainHistogram(described, () => ofEach(queues(), ({ stats }) => [{ labels: {}, view: metric.view(stats) }]));
     return;
   }
   const register = metric.type === 'counter' ? plainCounter : plainGauge;
-  register(described, () =>
-    queues().flatMap(({ label, stats }) => metric.samples(stats).map((sample) => withQueue(label, sample))),
-  );
+  register(described, () => ofEach(queues(), ({ stats }) => metric.samples(stats)));
 }
 
-function withQueue(queue: string, { labels, value }: Sample): Sample {
-  return { labels: { queue, ...labels }, value };
+/** One after the other: nobody waits until all are put together. */
+function* ofEach<S extends { readonly labels: Labels }>(
+  queues: readonly LabelledStats[],
+  samplesOf: (queue: LabelledStats) => readonly S[],
+): Generator<S, undefined> {
+  for (const queue of queues)
+    for (const sample of samplesOf(queue)) yield { ...sample, labels: { queue: queue.label, ...sample.labels } };
 }

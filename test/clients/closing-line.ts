@@ -54,7 +54,7 @@ function count(pattern: RegExp, line: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-function withoutColours(text: string): string {
+export function withoutColours(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: this is what colours begin with
   return text.replace(/\u001b\[[\d;]*m/g, '');
 }

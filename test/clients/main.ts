@@ -10,6 +10,7 @@ import { join, relative } from 'node:path';
 import { ROOT } from '../project/repository.js';
 import { changed, generatedFiles } from './generated.js';
 import { type Outcome, runStep, type Step } from './step.js';
+import { summary } from './summary.js';
 import { isLanguage, LANGUAGES, type Language, missingTools } from './toolchains.js';
 
 const LOGS = join(ROOT, '.cache', 'clients');
@@ -91,11 +92,7 @@ const CONFORMANCE = join(ROOT, 'dist/clients/conformance/main.js');
 
 function sum(): number {
   section('Summary');
-  const width = Math.max(...outcomes.map(({ name }) => name.length));
-  for (const { name, passed, failed, seconds, why } of outcomes)
-    say(
-      `${why === undefined ? 'ok    ' : 'FAILED'} ${name.padEnd(width)}  ${passed} passed, ${failed} failed, ${seconds} s${why === undefined ? '' : `: ${why}`}\n`,
-    );
+  say(summary(outcomes));
   const [passed, failed] = (['passed', 'failed'] as const).map((what) =>
     outcomes.reduce((total, outcome) => total + outcome[what], 0),
   );

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { closingCounts } from './closing-line.js';
 import { changed, isGenerated } from './generated.js';
+import { saidOf } from './said.js';
 import { judge, runStep, type Step } from './step.js';
+import { summary } from './summary.js';
 
 const CLOSING: readonly (readonly [string, string, readonly [number, number] | undefined])[] = [
   ['pytest', '...\n120 passed in 4.20s\n', [120, 0]],
@@ -66,6 +68,54 @@ test('of one that fails the last words are shown', async (t) => {
   strictEqual(failed, 1);
   strictEqual(why, 'it ended with 3');
   match(told.join(''), / {2}\| no room\na step failed: it ended with 3\n/);
+});
+
+const FAILURES: readonly (readonly [string, string, string])[] = [
+  [
+    'pytest',
+    'FAILED tests/test_ends.py::test_it - assert 1 == 2',
+    'FAILED tests/test_ends.py::test_it - assert 1 == 2',
+  ],
+  ['pytest, an error', 'ERROR tests/test_tls.py::test_it - OSError', 'ERROR tests/test_tls.py::test_it - OSError'],
+  ['Go', '    --- FAIL: TestIt/unary (0.10s)', '--- FAIL: TestIt/unary (0.10s)'],
+  ['Go, a race', 'WARNING: DATA RACE', 'WARNING: DATA RACE'],
+  ['Maven', '[ERROR]   SpoolTest.it:12 expected: <1>', '[ERROR]   SpoolTest.it:12 expected: <1>'],
+  ['Node', '  ✖ it holds (3ms)', '✖ it holds (3ms)'],
+  ['the suite', '\u001b[31mFAILED\u001b[0m  go  turns: it holds (742 ms)', 'FAILED  go  turns: it holds (742 ms)'],
+];
+
+for (const [who, line, told] of FAILURES) {
+  test(`a test that failed is named as ${who} names it`, () => {
+    const { failures } = saidOf(`ok it\n0 failed, FAILED is a word\n${line}\n${line}\nmore\n`);
+    deepStrictEqual(failures, [told]);
+  });
+}
+
+test('of very many failures and long lines only so much is told', () => {
+  const output = Array.from({ length: 1_000 }, (_, at) => `FAILED ${at} ${'x'.repeat(1_000)}\n`).join('');
+  const { failures, last } = saidOf(output);
+  deepStrictEqual([failures.length, failures[0]?.length, last.split('\n').length], [30, 300, 25]);
+});
+
+test('the end of a run names the tests that failed once more, and ends with one line for each step', async (t) => {
+  const fails = step(
+    t,
+    'echo "FAILED tests/test_it.py::test_it - no"; seq 100; echo "1 failed, 3 passed in 1s"; exit 1',
+  );
+  const good = step(t, 'echo fine');
+  const outcomes = [await runStep(fails, () => {}), await runStep({ ...good, name: 'another' }, () => {})];
+  const lines = summary(outcomes).split('\n');
+  deepStrictEqual(lines.slice(0, 3), [
+    'a step failed: it ended with 1',
+    '  FAILED tests/test_it.py::test_it - no',
+    '  the end of its log:',
+  ]);
+  deepStrictEqual(lines.slice(3, 28).at(0), '  | 77');
+  deepStrictEqual(lines.slice(3, 28).at(-1), '  | 1 failed, 3 passed in 1s');
+  deepStrictEqual(
+    lines.slice(29).map((line) => line.replace(/\d+ s/, 'n s')),
+    ['FAILED a step   3 passed, 1 failed, n s: it ended with 1', 'ok     another  1 passed, 0 failed, n s', ''],
+  );
 });
 
 test('one that does not end is ended, with what it started', async (t) => {

@@ -7,6 +7,7 @@ import { dirname, relative } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { ROOT } from '../project/repository.js';
 import { type Counts, closingCounts } from './closing-line.js';
+import { indented, lastLines, type Said, saidOf } from './said.js';
 
 export interface Step {
   /** For people: `python: check`. */
@@ -22,6 +23,8 @@ export interface Outcome extends Counts {
   readonly seconds: number;
   /** Unset: it succeeded. */
   readonly why?: string;
+  /** What was told of its failure, for the end of the run. */
+  readonly said?: Said;
 }
 
 export type Say = (text: string) => void;
@@ -40,9 +43,12 @@ export async function runStep(step: Step, say: Say): Promise<Outcome> {
   const ended = await run(step, (last) => say(`  ${seconds()} s: ${last}\n`));
   const output = await readFile(step.log, 'utf8');
   const outcome = judge(step.name, ended, closingCounts(output), seconds());
-  if (outcome.why !== undefined) say(`${indented(lastWords(output))}\n${step.name} failed: ${outcome.why}\n`);
-  else say(`${step.name}: ${outcome.passed} passed in ${outcome.seconds} s\n`);
-  return outcome;
+  if (outcome.why === undefined) {
+    say(`${step.name}: ${outcome.passed} passed in ${outcome.seconds} s\n`);
+    return outcome;
+  }
+  say(`${indented(lastLines(output, LAST_WORDS))}\n${step.name} failed: ${outcome.why}\n`);
+  return { ...outcome, said: saidOf(output) };
 }
 
 /** As somebody would type it at the root. */
@@ -128,12 +134,4 @@ function lastLine(text: string): string | undefined {
     .split('\n')
     .map((line) => line.trim().slice(0, 120))
     .findLast((line) => line !== '');
-}
-
-function lastWords(output: string): string {
-  return output.trimEnd().split('\n').slice(-LAST_WORDS).join('\n');
-}
-
-function indented(text: string): string {
-  return text.replace(/^/gm, '  | ');
 }

@@ -56,7 +56,7 @@ function withCalls(coordinator: Coordinator, session: Session): Coordinator {
     openSession: (listener) => coordinator.openSession(listener),
     admin: coordinator.admin,
     stats: () => coordinator.stats(),
-    statsInSlices: () => coordinator.statsInSlices(),
+    statsInSlices: (take) => coordinator.statsInSlices(take),
     drain: (timeout) => coordinator.drain(timeout),
     close: () => coordinator.close(),
   };

@@ -133,6 +133,17 @@ export function tickets(set: SetStage): void {
       assert.deepEqual(stage.enQueue({ idempotencyKey: 'b' }).value, decline('already_done', { result: bytes('r') }));
     });
 
+    it('a cancel of the older of two calls with one ticket, which was answered, does not touch the newer', () => {
+      const stage = set();
+      const turn = stage.hold();
+      const older = stage.enQueue({ ticket: 't', wait: 60_000 });
+      const newer = stage.enQueue({ ticket: 't', wait: 60_000 });
+      assert.equal(older.value.decision, 'block');
+      older.cancel(true);
+      stage.end(turn);
+      assert.equal(newer.value.decision, 'accept');
+    });
+
     it('S9: DeQueue with the ticket gives up the place, and an open call that waits in it is refused', () => {
       const stage = set();
       stage.hold();

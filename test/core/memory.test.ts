@@ -37,6 +37,7 @@ class Table {
   readonly core: Core;
   now = 5_000;
   on: Stream | undefined;
+  #asked: Reply<unknown> = ACCEPTED;
   #turns: TurnRef[] = [];
 
   constructor(policy: Partial<Policy>, limits: Partial<Limits>, durable: boolean) {
@@ -86,8 +87,9 @@ class Table {
     this.#done();
   }
 
+  /** The one that was asked last. */
   cancel(call: WaitingCall | undefined, leave = true): void {
-    if (call !== undefined) this.core.cancel(call, leave, this.now);
+    if (call !== undefined) this.core.cancel(call, this.#asked, leave, this.now);
     this.#done();
   }
 
@@ -123,7 +125,9 @@ class Table {
       hear(value);
       return true;
     };
-    return { answer, refuse: () => undefined };
+    const reply = { answer, refuse: () => undefined };
+    this.#asked = reply;
+    return reply;
   }
 
   #done(call?: WaitingCall): WaitingCall | undefined {

@@ -149,7 +149,7 @@ export class Stage {
     if (waits !== undefined) {
       call.waits({
         cancel: (leave = false) => {
-          this.core.cancel(waits, leave, this.now);
+          this.core.cancel(waits, call, leave, this.now);
           this.carry();
         },
       });

@@ -6,7 +6,7 @@ import { ackRequest, acquireRequest, enQueueRequest, newItem, QUEUE } from '../s
 import { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
 import { localCoordinator } from '../support/local-coordinator.js';
-import { Stage } from './stage.js';
+import { okay, Stage } from './stage.js';
 
 const TICKET_TTL = 10_000;
 const PAYLOAD = new Uint8Array(500);
@@ -96,13 +96,35 @@ describe('items that could not be delivered', () => {
       assert.equal(stage.core.liveTurns, 1);
       stage.pass(1);
       assert.equal(stage.core.liveTurns, 0);
-      // At most once is handed out once: to the ticket.
-      if (policy.delivery === 'at_most_once') return;
       assert.equal(stage.core.stats(stage.now).payloadBytes, before);
       assert.equal(stage.awaitItem('someone', 'i', 0).value.attempt, 0);
       taken(stage);
     });
+
+    it(`${name}: evicted while they are held for a ticket they wait again`, () => {
+      const stage = twoItems(policy);
+      stage.core.undeliverable([taken(stage, 't')], stage.now);
+      const evicted = okay(stage.core.evictHolder(QUEUE, 'k', stage.now));
+      assert.equal(evicted.itemsReturned, 2);
+      taken(stage);
+    });
+
+    it(`${name}: the sidecar stops while they are held for a ticket: they wait again`, () => {
+      const stage = twoItems(policy);
+      stage.core.undeliverable([taken(stage, 't')], stage.now);
+      stage.core.drain(stage.now);
+      assert.equal(stage.core.liveTurns, 0);
+      assert.equal(stage.core.memoryItems, 2, 'it is told what is lost');
+    });
   }
+
+  it('at_most_once: what its ticket came for was handed out, whatever becomes of it', () => {
+    const stage = twoItems({ delivery: 'at_most_once' });
+    taken(stage, 't');
+    taken(stage, 't');
+    stage.pass(60_000);
+    assert.equal(stage.awaitItem('someone', 'i', 0).value.state, 'done');
+  });
 
   it('at_most_once: what came back is not among the finished ones, and drives none of them out', () => {
     const stage = new Stage({ queues: { [QUEUE]: { delivery: 'at_most_once', maxRemembered: 2 } } });

@@ -2,6 +2,7 @@
 import type {
   Administration,
   Coordinator,
+  CoordinatorStanding,
   CoordinatorStats,
   DrainReport,
   Session,
@@ -47,7 +48,7 @@ export class FakeCoordinator implements Coordinator {
     return { queues: [], sessions: 0, waitingCalls: 0, payloadBytes: 0, payloadLimit: 0 };
   }
 
-  statsInSlices(): Promise<CoordinatorStats> {
+  statsInSlices(): Promise<CoordinatorStanding> {
     return Promise.resolve(this.stats());
   }
 

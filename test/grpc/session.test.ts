@@ -334,7 +334,7 @@ test('a throw inside one command answers that command with INTERNAL, and nothing
       throw new Error('while it is written');
     },
   };
-  const { raw, log } = await startSidecar(t, session.coordinator());
+  const { raw, log, failures } = await startSidecar(t, session.coordinator());
   const client = new SessionClient(raw);
   const ids = client.send(...['a', 'throws', 'b', 'unwritable', 'c'].map((key) => commands.enqueue({ key })));
   const outcomes = await Promise.all(ids.map((id) => client.reply(id)));
@@ -352,5 +352,5 @@ test('a throw inside one command answers that command with INTERNAL, and nothing
     const line = log.find(({ fields }) => fields['id'] === error.metadata['id']);
     assert.match(String(line?.fields['err']), said);
   }
-  assert.equal(log.length, 2);
+  assert.deepEqual([log.length, failures()], [2, 2]);
 });

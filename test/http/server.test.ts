@@ -10,7 +10,10 @@ async function listening(t: TestContext, differs: Partial<HttpOptions> = {}): Pr
   const server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
-    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'a 1\nµ 2\n' }),
+    metrics: async () => ({
+      contentType: 'text/plain; version=0.0.4',
+      body: ['a 1\n', 'µ 2\n'].map((piece) => Buffer.from(piece)),
+    }),
     notReady: () => undefined,
     log: { error: (_fields, message) => assert.fail(message) },
     ...differs,
@@ -177,7 +180,7 @@ describe('the life of the server', () => {
 
   test('a scrape that is being answered keeps its place', async (t) => {
     const gate = deferred();
-    const metrics = () => gate.promise.then(() => ({ contentType: 'text/plain', body: 'late\n' }));
+    const metrics = () => gate.promise.then(() => ({ contentType: 'text/plain', body: [Buffer.from('late\n')] }));
     const { port } = await listening(t, { metrics });
     const scrape = raw(port, 'GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n', 'open');
     const sockets: Socket[] = [];
@@ -189,6 +192,44 @@ describe('the life of the server', () => {
     }
     gate.resolve();
     assert.match(await scrape, /late/);
+  });
+
+  test('of 300 that ask and do not read, those that asked first make room: a probe is answered', async (t) => {
+    // More than the kernel takes.
+    const body = Array.from({ length: 128 }, () => Buffer.alloc(65_536, 'x'));
+    const { port } = await listening(t, { metrics: async () => ({ contentType: 'text/plain', body }) });
+    const sockets: Socket[] = [];
+    t.after(() => sockets.forEach((socket) => void socket.destroy()));
+    for (let index = 0; index < 300; index += 1) {
+      const socket = connect(port, '127.0.0.1');
+      sockets.push(socket.on('error', () => {}).pause());
+      socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n');
+      await once(socket, 'readable');
+    }
+    assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
+  });
+
+  test('a long answer is sent piece by piece, others get their say in between', async (t) => {
+    const body = Array.from({ length: 20 }, () => Buffer.alloc(1_000, 'x'));
+    let turn = 0;
+    const count = () => {
+      turn += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    t.after(() => clearImmediate(next));
+    const taken: number[] = [];
+    body[Symbol.iterator] = function* (): Generator<Buffer<ArrayBuffer>, undefined> {
+      for (const [, piece] of body.entries()) {
+        taken.push(turn);
+        yield piece;
+      }
+      return undefined;
+    };
+    const { port } = await listening(t, { metrics: async () => ({ contentType: 'text/plain', body }) });
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+    assert.equal((await response.text()).length, 20_000);
+    assert.equal(new Set(taken).size, 20, 'each in a turn of its own');
   });
 
   test('headers that do not come are waited for two seconds, not longer', async (t) => {

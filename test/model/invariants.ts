@@ -74,10 +74,12 @@ export class Invariants {
     }
   }
 
-  /** What was done because it was handed out is not, when it turns out later that the answer was lost (S13). */
+  /** What was done because it was handed out is not, when it turns out later that the answer was lost (S13, S22). */
   #mayRevive(queue: string): boolean {
     const atMostOnce = this.scenario.policies[queue as QueueName].delivery === 'at_most_once'; // as below
-    return atMostOnce && this.scenario.commands.some((command) => command.type === 'break' && command.unsent);
+    const isLost = (command: Command) =>
+      command.type === 'break' ? command.unsent : 'deliverable' in command && !command.deliverable;
+    return atMostOnce && this.scenario.commands.some(isLost);
   }
 
   /** Items may finish, be forgotten and come anew between two looks. */

@@ -510,16 +510,26 @@ export class World {
     if (lane.turn !== turn) return;
     leaves(this, turn);
     if ((turn.caller?.ticket ?? turn.dispatchTicket) !== undefined) this.hold(lane, turn);
-    else
-      this.#giveBack(
-        lane,
-        this.endTurn(lane, givenBack(turn)).items.filter((item) => this.#revive(lane, item)),
-      );
+    else this.#giveBackUnseen(lane, givenBack(turn));
+  }
+
+  #giveBackUnseen(lane: Lane, how: HowItEnded): number {
+    const { items } = this.endTurn(lane, how);
+    return this.#giveBack(
+      lane,
+      items.filter((item) => this.#revive(lane, item)),
+    );
+  }
+
+  /** S22: what is held for a ticket was handed to nobody. */
+  takeAway(lane: Lane, how: HowItEnded): number {
+    return lane.turn?.heldForTicket === undefined ? this.release(lane, how) : this.#giveBackUnseen(lane, how);
   }
 
   /** at_most_once: it was done because it was handed out, and it was not. Once that is forgotten, it stays done. */
   #revive(lane: Lane, item: ItemRecord): boolean {
-    if (item.forgetAt !== undefined && item.forgetAt <= this.#now) return false;
+    if (item.forgetAt === undefined) return true;
+    if (item.forgetAt <= this.#now) return false;
     const { done } = lane.queue;
     lane.queue.done = done.filter((one) => one.key !== lane.key || one.idempotencyKey !== item.content.idempotencyKey);
     item.forgetAt = undefined;
@@ -605,7 +615,7 @@ export class World {
 
   #expire(lane: Lane, turn: LiveTurn): void {
     if (lane.turn !== turn) return;
-    if (turn.heldForTicket !== undefined) this.release(lane, { cause: 'lease_expired' });
+    if (turn.heldForTicket !== undefined) this.takeAway(lane, { cause: 'lease_expired' });
     else this.retry(lane, { cause: 'lease_expired' }, 'lease expired', undefined);
     this.promote(lane);
   }

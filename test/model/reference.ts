@@ -75,7 +75,7 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
       const lane = this.#lane(queue, key);
       const { turn } = lane;
       if (turn === undefined) return { evicted: false, token: 0, itemsReturned: 0 };
-      const itemsReturned = this.#world.release(lane, { cause: 'evicted' });
+      const itemsReturned = this.#world.takeAway(lane, { cause: 'evicted' });
       return { evicted: true, token: turn.token, itemsReturned };
     });
   }

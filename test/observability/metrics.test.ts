@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import type { CoordinatorStats, QueueStats } from '../../src/coordinator.js';
+import type { Coordinator, CoordinatorStats, QueueStats } from '../../src/coordinator.js';
 import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { AdminServiceService } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
 import type { Surroundings } from '../../src/observability/process-metrics.js';
 import { needs, pathOf } from '../support/needed-program.js';
 import { type Family, parseExposition, sampleValue } from './exposition.js';
-import { accepted, histogram, queueStats, queueView } from './stats.js';
+import { accepted, histogram, Queues, queueStats, queueView } from './stats.js';
 
 /** The contract, section 6, both stages, without what only accounts have. */
 const CONTRACT: Readonly<Record<string, readonly [type: string, ...labels: string[]]>> = {
@@ -41,7 +42,10 @@ const CONTRACT: Readonly<Record<string, readonly [type: string, ...labels: strin
   keyturn_payload_bytes: ['gauge'],
   keyturn_payload_limit_bytes: ['gauge'],
   keyturn_ready: ['gauge'],
+  keyturn_admin_changes_total: ['counter', 'call'],
+  keyturn_internal_errors_total: ['counter'],
   keyturn_certificate_end_timestamp_seconds: ['gauge'],
+  keyturn_certificate_begin_timestamp_seconds: ['gauge'],
   keyturn_data_file_bytes: ['gauge'],
   keyturn_data_device_free_bytes: ['gauge'],
   keyturn_journal_commit_seconds: ['histogram'],
@@ -125,20 +129,26 @@ const EXPECTED: readonly (readonly [name: string, labels: Readonly<Record<string
   ['keyturn_rejected_total', { reason: 'queue_full' }, 20],
 ];
 
+const JOURNAL = { commit: histogram(), batchRows: histogram(), failures: 24, unwritten: 25, lastWrite: 26_000 };
+
 const EVERYTHING: CoordinatorStats = {
   queues: [],
   sessions: 2,
   waitingCalls: 3,
   payloadBytes: 4_096,
   payloadLimit: 8_192,
-  journal: { commit: histogram(), batchRows: histogram(), failures: 24, unwritten: 25, lastWrite: 26_000 },
+  journal: JOURNAL,
 };
 
 const SURROUNDINGS: Surroundings = {
   isReady: false,
-  certificateEnd: 27_000,
+  certificate: { begins: new Date(26_500), ends: new Date(27_000) },
   disk: { fileBytes: 28, freeBytes: 29 },
 };
+
+function textOf(body: readonly Buffer[]): string {
+  return Buffer.concat(body).toString();
+}
 
 interface Scraped {
   readonly metrics: Metrics;
@@ -147,7 +157,14 @@ interface Scraped {
 
 function scraped(): Scraped {
   let stats: CoordinatorStats = EVERYTHING;
-  const coordinator = { stats: () => stats, statsInSlices: async () => stats };
+  const queues = new Queues();
+  const coordinator: Pick<Coordinator, 'stats' | 'statsInSlices'> = {
+    stats: () => stats,
+    async statsInSlices(take) {
+      for (const queue of queues.now(stats.queues)) take(queue);
+      return stats;
+    },
+  };
   const metrics = createMetrics({ coordinator, version: '1.2.3', surroundings: async () => SURROUNDINGS });
   return {
     metrics,
@@ -155,7 +172,7 @@ function scraped(): Scraped {
       stats = { ...stats, queues };
       const { contentType, body } = await metrics.render();
       assert.match(contentType, /^text\/plain; version=0\.0\.4/);
-      return parseExposition(body);
+      return parseExposition(textOf(body));
     },
   };
 }
@@ -182,9 +199,27 @@ test('Prometheus itself finds nothing wrong with any name, type or help', needs(
   const { metrics, scrape } = scraped();
   metrics.observe({ method: 'EnQueue', code: 'OK', seconds: 0.001 });
   await scrape([ORDERS]);
-  const { body } = await metrics.render();
+  const body = textOf((await metrics.render()).body);
   for (const name of Object.keys(CONTRACT)) assert.ok(body.includes(`# TYPE ${name} `), name);
   assert.equal(execFileSync(pathOf(PROMTOOL), ['check', 'metrics'], { input: body, encoding: 'utf8' }), '');
+});
+
+test('what is not known has no sample: neither TLS nor a data directory is a certificate that ended in 1970', async () => {
+  const stats: CoordinatorStats = { ...EVERYTHING, journal: { ...JOURNAL, lastWrite: undefined } };
+  const coordinator = { stats: () => stats, statsInSlices: async () => stats };
+  const metrics = createMetrics({ coordinator, version: '1.2.3', surroundings: async () => ({}) });
+  const families = parseExposition(textOf((await metrics.render()).body));
+  for (const name of [
+    'keyturn_ready',
+    'keyturn_certificate_end_timestamp_seconds',
+    'keyturn_certificate_begin_timestamp_seconds',
+    'keyturn_data_file_bytes',
+    'keyturn_data_device_free_bytes',
+    'keyturn_journal_last_write_timestamp_seconds',
+  ]) {
+    assert.deepEqual(families.get(name)?.samples, [], name);
+  }
+  assert.equal(sampleValue(families, 'keyturn_sessions', {}), 2);
 });
 
 test('every number of a queue reaches its series', async () => {
@@ -213,6 +248,7 @@ test('the numbers of the process', async () => {
     ['keyturn_payload_limit_bytes', 8_192],
     ['keyturn_ready', 0],
     ['keyturn_certificate_end_timestamp_seconds', 27],
+    ['keyturn_certificate_begin_timestamp_seconds', 26.5],
     ['keyturn_data_file_bytes', 28],
     ['keyturn_data_device_free_bytes', 29],
     ['keyturn_journal_failures_total', 24],
@@ -221,6 +257,36 @@ test('the numbers of the process', async () => {
   ] as const)
     assert.equal(sampleValue(families, name, {}), value, name);
   assert.equal(sampleValue(families, 'keyturn_build_info', { version: '1.2.3', node: process.versions.node }), 1);
+});
+
+/** Of AdminService: those that do not only look. */
+const CHANGING = Object.keys(AdminServiceService)
+  .filter((name) => !/^(list|explain|watch|get)/.test(name))
+  .map((name) => name.replace(/[A-Z]/g, (big) => `_${big.toLowerCase()}`));
+
+test('what people change is counted by call, from 0 on, and not when it was refused', async () => {
+  const { metrics, scrape } = scraped();
+  const path = '/keyturn.v1.AdminService';
+  for (const [method, code] of [
+    [`${path}/PauseQueue`, 'OK'],
+    [`${path}/PauseQueue`, 'OK'],
+    [`${path}/EvictHolder`, 'NOT_FOUND'],
+    [`${path}/ListQueues`, 'OK'],
+    ['/other.Service/PauseQueue', 'OK'],
+  ] as const)
+    metrics.observe({ method, code, seconds: 0 });
+  const { samples = [] } = (await scrape([])).get('keyturn_admin_changes_total') ?? {};
+  assert.deepEqual(
+    Object.fromEntries(samples.map(({ labels, value }) => [labels['call'], value])),
+    Object.fromEntries(CHANGING.map((call) => [call, call === 'pause_queue' ? 2 : 0])),
+  );
+});
+
+test('failures of our own are counted, from 0 on', async () => {
+  const { metrics, scrape } = scraped();
+  assert.equal(sampleValue(await scrape([]), 'keyturn_internal_errors_total', {}), 0);
+  metrics.failed();
+  assert.equal(sampleValue(await scrape([]), 'keyturn_internal_errors_total', {}), 1);
 });
 
 test("Node's own metrics are exported under their own names", async () => {
@@ -246,7 +312,7 @@ test('two scrapes at once are both complete', async () => {
   await scrape([ORDERS]);
   const [left, right] = await Promise.all([metrics.render(), metrics.render()]);
   for (const { body } of [left, right])
-    assert.equal(sampleValue(parseExposition(body), 'keyturn_turns_live', { queue: 'orders' }), 5);
+    assert.equal(sampleValue(parseExposition(textOf(body)), 'keyturn_turns_live', { queue: 'orders' }), 5);
 });
 
 test('calls are counted by method and code, from 50 µs on', async () => {
@@ -279,4 +345,33 @@ test('methods that nobody knows are bounded', async () => {
     }),
     900,
   );
+});
+
+/** Turns of the event loop until a scrape is done. */
+async function turnsOf(scrape: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await scrape;
+  clearImmediate(next);
+  return turns;
+}
+
+test('the text of many queues is made in slices: others get their say in between', async () => {
+  const { scrape } = scraped();
+  const queues = Array.from({ length: 100 }, (_, at) => accepted(`q${at}`, 1));
+  const none = await turnsOf(scrape([]));
+  const many = await turnsOf(scrape(queues));
+  assert.ok(many - none >= 30, `${many} turns of the event loop, ${none} without a queue`);
+});
+
+test('queues that are gone are summed up in slices, too', async () => {
+  const { scrape } = scraped();
+  await scrape(Array.from({ length: 2_100 }, (_, at) => accepted(`q${at}`, 1)));
+  const none = await turnsOf(scrape([accepted('q0', 1)]));
+  const again = await turnsOf(scrape([accepted('q0', 1)]));
+  assert.ok(none - again >= 25, `${none} turns of the event loop, ${again} afterwards`);
 });

@@ -4,25 +4,31 @@ import { test } from 'node:test';
 import type { QueueStats } from '../../src/coordinator.js';
 import { type LabelledStats, QueueLabels } from '../../src/observability/queue-label.js';
 import { runThrough } from '../core/stage.js';
-import { accepted, histogram, queueStats, queueView } from './stats.js';
+import { accepted, histogram, Queues, queueStats, queueView } from './stats.js';
 
 function queues(from: number, to: number, count = 1): QueueStats[] {
   return Array.from({ length: to - from }, (_, index) => accepted(`q${from + index}`, count));
 }
 
-function shownBy(labels: QueueLabels, stats: readonly QueueStats[]): readonly LabelledStats[] {
-  return runThrough(labels.label(stats));
+class Labels extends QueueLabels {
+  readonly queues = new Queues();
+}
+
+function shownBy(labels: Labels, stats: readonly QueueStats[]): readonly LabelledStats[] {
+  const labelling = labels.begin();
+  for (const queue of labels.queues.now(stats)) labelling.take(queue);
+  return runThrough(labelling.end());
 }
 
 /** The ACCEPTs of a label. */
-function acceptedOf(labels: QueueLabels, stats: readonly QueueStats[], label: string): number | undefined {
+function acceptedOf(labels: Labels, stats: readonly QueueStats[], label: string): number | undefined {
   const found = shownBy(labels, stats).filter((labelled) => labelled.label === label);
   assert.ok(found.length <= 1, `${label} stands there twice`);
   return found[0]?.stats.decisions.reduce((sum, { count }) => sum + count, 0);
 }
 
 test('100 queues are shown by name and nothing as other', () => {
-  const names = shownBy(new QueueLabels(), queues(0, 100)).map(({ label }) => label);
+  const names = shownBy(new Labels(), queues(0, 100)).map(({ label }) => label);
   assert.deepEqual(
     names,
     queues(0, 100).map(({ view }) => view.name),
@@ -30,14 +36,14 @@ test('100 queues are shown by name and nothing as other', () => {
 });
 
 test('what is beyond 100 is summed up', () => {
-  const labels = new QueueLabels();
+  const labels = new Labels();
   const shown = shownBy(labels, queues(0, 10_000, 2));
   assert.equal(shown.length, 101);
   assert.equal(acceptedOf(labels, queues(0, 10_000, 2), 'other'), 9_900 * 2);
 });
 
 test('a name stays as long as its queue exists, whatever order they are told in', () => {
-  const labels = new QueueLabels();
+  const labels = new Labels();
   shownBy(labels, queues(0, 150));
   const shown = shownBy(labels, queues(0, 150).reverse());
   assert.deepEqual(
@@ -47,7 +53,7 @@ test('a name stays as long as its queue exists, whatever order they are told in'
 });
 
 test('a new queue takes the name of one that is gone; one that began in other stays there', () => {
-  const labels = new QueueLabels();
+  const labels = new Labels();
   shownBy(labels, queues(0, 101));
   const later = [...queues(1, 101), accepted('fresh', 7)];
   assert.equal(acceptedOf(labels, later, 'fresh'), 7);
@@ -56,33 +62,35 @@ test('a new queue takes the name of one that is gone; one that began in other st
 });
 
 test('the counters of other do not go back when one of its queues is forgotten', () => {
-  const labels = new QueueLabels();
+  const labels = new Labels();
   const named = queues(0, 100);
   assert.equal(acceptedOf(labels, [...named, accepted('x', 5), accepted('y', 3)], 'other'), 8);
   assert.equal(acceptedOf(labels, [...named, accepted('y', 4)], 'other'), 9);
   assert.equal(acceptedOf(labels, named, 'other'), 9);
-  assert.equal(acceptedOf(labels, [...named, { ...accepted('x', 1), id: 2 }], 'other'), 10);
+  assert.equal(acceptedOf(labels, [...named, accepted('x', 1)], 'other'), 10);
 });
 
 test('nor when it was forgotten and made anew between two scrapes', () => {
-  const labels = new QueueLabels();
+  const labels = new Labels();
   const named = queues(0, 100);
   assert.equal(acceptedOf(labels, [...named, accepted('x', 5)], 'other'), 5);
-  assert.equal(acceptedOf(labels, [...named, { ...accepted('x', 2), id: 2 }], 'other'), 7);
+  labels.queues.forget('x');
+  assert.equal(acceptedOf(labels, [...named, accepted('x', 2)], 'other'), 7);
 });
 
 test('nor though it counted as much again, or more, until the next scrape', () => {
-  const labels = new QueueLabels();
+  const labels = new Labels();
   const named = queues(0, 100);
-  const renewed = (id: number, leasesRenewed: number) => ({ ...accepted('x', 5), id, leasesRenewed });
-  shownBy(labels, [...named, renewed(1, 7)]);
-  const shown = shownBy(labels, [...named, renewed(2, 1)]);
+  const renewed = (leasesRenewed: number) => ({ ...accepted('x', 5), leasesRenewed });
+  shownBy(labels, [...named, renewed(7)]);
+  labels.queues.forget('x');
+  const shown = shownBy(labels, [...named, renewed(1)]);
   assert.equal(shown.at(-1)?.stats.leasesRenewed, 8);
-  assert.equal(acceptedOf(labels, [...named, renewed(2, 1)], 'other'), 10);
+  assert.equal(acceptedOf(labels, [...named, renewed(1)], 'other'), 10);
 });
 
 test('how a forgotten queue stood is forgotten with it', () => {
-  const labels = new QueueLabels();
+  const labels = new Labels();
   const named = queues(0, 100);
   const gone = queueStats('x', { view: queueView('x', { liveTurns: 3, oldestWaiting: 9 }), leasesRenewed: 4 });
   shownBy(labels, [...named, gone]);
@@ -93,7 +101,7 @@ test('how a forgotten queue stood is forgotten with it', () => {
 });
 
 test('a queue that is called other is shown with the others', () => {
-  const labels = new QueueLabels();
+  const labels = new Labels();
   const shown = shownBy(labels, [accepted('other', 2), accepted('a', 1)]);
   assert.deepEqual(
     shown.map(({ label }) => label),
@@ -102,7 +110,7 @@ test('a queue that is called other is shown with the others', () => {
 });
 
 test('sums: counts and histograms are added, of ages the largest counts', () => {
-  const labels = new QueueLabels();
+  const labels = new Labels();
   const one = queueStats('x', {
     view: queueView('x', {
       states: { INIT: 1, PROCESS: 0, BLOCK: 0, READY: 0, DELAY: 0, PARK: 2 },

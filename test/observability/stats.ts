@@ -1,5 +1,5 @@
 /** Numbers of a queue for tests: nothing counted, unless said otherwise. */
-import type { HistogramView, QueueStats, QueueView } from '../../src/coordinator.js';
+import type { HistogramView, QueueNumbers, QueueStats, QueueView } from '../../src/coordinator.js';
 import { BUILT_IN_POLICY } from '../../src/core/policy.js';
 
 export const BOUNDS: readonly number[] = [0.00005, 0.001, 1];
@@ -27,7 +27,6 @@ export function queueView(name: string, differs: Partial<QueueView> = {}): Queue
 
 export function queueStats(name: string, differs: Partial<QueueStats> = {}): QueueStats {
   return {
-    id: 1,
     view: queueView(name),
     submitted: 0,
     finished: {},
@@ -51,4 +50,45 @@ export function queueStats(name: string, differs: Partial<QueueStats> = {}): Que
 /** A queue of which only the ACCEPTs were counted. */
 export function accepted(name: string, count: number): QueueStats {
   return queueStats(name, { decisions: [{ decision: 'accept', reason: '', count }] });
+}
+
+/** Queues as a coordinator hands them out: the same object for as long as there is the queue. */
+export class Queues {
+  readonly #known = new Map<string, FakeNumbers>();
+
+  /** Those that there are now, in the place of all before. */
+  now(all: readonly QueueStats[]): readonly QueueNumbers[] {
+    const names = new Set(all.map(({ view }) => view.name));
+    for (const name of this.#known.keys()) if (!names.has(name)) this.forget(name);
+    return all.map((stats) => {
+      const known = this.#known.get(stats.view.name) ?? new FakeNumbers(this.#known, stats);
+      known.current = stats;
+      this.#known.set(stats.view.name, known);
+      return known;
+    });
+  }
+
+  /** The next one of this name is another queue. */
+  forget(name: string): void {
+    this.#known.delete(name);
+  }
+}
+
+class FakeNumbers implements QueueNumbers {
+  constructor(
+    private readonly known: ReadonlyMap<string, unknown>,
+    public current: QueueStats,
+  ) {}
+
+  get name(): string {
+    return this.current.view.name;
+  }
+
+  get isGone(): boolean {
+    return !this.known.has(this.name);
+  }
+
+  stats(): QueueStats {
+    return this.current;
+  }
 }

@@ -39,6 +39,8 @@ export interface Sidecar {
   /** Every finished call that was observed, in order. */
   readonly observed: ObservedCall[];
   readonly log: LogLine[];
+  /** Failures of its own that it counted. */
+  readonly failures: () => number;
 }
 
 export interface SidecarOptions {
@@ -58,6 +60,7 @@ export async function startSidecar(
 ): Promise<Sidecar> {
   const observed: ObservedCall[] = [];
   const log: LogLine[] = [];
+  let failures = 0;
   const write = (level: LogLine['level']) => (fields: object, message: string) => {
     log.push({ level, fields: { ...fields }, message });
   };
@@ -67,6 +70,9 @@ export async function startSidecar(
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     certificates: options.tls?.server,
     observe: (call) => observed.push(call),
+    failed() {
+      failures += 1;
+    },
     log: { info: write('info'), warn: write('warn'), error: write('error') },
   });
   t.after(() => server.forceStop());
@@ -74,7 +80,7 @@ export async function startSidecar(
   const client = connect(address, { transport: 'unary', tls: options.tls?.client });
   t.after(() => client.close());
   const { raw, rawAdmin } = rawClients(t, address);
-  return { server, address, client, raw, rawAdmin, observed, log };
+  return { server, address, client, raw, rawAdmin, observed, log, failures: () => failures };
 }
 
 /** Generated clients with a connection of their own. */

@@ -13,7 +13,7 @@ function overTheWire(beneath: Coordinator, limits: Limits): Coordinator {
     undeliverable: (turns) => beneath.undeliverable(turns),
     admin: beneath.admin,
     stats: () => beneath.stats(),
-    statsInSlices: () => beneath.statsInSlices(),
+    statsInSlices: (take) => beneath.statsInSlices(take),
     drain: (timeout) => beneath.drain(timeout),
     close: () => beneath.close(),
   };

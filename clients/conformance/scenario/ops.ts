@@ -191,7 +191,7 @@ export const OPS: Readonly<Record<string, Op>> = {
     ['handle', 'queues', 'work'],
     NOTHING,
   ),
-  stop: op({ handle: text, timeout_ms: n }, ['handle'], NOTHING),
+  stop: op({ handle: text, timeout_ms: n }, ['handle'], pattern({ cut_off: pattern() })),
   finish: op({ handle: text, token: n, with: outcome }, ['handle', 'with'], NOTHING),
   producer: op(
     {
@@ -239,6 +239,9 @@ export const ERROR = pattern({
   state: pattern(),
 });
 
+/** Where a consumer or producer had trouble: the same words in all languages. */
+const STAGE = value(word('acquire', 'handler', 'turn_lost', 'settle', 'dead_letter', 'stop', 'producer'));
+
 const EVENT_FIELDS: Shapes = {
   handle: pattern(),
   queue: pattern(),
@@ -247,7 +250,7 @@ const EVENT_FIELDS: Shapes = {
   attempt: pattern(),
   items: pattern(GIVEN_ITEM),
   cause: pattern(),
-  stage: pattern(),
+  stage: STAGE,
   error: ERROR,
 };
 

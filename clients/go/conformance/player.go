@@ -136,7 +136,7 @@ func (p *player) perform(ctx context.Context, r *request) (fields, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, stop(ctx, consumer, r)
+		return fields{"cut_off": stop(ctx, consumer, r)}, nil
 	case "redis_pairs":
 		return redisPairs(r)
 	}
@@ -272,16 +272,12 @@ func (p *player) performer(r *request) *performer {
 	return one
 }
 
-func stop(ctx context.Context, consumer *keyturn.Consumer, r *request) error {
+// stop is whether it says that handlers were cut off. Why a consumer could not go on is told by an event.
+func stop(ctx context.Context, consumer *keyturn.Consumer, r *request) bool {
 	if r.Timeout != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout.or0())
 		defer cancel()
 	}
-	err := consumer.Stop(ctx)
-	if errors.Is(err, keyturn.ErrStopped) {
-		return nil
-	}
-	// Why it could not go on is told by an event.
-	return nil
+	return errors.Is(consumer.Stop(ctx), keyturn.ErrStopped)
 }

@@ -2803,7 +2803,8 @@ func (x *HelloResponse) GetTurnCount() uint32 {
 	return 0
 }
 
-// Cancel ends a command that waits; that command is answered with the error CANCELLED.
+// Cancel ends a command that waits; that command is answered with the error CANCELLED. Of an Ack it ends the wait of
+// `next`: the Ack itself has been carried out, and is answered with an empty `next`.
 type Cancel struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The command.
@@ -2861,7 +2862,7 @@ func (x *Cancel) GetLeave() bool {
 // CancelResponse tells what became of it.
 type CancelResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The command waited, and does no more. False: no command with this id waits.
+	// The command waited, and does no more. False: no command with this id waits, or its own answer follows.
 	Cancelled     bool `protobuf:"varint,1,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -83,11 +83,12 @@ export class Handles {
     const consumer = found(this.#consumers, request);
     try {
       await consumer.stop({ timeout: optionalNumber(request, 'timeout_ms') });
+      return { cut_off: false };
     } catch (error) {
       // It has stopped; each handler that was cut off is told as trouble.
-      if (!(error instanceof ConsumerStoppedError)) throw error;
+      if (error instanceof ConsumerStoppedError) return { cut_off: true };
+      throw error;
     }
-    return {};
   }
 
   finish(request: Fields): Fields {

@@ -1,16 +1,10 @@
 import { Buffer } from 'node:buffer';
-import { access } from 'node:fs/promises';
-import { relative, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import type { LineSource } from '../replay/engine.js';
 import { chooseFormat, openInput, READERS } from '../replay/input.js';
 import { readLines } from '../replay/lines.js';
 import type { Format, Reader } from '../replay/rows.js';
 import { traffic } from '../traffic.js';
-
-const SAMPLE = '../shared/data/access-2015.tsv';
-const REPOSITORY = fileURLToPath(new URL('../../../../', import.meta.url));
 
 const MADE_UP = { seed: 2015, lines: 10_000 };
 
@@ -24,27 +18,9 @@ export interface TrafficSource {
   open(key: string, limit: number, warn: (message: string) => void): Promise<LineSource>;
 }
 
-/** The user's own log, else the sample where it is, else made-up traffic of the same shape. */
-export async function chooseTraffic(file: string | undefined, format: Format | undefined): Promise<TrafficSource> {
-  if (file !== undefined) return fileSource(file, `your own log, ${file}`, chooseFormat(file, format));
-  const sample = await findSample();
-  if (sample === undefined) return madeUp();
-  return fileSource(sample, `real requests to one web site, ${relative(process.cwd(), sample)}`, 'tsv');
-}
-
-async function findSample(): Promise<string | undefined> {
-  for (const base of [REPOSITORY, process.cwd()]) {
-    const path = resolve(base, SAMPLE);
-    if (await readable(path)) return path;
-  }
-  return undefined;
-}
-
-function readable(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+/** The user's own log, else made-up traffic of the shape of a real one. */
+export function chooseTraffic(file: string | undefined, format: Format | undefined): TrafficSource {
+  return file === undefined ? madeUp() : fileSource(file, `your own log, ${file}`, chooseFormat(file, format));
 }
 
 function fileSource(file: string, what: string, format: Format): TrafficSource {

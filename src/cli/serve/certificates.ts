@@ -13,6 +13,8 @@ import type { Log } from '../../grpc/handler.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
 
+export type Validity = Pick<TlsMaterial, 'begins' | 'ends'>;
+
 export interface WatchTimes {
   /** ms without a further change until the files are read: a certificate and its key are written one after the other. */
   readonly quiet: number;
@@ -33,7 +35,7 @@ export class Certificates {
   #reading = false;
   #again = false;
   #refused: string | undefined;
-  #ends: Date;
+  #valid: Validity;
 
   private constructor(
     readonly first: TlsMaterial,
@@ -43,12 +45,12 @@ export class Certificates {
     /** What was read last, good or bad. */
     private seen: TlsContents,
   ) {
-    this.#ends = first.ends;
+    this.#valid = first;
   }
 
-  /** The end of the certificate that new connections get. */
-  get ends(): Date {
-    return this.#ends;
+  /** Of the certificate that new connections get. */
+  get valid(): Validity {
+    return this.#valid;
   }
 
   /**
@@ -136,7 +138,7 @@ export class Certificates {
     }
     this.#refused = undefined;
     use(examined.material);
-    this.#ends = examined.material.ends;
+    this.#valid = examined.material;
     this.log.info({ ends: examined.material.ends.toISOString() }, 'new connections get the new certificate');
     warnIfEnded(examined.material, this.log);
   }

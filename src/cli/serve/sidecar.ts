@@ -62,7 +62,7 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   try {
     const surroundings = async () => ({
       isReady: readiness.notReady === undefined,
-      certificateEnd: certificates?.ends.getTime(),
+      certificate: certificates?.valid,
       disk: config.server.dataDir === undefined ? undefined : await diskSpace(config.server.dataDir),
     });
     const metrics = createMetrics({ coordinator, version, surroundings });
@@ -177,10 +177,10 @@ interface GrpcParts {
 
 async function listenGrpc(
   { server: { listen }, coordinator: { limits } }: Config,
-  { metrics: { observe }, ...parts }: GrpcParts,
+  { metrics: { observe, failed }, ...parts }: GrpcParts,
 ): Promise<GrpcServer> {
   try {
-    return await startGrpcServer({ ...parts, listen, limits, observe, serving: false });
+    return await startGrpcServer({ ...parts, listen, limits, observe, failed, serving: false });
   } catch (error) {
     throw cannotListen('listen', listen, error);
   }

@@ -78,7 +78,7 @@ export class JournalWriter {
 
   stats(): Omit<JournalStats, 'unwritten'> {
     const failures = this.#failures;
-    return { commit: this.#commit.view(), batchRows: this.#sizes.view(), failures, lastWrite: this.#lastWrite };
+    return { commit: this.#commit, batchRows: this.#sizes, failures, lastWrite: this.#lastWrite };
   }
 
   #begin(batch: Batch): void {

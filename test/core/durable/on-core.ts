@@ -8,6 +8,7 @@ import type {
   Delivery,
   HelloAnswer,
   ItemChoice,
+  Reply,
   Result,
   Session,
   SessionListener,
@@ -51,17 +52,18 @@ export abstract class OnCore implements Coordinator {
   }
 
   enQueue: Coordinator['enQueue'] = (request, reply) =>
-    this.#call((core, now, on) => core.enQueue(request, reply, now, on));
+    this.#call(reply, (core, now, on) => core.enQueue(request, reply, now, on));
   deQueue: Coordinator['deQueue'] = (request, reply) =>
     this.#do((core, now, on) => core.deQueue(request, reply, now, on));
-  submit: Coordinator['submit'] = (request, reply) => this.#call((core, now) => core.submit(request, reply, now));
+  submit: Coordinator['submit'] = (request, reply) =>
+    this.#call(reply, (core, now) => core.submit(request, reply, now));
   acquire: Coordinator['acquire'] = (request, reply) =>
-    this.#call((core, now, on) => core.acquire(request, reply, now, on));
-  ack: Coordinator['ack'] = (request, reply) => this.#call((core, now, on) => core.ack(request, reply, now, on));
+    this.#call(reply, (core, now, on) => core.acquire(request, reply, now, on));
+  ack: Coordinator['ack'] = (request, reply) => this.#call(reply, (core, now, on) => core.ack(request, reply, now, on));
   nack: Coordinator['nack'] = (request, reply) => this.#do((core, now, on) => core.nack(request, reply, now, on));
   renew: Coordinator['renew'] = (request, reply) => this.#do((core, now, on) => core.renew(request, reply, now, on));
   awaitItem: Coordinator['awaitItem'] = (request, reply) =>
-    this.#call((core, now) => core.awaitItem(request, reply, now));
+    this.#call(reply, (core, now) => core.awaitItem(request, reply, now));
 
   openSession(listener: SessionListener): Result<Session> {
     const opened = this.core.openStream(listener);
@@ -201,13 +203,17 @@ export abstract class OnCore implements Coordinator {
     return outcome;
   }
 
-  #call(run: (core: Core, now: number, on: Stream | undefined) => WaitingCall | undefined, on?: Stream): Waiting {
+  #call(
+    reply: Reply<never>,
+    run: (core: Core, now: number, on: Stream | undefined) => WaitingCall | undefined,
+    on?: Stream,
+  ): Waiting {
     const life = this.#life;
     const call = this.#do(run, on);
     if (call === undefined) return undefined;
     return {
       cancel: (leave = false) => {
-        if (life === this.#life) this.#do((core, now) => core.cancel(call, leave, now));
+        if (life === this.#life) this.#do((core, now) => core.cancel(call, reply, leave, now));
       },
     };
   }
@@ -220,13 +226,14 @@ export abstract class OnCore implements Coordinator {
     };
     return {
       enQueue: (request, reply) =>
-        alive(() => this.#call((core, now, on) => core.enQueue(request, reply, now, on), stream)),
+        alive(() => this.#call(reply, (core, now, on) => core.enQueue(request, reply, now, on), stream)),
       deQueue: (request, reply) =>
         alive(() => this.#do((core, now, on) => core.deQueue(request, reply, now, on), stream)),
       submit: (request, reply) => alive(() => this.submit(request, reply)),
       acquire: (request, reply) =>
-        alive(() => this.#call((core, now, on) => core.acquire(request, reply, now, on), stream)),
-      ack: (request, reply) => alive(() => this.#call((core, now, on) => core.ack(request, reply, now, on), stream)),
+        alive(() => this.#call(reply, (core, now, on) => core.acquire(request, reply, now, on), stream)),
+      ack: (request, reply) =>
+        alive(() => this.#call(reply, (core, now, on) => core.ack(request, reply, now, on), stream)),
       nack: (request, reply) => alive(() => this.#do((core, now, on) => core.nack(request, reply, now, on), stream)),
       renew: (request, reply) => alive(() => this.#do((core, now, on) => core.renew(request, reply, now, on), stream)),
       awaitItem: (request, reply) => alive(() => this.awaitItem(request, reply)),

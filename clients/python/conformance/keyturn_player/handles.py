@@ -112,11 +112,11 @@ class Handles:
         timeout = request.get("timeout_ms", 20_000) / 1_000
         if request["handle"] in self._held:
             self._held[request["handle"]].outlives_stop = True
-        await self._stop_consumer(self._consumers[request["handle"]], timeout)
-        return {}
+        let_finish = await self._stop_consumer(self._consumers[request["handle"]], timeout)
+        return {"cut_off": not let_finish}
 
-    async def _stop_consumer(self, consumer: Consumer, timeout: float) -> None:
-        await consumer.stop(timeout)
+    async def _stop_consumer(self, consumer: Consumer, timeout: float) -> bool:
+        return await consumer.stop(timeout)
 
     async def _finish(self, request: Json) -> Json:
         if not self._held[request["handle"]].finish(request.get("token"), request["with"]):

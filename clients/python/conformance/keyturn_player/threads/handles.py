@@ -84,5 +84,5 @@ class ThreadHandles(Handles):
         except Exception as error:  # Whatever ended it, the driver is told.
             self._tell({"event": "failed", "handle": handle, "error": from_error(error)})
 
-    async def _stop_consumer(self, consumer: Any, timeout: float) -> None:
-        await in_thread(consumer.stop, timeout)
+    async def _stop_consumer(self, consumer: Any, timeout: float) -> bool:
+        return bool(await in_thread(consumer.stop, timeout))

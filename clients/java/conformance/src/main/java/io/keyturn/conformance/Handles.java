@@ -105,8 +105,11 @@ final class Handles {
         Duration timeout = request.optionalDuration("timeout_ms").orElse(Duration.ofSeconds(20));
         return found(consumers, request).stop(timeout).handle((nothing, error) -> {
             // That handlers were cut off is told as trouble, too.
-            if (error == null || KeyturnException.of(error) instanceof ConsumerStoppedException) return new JsonObject();
-            throw KeyturnException.of(error);
+            boolean isCutOff = error != null && KeyturnException.of(error) instanceof ConsumerStoppedException;
+            if (error != null && !isCutOff) throw KeyturnException.of(error);
+            JsonObject stopped = new JsonObject();
+            stopped.addProperty("cut_off", isCutOff);
+            return stopped;
         });
     }
 

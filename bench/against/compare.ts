@@ -1,0 +1,119 @@
+/** Two commits, lap by lap in turn, until the ratio is known well enough. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Say } from '../row.js';
+import { FEWEST, type Interval, isWithin, medianInterval } from './interval.js';
+import type { Part, Side } from './side.js';
+
+/** A ratio is known when its 95 % interval is no wider than this to either side. */
+export const NARROW = 0.05;
+const MOST_ROUNDS = 60;
+
+export interface Comparison {
+  readonly part: string | undefined;
+  readonly unit: string;
+  /** Unset: values, not rates; there is no CPU time of theirs. */
+  readonly judgedBy: 'cpu' | 'wall' | undefined;
+  readonly today: Measured;
+  readonly other: Measured;
+  /** Today's against the other's, round by round; above 1 is better today, whatever the unit. */
+  readonly wall: Interval;
+  readonly cpu: Interval | undefined;
+  readonly rounds: number;
+}
+
+/** Medians over the rounds. */
+export interface Measured {
+  /** Per second on the wall, or a value in `unit`. */
+  readonly value: number;
+  /** CPU seconds of a million operations. */
+  readonly cpu: number | undefined;
+}
+
+/** The ratio that counts. */
+export function judged({ judgedBy, cpu, wall }: Pick<Comparison, 'judgedBy' | 'cpu' | 'wall'>): Interval {
+  return judgedBy === 'cpu' && cpu !== undefined ? cpu : wall;
+}
+
+/** Whether today's is worse by more than what the rounds can leave open. */
+export function isWorse(comparison: Comparison): boolean {
+  const { bounds } = judged(comparison);
+  return bounds !== undefined && bounds.high < 1;
+}
+
+interface Sample {
+  /** Seconds of an operation. */
+  readonly wall: number;
+  readonly cpu: number;
+}
+
+interface Round {
+  readonly today: Sample;
+  readonly other: Sample;
+}
+
+/** @param longestSeconds no round begins after it */
+export async function compare(today: Side, other: Side, longestSeconds: number, say: Say): Promise<Comparison[]> {
+  const pairs = today.parts.map((part) => ({ today: part, other: partOf(other, part), rounds: [] as Round[] }));
+  const end = performance.now() + longestSeconds * 1_000;
+  say('warming up');
+  for (const pair of pairs) await round(pair);
+  for (let index = 1; index <= MOST_ROUNDS && performance.now() < end; index++) {
+    const known = pairs.map((pair) => (pair.rounds.length < FEWEST ? undefined : comparisonOf(pair)));
+    if (known.every((each) => each !== undefined && isWithin(judged(each), NARROW))) break;
+    say(`round ${index}${widths(known)}`);
+    for (const pair of pairs) pair.rounds.push(await round(pair));
+  }
+  if (pairs.some(({ rounds }) => rounds.length === 0)) throw new Error(`no round was measured in ${longestSeconds} s`);
+  return pairs.map(comparisonOf);
+}
+
+function partOf(side: Side, { name }: Part): Part {
+  const part = side.parts.find((each) => each.name === name);
+  if (part === undefined) throw new Error(`the other commit has no part '${name}'`);
+  return part;
+}
+
+/** There and back: what grows or ages while it lasts weighs on both alike. */
+async function round(pair: { readonly today: Part; readonly other: Part }): Promise<Round> {
+  const laps = [];
+  for (const part of [pair.today, pair.other, pair.other, pair.today]) laps.push(await sample(part));
+  const [first, second, third, fourth] = laps;
+  return { today: mean(first, fourth), other: mean(second, third) };
+}
+
+async function sample(part: Part): Promise<Sample> {
+  // What the lap before left to do is not of this one.
+  await nextTurn();
+  const before = await part.cpuSeconds();
+  const { operations, seconds } = await part.lap();
+  const used = (await part.cpuSeconds()) - before;
+  return { wall: seconds / operations, cpu: used / operations };
+}
+
+function mean(a: Sample | undefined, b: Sample | undefined): Sample {
+  if (a === undefined || b === undefined) throw new RangeError('a round has two laps of each');
+  return { wall: (a.wall + b.wall) / 2, cpu: (a.cpu + b.cpu) / 2 };
+}
+
+function comparisonOf(pair: { readonly today: Part; readonly rounds: readonly Round[] }): Comparison {
+  const { today, rounds } = pair;
+  const middle = (of: (round: Round) => number): number => medianInterval(rounds.map(of)).median;
+  return {
+    part: today.name,
+    unit: `${today.unit}/s`,
+    judgedBy: today.judgedBy,
+    today: { value: 1 / middle((each) => each.today.wall), cpu: 1e6 * middle((each) => each.today.cpu) },
+    other: { value: 1 / middle((each) => each.other.wall), cpu: 1e6 * middle((each) => each.other.cpu) },
+    wall: medianInterval(rounds.map((each) => each.other.wall / each.today.wall)),
+    cpu: medianInterval(rounds.map((each) => each.other.cpu / each.today.cpu)),
+    rounds: rounds.length,
+  };
+}
+
+function widths(known: readonly (Comparison | undefined)[]): string {
+  const said = known.flatMap((each) => {
+    const { bounds, median } = each === undefined ? { bounds: undefined, median: 1 } : judged(each);
+    return bounds === undefined ? [] : [`±${Math.ceil((50 * (bounds.high - bounds.low)) / median)} %`];
+  });
+  return said.length === 0 ? '' : `, ${said.join(', ')}`;
+}

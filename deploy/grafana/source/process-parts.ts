@@ -1,0 +1,35 @@
+/** What the dashboards Overview and Process both ask of a process. */
+import type { Threshold } from './panel.js';
+import { series } from './queries.js';
+
+/**
+ * A matcher. Calls that are streams last as long as their client likes: a percentile of them says nothing, and hides
+ * the calls that are slow.
+ */
+export const NOT_STREAMS = 'method!~".*/(Session|WatchEvents|Watch|ServerReflectionInfo)"';
+
+export const LOOP_LAG: readonly Threshold[] = [
+  { from: 0, color: 'green' },
+  { from: 0.1, color: 'orange' },
+  { from: 0.5, color: 'red' },
+];
+
+/** Shares: certificates of Kubernetes live for hours, others for years. */
+export const LIFE_LEFT: readonly Threshold[] = [
+  { from: 0, color: 'red' },
+  { from: 0.1, color: 'orange' },
+  { from: 0.25, color: 'green' },
+];
+
+const END = series('keyturn_certificate_end_timestamp_seconds');
+const BEGIN = series('keyturn_certificate_begin_timestamp_seconds');
+
+/** Until the certificate ends; below 0 since it did. */
+export function secondsLeft(): string {
+  return `${END} - time()`;
+}
+
+/** The share of the life of the certificate that is left. */
+export function lifeLeft(): string {
+  return `(${END} - time()) / (${END} - ${BEGIN})`;
+}
