@@ -65,7 +65,8 @@ final class Connection {
                 .maxInboundMessageSize(LARGEST_ANSWER)
                 .keepAliveTime(KEEPALIVE_TIME_SECONDS, TimeUnit.SECONDS)
                 .keepAliveTimeout(KEEPALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
-                .disableRetry()
+                // Only what the sidecar is known not to have taken is sent again: a server that closes a connection says so (GOAWAY).
+                .enableRetry()
                 // The sidecar is a neighbour: neither a proxy of the environment nor a service config may come between.
                 .disableServiceConfigLookUp()
                 .proxyDetector(target -> null);
@@ -137,6 +138,15 @@ final class Connection {
     KeyturnException errorOf(Status status, Metadata trailers) {
         KeyturnException explained = trailers.keys().isEmpty() ? TlsWords.explained(status, tls, hasStood) : null;
         return explained == null ? Failures.ofStatus(status, trailers) : explained;
+    }
+
+    /**
+     * The other side closed the connection and said that it had not taken this call (GOAWAY), as Node 20 does after a thousand
+     * cancelled calls. The channel repeats those that it had not sent; of the others it says so in words only.
+     */
+    static boolean isUntaken(Status status) {
+        String what = status.getDescription();
+        return what != null && what.startsWith("Abrupt GOAWAY closed");
     }
 
     /** In the loop: the next call connects at once. The channel's own pauses grow to minutes; ours are above it. */

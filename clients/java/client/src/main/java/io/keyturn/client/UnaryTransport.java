@@ -23,6 +23,9 @@ final class UnaryTransport implements Transport {
     /** How long all of it may take when the client is closed. */
     private static final long LEAVING = 2_000 * Clock.MS;
 
+    /** How often a call is sent again that the sidecar did not take, each time over another connection. */
+    private static final int MOST_UNTAKEN = 10;
+
     private final Connection connection;
     private final Loop loop;
     private final Callbacks callbacks;
@@ -147,7 +150,11 @@ final class UnaryTransport implements Transport {
         private final boolean isOwn;
         private final boolean leaves;
         private final long askedAt = Clock.now();
-        private ClientCall<Q, A> call;
+        private volatile ClientCall<Q, A> call;
+        private long until;
+        /** How often the sidecar's connection was closed before it took the call. */
+        private int untaken;
+
         private A answer;
         private volatile boolean isCancelled;
 
@@ -162,12 +169,20 @@ final class UnaryTransport implements Transport {
             long timeout = settings.timeout() == null
                     ? Clock.after(GRACE, kind.wait(request))
                     : Clock.nanos(settings.timeout());
-            CallOptions deadline = CallOptions.DEFAULT.withDeadlineAfter(timeout, TimeUnit.NANOSECONDS);
-            call = connection.channel().newCall(kind.method, deadline);
-            call.start(this, new Metadata());
-            call.request(1);
-            call.sendMessage(request);
-            call.halfClose();
+            until = Clock.after(askedAt, timeout);
+            send();
+        }
+
+        private void send() {
+            CallOptions deadline = CallOptions.DEFAULT.withDeadlineAfter(until - Clock.now(), TimeUnit.NANOSECONDS);
+            ClientCall<Q, A> made = connection.channel().newCall(kind.method, deadline);
+            made.start(this, new Metadata());
+            made.request(1);
+            made.sendMessage(request);
+            made.halfClose();
+            call = made;
+            // Between two tries it was the one before that was cancelled.
+            if (isCancelled) cancel();
         }
 
         void cancel() {
@@ -183,6 +198,10 @@ final class UnaryTransport implements Transport {
 
         @Override
         public void onClose(Status status, Metadata trailers) {
+            if (Connection.isUntaken(status) && !isCancelled && untaken++ < MOST_UNTAKEN && Clock.now() < until) {
+                send();
+                return;
+            }
             KeyturnException error = errorOf(status, trailers);
             boolean isOfTheConnection =
                     error != null && error.code() == Status.Code.UNAVAILABLE && error.reason().isEmpty();
