@@ -53,7 +53,8 @@ COPY --from=build /app/dist/src dist/src
 
 # A container has a loopback of its own, so that what listens only there could be reached by nobody outside of it.
 # Without settings there is no TLS: let only those in who may take turns (KEYTURN_TLS_CERT, KEYTURN_TLS_KEY and
-# KEYTURN_TLS_CLIENT_CA; or publish the ports on 127.0.0.1, a network of its own, a NetworkPolicy). In the pod of its worker, where the loopback is shared, set both back to 127.0.0.1.
+# KEYTURN_TLS_CLIENT_CA; or publish the ports on 127.0.0.1, a network of its own, a NetworkPolicy). In the pod of its worker,
+# where the loopback is shared, set KEYTURN_LISTEN back to 127.0.0.1:7420; HTTP stays, or kubelet cannot reach it.
 # Environment goes before the file: `listen` and `http_listen` of a file have no effect here.
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     NODE_ENV=production \

@@ -226,3 +226,27 @@ func TestATurnLostBySilenceIsNotGivenBackUnderWhoIsComingToTheEnd(t *testing.T) 
 		}
 	}
 }
+
+func TestATurnThatWasLostBeforeARenewSaidThatItLivesIsNotGivenBackUnderWhoIsComingToTheEnd(t *testing.T) {
+	k, asked, answer := keeping()
+	held := tiedTurn(k, 1)
+	held.inUse = true
+	// The stream did not tell of it, so it is asked for.
+	k.attached(nil, nil, now())
+	k.tick(never-1, never)
+	if held.lost() == nil {
+		t.Fatal("it is not lost")
+	}
+	k.told([]*heldTurn{held}, &pb.RenewResponse{Results: []*pb.RenewResult{{Alive: true}}})
+	if len(asked()) != 0 {
+		t.Fatal("given back while somebody works on it")
+	}
+	k.stopped(held)
+	if len(asked()) != 1 {
+		t.Fatalf("given back: %v", asked())
+	}
+	answer(1)
+	if len(k.unreachable) != 0 {
+		t.Fatal("it is still remembered")
+	}
+}

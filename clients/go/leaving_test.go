@@ -19,7 +19,7 @@ import (
 // nobodyHolds waits until the queue has no live turn and nobody waits in it, for much less than a lease or a ticket lives.
 func nobodyHolds(t *testing.T, client *keyturn.Client, queue string) {
 	t.Helper()
-	ctx := within(t, 4*time.Second)
+	ctx := within(t, 8*time.Second)
 	for {
 		all, err := client.Admin().ListQueues(ctx, &keyturnv1.ListQueuesRequest{})
 		if err != nil {

@@ -117,7 +117,7 @@ func (k *turnKeeping) told(batch []*heldTurn, answer proto.Message) {
 			k.lose(held, lossOf(result.Cause))
 		case held.lost() != nil:
 			// Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
-			k.giveBack(held.ref)
+			k.backAgain(held)
 		default:
 			k.certain(held)
 		}

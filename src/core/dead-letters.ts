@@ -84,9 +84,12 @@ function catchUpKey(state: CoreState, queue: Queue, key: string | undefined, now
   if (key !== undefined && key !== '') findLane(state, queue, key, now);
 }
 
+/** Dead letters of one lane; there is one at least. */
+type OfLane = [DeadLetter, ...DeadLetter[]];
+
 /** Those of a key together; each keyless one for itself. */
-function byLane(letters: readonly DeadLetter[]): Iterable<readonly DeadLetter[]> {
-  const groups = new Map<string | DeadLetter, DeadLetter[]>();
+function byLane(letters: readonly DeadLetter[]): Iterable<OfLane> {
+  const groups = new Map<string | DeadLetter, OfLane>();
   for (const letter of letters) {
     const lane = letter.key === '' ? letter : letter.key;
     const group = groups.get(lane);
@@ -96,10 +99,8 @@ function byLane(letters: readonly DeadLetter[]): Iterable<readonly DeadLetter[]>
   return groups.values();
 }
 
-/** Precondition: all are of one lane. */
-function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[], now: number): void {
+function redriveTo(state: CoreState, queue: Queue, letters: OfLane, now: number): void {
   const [first] = letters;
-  if (first === undefined) return;
   const lane = openLane(state, queue, first.key, now);
   if (lane.row.moves.redrive !== 'put_back') return;
   nameKeyless(lane, first.item);

@@ -1,4 +1,5 @@
 /** The end of a step: whatever a gate, a worker or room was missing for, and no longer is, happens now. */
+import type { AcquireWaiter } from './acquire-waiter.js';
 import { answerDeliveries } from './answers.js';
 import { keepUntold, tellDependants } from './dependants.js';
 import { dropWaiter, gather, hasReady } from './dispatch.js';
@@ -83,8 +84,11 @@ function firstOf(state: CoreState, queue: Queue, now: number): Lane | undefined 
 function start(state: CoreState, lane: Lane, now: number): void {
   if (lane.row.moves.gate_opens === 'start' && lane.phase.at === 'READY' && lane.phase.waitsFor === 'gate')
     return resolve(state, lane, now, true);
-  const [waiter] = lane.queue.waiters;
-  if (waiter === undefined) return;
+  // The first of them: without one no lane of items is looked at.
+  for (const waiter of lane.queue.waiters) return serve(state, waiter, now);
+}
+
+function serve(state: CoreState, waiter: AcquireWaiter, now: number): void {
   const deliveries = gather(state, waiter, now, waiter);
   if (deliveries.length === 0) {
     // The lanes that looked ready held only what was done already, or a caller of another queue is before them.

@@ -28,6 +28,16 @@ export function tickets(set: SetStage): void {
       assert.equal(newer.value.decision, 'accept');
     });
 
+    it('who comes back with a ticket under another name holds the key under that one', async () => {
+      const stage = set();
+      const turn = stage.hold();
+      stage.enQueue({ ticket: 't', consumerId: 'before', wait: 0 });
+      const again = stage.enQueue({ ticket: 't', consumerId: 'after' });
+      stage.end(turn);
+      assert.equal(again.value.decision, 'accept');
+      assert.equal((await stage.explain()).holder?.consumerId, 'after');
+    });
+
     it('S11: an ACCEPT is repeated while its turn lives, and renews nothing', () => {
       const stage = set({ lease: 1_000 });
       const turn = stage.hold({ ticket: 't' });

@@ -197,6 +197,37 @@ describe('since', () => {
 });
 
 describe('who holds a key', () => {
+  it('has it since the moment that the clocks of people showed, and its session is broken since another', () => {
+    const stage = new Stage();
+    const stream = okay(stage.open());
+    stage.hello('c', stream, 's', 60_000);
+    stage.on = stream;
+    stage.enQueue('c');
+    stage.on = undefined;
+    const began = stage.wall;
+    stage.pass(1_000);
+    stage.core.closeStream(stream, stage.now);
+    stage.enQueue('d', { wait: 60_000 });
+    stage.pass(500);
+    stage.submit('p', [{ itemId: 'i' }]);
+    stage.pass(500);
+    const { since, holder, line } = stage.explain();
+    assert.deepEqual([since, holder?.since, holder?.session?.brokenSince], [began, began, began + 1_000]);
+    assert.deepEqual(
+      line.map((entry) => entry.since),
+      [began + 1_000, began + 1_500],
+    );
+  });
+
+  it('is told of without what was so of the one before in its place', () => {
+    const stage = new Stage({ startupHold: 10_000 });
+    stage.renew('c', 100);
+    stage.ack('c', { token: 100 });
+    stage.pass(10_000);
+    stage.enQueue('next');
+    assert.match(stage.explain().why, /^next holds it and has not renewed its lease$/);
+  });
+
   it('has renewed since the start of the sidecar, after a restart', () => {
     const lives = new Lives();
     const call = lives.stage.enQueue('c');

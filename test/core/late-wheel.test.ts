@@ -128,6 +128,16 @@ describe('with the wheel late, people see the key as it is', () => {
     assert.equal(okay(stage.core.redrive(choice, stage.now)), 1);
   });
 
+  for (const what of [{ itemId: 'i' }, { key: 'k' }] as const) {
+    it(`RetryNow of ${'key' in what ? 'a key' : 'an item'} ends the back-off that begins in this moment`, () => {
+      const stage = withPolicy();
+      stage.submit('submitter', [{ itemId: 'i' }]);
+      stage.acquire('worker', { lease: 500 });
+      late(stage, 500);
+      assert.deepEqual(okay(stage.core.retryNow({ queue: QUEUE, what }, stage.now)).ended, ['retry']);
+    });
+  }
+
   it('Discard takes what dies in this moment', () => {
     const stage = dying();
     assert.equal(okay(stage.core.discardDead(choice, stage.now)), 1);

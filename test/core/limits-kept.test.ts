@@ -52,6 +52,21 @@ describe('limits.payload_memory_bytes', () => {
   });
 });
 
+describe('limits.answer_bytes', () => {
+  const items = ['a', 'b', 'c'].map((itemId) => ({ itemId, key: itemId, payload: bytes('x'.repeat(2_000)) }));
+  const keysOf = (stage: Stage) =>
+    stage.acquire('worker', { maxTurns: 3 }).value.deliveries.map(({ turn }) => turn.key);
+
+  it('ends an answer with the turn before the one that is too much; the first is given whatever it has', () => {
+    const stage = new Stage({ limits: { answerBytes: 5_000 } });
+    stage.submit('submitter', items);
+    assert.deepEqual([keysOf(stage), keysOf(stage), keysOf(stage)], [['a', 'b'], ['c'], []]);
+    const small = new Stage({ limits: { answerBytes: 100 } });
+    small.submit('submitter', items);
+    assert.deepEqual([keysOf(small), keysOf(small)], [['a'], ['b']]);
+  });
+});
+
 describe('max_dead_letters', () => {
   it('S23: when full, the item stays at the head and the key parks; resumed, it gets one more attempt each time', () => {
     const retry = { ...BUILT_IN_POLICY.retry, maxAttempts: 1 };

@@ -115,6 +115,16 @@ describe('a Submit that waits for room', () => {
     assert.deepEqual(decisions(waiting), ['decline']);
   });
 
+  it('is woken when its key begins a turn that makes it come too soon', () => {
+    const policy = { minInterval: 60_000, whenTooSoon: 'decline', maxWaiting: 1 } as const;
+    const stage = new Stage({ queues: { [QUEUE]: policy } });
+    stage.submit('submitter', keys('l'));
+    const waiting = stage.submit('waiting', keys('k'), QUEUE, 60_000);
+    assert.ok(waiting.open);
+    tokenOf(stage, 'k');
+    assert.deepEqual(decisions(waiting), ['decline']);
+  });
+
   it('whose wait ends at the moment at which it fits is accepted', () => {
     const stage = new Stage(one);
     tokenOf(stage, 'k', { lease: 1_000 });

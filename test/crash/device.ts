@@ -56,6 +56,11 @@ export class Device {
     this.#run('head -c 1G /dev/zero > "$0/filler" 2>/dev/null; true');
   }
 
+  /** Some bytes more of what {@link free} gives back. */
+  take(bytes: number): void {
+    this.#run(`head -c ${bytes} /dev/zero >> "$0/filler" 2>/dev/null; true`);
+  }
+
   free(): void {
     this.#run('rm "$0/filler"');
   }

@@ -18,6 +18,8 @@ export interface PrometheusOptions {
   /** `host:port` each. */
   readonly targets: readonly string[];
   readonly scrapeInterval: string;
+  /** Evaluated as often as is scraped. */
+  readonly ruleFiles?: readonly string[];
 }
 
 /** One series of an answer: points of seconds and values. */
@@ -38,7 +40,8 @@ export class Prometheus {
   private constructor(private readonly address: string) {}
 
   /** Ends with the test, also when the test is killed. */
-  static async start(cleanup: Cleanup, { job, targets, scrapeInterval }: PrometheusOptions): Promise<Prometheus> {
+  static async start(cleanup: Cleanup, options: PrometheusOptions): Promise<Prometheus> {
+    const { job, targets, scrapeInterval, ruleFiles = [] } = options;
     const folder = await mkdtemp(join(tmpdir(), 'keyturn-prometheus-'));
     const config = join(folder, 'prometheus.yml');
     // JSON is YAML.
@@ -46,7 +49,12 @@ export class Prometheus {
     await writeFile(
       config,
       JSON.stringify({
-        global: { scrape_interval: scrapeInterval, scrape_timeout: scrapeInterval },
+        global: {
+          scrape_interval: scrapeInterval,
+          scrape_timeout: scrapeInterval,
+          evaluation_interval: scrapeInterval,
+        },
+        rule_files: ruleFiles,
         scrape_configs: scrapes,
       }),
     );
@@ -80,6 +88,14 @@ export class Prometheus {
   async labelValues(label: string, selector: string): Promise<readonly string[]> {
     const values = await this.#ask(`label/${label}/values`, { 'match[]': selector });
     return Array.isArray(values) ? values.map(String) : [];
+  }
+
+  /** The labels of every alert that fires now. */
+  async firing(): Promise<readonly Readonly<Record<string, string>>[]> {
+    const { alerts } = record(await this.#ask('alerts', {}));
+    return list(alerts)
+      .filter(({ state }) => state === 'firing')
+      .map(({ labels }) => labelsOf(labels));
   }
 
   async #ask(what: string, question: Readonly<Record<string, string>>): Promise<unknown> {

@@ -30,12 +30,14 @@ const LIMITS = { idle_lanes: 300 } as const;
 export interface LoadPlaces {
   /** Unset: nothing is durable, and the metrics of the journal are not there. */
   readonly dataDir?: string | undefined;
+  /** Others, besides those of the load. */
+  readonly queues?: Readonly<Record<string, object>>;
 }
 
 /** The settings of a sidecar that the load fits. */
-export function loadSettings({ dataDir }: LoadPlaces = {}): Readonly<Record<string, unknown>> {
+export function loadSettings({ dataDir, queues: others }: LoadPlaces = {}): Readonly<Record<string, unknown>> {
   const common = { limits: LIMITS, default: { lease: '2s' } };
-  if (dataDir !== undefined) return { ...common, data_dir: dataDir, queues: QUEUES };
+  if (dataDir !== undefined) return { ...common, data_dir: dataDir, queues: { ...QUEUES, ...others } };
   const { durable: _, ...orders } = QUEUES.orders;
-  return { ...common, queues: { ...QUEUES, orders } };
+  return { ...common, queues: { ...QUEUES, orders, ...others } };
 }

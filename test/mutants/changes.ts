@@ -8,6 +8,8 @@ export interface Change {
   readonly end: number;
   /** What stands there instead. */
   readonly text: string;
+  /** Where what is changed begins: an operator is not executed by itself. */
+  readonly at: number;
 }
 
 export type Kind = 'comparison' | 'arithmetic' | 'logic' | 'condition' | 'constant' | 'removed' | 'way out';
@@ -126,12 +128,12 @@ function isConditional(node: Syntax, above: Syntax, place: Place): boolean {
 }
 
 function replaced(node: Syntax, kind: Kind, text: string): Change {
-  return { kind, start: node.start, end: node.end, text };
+  return { kind, start: node.start, end: node.end, text, at: node.start };
 }
 
 function conditions(node: Syntax, values: readonly string[]): readonly Change[] {
   const test = part(node, 'test');
-  return test === undefined ? [] : values.map((value) => replaced(test, 'condition', value));
+  return test === undefined ? [] : values.map((value) => ({ ...replaced(test, 'condition', value), at: node.start }));
 }
 
 function instead(others: Readonly<Record<string, string>>, node: Syntax, at: Place, kind: Kind): readonly Change[] {
@@ -147,7 +149,7 @@ function between(node: Syntax, at: Place, kind: Kind, other: string): Change {
   const start = at.text.indexOf(operator, left?.end);
   if (start === -1 || right === undefined || start >= right.start)
     throw new Error(`no ${operator} in ${textOf(node, at)}`);
-  return { kind, start, end: start + operator.length, text: other };
+  return { kind, start, end: start + operator.length, text: other, at: node.start };
 }
 
 function isOfTexts(node: Syntax): boolean {

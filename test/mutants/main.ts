@@ -7,10 +7,12 @@ import { setPriority } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { sources } from '../project/repository.js';
 import { alikeOf } from './alike.js';
+import { ExecutedBy } from './executed.js';
 import { mutantsOf, sampled } from './mutants.js';
 import { lineOf, report, share } from './report.js';
 import { run } from './run.js';
 import { stagesOf } from './stages.js';
+import { exitOnSignals } from './trial.js';
 
 interface Flags {
   readonly seed: number;
@@ -43,6 +45,7 @@ const all = mutantsOf(files);
 if (all.length === 0)
   command.error(`no file of src/core or src/local has ${files.join(' or ')} in its path`, { exitCode: 2 });
 setPriority(NICE);
+exitOnSignals();
 const sample = sampled(all, count, seed);
 const tests = sources('test').flatMap(({ path }) => (path.endsWith('.test.ts') ? path : []));
 process.stdout.write(`${sample.length} of ${all.length} mutants, seed ${seed}\n`);
@@ -51,6 +54,7 @@ const verdicts = await run({
   mutants: sample.filter((mutant) => alikeOf(mutant) === undefined),
   stagesOf: (path) => stagesOf(path, tests, memory),
   together,
+  executed: new ExecutedBy(),
   onVerdict: (verdict) => {
     done += 1;
     process.stdout.write(`${done} ${lineOf(verdict)}\n`);

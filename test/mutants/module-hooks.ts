@@ -7,10 +7,17 @@ export interface PutIn {
   readonly text: string;
 }
 
+const LOOK_MS = 1_000;
+
 let mutant: PutIn = { url: '', text: '' };
 
 export const initialize: InitializeHook<PutIn> = (data) => {
   mutant = data;
+  const parent = process.ppid;
+  // The main thread may be in a loop for ever, and who would have ended it may have been killed.
+  setInterval(() => {
+    if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
+  }, LOOK_MS).unref();
 };
 
 export const load: LoadHook = (url, context, next) =>

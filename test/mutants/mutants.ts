@@ -15,8 +15,9 @@ export interface Mutant {
   /** The compiled line, and what becomes of it. */
   readonly before: string;
   readonly after: string;
-  /** Of the compiled file. */
+  /** The compiled file, and where in it something is changed. */
   readonly compiled: string;
+  readonly at: number;
   /** All of the compiled file with the change in it. */
   readonly text: () => string;
 }
@@ -39,7 +40,8 @@ function mutantsOfFile(path: string): readonly Mutant[] {
     const above = text.slice(0, change.start).split('\n');
     const entry = map.findEntry(above.length - 1, above.at(-1)?.length ?? 0);
     const line = 'originalLine' in entry ? entry.originalLine + 1 : above.length;
-    return { path, line, kind: change.kind, ...inLine(text, change), compiled, text: () => changed(text, change) };
+    const { kind, at } = change;
+    return { path, line, kind, ...inLine(text, change), compiled, at, text: () => changed(text, change) };
   });
 }
 

@@ -2,9 +2,11 @@
 import type { Alike } from './alike.js';
 import type { Verdict } from './run.js';
 
-export function lineOf({ mutant, seenBy, ms }: Verdict): string {
+export function lineOf({ mutant, seenBy, isExecuted, ms }: Verdict): string {
   const where = `${mutant.path}:${mutant.line} ${mutant.kind}: ${mutant.before} -> ${mutant.after}`;
-  return `${seenBy === undefined ? 'SURVIVES' : 'seen'} ${where}${seenBy === undefined ? '' : ` [${seenBy}]`} ${(ms / 1_000).toFixed(1)} s`;
+  const outcome = seenBy === undefined ? 'SURVIVES' : 'seen';
+  const how = seenBy ?? (isExecuted ? 'by all tests that execute it' : 'no test executes it');
+  return `${outcome} ${where} [${how}] ${(ms / 1_000).toFixed(1)} s`;
 }
 
 /** In percent, rounded down: 89.99 are not 90. None at all are all. */

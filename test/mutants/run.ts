@@ -1,16 +1,18 @@
-/** Tries mutants against their stages, a few at a time. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** Tries mutants against the tests of their stages that execute them, a few at a time. */
 import { join } from 'node:path';
 import { ROOT } from '../project/repository.js';
+import { type Executed, type ExecutedBy, isExecuted } from './executed.js';
 import type { Mutant } from './mutants.js';
 import type { Stage } from './stages.js';
 import { type Outcome, putInOf, type Trial, tried } from './trial.js';
+import { inFolder } from './workplace.js';
 
 export interface Verdict {
   readonly mutant: Mutant;
   /** The stage and the test that saw it. */
   readonly seenBy: string | undefined;
+  /** Some test came by it. */
+  readonly isExecuted: boolean;
   readonly ms: number;
 }
 
@@ -19,41 +21,33 @@ export interface Plan {
   readonly stagesOf: (path: string) => readonly Stage[];
   readonly together: number;
   readonly onVerdict: (verdict: Verdict) => void;
+  readonly executed: Pick<ExecutedBy, 'of'>;
   readonly tried?: (trial: Trial) => Promise<Outcome>;
 }
 
 /** Another may need the machine meanwhile: what takes this many times as long and more is in a loop. */
 const TIMES_LONGER = 5;
 const AT_LEAST_MS = 30_000;
-/** Without a mutant. */
-const LONGEST_MS = 600_000;
 
 /** @returns the verdicts in the order of the mutants */
 export async function run(plan: Plan): Promise<readonly Verdict[]> {
   const verdicts = new Map<Mutant, Verdict>();
   const judge = new Judge(plan);
   const waiting = [...plan.mutants];
-  const work = async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'keyturn-mutants-'));
-    try {
-      for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-        const verdict = await judge.verdict(mutant, folder);
-        verdicts.set(mutant, verdict);
-        plan.onVerdict(verdict);
-      }
-    } finally {
-      rmSync(folder, { recursive: true });
+  const work = async (folder: string) => {
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      const verdict = await judge.verdict(mutant, folder);
+      verdicts.set(mutant, verdict);
+      plan.onVerdict(verdict);
     }
   };
-  await Promise.all(Array.from({ length: plan.together }, work));
+  await Promise.all(Array.from({ length: plan.together }, () => inFolder('mutants', work)));
   return plan.mutants.flatMap((mutant) => verdicts.get(mutant) ?? []);
 }
 
 class Judge {
   readonly #plan: Plan;
   readonly #tried: (trial: Trial) => Promise<Outcome>;
-  /** How long a stage takes without a mutant. */
-  readonly #usual = new Map<string, Promise<number>>();
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -62,37 +56,29 @@ class Judge {
 
   async verdict(mutant: Mutant, folder: string): Promise<Verdict> {
     let ms = 0;
+    let isExecuted = false;
     for (const stage of this.#plan.stagesOf(mutant.path)) {
-      const limitMs = Math.max(AT_LEAST_MS, TIMES_LONGER * (await this.#usualOf(stage, folder)));
-      const outcome = await this.#tried(this.#trial(stage, folder, limitMs, mutant));
+      const { files, longest } = await this.#comingBy(mutant, stage);
+      if (files.length === 0) continue;
+      isExecuted = true;
+      const limitMs = Math.max(AT_LEAST_MS, TIMES_LONGER * longest);
+      const putIn = putInOf(mutant.compiled, mutant.text());
+      const outcome = await this.#tried({ files, env: stage.env, mutant: putIn, folder, limitMs });
       ms += outcome.ms;
-      if (outcome.is === 'endless') return { mutant, seenBy: `${stage.name}: it does not end`, ms };
-      if (outcome.is === 'red') return { mutant, seenBy: `${stage.name}: ${outcome.by}`, ms };
+      const seenBy = outcome.is === 'red' ? outcome.by : 'it does not end';
+      if (outcome.is !== 'green') return { mutant, seenBy: `${stage.name}: ${seenBy}`, isExecuted, ms };
     }
-    return { mutant, seenBy: undefined, ms };
+    return { mutant, seenBy: undefined, isExecuted, ms };
   }
 
-  /** Red without a mutant would see every one of them. */
-  #usualOf(stage: Stage, folder: string): Promise<number> {
-    const name = stage.files.join(' ');
-    const known = this.#usual.get(name);
-    if (known !== undefined) return known;
-    const usual = this.#tried(this.#trial(stage, folder, LONGEST_MS, undefined)).then((outcome) => {
-      if (outcome.is === 'green') return outcome.ms;
-      const why = outcome.is === 'red' ? `is red: ${outcome.by}` : 'does not end';
-      throw new Error(`without any mutant ${stage.name} ${why}; run npm test -- ${stage.files.join(' ')}`);
-    });
-    this.#usual.set(name, usual);
-    return usual;
-  }
-
-  #trial(stage: Stage, folder: string, limitMs: number, mutant: Mutant | undefined): Trial {
-    return {
-      files: stage.files.map((file) => join(ROOT, 'dist', file.replace(/\.ts$/, '.js'))),
-      env: stage.env,
-      mutant: mutant === undefined ? undefined : putInOf(mutant.compiled, mutant.text()),
-      folder,
-      limitMs,
-    };
+  /** The tests of a stage that execute what was changed, the quickest first. */
+  async #comingBy({ compiled, at }: Mutant, { files, env }: Stage) {
+    const found: (Executed & { readonly file: string })[] = [];
+    for (const file of files.map((path) => join(ROOT, 'dist', path.replace(/\.ts$/, '.js')))) {
+      const executed = await this.#plan.executed.of(file, env);
+      if (isExecuted(executed, compiled, at)) found.push({ file, ...executed });
+    }
+    found.sort((one, other) => one.ms - other.ms);
+    return { files: found.map(({ file }) => file), longest: Math.max(0, ...found.map(({ ms }) => ms)) };
   }
 }

@@ -11,7 +11,7 @@ export interface Stage {
 
 const MEMORY = 'test/core/memory.test.ts';
 /** Of test/core/: each of these takes seconds. */
-const SLOW: ReadonlySet<string> = new Set([MEMORY, 'test/core/audit.test.ts', 'test/core/explain-property.test.ts']);
+const SLOW: ReadonlySet<string> = new Set(['test/core/audit.test.ts', 'test/core/explain-property.test.ts']);
 
 /**
  * @param tests the paths of all test files
@@ -19,30 +19,34 @@ const SLOW: ReadonlySet<string> = new Set([MEMORY, 'test/core/audit.test.ts', 't
  */
 export function stagesOf(path: string, tests: readonly string[], withMemory = false): readonly Stage[] {
   const below = (folder: string) => tests.filter((test) => test.startsWith(folder) && test !== MEMORY);
-  const share = { KEYTURN_RUNS_SHARE: '0.05' };
   const name = basename(path, '.ts');
   const own = ['test/core/', 'test/local/'].flatMap(below).filter((test) => basename(test).includes(name));
-  const quick = below('test/core/').filter((test) => !SLOW.has(test) && !test.startsWith('test/core/durable/'));
-  const core = stage('core', quick);
-  const slow = stage(
-    'slow core',
-    [...SLOW, ...below('test/core/durable/')].filter((test) => test !== MEMORY),
-    share,
+  const isSlow = (test: string) => SLOW.has(test) || test.startsWith('test/core/durable/');
+  const core = stage(
+    'core',
+    below('test/core/').filter((test) => !isSlow(test)),
   );
-  const local = stage('local', below('test/local/'), share);
+  const slow = stage('slow core', below('test/core/').filter(isSlow));
+  const local = stage('local', below('test/local/'));
   const contract = stage('contract', ['test/contract/local.test.ts']);
   const durable = stage('durable contract', ['test/contract/durable.test.ts']);
   const model = stage('model', below('test/model/'), { KEYTURN_RUNS: '12' });
   const simulations = stage('simulations', ['test/sim/simulation.test.ts', 'test/sim/durable.test.ts'], {
     KEYTURN_RUNS: '3',
   });
+  // Limits of single calls are looked at where they come in.
+  const wire = stage('wire', ['test/grpc/validation.test.ts']);
   const stages = path.startsWith('src/core/')
-    ? [core, model, contract, slow, durable, simulations, local]
-    : [local, contract, durable, simulations, slow];
+    ? [core, model, contract, slow, local, wire, durable, simulations]
+    : [local, contract, stage('data commands', below('test/cli/data')), durable, slow, simulations];
+  const others = stages.map((one) => ({ ...one, files: one.files.filter((file) => !own.includes(file)) }));
   const last = withMemory ? [stage('memory', [MEMORY])] : [];
-  return [stage('its own', own, share), ...stages, ...last].filter(({ files }) => files.length > 0);
+  return [stage('its own', own), ...others, ...last].filter(({ files }) => files.length > 0);
 }
 
-function stage(name: string, files: readonly string[], env: Readonly<Record<string, string>> = {}): Stage {
+/** Random tests run less often than in `npm test`. */
+const SHARE = { KEYTURN_RUNS_SHARE: '0.05' };
+
+function stage(name: string, files: readonly string[], env: Readonly<Record<string, string>> = SHARE): Stage {
   return { name, files, env };
 }

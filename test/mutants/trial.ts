@@ -1,6 +1,7 @@
 /** One run of test files in a process of its own, with a mutant or without. */
 import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PutIn } from './module-hooks.js';
@@ -18,7 +19,7 @@ export interface Trial {
   readonly mutant: PutIn | undefined;
   /** A folder of this worker's own. */
   readonly folder: string;
-  /** When it takes longer, it never ends. */
+  /** When for so long no test ended, one of them never does. */
   readonly limitMs: number;
 }
 
@@ -43,46 +44,62 @@ export function tried({ files, env, mutant, folder, limitMs }: Trial): Promise<O
     // A group of its own: what the tests started ends with them.
     detached: true,
   });
+  const { pid } = child;
+  if (pid !== undefined) running.add(pid);
   return new Promise((resolve, reject) => {
     let told = '';
     let isEndless = false;
-    const end = () => {
-      if (child.pid !== undefined) endGroup(child.pid);
-    };
     const timer = setTimeout(() => {
       isEndless = true;
-      end();
+      if (pid !== undefined) endGroup(pid);
     }, limitMs);
-    const interrupted = () => {
-      end();
-      process.exit(130);
-    };
-    process.once('SIGINT', interrupted);
     child.stdout.on('data', (bytes: Buffer) => {
-      told = (told + bytes.toString()).slice(0, 10_000);
+      timer.refresh();
+      told = (told + bytes.toString()).slice(-10_000);
     });
     child.on('error', reject);
+    // What it started may have its output open.
+    child.on('exit', () => {
+      if (pid !== undefined) endGroup(pid);
+    });
     child.on('close', (code, signal) => {
       clearTimeout(timer);
-      process.off('SIGINT', interrupted);
-      end();
+      if (pid !== undefined) running.delete(pid);
       rmSync(file, { force: true });
       const ms = performance.now() - started;
+      const red = /\n(.+)\n$/.exec(told)?.[1];
       if (isEndless) resolve({ is: 'endless', ms });
       else if (code === 0) resolve({ is: 'green', ms });
-      else resolve({ is: 'red', by: told.trim() || `the process ended with ${signal ?? code}`, ms });
+      else resolve({ is: 'red', by: red ?? `the process ended with ${signal ?? code}`, ms });
     });
   });
+}
+
+/** Groups of processes: each has its tests, and what those started. */
+const running = new Set<number>();
+
+// Whatever ends this process, none of these stays behind. If it is killed they notice that themselves (`module-hooks.ts`).
+process.once('exit', () => {
+  for (const pid of running) endGroup(pid);
+});
+
+/** Whoever ends the run by a signal ends all that it started. */
+export function exitOnSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
 }
 
 export function putInOf(compiled: string, text: string): PutIn {
   return { url: pathToFileURL(compiled).href, text };
 }
 
+/** Of a test runner around this one. */
+const OUTER: ReadonlySet<string> = new Set(['NODE_TEST_CONTEXT', 'NODE_V8_COVERAGE']);
+
 /** Settings of the person who runs it are not the tests'. */
 function ownEnv(): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_') && name !== 'NODE_TEST_CONTEXT'),
+    Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_') && !OUTER.has(name)),
   );
 }
 

@@ -2,9 +2,9 @@
 import { durationOf } from '../match/durations.js';
 
 /** How long a step may take that does not say, ms. */
-const STEP_MS = 10_000;
+const STEP_MS = 20_000;
 /** And all steps of a scenario together. */
-export const SCENARIO_MS = 60_000;
+export const SCENARIO_MS = 90_000;
 
 export class TooLate extends Error {
   override readonly name = 'TooLate';

@@ -11,9 +11,14 @@ import pytest
 
 import keyturn
 from keyturn import EnqueueAnswer, NewItem
+from keyturn._call import Call
+from keyturn._gen import coordinator_pb2 as pb
+from keyturn._session import session as session_module
+from keyturn._session.turn_keeping import TurnKeeping
 from keyturn._sync import loop_thread
 from keyturn._sync.loop_thread import Asked
 from keyturn._turns import confirmations
+from keyturn._turns.renewals import Renewals
 from keyturn.aio import Client, Work
 from tests.looks import holder_of
 
@@ -36,7 +41,7 @@ def at_the_answer(patch: pytest.MonkeyPatch, transport: Any, method: str, act: C
 
 async def is_free(client: Client, queue: str, key: str) -> bool:
     """Long before any lease or session ends."""
-    answer = await client.enqueue(queue, key, wait=2, lease=0.5)
+    answer = await client.enqueue(queue, key, wait=6, lease=0.5)
     return answer.decision == "accept"
 
 
@@ -120,7 +125,7 @@ async def test_a_turn_that_is_cancelled_while_it_is_confirmed_is_given_back(
         await aclient.dequeue("orders", key, token=held.turn.token)
         with pytest.raises(asyncio.CancelledError):
             await waits
-        answer = await aclient.enqueue("orders", key, wait=1, lease=0.5)
+        answer = await aclient.enqueue("orders", key, wait=6, lease=0.5)
         assert answer.decision == "accept"
 
 
@@ -161,7 +166,7 @@ def test_a_grant_that_comes_as_its_thread_is_interrupted_is_given_back(
         with pytest.raises(KeyboardInterrupt):
             other.enqueue("orders", key)
         monkeypatch.undo()
-        assert client.enqueue("orders", key, wait=2, lease=0.5).decision == "accept"
+        assert client.enqueue("orders", key, wait=6, lease=0.5).decision == "accept"
 
 
 @pytest.mark.parametrize("order", ["coalesce", "strict"])
@@ -231,7 +236,7 @@ def test_a_block_of_a_thread_that_ends_when_its_client_is_closed_blocks_nobody(
     other.close()
     thread.join()
     assert len(told) == 1
-    assert client.enqueue("orders", key, wait=2, lease=0.5).decision == "accept"
+    assert client.enqueue("orders", key, wait=6, lease=0.5).decision == "accept"
 
 
 async def test_a_turn_is_refused_once_its_client_began_to_close(address: str, key: str) -> None:
@@ -248,6 +253,7 @@ class HeldBack:
 
     def __init__(self, patch: pytest.MonkeyPatch, client: Client) -> None:
         session: Any = client._transport._session  # type: ignore[attr-defined]
+        self._session = session
         self._take, self._ask = session._take, session._calls._ask
         self._messages: list[Any] = []
         self._is_holding = False
@@ -288,7 +294,7 @@ async def test_a_delivery_that_crosses_a_stop_is_no_dead_letter(
     submitted = await aclient.submit("single", NewItem(b"1"))
     await held_back.has_answer.wait()
     await (consumer.stop() if by == "stop" else client.close())
-    (delivery,) = await aclient.acquire("single", wait=2)
+    (delivery,) = await aclient.acquire("single", wait=6)
     assert (delivery.items[0].item_id, delivery.turn.attempt) == (submitted.item_id, 1)
     await aclient.ack("single", "", delivery.turn.token)
     await client.close()
@@ -316,3 +322,96 @@ async def test_a_grant_that_crosses_the_close_of_its_client_blocks_nobody(
 
 async def _never(_: object) -> None:
     pytest.fail("it is closing")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_turn_that_is_being_confirmed_when_its_client_is_closed_is_given_back(
+    address: str, aclient: Client, key: str, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = keyturn.aio.connect(address, transport=kind)
+    transport: Any = client._transport
+    begun = asyncio.Event()
+
+    def never(*_: Any, **__: Any) -> Any:
+        begun.set()
+        return Call(loop=transport.loop)
+
+    transport._confirmations._renew = never
+    with monkeypatch.context() as patch:
+        patch.setattr(confirmations, "_FRESH", 0)
+        asked = asyncio.ensure_future(_await(client.enqueue("orders", key, ticket="t", wait=5, lease=20)))
+        await begun.wait()
+    await client.close()
+    with pytest.raises(keyturn.KeyturnError, match="closed"):
+        await asked
+    assert await is_free(aclient, "orders", key)
+
+
+class CutAtCancel(HeldBack):
+    """The stream breaks between a Cancel and its answer, and with it the answer that crossed the Cancel."""
+
+    def _on_cancel(self, command: Any) -> None:
+        self._ask(command)
+        self._is_holding = False
+        if self._messages:
+            self._messages.clear()
+            asyncio.get_running_loop().call_soon(self._session._broke, keyturn.KeyturnError("cut", "UNAVAILABLE"))
+
+
+async def test_a_turn_that_a_stream_had_brought_which_broke_while_its_client_was_closed_is_given_back(
+    address: str, aclient: Client, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Long enough for a machine that is busy.
+    monkeypatch.setattr(session_module, "_FAREWELL", 20)
+    client = keyturn.aio.connect(address, session_ttl=60)
+    held_back = CutAtCancel(monkeypatch, client)
+    held = await aclient.enqueue("orders", key)
+    assert held.turn is not None
+    waits = asyncio.ensure_future(_await(client.enqueue("orders", key, wait=20)))
+    await client.enqueue("orders", key + "2", lease=0.1)
+    held_back.begin()
+    await aclient.dequeue("orders", key, token=held.turn.token)
+    await held_back.has_answer.wait()
+    await client.close()
+    with pytest.raises(keyturn.KeyturnError, match="closed"):
+        await waits
+    assert await is_free(aclient, "orders", key)
+
+
+class Stands:
+    """A clock, for what asks nothing else of its loop."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("is_released", [True, False])
+async def test_a_turn_that_a_silence_took_goes_back_when_its_holder_has_ended_or_had_the_margin(is_released: bool) -> None:
+    clock: Any = Stands()
+    asked: list[Any] = []
+    renewals = Renewals(lambda *_, **__: Call(), asyncio.get_running_loop(), None, lambda *_: None)
+    turns = TurnKeeping(clock, renewals, asked.append, None, lambda: 1.0)
+    turn = keyturn.Turn("q", "k", 7, 20.0, 0, None)
+    turns.given(turn, True, "")
+    held = turns.hold(turn, 0)
+    turns.lose(held, "unreachable")
+    told = [pb.TurnRef(queue="q", key="k", token=7)]
+    for _ in range(2):
+        # Another stream tells of it once more.
+        turns.detached()
+        turns.attached(told, [], 0)
+    assert not asked
+    clock.now = 0.9
+    turns.tick(clock.now, 9)
+    assert not asked
+    assert turns.next_at(9) == 1.0
+    if is_released:
+        held.release()
+    else:
+        clock.now = 1.0
+        turns.tick(clock.now, 9)
+        held.release()
+    assert [one.__class__.__name__ for one in asked] == ["GivingBack"]

@@ -295,3 +295,25 @@ async def test_a_handler_that_ends_when_it_is_cut_off_is_told_once(own_sidecar: 
         assert not await consumer.stop(0)
         own_sidecar[0].resume()
     assert stages == ["stop"]
+
+
+async def test_a_handler_that_has_ended_is_not_cut_off_by_a_stop(own_sidecar: list[Sidecar], queue: str) -> None:
+    begun = asyncio.Event()
+    stages: list[str] = []
+
+    async def handle(_: Work) -> bytes:
+        # Its Ack waits for an answer that does not come in the time of the stop.
+        own_sidecar[0].pause()
+        begun.set()
+        return b"done"
+
+    async with keyturn.aio.connect(own_sidecar[0].address, session_ttl=60) as client:
+        submitted = await client.submit(queue, NewItem(b"1"))
+        consumer = client.consume(queue, handle, on_error=lambda trouble: stages.append(trouble.stage))
+        await begun.wait()
+        stopped = asyncio.ensure_future(consumer.stop(0))
+        await asyncio.wait((stopped,), timeout=10)
+        own_sidecar[0].resume()
+        assert await stopped
+        assert await client.result(queue, submitted.item_id, timeout=30) == b"done"
+    assert stages == []

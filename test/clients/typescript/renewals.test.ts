@@ -248,7 +248,7 @@ describe('a turn that lives by its lease and whose answer comes after a wait', (
   function confirming() {
     const clock = new FakeClock({ now: 0, wall: 0 });
     const sidecar = new Sidecar(clock);
-    const confirmations = new Confirmations(sidecar, clock);
+    const confirmations = new Confirmations(sidecar, clock, () => undefined);
     let answer: (turn: Turn) => void = () => {};
     const asked = new Promise<Turn>((resolve) => {
       answer = resolve;

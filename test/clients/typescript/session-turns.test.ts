@@ -127,6 +127,7 @@ describe('a tied turn', () => {
     assert.equal(held.signal.aborted, false);
     await set.advance(1);
     assert.equal(causeOf(held), 'unreachable');
+    held.release();
     greet(set.network.stream, [{ ...REF, token: 7n }]);
     await set.turn();
     assert.equal(set.network.stream.call('nack').value.kind, NackKind.NACK_KIND_RELEASE);
@@ -141,6 +142,7 @@ describe('a tied turn', () => {
     stream.cut(unavailable());
     await set.advance(TTL - MARGIN);
     assert.equal(causeOf(held), 'unreachable');
+    held.release();
     for (let n = 0; n < 2; n += 1) {
       const { stream: next } = set.network;
       greet(next, [{ ...REF, token: 7n }]);
@@ -154,6 +156,38 @@ describe('a tied turn', () => {
     await set.turn();
     assert.equal(set.network.stream.calls('nack').length, 0);
   });
+
+  for (const isEnded of [true, false]) {
+    const until = isEnded ? 'its holder has ended' : 'its holder has had the margin to end';
+    it(`that was given up, and is there again, is not given back before ${until}`, async (t) => {
+      const set = stage(t);
+      const stream = await set.begin();
+      const held = set.client.hold(await given(set), set.clock.now());
+      void set.client.awaitItem({ queue: 'q', itemId: 'i' }, { timeout: 60_000 }).catch(() => {});
+      await set.turn();
+      stream.cut(unavailable());
+      await set.advance(TTL - MARGIN);
+      assert.equal(causeOf(held), 'unreachable');
+      // It is told of once more by the next stream.
+      greet(set.network.stream, [{ ...REF, token: 7n }]);
+      await set.turn();
+      assert.equal(set.network.stream.calls('nack').length, 0);
+      set.network.stream.cut(unavailable());
+      await set.advance(500);
+      const { stream: next } = set.network;
+      greet(next, [{ ...REF, token: 7n }]);
+      await set.advance(MARGIN - 500 - 1);
+      assert.equal(next.calls('nack').length, 0);
+      if (isEnded) held.release();
+      else await set.advance(1);
+      await set.turn();
+      assert.equal(next.call('nack').value.token, 7n);
+      next.reply([next.call('nack').id, nacked()]);
+      held.release();
+      await set.advance(MARGIN);
+      assert.equal(next.calls('nack').length, 1);
+    });
+  }
 
   it('that its holder gave up is left to a call that settles it', async (t) => {
     const set = stage(t);
@@ -206,6 +240,7 @@ describe('a tied turn', () => {
     await set.advance(900);
     assert.equal(causeOf(held), 'unreachable');
     assert.equal(stream.destroyed, true);
+    held.release();
     await set.advance(FIRST_PAUSE);
     greet(set.network.stream, [{ ...REF, token: 7n }]);
     await set.turn();
@@ -224,6 +259,9 @@ describe('a tied turn', () => {
     await set.advance(FIRST_PAUSE + 1);
     assert.equal(causeOf(held), 'unreachable');
     next.reply([next.call('renew').id, renewed(true)]);
+    await set.turn();
+    assert.equal(next.calls('nack').length, 0, 'its holder is still stopping');
+    held.release();
     await set.turn();
     assert.equal(next.call('nack').value.kind, NackKind.NACK_KIND_RELEASE);
   });

@@ -134,6 +134,30 @@ describe('what is told of a durable queue waits for the disk', () => {
   });
 });
 
+describe('what a person lets happen in a queue in memory', () => {
+  const acts: Readonly<Record<string, (core: Core) => unknown>> = {
+    EvictHolder: (core) => core.evictHolder(IN_MEMORY, 'k', NOW),
+    ResumeQueue: (core) => core.resumeQueue(IN_MEMORY, NOW),
+  };
+  for (const [what, act] of Object.entries(acts)) {
+    it(`${what}: does not wait for the disk, though the step before did`, () => {
+      const core = start();
+      if (what === 'ResumeQueue') core.pauseQueue(IN_MEMORY, NOW);
+      for (const wait of [0, 60_000])
+        core.enQueue(
+          build.enQueueRequest({ queue: IN_MEMORY, wait: what === 'ResumeQueue' ? 60_000 : wait }),
+          REPLY,
+          NOW,
+        );
+      taken(core);
+      submit(core, ON_DISK);
+      taken(core);
+      act(core);
+      assert.deepEqual(taken(core), { free: ['enqueue'], held: [] });
+    });
+  }
+});
+
 describe('how soon it is written', () => {
   it('on_flush: at once', () => {
     const core = start();

@@ -84,7 +84,7 @@ func writeNumber(directory string, number uint64) error {
 // replace puts a whole file in the place of another: a full disk leaves the old one.
 func replace(path string, data []byte, safe bool) error {
 	made := path + ".new"
-	file, err := os.OpenFile(made, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	file, err := openFile(made, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return err
 	}

@@ -79,6 +79,7 @@ func TestADiskThatWasFullIsUsedAgainAndNothingOfItIsDamaged(t *testing.T) {
 					t.Fatal(err)
 				}
 				blocked := segmentPath(directory, 2)
+				broken := &fails{s.active.file, way == "write", way == "sync"}
 				switch way {
 				case "no new file":
 					s.Sync()
@@ -89,12 +90,13 @@ func TestADiskThatWasFullIsUsedAgainAndNothingOfItIsDamaged(t *testing.T) {
 						t.Fatal(err)
 					}
 				default:
-					s.active.file = &fails{s.active.file, way == "write", way == "sync"}
+					s.active.file = broken
 				}
 				if err := <-appended(s, "b"); err == nil {
 					t.Fatal("it was confirmed")
 				}
 				_ = os.Remove(blocked)
+				broken.write, broken.sync = false, false
 				if err := <-appended(s, "c"); err != nil {
 					t.Fatal(err)
 				}

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -118,10 +119,23 @@ func (f *found) cut(path string, whole int64, torn int) error {
 	if torn > 0 {
 		f.torn = &Error{Problem: Torn, File: path, What: fmt.Sprintf("its last record was cut off; %d bytes from byte %d on, which were never confirmed, are cut away", torn, whole)}
 	}
-	if err := os.Truncate(path, whole); err != nil {
+	if err := truncate(path, whole); err != nil {
 		return failed(path, "cannot be cut", err)
 	}
 	return nil
+}
+
+// truncate is safe when it returns: what was cut away must not come back in front of later segments.
+func truncate(path string, size int64) error {
+	file, err := openFile(path, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	err = file.Truncate(size)
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
 }
 
 func removed(path string) error {

@@ -59,8 +59,8 @@ type Spool struct {
 	reading []byte
 	// Segments that were handed over and could not be removed.
 	over []sealed
-	// Why nothing more can be appended at all.
-	broken *Error
+	// Set aside with an end that is not cut away for good: nothing is written to another file before it is.
+	ragged *segment
 	closed bool
 }
 
@@ -221,6 +221,9 @@ func (s *Spool) removeOver() error {
 			continue
 		}
 		s.bytes -= one.bytes
+		if s.ragged != nil && s.ragged.number == one.number {
+			s.smooth()
+		}
 	}
 	s.over = left
 	return last
@@ -236,6 +239,8 @@ func (s *Spool) Close() {
 	s.closed = true
 	confirmed := s.seal()
 	_ = s.removeOver()
+	_ = s.mend()
+	s.smooth()
 	unlock(s.lock)
 	s.mu.Unlock()
 	tell(confirmed)

@@ -28,6 +28,9 @@ type segment struct {
 	unsyncedItems      int
 }
 
+// openFile is a variable, so that a test has files of its own.
+var openFile = func(path string, flags int) (diskFile, error) { return os.OpenFile(path, flags, 0o600) }
+
 var errClosed = errors.New("the spool is closed")
 
 // The lock is held in all of these. What they return tells those who waited, and is to be called without it.
@@ -50,10 +53,10 @@ func (s *Spool) write(records [][]byte) (confirmed []func(), err error) {
 	if s.active != nil && s.active.bytes > s.active.title && s.active.bytes+size > most {
 		confirmed = s.seal()
 	}
-	if s.broken != nil {
-		return confirmed, s.broken
-	}
 	if s.active == nil {
+		if err := s.mend(); err != nil {
+			return confirmed, err
+		}
 		if err := s.create(); err != nil {
 			return confirmed, failed(s.set.Directory, "no file can be made", err)
 		}
@@ -65,8 +68,10 @@ func (s *Spool) write(records [][]byte) (confirmed []func(), err error) {
 	if _, err := s.active.file.Write(data); err != nil {
 		told := failed(s.active.file.Name(), "cannot be written", err)
 		// What was written of it is cut away; what was whole before stays.
-		s.cutTo(s.active.bytes)
-		return append(confirmed, s.seal()...), told
+		s.cutOff()
+		confirmed = append(confirmed, s.makeSafe()...)
+		s.shut()
+		return confirmed, told
 	}
 	s.active.bytes += size
 	s.active.unsyncedItems += len(records)
@@ -101,15 +106,13 @@ func (s *Spool) create() error {
 	path := segmentPath(s.set.Directory, s.next)
 	number := s.next
 	s.next++
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := openFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(text)
 	if err == nil {
-		err = file.Sync()
-	}
-	if err == nil {
+		// The name; the title is synced with the first items, and a file without any is nothing.
 		err = syncDirectory(s.set.Directory)
 	}
 	if err != nil {
@@ -126,22 +129,26 @@ func (s *Spool) create() error {
 // sync makes safe what was written. If it cannot be, nobody knows what of it is on disk, and the system may take it for
 // written the next time: it is cut away, those who waited are told, and what comes goes into another file.
 func (s *Spool) sync() (confirmed []func()) {
+	if len(s.unsynced) == 0 {
+		return nil
+	}
+	return s.makeSafe()
+}
+
+func (s *Spool) makeSafe() (confirmed []func()) {
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil
 	}
 	waiting := s.unsynced
 	s.unsynced = nil
-	if len(waiting) == 0 {
-		return nil
-	}
 	var told error
 	if err := s.active.file.Sync(); err != nil {
 		told = failed(s.active.file.Name(), "cannot be synced", err)
 		s.items -= s.active.unsyncedItems
 		s.bytes -= s.active.bytes - s.active.syncedBytes
-		s.active.bytes = s.active.syncedBytes
-		s.cutTo(s.active.bytes)
+		s.active.bytes, s.active.unsyncedItems = s.active.syncedBytes, 0
+		s.ragged = s.active
 		s.shut()
 	} else {
 		s.active.syncedBytes, s.active.unsyncedItems = s.active.bytes, 0
@@ -152,10 +159,36 @@ func (s *Spool) sync() (confirmed []func()) {
 	return confirmed
 }
 
-// cutTo leaves what is whole. A file of which more is left than that would be damaged for the next start.
-func (s *Spool) cutTo(whole int64) {
-	if err := s.active.file.Truncate(whole); err != nil {
-		s.broken = failed(s.active.file.Name(), "cannot be written, nor cut back to what is whole; nothing more is spooled before a restart", err)
+// cutOff leaves what is whole. It is safe when the file is synced: in front of later segments, what a power cut brings back
+// would be damage.
+func (s *Spool) cutOff() {
+	if err := s.active.file.Truncate(s.active.bytes); err != nil {
+		s.ragged = s.active
+	}
+}
+
+// mend cuts away, for good, what a failure left of the segment that was set aside last. A disk that was full may have room.
+func (s *Spool) mend() error {
+	if s.ragged == nil {
+		return nil
+	}
+	file := s.ragged.file
+	err := file.Truncate(s.ragged.bytes)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err != nil {
+		return failed(file.Name(), "cannot be cut back to what is whole", err)
+	}
+	s.smooth()
+	return nil
+}
+
+// smooth: there is no end to be cut away any more.
+func (s *Spool) smooth() {
+	if s.ragged != nil {
+		_ = s.ragged.file.Close()
+		s.ragged = nil
 	}
 }
 
@@ -172,8 +205,10 @@ func (s *Spool) shut() {
 		return
 	}
 	s.active = nil
-	// What it had is synced.
-	_ = active.file.Close()
+	if s.ragged != active {
+		// What it had is synced.
+		_ = active.file.Close()
+	}
 	one := sealed{number: active.number, id: active.id, path: active.file.Name(), bytes: active.bytes, offset: active.title}
 	if active.bytes > active.title {
 		s.sealed = append(s.sealed, one)

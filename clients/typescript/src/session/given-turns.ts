@@ -6,8 +6,10 @@ import type { Token, Turn } from '../words.js';
 export class GivenTurn extends Held {
   /** Infinity: as long as the session is known to live. Else until this moment: a new stream did not tell of it. */
   safeUntil = Number.POSITIVE_INFINITY;
-  /** Somebody asked for its signal, and is to be told. */
-  watched = false;
+  /** Somebody holds it, and will say when that is over. */
+  inUse = false;
+  /** It was told lost as unreachable: whoever works on it has ended by then, ms by the clock. */
+  endAt = 0;
 
   /** @param tied it lives as long as its session does */
   constructor(

@@ -49,9 +49,14 @@ export class Liveness {
     this.#busySince = Number.POSITIVE_INFINITY;
   }
 
+  /** How long before the end of the session the holders of its turns are told to stop, ms. */
+  get margin(): number {
+    return marginOf(this.#ttl, this.wantedMargin);
+  }
+
   /** When the holders of turns are told to stop. */
   get stopAt(): number {
-    return this.#provedAt + this.#ttl - marginOf(this.#ttl, this.wantedMargin);
+    return this.#provedAt + this.#ttl - this.margin;
   }
 
   get proveAt(): number {

@@ -66,7 +66,8 @@ export class Session {
     this.#backOff = new BackOff(settings.backOff, random);
     this.#liveness = new Liveness(settings.ttl, settings.margin);
     this.#alarm = new Alarm(clock, () => this.#wake());
-    this.#turns = new TurnKeeping(clock, renewals, (command) => this.#askOwn(command));
+    const margin = () => this.#liveness.margin;
+    this.#turns = new TurnKeeping(clock, renewals, margin, (command) => this.#askOwn(command));
   }
 
   get turns(): TurnKeeping {
@@ -105,17 +106,16 @@ export class Session {
 
   /** Resolves when nothing is left of it. */
   close(): Promise<void> {
-    const link = this.#link;
-    if (!isAttached(link)) {
-      if (link.at !== 'stopped') this.#stop(clientClosed(), 'closed');
-      return Promise.resolve();
-    }
-    const farewell = new Farewell(this.#clock, link.stream, () => this.#leave());
+    if (this.#link.at === 'stopped') return Promise.resolve();
+    const farewell = new Farewell(this.#clock, this.#open, this.#turns, () => this.#leave());
     this.#farewell = farewell;
-    this.#turns.loseAll('closed');
+    farewell.isReturning = !isAttached(this.#link) && farewell.needsReturn;
+    this.#turns.closing();
     this.#callOff();
-    this.#outbox.flush(link.stream, this.#clock.now());
-    if (!this.#awaitsOutcomes) this.#leave();
+    if (isAttached(this.#link)) this.#outbox.flush(this.#link.stream, this.#clock.now());
+    else if (!farewell.isReturning) this.#leave();
+    // What was answered last is heard by those who wait for it after this: a turn of theirs comes back then.
+    this.#clock.soon(() => this.#leaveIfOver());
     return farewell.over;
   }
 
@@ -125,12 +125,7 @@ export class Session {
 
   /** There is something that a stream is needed for. */
   get #wanted(): boolean {
-    return this.#open.workers > 0 || this.#turns.tied > 0;
-  }
-
-  /** A call whose outcome matters is open: it may bring a turn, or it ends one. */
-  get #awaitsOutcomes(): boolean {
-    return this.#open.some((command) => command instanceof WorkerCommand || command.call.$case === 'nack');
+    return this.#open.workers > 0 || this.#turns.tied > 0 || this.#farewell?.isReturning === true;
   }
 
   #refusal(command: WorkerCommand, settings: CallSettings | undefined): KeyturnError | undefined {
@@ -142,6 +137,8 @@ export class Session {
   }
 
   #askOwn(command: OwnCommand): void {
+    // Without a stream there is nobody to ask. What a turn would be given back with, the next hello leads to again.
+    if (!isAttached(this.#link)) return;
     this.#open.add(command);
     this.#outbox.pushUrgent(command);
     this.#flushSoon();
@@ -209,6 +206,7 @@ export class Session {
     this.#lastFailure = undefined;
     // What it gives back goes before what is sent again, which may be about the same keys.
     this.#turns.attached(turns, workers, link.stopAt);
+    if (this.#farewell !== undefined) this.#farewell.isReturning = false;
     if (!link.piped) for (const command of workers) this.#outbox.push(command);
     this.#flushSoon();
   }
@@ -224,7 +222,7 @@ export class Session {
     // After the replies: the turn that a notice is about may have been given by one of them.
     for (const notice of message.notices) this.#turns.notice(notice);
     if (!this.#wanted) this.#liveness.idle();
-    if (this.#farewell !== undefined && !this.#awaitsOutcomes) this.#leave();
+    this.#leaveIfOver();
   }
 
   /** The stream is of no use any more, for this reason. */
@@ -233,8 +231,12 @@ export class Session {
     if (!isAttached(link)) return;
     link.stream.destroy();
     if (this.#farewell !== undefined) {
-      this.#stop(clientClosed(), 'closed');
-      return this.#farewell.gone();
+      this.#farewell.isReturning =
+        this.#farewell.needsReturn && !isForGood(error) && error.reason !== 'SESSION_REPLACED';
+      if (!this.#farewell.isReturning) {
+        this.#link = { at: 'idle' };
+        return this.#leave();
+      }
     }
     const now = this.#clock.now();
     if (link.at === 'ready') {
@@ -306,10 +308,15 @@ export class Session {
     }
   }
 
+  #leaveIfOver(): void {
+    if (this.#farewell?.awaitsOutcomes === false) this.#leave();
+  }
+
   #leave(): void {
     if (this.#link.at === 'stopped') return;
+    const stream = isAttached(this.#link) ? this.#link.stream : undefined;
     this.#stop(clientClosed(), 'closed');
-    this.#farewell?.end();
+    this.#farewell?.end(stream);
   }
 
   #cancel({ id, leave }: WorkerCommand): void {

@@ -1,7 +1,7 @@
 /** The calls of a worker over a session. */
 import type { CallSettings, HeldTurn, Transport } from '../calls.js';
 import type { Clock } from '../clock.js';
-import { Confirmations, turnsOfDeliveries } from '../turns/confirmations.js';
+import { Confirmations, turnsOfDeliveries, withoutNext } from '../turns/confirmations.js';
 import { Renewals } from '../turns/renewals.js';
 import type * as words from '../words.js';
 import type { CallCommand } from './command.js';
@@ -21,7 +21,7 @@ export class SessionTransport implements Transport {
   constructor(settings: SessionSettings, surroundings: Surroundings) {
     this.clock = surroundings.clock;
     this.#newId = surroundings.newId;
-    this.#confirmations = new Confirmations(this, this.clock);
+    this.#confirmations = new Confirmations(this, this.clock, (turn) => this.#session.turns.giveBack(turn));
     const renewals = new Renewals(this, this.clock, settings.margin, (held, cause) =>
       this.#session.turns.lose(held, cause),
     );
@@ -52,7 +52,11 @@ export class SessionTransport implements Transport {
   ack(call: words.AckCall, settings?: CallSettings): Promise<words.AckAnswer> {
     const asked = this.#ask(commands.AckCommand, call, settings);
     if (call?.next?.lease === undefined) return asked;
-    return this.#confirmations.of(asked, ({ next }) => (next === undefined ? [] : turnsOfDeliveries(next)));
+    return this.#confirmations.of(
+      asked,
+      ({ next }) => (next === undefined ? [] : turnsOfDeliveries(next)),
+      withoutNext,
+    );
   }
 
   nack(call: words.NackCall, settings?: CallSettings): Promise<words.NackAnswer> {
@@ -72,7 +76,10 @@ export class SessionTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#session.close();
+    if (this.#closed === undefined) {
+      this.#confirmations.close();
+      this.#closed = this.#session.close();
+    }
     return this.#closed;
   }
 

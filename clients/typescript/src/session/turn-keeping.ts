@@ -42,13 +42,19 @@ export class TurnKeeping implements Books {
    * Tied turns of which their holders were told that they are lost, though the session may have them still, by name. They
    * were delivered, so no open call waits for them: whoever finds one gives it back at once.
    */
-  readonly #givenUp = new Set<string>();
+  readonly #givenUp = new Map<string, GivenTurn>();
+  /** Those of them that the session has, and whose holders have not come to their end. */
+  readonly #stopping = new Set<GivenTurn>();
+  /** Set: the client is being closed. What was given and not settled by then, by name. */
+  #left: Map<string, GivenTurn> | undefined;
   /** One for all turns. */
-  readonly #released = (held: Held): void => this.renewals.drop(held);
+  readonly #released = (held: Held): void => this.#release(held);
 
+  /** @param marginOfLife how long before the end of a tied turn its holder is told to stop, ms */
   constructor(
     private readonly clock: Clock,
     private readonly renewals: Renewals,
+    private readonly marginOfLife: () => number,
     private readonly ask: (command: OwnCommand) => void,
   ) {}
 
@@ -61,12 +67,15 @@ export class TurnKeeping implements Books {
     this.#orphans?.claimed(turn);
     const known = this.#turns.find(turn.queue, turn.token);
     if (known !== undefined) this.#certain(known);
+    // An Ack took it along, and nobody takes work any more.
+    else if (this.#left !== undefined) this.giveBack(turn);
     else this.#turns.add(new GivenTurn(turn, tied, ticket, this.#released));
   }
 
   undelivered(turn: Turn, ticket: string | undefined): void {
     if (this.#turns.find(turn.queue, turn.token) !== undefined) return;
-    if (ticket === undefined || this.#unclaimed.length >= MOST_UNCLAIMED) this.#giveBack(turn);
+    const isKept = ticket !== undefined && this.#left === undefined && this.#unclaimed.length < MOST_UNCLAIMED;
+    if (!isKept) this.#giveBack(turn);
     else this.#unclaimed.push({ turn, until: this.clock.now() + UNCLAIMED_MS });
   }
 
@@ -74,6 +83,7 @@ export class TurnKeeping implements Books {
     const given =
       token === undefined ? this.#turns.findByTicket(queue, key, ticket ?? '') : this.#turns.find(queue, token);
     if (given !== undefined) this.#drop(given);
+    if (token !== undefined) this.#left?.delete(nameOf({ queue, token }));
   }
 
   /** It settles a turn that lives as long as the session: should it not come through, nobody else would end it. */
@@ -92,13 +102,19 @@ export class TurnKeeping implements Books {
     this.renewals.drop(held);
     if (!(held instanceof GivenTurn)) return held.lose(cause);
     this.#uncertain.delete(held);
-    if (held.tied && cause === 'unreachable' && this.#givenUp.size < MOST_GIVEN_UP)
-      this.#givenUp.add(nameOf(held.turn));
+    // Before its holder hears of it, who may end at once. One with a lease may be in no book any more.
+    if (cause === 'closed') this.#left?.set(nameOf(held.turn), held);
+    if (held.tied && cause === 'unreachable' && this.#givenUp.size < MOST_GIVEN_UP) {
+      held.endAt = this.clock.now() + this.marginOfLife();
+      this.#givenUp.set(nameOf(held.turn), held);
+    }
     this.#turns.lose(held, cause);
   }
 
   hold(turn: Turn, askedAt: number): HeldTurn {
-    const given = this.#turns.find(turn.queue, turn.token) ?? new Held(turn, this.#released);
+    const given =
+      this.#turns.find(turn.queue, turn.token) ?? this.#left?.get(nameOf(turn)) ?? new Held(turn, this.#released);
+    if (given instanceof GivenTurn) given.inUse = true;
     const loss = this.#turns.lossOf(turn);
     if (loss !== undefined) given.lose(loss);
     // Not tied, or it has an end that may be that of a lease: then it is renewed as well, which harms no turn.
@@ -139,7 +155,7 @@ export class TurnKeeping implements Books {
       const given = this.#turns.find(turn.queue, turn.token);
       if (given !== undefined) here.add(given);
       else if (settling.has(nameOf(turn))) continue;
-      else if (this.#givenUp.has(nameOf(turn))) this.#giveBack(turn);
+      else if (this.#isWorkedOn(turn)) continue;
       else orphans.push(turn);
     }
     this.#forgetGone(told.map(turnRef));
@@ -157,6 +173,7 @@ export class TurnKeeping implements Books {
     this.#orphans = undefined;
     // A new stream tells of those that live.
     this.#unclaimed = [];
+    this.#stopping.clear();
     // Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
     for (const given of [...this.#turns.all()]) if (!given.tied) this.#turns.remove(given);
   }
@@ -165,6 +182,7 @@ export class TurnKeeping implements Books {
   nextAt(stopAt: number): number {
     let next = this.#turns.tied > 0 ? stopAt : Number.POSITIVE_INFINITY;
     for (const { safeUntil } of this.#uncertain) next = Math.min(next, safeUntil);
+    for (const { endAt } of this.#stopping) next = Math.min(next, endAt);
     return Math.min(next, this.#unclaimed[0]?.until ?? Number.POSITIVE_INFINITY);
   }
 
@@ -173,12 +191,39 @@ export class TurnKeeping implements Books {
     const isSilent = this.#turns.tied > 0 && now >= stopAt;
     if (isSilent) this.#loseTied('unreachable');
     for (const given of this.#uncertain) if (now >= given.safeUntil) this.lose(given, 'unreachable');
+    for (const given of this.#stopping) if (now >= given.endAt) this.#stopped(given);
     while (this.#unclaimed[0] !== undefined && now >= this.#unclaimed[0].until) {
       const { turn } = this.#unclaimed[0];
       this.#unclaimed.shift();
       if (this.#turns.find(turn.queue, turn.token) === undefined) this.#giveBack(turn);
     }
     return isSilent;
+  }
+
+  /**
+   * The client is being closed: holders are told, and each may give its turn back when it has ended. What nobody came for is
+   * given back now.
+   */
+  closing(): void {
+    this.#left = new Map();
+    for (const { turn } of this.#unclaimed)
+      if (this.#turns.find(turn.queue, turn.token) === undefined) this.#giveBack(turn);
+    this.#unclaimed = [];
+    this.loseAll('closed');
+  }
+
+  /** Somebody works on a turn still, though the client is being closed. */
+  get isWorkLeft(): boolean {
+    for (const { inUse } of this.#left?.values() ?? []) if (inUse) return true;
+    return false;
+  }
+
+  /** It was given, and nobody will work on it. */
+  giveBack(turn: TurnRef): void {
+    const given = this.#turns.find(turn.queue, turn.token);
+    if (given !== undefined) this.#drop(given);
+    this.#left?.delete(nameOf(turn));
+    this.#giveBack(turn);
   }
 
   loseAll(cause: TurnLoss): void {
@@ -195,11 +240,44 @@ export class TurnKeeping implements Books {
     this.#orphans = orphans.isEmpty ? undefined : orphans;
   }
 
+  #release(held: Held): void {
+    this.renewals.drop(held);
+    if (!(held instanceof GivenTurn)) return;
+    held.inUse = false;
+    this.#stopped(held);
+    // Its holder was told that the client is being closed, and did not settle it.
+    if (this.#left?.delete(nameOf(held.turn))) this.#giveBack(held.turn);
+  }
+
+  /** The holder of a turn that was given up has come to its end, or has had the time to. */
+  #stopped(given: GivenTurn): void {
+    if (this.#stopping.delete(given)) this.#giveBack(given.turn);
+  }
+
+  /** Nobody here has it any more, but it was delivered: no open call waits for it. */
+  #isWorkedOn(turn: TurnRef): boolean {
+    // Whoever works on it has a moment to end, and then gives it back.
+    if (this.#left?.has(nameOf(turn))) return true;
+    const given = this.#givenUp.get(nameOf(turn));
+    if (given === undefined) return false;
+    this.#backAgain(given);
+    return true;
+  }
+
+  /**
+   * The session has a turn that was told lost. Its holder was told a margin before its end: nobody else shall begin before it
+   * has ended, or has had that time.
+   */
+  #backAgain(given: GivenTurn): void {
+    if (given.inUse && this.clock.now() < given.endAt) this.#stopping.add(given);
+    else this.#giveBack(given.turn);
+  }
+
   /** What the session has not is gone. */
   #forgetGone(told: readonly TurnRef[]): void {
     if (this.#givenUp.size === 0 || told.length >= MOST_TOLD) return;
     const there = new Set(told.map(nameOf));
-    for (const name of this.#givenUp) if (!there.has(name)) this.#givenUp.delete(name);
+    for (const name of this.#givenUp.keys()) if (!there.has(name)) this.#givenUp.delete(name);
   }
 
   #askFor(missing: readonly GivenTurn[], stopAt: number): void {
@@ -224,8 +302,8 @@ export class TurnKeeping implements Books {
       if (result === undefined) continue;
       // Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
       if (given.lost && result.alive) {
-        this.#givenUp.add(nameOf(given.turn));
-        this.#giveBack(given.turn);
+        this.#givenUp.set(nameOf(given.turn), given);
+        this.#backAgain(given);
       } else if (result.alive) this.#certain(given);
       else this.lose(given, result.cause);
     }

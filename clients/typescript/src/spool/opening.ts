@@ -1,5 +1,5 @@
 /** What a spool's directory has when a process takes it over. */
-import { readdir, readFile, truncate, unlink } from 'node:fs/promises';
+import { open, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Cursor } from './cursor.js';
 import { makeDirectory } from './directory.js';
@@ -72,7 +72,14 @@ async function read(path: string, queue: string, isLast: boolean): Promise<Segme
 
 async function mend(last: Segment | undefined): Promise<SpoolError | undefined> {
   if (last === undefined || last.torn === 0) return undefined;
-  await truncate(last.path, last.bytes);
+  const file = await open(last.path, 'r+');
+  try {
+    await file.truncate(last.bytes);
+    // What was cut away must not come back in front of later segments.
+    await file.sync();
+  } finally {
+    await file.close();
+  }
   return new SpoolError('torn', last.path, `${last.torn} bytes of a record that was never confirmed were cut away`);
 }
 

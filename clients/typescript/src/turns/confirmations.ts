@@ -7,27 +7,68 @@
  */
 import type { Calls } from '../calls.js';
 import type { Clock } from '../clock.js';
-import type { Turn } from '../words.js';
+import { clientClosed } from '../closed.js';
+import type { AckAnswer, Turn } from '../words.js';
+
+/** Turns that are being confirmed. */
+interface Pending {
+  readonly turns: readonly Turn[];
+  readonly end: () => void;
+}
 
 /** Part of a lease within which an answer is as good as fresh. It is when a turn is renewed anyhow. */
 const FRESH = 1 / 3;
 
 export class Confirmations {
   readonly #confirmedAt = new WeakMap<Turn, number>();
+  readonly #pending = new Set<Pending>();
+  #isClosed = false;
 
+  /** @param giveBack of turns of which nobody will learn, because the client is closed */
   constructor(
     private readonly calls: Pick<Calls, 'renew'>,
     private readonly clock: Clock,
+    private readonly giveBack: (turn: Turn) => void,
   ) {}
 
-  /** The answer, once its turns are known to live, or known to be lost. */
-  async of<A>(asked: Promise<A>, turnsOf: (answer: A) => readonly Turn[]): Promise<A> {
+  /**
+   * The answer, once its turns are known to live, or known to be lost. When the client is closed before that they go back.
+   *
+   * @param without what is answered then; unset: the call is refused
+   */
+  async of<A>(asked: Promise<A>, turnsOf: (answer: A) => readonly Turn[], without?: (answer: A) => A): Promise<A> {
     const askedAt = this.clock.now();
     const answer = await asked;
+    const turns = turnsOf(answer);
+    if (turns.length === 0) return answer;
     const age = this.clock.now() - askedAt;
-    const old = turnsOf(answer).filter(({ lease }) => age > lease * FRESH);
-    if (old.length > 0) await this.#confirm(old);
-    return answer;
+    const old = turns.filter(({ lease }) => age > lease * FRESH);
+    const isGivenBack = !this.#isClosed && old.length > 0 && (await this.#isClosedBefore(this.#confirm(old), turns));
+    if (!this.#isClosed) return answer;
+    if (!isGivenBack) for (const turn of turns) this.giveBack(turn);
+    if (without === undefined) throw clientClosed();
+    return without(answer);
+  }
+
+  /** What is being confirmed goes back, and so does what comes from now on. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { turns, end } of this.#pending) {
+      for (const turn of turns) this.giveBack(turn);
+      end();
+    }
+    this.#pending.clear();
+  }
+
+  #isClosedBefore(confirmed: Promise<void>, turns: readonly Turn[]): Promise<boolean> {
+    return new Promise((resolve) => {
+      const pending = { turns, end: () => resolve(true) };
+      this.#pending.add(pending);
+      void confirmed.then(() => {
+        this.#pending.delete(pending);
+        resolve(false);
+      });
+    });
   }
 
   /** The later of the two moments from which its life may be counted. */
@@ -51,4 +92,9 @@ export class Confirmations {
 
 export function turnsOfDeliveries({ deliveries }: { readonly deliveries: readonly { readonly turn: Turn }[] }) {
   return deliveries.map(({ turn }) => turn);
+}
+
+/** An Ack that was accepted stays so, whatever became of the turns that it took along. */
+export function withoutNext(answer: AckAnswer): AckAnswer {
+  return { ...answer, next: { deliveries: [] } };
 }

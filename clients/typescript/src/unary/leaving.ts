@@ -57,6 +57,11 @@ export class Leaving {
     });
   }
 
+  /** A turn that nobody works on. */
+  giveBack(turn: Turn): void {
+    this.#keep(this.#release(turn).then(nothing, nothing));
+  }
+
   /** Calls that end turns, asked by the application: they may come through while the client is closed. */
   ending(asked: Promise<unknown>): void {
     this.#keep(asked.then(nothing, nothing));

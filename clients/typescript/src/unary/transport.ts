@@ -5,7 +5,7 @@ import type { Clock } from '../clock.js';
 import { clientClosed } from '../closed.js';
 import type { Security } from '../connection-failure.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
-import { Confirmations, turnsOfDeliveries } from '../turns/confirmations.js';
+import { Confirmations, turnsOfDeliveries, withoutNext } from '../turns/confirmations.js';
 import { Held } from '../turns/held-turn.js';
 import { Renewals } from '../turns/renewals.js';
 import * as answers from '../wire/answers.js';
@@ -44,6 +44,9 @@ export interface UnaryOptions {
   readonly margin: number | undefined;
 }
 
+/** How long who works on a turn has to end when the client is closed, ms. */
+const HOLDERS_MS = 1_000;
+
 export class UnaryTransport implements Transport {
   readonly clock: Clock;
   readonly #coordinator: CoordinatorServiceClient;
@@ -54,6 +57,9 @@ export class UnaryTransport implements Transport {
   readonly #consumerId: string | undefined;
   readonly #renewals: Renewals;
   readonly #confirmations: Confirmations;
+  readonly #held = new Set<Held>();
+  #onReleased: () => void = () => undefined;
+  #isClosing = false;
   #closed: Promise<void> | undefined;
 
   constructor({ address, channel, security, clock, consumerId, margin }: UnaryOptions) {
@@ -66,7 +72,7 @@ export class UnaryTransport implements Transport {
     });
     this.#consumerId = consumerId;
     this.#renewals = new Renewals(this, clock, margin);
-    this.#confirmations = new Confirmations(this, clock);
+    this.#confirmations = new Confirmations(this, clock, (turn) => this.#leaving.giveBack(turn));
   }
 
   async enQueue(call: EnQueueCall, settings?: CallSettings): Promise<EnQueueAnswer> {
@@ -114,6 +120,7 @@ export class UnaryTransport implements Transport {
     return this.#confirmations.of(
       asked.then((message) => answers.ackAnswer(message)),
       ({ next }) => (next === undefined ? [] : turnsOfDeliveries(next)),
+      withoutNext,
     );
   }
 
@@ -135,13 +142,35 @@ export class UnaryTransport implements Transport {
   }
 
   hold(turn: Turn, askedAt: number): HeldTurn {
-    const held = new Held(turn, (one) => this.#renewals.drop(one));
-    this.#renewals.keep(held, this.#confirmations.since(turn, askedAt));
+    const held = new Held(turn, (one) => this.#release(one));
+    this.#held.add(held);
+    if (this.#isClosing) held.lose('closed');
+    else this.#renewals.keep(held, this.#confirmations.since(turn, askedAt));
     return held;
   }
 
+  #release(held: Held): void {
+    this.#renewals.drop(held);
+    if (!this.#held.delete(held) || !this.#isClosing) return;
+    // Its holder was told that the client is being closed, and has ended.
+    if (held.lost) this.#leaving.giveBack(held.turn);
+    if (this.#held.size === 0) this.#onReleased();
+  }
+
+  /** Who works on a turn was told to stop, and has a moment to do so. */
+  async #released(): Promise<void> {
+    if (this.#held.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const callOff = this.clock.after(HOLDERS_MS, resolve);
+      this.#onReleased = () => {
+        callOff();
+        resolve();
+      };
+    });
+  }
+
   #ending<Q, M>(...call: Parameters<typeof OpenCalls.prototype.ask<Q, M>>): Promise<M> {
-    if (this.#closed !== undefined) return Promise.reject(clientClosed());
+    if (this.#isClosing) return Promise.reject(clientClosed());
     const asked = this.#endings.ask(...call);
     this.#leaving.ending(asked);
     return asked;
@@ -153,8 +182,11 @@ export class UnaryTransport implements Transport {
   }
 
   async #close(): Promise<void> {
+    this.#isClosing = true;
+    this.#confirmations.close();
     this.#renewals.close('closed');
     this.#calls.close();
+    await this.#released();
     await this.#leaving.close();
     this.#endings.close();
   }

@@ -17,7 +17,7 @@ _MOST_LOST: Final = 10_000
 class GivenTurn(Held):
     """A turn that the application was given on this session and has not settled."""
 
-    __slots__ = ("answers", "safe_until", "ticket", "tied")
+    __slots__ = ("answers", "end_at", "in_use", "safe_until", "ticket", "tied")
 
     def __init__(self, turn: Turn, tied: bool, ticket: str, on_release: Callable[[Held], None]) -> None:
         super().__init__(turn, on_release)
@@ -28,6 +28,10 @@ class GivenTurn(Held):
         """How many answers brought it: with one ticket the same turn is told again."""
         self.safe_until = inf
         """As long as the session is known to live; else until this moment: a new stream did not tell of it."""
+        self.in_use = False
+        """Somebody holds it, and will say when that is over."""
+        self.end_at = 0.0
+        """It was told lost as unreachable: whoever works on it has ended by then."""
 
 
 class GivenTurns:
@@ -37,7 +41,7 @@ class GivenTurns:
         self._by_token: dict[tuple[str, int], GivenTurn] = {}
         self._by_ticket: dict[str, GivenTurn] = {}
         self._lost: dict[tuple[str, int], TurnLoss] = {}
-        self._given_up: dict[tuple[str, int], None] = {}
+        self._given_up: dict[tuple[str, int], GivenTurn] = {}
         self.tied = 0
         """How many are tied."""
 
@@ -74,14 +78,17 @@ class GivenTurns:
         _shorten(self._lost)
         self._lost[(given.turn.queue, given.turn.token)] = cause
         if given.tied and cause == "unreachable":
-            # Its holder was told to stop, and the sidecar may keep it all the same.
-            _shorten(self._given_up)
-            self._given_up[(given.turn.queue, given.turn.token)] = None
+            self.give_up(given)
         given.lose(cause)
 
-    def was_given_up(self, turn: TurnRef) -> bool:
+    def give_up(self, given: GivenTurn) -> None:
+        """Its holder was told to stop, and the sidecar may keep it all the same."""
+        _shorten(self._given_up)
+        self._given_up[(given.turn.queue, given.turn.token)] = given
+
+    def given_up(self, turn: TurnRef) -> GivenTurn | None:
         """Its holder was told that the sidecar cannot be reached."""
-        return (turn.queue, turn.token) in self._given_up
+        return self._given_up.get((turn.queue, turn.token))
 
     def forget_given_up(self, told: Collection[tuple[str, int]]) -> None:
         """The sidecar keeps no others than these."""

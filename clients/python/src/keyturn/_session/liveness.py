@@ -40,9 +40,14 @@ class Liveness:
         self._busy_since = inf
 
     @property
+    def margin(self) -> float:
+        """How long before the end of the session the holders of its turns are told to stop."""
+        return margin_of(self.ttl, self._margin)
+
+    @property
     def stop_at(self) -> float:
         """When the holders of turns are told to stop."""
-        return self._proved_at + self.ttl - margin_of(self.ttl, self._margin)
+        return self._proved_at + self.ttl - self.margin
 
     @property
     def prove_at(self) -> float:

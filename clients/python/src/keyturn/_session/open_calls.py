@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._metrics import Metrics
-from keyturn._session.command import CallCommand, OwnCommand, WorkerCommand
+from keyturn._session.command import CallCommand, Command, GivingBack, OwnCommand, WorkerCommand
 from keyturn._session.open_commands import OpenCommands
 from keyturn._session.turn_keeping import TurnKeeping
 from keyturn.errors import KeyturnError, WrongArgumentError
@@ -99,6 +99,10 @@ class OpenCalls:
                 following = command.deadline
         self.first_deadline = inf if following == inf else max(following, now + _COARSE)
 
+    def may_leave_turns(self) -> bool:
+        """Something was sent that may have been answered with a turn, or was to end one, and nobody knows."""
+        return any(_may_leave_turns(command) for command in self._open.all())
+
     def call_off_all(self, error: KeyturnError) -> None:
         """Their callers wait no more. What was sent and may bring a turn stays open until it is answered."""
         for command in self._open.of_workers():
@@ -154,3 +158,11 @@ class OpenCalls:
     def _count(self, command: CallCommand[Any]) -> None:
         if self._metrics is not None:
             self._metrics.call_done(command.method, command.code, self._loop.time() - command.asked_at)
+
+
+def _may_leave_turns(command: Command) -> bool:
+    if not isinstance(command, WorkerCommand):
+        return isinstance(command, GivingBack)
+    if not (command.is_sent or command.was_sent):
+        return False
+    return command.keeps_or_ends or command.method in ("enqueue", "acquire")

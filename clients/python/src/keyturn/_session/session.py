@@ -68,7 +68,7 @@ class Session:
         self._outbox = Outbox(self._open)
         self._back_off = BackOff(_LONGEST_BACK_OFF)
         self._liveness = Liveness(ttl, margin)
-        self.turns = TurnKeeping(self._loop, renewals, self._ask_own, metrics)
+        self.turns = TurnKeeping(self._loop, renewals, self._ask_own, metrics, lambda: self._liveness.margin)
         self._state: _State = "idle"
         self._stream: Stream | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -82,6 +82,8 @@ class Session:
         self._last_failure: KeyturnError | None = None
         self._farewell: asyncio.Event | None = None
         self._is_closing = False
+        # The stream broke, the client is being closed, and no other stream has told yet which turns there are.
+        self._is_returning = False
         self._settlers: list[asyncio.Future[None]] = []
         self._calls = OpenCalls(self._loop, self._open, self.turns, self._ask_own, metrics)
         self._alarm: asyncio.TimerHandle | None = None
@@ -113,12 +115,13 @@ class Session:
         return held
 
     def give_back(self, turn: Turn) -> None:
-        if self._is_closing and self._state == "ready":
+        if self._is_closing:
             self.turns.give_back(turn)
 
     def call_off(self) -> None:
         if self._state != "stopped" and not self._is_closing:
             self._is_closing = True
+            self._is_returning = self._stream is None and self._calls.may_leave_turns()
             self.turns.close()
             self._calls.call_off_all(self._stop_error)
 
@@ -154,6 +157,8 @@ class Session:
             self._settlers.remove(settled)
 
     def _is_settling(self) -> bool:
+        if self._is_returning:
+            return self._state != "stopped"
         if self._stream is None or self._state not in ("ready", "greeting"):
             return False
         return any(
@@ -178,7 +183,7 @@ class Session:
     @property
     def _wanted(self) -> bool:
         """There is something that a stream is needed for."""
-        return self._open.workers > 0 or self.turns.tied > 0
+        return self._open.workers > 0 or self.turns.tied > 0 or self._is_returning
 
     def _ask_own(self, command: OwnCommand) -> None:
         # Without a stream there is nobody to ask: what a turn is given back with, the next hello leads to again.
@@ -229,6 +234,7 @@ class Session:
                 self._metrics.reconnected()
         # What it gives back goes before what is sent again, which may be about the same keys.
         self.turns.attached(reply.hello.turns, workers, stop_at)
+        self._is_returning = False
         if not self._piped:
             for command in workers:
                 self._outbox.push(command)
@@ -270,6 +276,10 @@ class Session:
         self._stream.destroy()
         self._stream = None
         now = self._loop.time()
+        is_for_good = error.code in _FOR_GOOD or isinstance(error, TlsError)
+        may_return = self._is_closing and not is_for_good and error.reason != "SESSION_REPLACED"
+        may_leave_turns = self._is_returning or self._calls.may_leave_turns() or self.turns.is_work_left
+        self._is_returning = may_return and may_leave_turns
         if self._state == "ready" and now - self._since >= _LONGEST_BACK_OFF:
             self._back_off.reset()
         self._proving = False
@@ -287,7 +297,7 @@ class Session:
         self._was_broken = True
         self._last_failure = error
         self._state = "idle"
-        if error.code in _FOR_GOOD or isinstance(error, TlsError):
+        if is_for_good:
             self._fail(error)
         if self._wanted:
             self._state = "pausing"

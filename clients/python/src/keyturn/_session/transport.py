@@ -175,6 +175,8 @@ class SessionTransport:
         self._session.give_back(turn)
 
     def call_off(self) -> None:
+        # First: the session knows their turns as given.
+        self._confirmations.close()
         self._session.call_off()
 
     async def settled(self, timeout: float) -> None:

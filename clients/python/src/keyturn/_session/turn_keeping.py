@@ -39,8 +39,14 @@ class TurnKeeping:
         renewals: Renewals,
         ask: Callable[[OwnCommand], None],
         metrics: Metrics | None,
+        margin_of_life: Callable[[], float],
     ) -> None:
         self._loop = loop
+        self._margin_of_life = margin_of_life
+        # Turns that were given up, that the session has, and whose holders have not come to their end.
+        self._stopping: set[GivenTurn] = set()
+        # The client is being closed: what was given by then and not settled, on which somebody may work.
+        self._left: dict[tuple[str, int], GivenTurn] | None = None
         self._renewals = renewals
         self._ask = ask
         self._metrics = metrics
@@ -62,14 +68,18 @@ class TurnKeeping:
             known.answers += 1
             self._certain(known)
             return
-        self._turns.add(GivenTurn(turn, tied, ticket, self._renewals.drop))
+        if self._left is not None:
+            # An Ack took it along, and nobody takes work any more.
+            self._give_back(_ref(turn))
+            return
+        self._turns.add(GivenTurn(turn, tied, ticket, self._released))
         if self._metrics is not None:
             self._metrics.turn_granted(turn.queue)
 
     def undelivered(self, turn: Turn, ticket: str) -> None:
         if self._turns.find(turn.queue, turn.token) is not None:
             return
-        if not ticket or len(self._unclaimed) >= _MOST_UNCLAIMED:
+        if not ticket or self._left is not None or len(self._unclaimed) >= _MOST_UNCLAIMED:
             self._give_back(_ref(turn))
         else:
             self._unclaimed.append((self._loop.time() + _UNCLAIMED, _ref(turn)))
@@ -87,6 +97,8 @@ class TurnKeeping:
         given = self._turns.find_by_ticket(queue, key, ticket) if token is None else self._turns.find(queue, token)
         if given is not None:
             self._forget(given)
+        if self._left is not None and token is not None:
+            self._left.pop((queue, token), None)
 
     def _forget(self, given: GivenTurn) -> None:
         self._renewals.drop(given)
@@ -113,6 +125,11 @@ class TurnKeeping:
             self._metrics.turn_lost(held.turn.queue, cause)
         if isinstance(held, GivenTurn):
             self._uncertain.discard(held)
+            if cause == "closed" and self._left is not None:
+                # Also one with a lease, which may be in no book any more.
+                self._left[(held.turn.queue, held.turn.token)] = held
+            if cause == "unreachable":
+                held.end_at = self._loop.time() + self._margin_of_life()
             self._turns.lose(held, cause)
         else:
             held.lose(cause)
@@ -120,6 +137,8 @@ class TurnKeeping:
     def hold(self, turn: Turn, asked_at: float) -> Held:
         given = self._turns.find(turn.queue, turn.token)
         held: Held = given or Held(turn, self._renewals.drop)
+        if given is not None:
+            given.in_use = True
         loss = self._turns.take_loss(turn)
         if loss is not None:
             held.lose(loss)
@@ -162,9 +181,12 @@ class TurnKeeping:
                 here.add(given)
             elif (ref.queue, ref.token) in settling:
                 continue
-            elif self._turns.was_given_up(ref):
+            elif self._left is not None and (ref.queue, ref.token) in self._left:
+                # Whoever works on it has a moment to end, and then gives it back.
+                continue
+            elif (lost := self._turns.given_up(ref)) is not None:
                 # It was delivered: no open call waits for it.
-                self._give_back(ref)
+                self._back_again(lost)
             else:
                 orphans.append(ref)
         self._turns.forget_given_up({(turn.queue, answers.token_of(turn.token)) for turn in told})
@@ -183,6 +205,7 @@ class TurnKeeping:
         self._orphans = None
         # A new stream tells of those that live.
         self._unclaimed.clear()
+        self._stopping.clear()
         # Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
         for given in self._turns.all():
             if not given.tied:
@@ -193,6 +216,8 @@ class TurnKeeping:
         moment = stop_at if self._turns.tied > 0 else inf
         for given in self._uncertain:
             moment = min(moment, given.safe_until)
+        for given in self._stopping:
+            moment = min(moment, given.end_at)
         return min(moment, self._unclaimed[0][0]) if self._unclaimed else moment
 
     def tick(self, now: float, stop_at: float) -> bool:
@@ -205,6 +230,9 @@ class TurnKeeping:
         for given in list(self._uncertain):
             if now >= given.safe_until:
                 self.lose(given, "unreachable")
+        for given in list(self._stopping):
+            if now >= given.end_at:
+                self._stopped(given)
         self._give_back_unclaimed(now)
         return is_silent
 
@@ -215,6 +243,7 @@ class TurnKeeping:
 
     def close(self) -> None:
         """Nobody claims anything any more."""
+        self._left = {}
         self._give_back_unclaimed(inf)
         if self._orphans is not None:
             self._orphans.give_back_all()
@@ -243,7 +272,8 @@ class TurnKeeping:
         for given, result in zip(batch, answers.renew(reply.renew), strict=False):
             # Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
             if given.lost and result.alive:
-                self._give_back(_ref(given.turn))
+                self._turns.give_up(given)
+                self._back_again(given)
             elif result.alive:
                 self._certain(given)
             else:
@@ -255,7 +285,36 @@ class TurnKeeping:
 
     def give_back(self, turn: Turn) -> None:
         """Its holder has done with it, though it was told that it lost it."""
+        if self._left is not None:
+            self._left.pop((turn.queue, turn.token), None)
         self._give_back(_ref(turn))
+
+    @property
+    def is_work_left(self) -> bool:
+        """Somebody works on a turn still, though the client is being closed."""
+        return self._left is not None and any(given.in_use for given in self._left.values())
+
+    def _back_again(self, given: GivenTurn) -> None:
+        """The session has a turn that was told lost.
+
+        Its holder was told a margin before its end: nobody else shall begin before it has ended, or has had that time.
+        """
+        if given.in_use and self._loop.time() < given.end_at:
+            self._stopping.add(given)
+        else:
+            self._give_back(_ref(given.turn))
+
+    def _stopped(self, given: GivenTurn) -> None:
+        """Its holder has come to its end, or has had the time to."""
+        if given in self._stopping:
+            self._stopping.remove(given)
+            self._give_back(_ref(given.turn))
+
+    def _released(self, held: Held) -> None:
+        self._renewals.drop(held)
+        if isinstance(held, GivenTurn):
+            held.in_use = False
+            self._stopped(held)
 
     def _give_back(self, turn: TurnRef) -> None:
         """As if it had not been given, whatever it carries. Should this be lost too, the next stream tells of it again."""

@@ -31,7 +31,7 @@ from keyturn.words import (
 # The longest wait that a queue's policy can ask for, seconds.
 LONGEST_WAIT: Final = 300.0
 
-Confirm = Callable[[Sequence[Turn], float, Callable[[], None]], None]
+Confirm = Callable[[Sequence[Turn], float, Call[Any], Any], None]
 """Lets turns with a lease of their own be confirmed before an answer is handed on."""
 
 
@@ -85,7 +85,7 @@ class EnqueueCommand(CallCommand[EnqueueAnswer]):
         if self._tied or answer.turn is None or self.abandoned:
             self.future.resolve(answer)
         else:
-            self._confirm((answer.turn,), self.asked_at, lambda: self.future.resolve(answer))
+            self._confirm((answer.turn,), self.asked_at, self.future, answer)
 
 
 class DequeueCommand(CallCommand[DequeueAnswer]):
@@ -166,7 +166,7 @@ class AcquireCommand(CallCommand[list[Delivery]]):
             self.future.resolve(answer)
         else:
             turns = [delivery.turn for delivery in answer]
-            self._confirm(turns, self.asked_at, lambda: self.future.resolve(answer))
+            self._confirm(turns, self.asked_at, self.future, answer)
 
 
 class AckCommand(CallCommand[AckAnswer]):
@@ -211,7 +211,7 @@ class AckCommand(CallCommand[AckAnswer]):
             self.future.resolve(answer)
         else:
             turns = [delivery.turn for delivery in answer.next or ()]
-            self._confirm(turns, self.asked_at, lambda: self.future.resolve(answer))
+            self._confirm(turns, self.asked_at, self.future, answer)
 
 
 class NackCommand(CallCommand[NackAnswer]):

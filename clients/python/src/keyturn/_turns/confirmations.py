@@ -8,11 +8,15 @@ turn is renewed, and counts as young as that renewal.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
 
+from keyturn._call import Call
 from keyturn._turns.renewals import Renew
-from keyturn.words import RenewResult, Turn, TurnRef
+from keyturn.errors import KeyturnError
+from keyturn.words import AckAnswer, RenewResult, Turn, TurnRef
+
+A = TypeVar("A")
 
 # Part of a lease within which an answer is as good as fresh. It is when a turn is renewed anyhow.
 _FRESH: Final = 1 / 3
@@ -27,13 +31,19 @@ class Confirmations:
         self._renew = renew
         self._loop = loop
         self._confirmed_at: dict[tuple[str, int], float] = {}
+        # Answers that wait until their turns are confirmed.
+        self._pending: dict[Call[Any], Any] = {}
+        self._is_closed = False
 
-    def of(self, turns: Sequence[Turn], asked_at: float, hand_on: Callable[[], None]) -> None:
+    def of(self, turns: Sequence[Turn], asked_at: float, call: Call[A], answer: A) -> None:
         """Hand the answer on once its turns are known to live, or known to be lost."""
+        if self._is_closed and turns:
+            _refuse(call, answer)
+            return
         age = self._loop.time() - asked_at
         old = [turn for turn in turns if age > turn.lease * _FRESH]
         if not old:
-            hand_on()
+            call.resolve(answer)
             return
         sent_at = self._loop.time()
         shortest = min(turn.lease for turn in old)
@@ -41,16 +51,25 @@ class Confirmations:
         # session that it adopts without one. Where each has its queue's nothing is tied.
         lease = shortest if all(turn.lease == shortest for turn in old) else None
         refs = [TurnRef(turn.queue, turn.key, turn.token) for turn in old]
+        self._pending[call] = answer
 
-        def confirmed(call: asyncio.Future[list[RenewResult]]) -> None:
+        def confirmed(renewed: asyncio.Future[list[RenewResult]]) -> None:
             # Without an answer the turns are as old as they may be: whoever holds one is told that it is lost.
-            if not call.cancelled() and call.exception() is None:
-                for turn, result in zip(old, call.result(), strict=False):
+            if not renewed.cancelled() and renewed.exception() is None:
+                for turn, result in zip(old, renewed.result(), strict=False):
                     if result.alive:
                         self._remember(turn, sent_at)
-            hand_on()
+            if self._pending.pop(call, None) is not None:
+                call.resolve(answer)
 
         self._renew(refs, lease, timeout=max(0.001, shortest)).add_done_callback(confirmed)
+
+    def close(self) -> None:
+        """Nobody waits for what is being confirmed any more: it goes back, and so does what comes from now on."""
+        self._is_closed = True
+        pending, self._pending = self._pending, {}
+        for call, answer in pending.items():
+            _refuse(call, answer)
 
     def since(self, turn: Turn, asked_at: float) -> float:
         """The later of the two moments from which its life may be counted."""
@@ -60,3 +79,12 @@ class Confirmations:
         while len(self._confirmed_at) >= _MOST:
             del self._confirmed_at[next(iter(self._confirmed_at))]
         self._confirmed_at[(turn.queue, turn.token)] = at
+
+
+def _refuse(call: Call[Any], answer: object) -> None:
+    call.unread()
+    if isinstance(answer, AckAnswer):
+        # It was accepted, whatever becomes of the turns that it took along.
+        call.resolve(answer._replace(next=[]))
+    else:
+        call.reject(KeyturnError("the client was closed", "CANCELLED"))

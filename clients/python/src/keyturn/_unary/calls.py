@@ -43,7 +43,7 @@ class Unary:
         read: Callable[[M], A],
         timeout: float | None,
         wait: float | None = None,
-        after: Callable[[A, float, Callable[[], None]], None] | None = None,
+        after: Callable[[A, float, Call[A]], None] | None = None,
         give_back: Callable[[A], None] | None = None,
     ) -> Call[A]:
         """`after`: what has to be done before the answer is handed on; `give_back`: what to do when it reached nobody.
@@ -87,7 +87,7 @@ class Unary:
         answer: type[M],
         read: Callable[[M], A],
         timeout: float,
-        after: Callable[[A, float, Callable[[], None]], None] | None,
+        after: Callable[[A, float, Call[A]], None] | None,
         give_back: Callable[[A], None] | None,
         future: Call[A],
     ) -> None:
@@ -103,7 +103,7 @@ class Unary:
             if after is None:
                 future.resolve(result)
             else:
-                after(result, asked_at, lambda: future.resolve(result))
+                after(result, asked_at, future)
         except grpc.aio.AioRpcError as error:
             refused = self._connection.explained(rpc_error(error))
             code = refused.code

@@ -85,8 +85,8 @@ class UnaryTransport:
             who = consumer_id or self._consumer_id
             return requests.enqueue(queue, key, ticket, wait, lease, idempotency_key, who)
 
-        def after(answer: EnqueueAnswer, asked_at: float, hand_on: Callable[[], None]) -> None:
-            self._given(() if answer.turn is None else (answer.turn,), asked_at, hand_on)
+        def after(answer: EnqueueAnswer, asked_at: float, future: Call[EnqueueAnswer]) -> None:
+            self._given(() if answer.turn is None else (answer.turn,), asked_at, future, answer)
 
         call = self._ask(
             "EnQueue",
@@ -139,8 +139,8 @@ class UnaryTransport:
         )
 
     def acquire(self, asked: AcquireCall, timeout: float | None) -> Call[list[Delivery]]:
-        def after(answer: list[Delivery], asked_at: float, hand_on: Callable[[], None]) -> None:
-            self._given([delivery.turn for delivery in answer], asked_at, hand_on)
+        def after(answer: list[Delivery], asked_at: float, future: Call[list[Delivery]]) -> None:
+            self._given([delivery.turn for delivery in answer], asked_at, future, answer)
 
         call = self._ask(
             "Acquire",
@@ -166,8 +166,8 @@ class UnaryTransport:
         following: AcquireCall | None,
         timeout: float | None,
     ) -> Call[AckAnswer]:
-        def after(answer: AckAnswer, asked_at: float, hand_on: Callable[[], None]) -> None:
-            self._given([delivery.turn for delivery in answer.next or ()], asked_at, hand_on)
+        def after(answer: AckAnswer, asked_at: float, future: Call[AckAnswer]) -> None:
+            self._given([delivery.turn for delivery in answer.next or ()], asked_at, future, answer)
 
         return self._ask(
             "Ack",
@@ -225,6 +225,8 @@ class UnaryTransport:
             self._is_closing = True
             self._renewals.close("closed")
             self._unary.call_off()
+            # What this gives back is not called off.
+            self._confirmations.close()
 
     async def close(self) -> None:
         self.call_off()
@@ -245,16 +247,16 @@ class UnaryTransport:
         read: Callable[[M], A],
         wait: float | None,
         timeout: float | None,
-        after: Callable[[A, float, Callable[[], None]], None] | None = None,
+        after: Callable[[A, float, Call[A]], None] | None = None,
         give_back: Callable[[A], None] | None = None,
     ) -> Call[A]:
         return self._unary.ask(f"CoordinatorService/{method}", make, answer, read, timeout, wait, after, give_back)
 
-    def _given(self, turns: Sequence[Turn], asked_at: float, hand_on: Callable[[], None]) -> None:
+    def _given(self, turns: Sequence[Turn], asked_at: float, future: Call[A], answer: A) -> None:
         if self._metrics is not None:
             for turn in turns:
                 self._metrics.turn_granted(turn.queue)
-        self._confirmations.of(turns, asked_at, hand_on)
+        self._confirmations.of(turns, asked_at, future, answer)
 
     def _lose(self, held: Held, cause: TurnLoss) -> None:
         if self._metrics is not None and not held.lost:

@@ -21,6 +21,8 @@ _MOST_TURNS_PER_ACQUIRE: Final = 1_000
 _LEAST_BETWEEN: Final = 0.05
 # How long a handler that was told to stop is waited for before its turn is released all the same, seconds.
 _AFTER_STOP: Final = 0.8
+# How long a handler that has ended is waited for after that, until its turn is settled, seconds.
+_SETTLING: Final = 2.0
 
 
 class Consumption(Generic[W]):
@@ -209,7 +211,11 @@ class Consumption(Generic[W]):
         except asyncio.TimeoutError:
             left = dict(self._workers)
             self._workers.clear()
-            await asyncio.gather(*(worker.give_up() for worker in left))
+            settling = [task for worker, task in left.items() if worker.is_settling]
+            await asyncio.gather(*(worker.give_up() for worker in left if not worker.is_settling))
+            if settling:
+                # Their Acks and Nacks are on their way: a release could only undo what was done.
+                await asyncio.wait(settling, timeout=_SETTLING)
             for task in left.values():
                 task.cancel()
             self._end()

@@ -61,6 +61,8 @@ class Worker(Generic[W]):
         self._holding = Holding(around.base, delivery.turn, asked_at, around.settings.max_hold)
         self._work = around.invoke.work(delivery, self._holding)
         self._is_given_up = False
+        self.is_settling = False
+        """Its handler has ended: it is not cut off, nor released."""
         # That it was cut off.
         self._is_told = False
 
@@ -75,6 +77,8 @@ class Worker(Generic[W]):
 
     def stop(self, reason: ConsumerStoppedError) -> None:
         """Tell the handler to stop. What it raises from now on gives the items back without counting an attempt."""
+        if self.is_settling:
+            return
         self._holding.stop(reason)
 
     async def give_up(self) -> None:
@@ -94,6 +98,7 @@ class Worker(Generic[W]):
         self._around.trouble(error, stage, self._work, self._delivery.turn)
 
     async def _finish(self, ending: Ending[Handled]) -> None:
+        self.is_settling = True
         if ending.error is not None and ending.kind == "lost":
             self._trouble(ending.error, "turn_lost")
             return

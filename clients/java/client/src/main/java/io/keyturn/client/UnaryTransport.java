@@ -12,8 +12,8 @@ import io.keyturn.v1.Turn;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /** The calls of a worker as unary calls, each by itself. For comparison, and for a single call. */
@@ -35,7 +35,7 @@ final class UnaryTransport implements Transport {
     private final Confirmations confirmations = new Confirmations(this);
     private final Set<UnaryCall<?, ?>> open = ConcurrentHashMap.newKeySet();
     private final Books untold = new UntoldTurns(this);
-    private final Semaphore room;
+    private final AtomicInteger opened = new AtomicInteger();
     /** Nothing new is taken but what ends turns. */
     private volatile boolean closed;
     /** Completes when nothing is open any more, or the time for that is over; null: nobody waits for it. Of the loop. */
@@ -49,7 +49,6 @@ final class UnaryTransport implements Transport {
         this.loop = connection.loop();
         this.callbacks = connection.callbacks();
         this.newId = newId;
-        this.room = new Semaphore(options.openCommands());
         long margin = options.margin() == null ? -1 : Clock.nanos(options.margin());
         this.renewals = new Renewals(this, loop, margin, Held::lose);
     }
@@ -75,8 +74,12 @@ final class UnaryTransport implements Transport {
 
     private <Q extends MessageLite, A extends MessageLite> CallFuture<A> begin(
             Kind<Q, A> kind, Q request, CallSettings settings, boolean isOwn) {
-        if (!room.tryAcquire()) {
-            String what = options.openCommands() + " calls are open; no more may be (openCommands)";
+        int before = opened.getAndIncrement();
+        // Its own calls keep turns, or give back: they are bounded by those of the application.
+        int most = isOwn ? Integer.MAX_VALUE : OpenCommands.most(kind, options.openCommands());
+        if (before >= most) {
+            opened.decrementAndGet();
+            String what = before + " calls are open; at most " + most + " may be (openCommands)";
             return CallFuture.failed(new KeyturnException(what, Status.Code.RESOURCE_EXHAUSTED));
         }
         Q whole = kind.identified(kind.named(request, newId), options.consumerId());
@@ -214,7 +217,7 @@ final class UnaryTransport implements Transport {
             boolean isOurs = !status.isOk() && (isCancelled || status.getCode() == Status.Code.DEADLINE_EXCEEDED);
             if (leaves && isOurs && !over) leave(request);
             open.remove(this);
-            room.release();
+            opened.decrementAndGet();
             if (isOwn) tell(error);
             else callbacks.execute(() -> tell(error));
             lookWhetherIdle();

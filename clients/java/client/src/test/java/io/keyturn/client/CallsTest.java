@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
@@ -149,6 +150,22 @@ class CallsTest {
                     KeyturnException.class, () -> keyturn.get(keyturn.enQueue(enQueue("other").build())));
             assertEquals(Status.Code.RESOURCE_EXHAUSTED, error.code());
             waiting.cancel(true);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatEndsATurnFindsRoomWhenCallsThatWaitHaveTakenAllOfIt(TransportKind transport) throws Exception {
+        KeyturnOptions options = KeyturnOptions.builder().transport(transport).openCommands(1).build();
+        try (Keyturn watcher = Keyturn.connect(sidecar.address());
+                Keyturn keyturn = Keyturn.connect(sidecar.address(), options)) {
+            String key = "room-" + transport;
+            ScopedTurn turn = keyturn.turn("calls", key);
+            EnQueueRequest waits = enQueue(key).setWait(Protos.duration(Duration.ofMinutes(1))).build();
+            CompletableFuture<EnQueueResponse> waiting = keyturn.enQueue(waits);
+            Wait.until(() -> Wait.explain(watcher, "calls", key).getWaitingCallers() == 1);
+            turn.complete();
+            assertTrue(waiting.get(Wait.SECONDS, TimeUnit.SECONDS).hasTurn());
         }
     }
 

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.KeyStore;
+import java.time.Duration;
 import java.util.Base64;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
@@ -59,11 +60,14 @@ final class CertificatesTest {
         KeyturnOptions options = KeyturnOptions.builder()
                 .transport(transport)
                 .tls(TlsOptions.builder().ca(certificate("wrong")).build())
+                // Nothing but the certificate ends the call, however slow the machine is.
+                .sessionTtl(Duration.ofHours(1))
                 .build();
+        TurnOptions patient = TurnOptions.builder().waitFor(TurnOptions.FOREVER).build();
         try (Sidecar sidecar = Sidecar.start(tls);
                 CuttingProxy proxy = new CuttingProxy(sidecar.address())) {
             Keyturn keyturn = Keyturn.connect(proxy.address(), options);
-            assertThrows(KeyturnException.class, () -> keyturn.turn("q", "k"));
+            assertThrows(KeyturnException.class, () -> keyturn.turn("q", "k", patient));
             keyturn.close();
             assertEquals(1, proxy.accepted());
         }

@@ -92,6 +92,34 @@ final class ToldTest {
     }
 
     @Test
+    void aHandlerThatIsCutOffIsToldOnceThoughWhoIsToldTakesItsTime() throws Exception {
+        try (Sidecar sidecar = Sidecar.start();
+                Keyturn keyturn = connect(sidecar)) {
+            CountDownLatch begun = new CountDownLatch(1);
+            CountDownLatch stopped = new CountDownLatch(1);
+            ConsumerOptions slow = ConsumerOptions.builder()
+                    .onError((error, stage, work) -> {
+                        stages.add(stage);
+                        // Longer than a stop waits for a handler.
+                        if (stage == Stage.STOP) Threads.uninterruptibly(stopped::await);
+                    })
+                    .build();
+            Consumer consumer = keyturn.consume("q", slow, work -> {
+                begun.countDown();
+                new CountDownLatch(1).await();
+            });
+            keyturn.get(keyturn.submit("q", QueueItem.of("ada", "x")));
+            Wait.forLatch(begun);
+            var stop = consumer.stop(Duration.ZERO);
+            Wait.until(() -> stop.isDone() || stages.size() > 1);
+            stopped.countDown();
+            CompletionException failed = assertThrows(CompletionException.class, stop::join);
+            assertEquals(1, assertInstanceOf(ConsumerStoppedException.class, failed.getCause()).handlers());
+            assertEquals(List.of(Stage.STOP), stages);
+        }
+    }
+
+    @Test
     void aHandlerThatCameToItsEndInTimeIsNoneThatWasCutOff() throws Exception {
         try (Sidecar sidecar = Sidecar.start();
                 Keyturn keyturn = connect(sidecar)) {

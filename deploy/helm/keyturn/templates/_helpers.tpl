@@ -1,0 +1,90 @@
+{{/*
+One name for each release: none is the name of another release, and Kubernetes takes all. What is cut off or changed is
+told apart by a hash. 52, because a StatefulSet's name and 11 more stand in a label of 63.
+*/}}
+{{- define "keyturn.fullname" -}}
+{{- $wanted := .Values.fullnameOverride | default (eq .Release.Name "keyturn" | ternary "keyturn" (printf "%s-keyturn" .Release.Name)) }}
+{{- $name := regexReplaceAll "[^a-z0-9-]" (lower $wanted) "-" }}
+{{- if not (regexMatch "^[a-z]" $name) }}{{ $name = printf "k%s" $name }}{{ end }}
+{{- if or (ne $name $wanted) (gt (len $name) 52) (hasSuffix "-" $name) }}
+{{- $name = printf "%s-%s" ($name | trunc 43 | trimSuffix "-") (sha256sum $wanted | trunc 8) }}
+{{- end }}
+{{- $name }}
+{{- end }}
+
+{{- define "keyturn.selectorLabels" -}}
+app.kubernetes.io/name: keyturn
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end }}
+
+{{- define "keyturn.labels" -}}
+{{ include "keyturn.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
+{{- end }}
+
+{{/* The labels of the chart and those that somebody wants besides: (list . MORE). No label is there twice. */}}
+{{- define "keyturn.labelsAnd" -}}
+{{- mergeOverwrite (dict) (index . 1) (include "keyturn.labels" (index . 0) | fromYaml) | toYaml }}
+{{- end }}
+
+{{- define "keyturn.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (.Values.serviceAccount.create | ternary (include "keyturn.fullname" .) "default") }}
+{{- end }}
+
+{{- define "keyturn.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{/* The settings file: what the values say, and durable queues when there is a disk for them. */}}
+{{- define "keyturn.settings" -}}
+{{- $default := .Values.config.default | default dict }}
+{{- if and .Values.persistence.enabled (not (hasKey $default "durable")) }}
+{{- $default = merge (dict "durable" true) $default }}
+{{- end }}
+{{- $settings := omit .Values.config "default" }}
+{{- if $default }}{{ $settings = merge (dict "default" $default) $settings }}{{ end }}
+{{- toYaml $settings }}
+{{- end }}
+
+{{/* Whole seconds of a duration as the settings have it: 250ms, 20s, 5m, 24h. */}}
+{{- define "keyturn.seconds" -}}
+{{- $unit := regexFind "[a-z]+$" . }}
+{{- $seconds := get (dict "ms" 0.001 "s" 1.0 "m" 60.0 "h" 3600.0) $unit }}
+{{- mulf (regexFind "^[0-9.]+" . | float64) $seconds | ceil | int64 }}
+{{- end }}
+
+{{/* The name of the Secret; empty: no TLS. */}}
+{{- define "keyturn.tlsSecret" -}}
+{{- if and .Values.tls.clientCa (not .Values.tls.existingSecret) }}
+{{- fail "tls.clientCa is true and tls.existingSecret is empty: name the Secret that has tls.crt, tls.key and ca.crt" }}
+{{- end }}
+{{- .Values.tls.existingSecret }}
+{{- end }}
+
+{{/* What the chart says itself cannot be said a second time. */}}
+{{- define "keyturn.extraEnv" -}}
+{{- range .Values.extraEnv }}
+{{- if regexMatch "^KEYTURN_(CONFIG|LISTEN|HTTP_LISTEN|DATA_DIR|STORE|TLS_.*)$" .name }}
+{{- fail (printf "extraEnv: %s is set by the chart (persistence, tls, config)" .name) }}
+{{- end }}
+{{- end }}
+{{- toYaml .Values.extraEnv }}
+{{- end }}
+
+{{/* A drain that is cut off loses what it waits for. */}}
+{{- define "keyturn.gracePeriod" -}}
+{{- $drain := .Values.config.drain_timeout | default "20s" }}
+{{- $least := add (include "keyturn.seconds" $drain | int) 5 }}
+{{- $own := .Values.terminationGracePeriodSeconds }}
+{{- if kindIs "invalid" $own }}{{ $least }}
+{{- else if and (not .Values.existingConfigMap) (lt ($own | int64) $least) }}
+{{- fail (printf "terminationGracePeriodSeconds is %d; with config.drain_timeout %s it must be %d or more, or null" ($own | int64) $drain $least) }}
+{{- else }}{{ $own | int64 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,121 @@
+/** The programs that people give our manifests to, and what they make of them. */
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import { ROOT } from '../project/repository.js';
+import { type NeededProgram, pathOf } from '../support/needed-program.js';
+
+const GO = 'With Go 1.22 or newer: .ci/go-programs puts it into .cache/bin.';
+
+export const HELM: NeededProgram = { name: 'helm', places: [join(ROOT, '.cache/bin/helm')], install: GO };
+export const KUSTOMIZE: NeededProgram = {
+  name: 'kustomize',
+  places: [join(ROOT, '.cache/bin/kustomize')],
+  install: GO,
+};
+export const VALIDATE: NeededProgram = {
+  name: 'kubernetes-validate',
+  places: [join(ROOT, '.cache/kubernetes-validate/bin/kubernetes-validate')],
+  install: 'With Python 3.10 or newer: .ci/python-programs puts it into .cache.',
+};
+export const PROMTOOL: NeededProgram = { name: 'promtool', install: 'Install it with: apt-get install prometheus.' };
+
+export const CHART = join(ROOT, 'deploy/helm/keyturn');
+export const COMPONENT = join(ROOT, 'deploy/kustomize/sidecar');
+
+/** The oldest that the manifests are for, the one that most have, the newest that the validator knows. */
+const KUBERNETES = ['1.29', '1.33', '1.37'];
+
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function run(program: NeededProgram, args: readonly string[]): Promise<Said> {
+  return new Promise((resolve) => {
+    // A home of its own: nobody's settings and plugins.
+    const env = { PATH: process.env['PATH'], HOME: tmpdir() };
+    execFile(pathOf(program), args, { env, maxBuffer: 64 * 1_048_576 }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+/** @throws with what the program complained of */
+export async function output(program: NeededProgram, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(program, args);
+  if (code !== 0) throw new Error(`${program.name} ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+  return stdout;
+}
+
+/** A parsed manifest: what is looked up in it may not be there. */
+export type Manifest = Readonly<Record<string, unknown>>;
+
+/** As Kubernetes reads YAML. */
+export function manifests(text: string): readonly Manifest[] {
+  return parseAllDocuments(text, { version: '1.1' }).flatMap((document) => {
+    if (document.errors.length > 0) throw document.errors[0];
+    const value: unknown = document.toJS();
+    return isManifest(value) ? [value] : [];
+  });
+}
+
+function isManifest(value: unknown): value is Manifest {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What stands there: `at(pod, 'spec', 'containers', 0, 'name')`. Unset: nothing does. */
+export function at(from: unknown, ...path: readonly (string | number)[]): unknown {
+  let value = from;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = Object.entries(value).find(([name]) => name === String(step))?.[1];
+  }
+  return value;
+}
+
+export function ofKind(all: readonly Manifest[], kind: string, name?: string): Manifest {
+  const found = all.filter(
+    (one) => one['kind'] === kind && (name === undefined || at(one, 'metadata', 'name') === name),
+  );
+  const [only] = found;
+  if (only === undefined || found.length > 1) throw new Error(`${found.length} of the kind ${kind}, not one`);
+  return only;
+}
+
+export function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new TypeError(`not a list: ${JSON.stringify(value)}`);
+  return value;
+}
+
+export async function folderFor(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'keyturn-deploy-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** What the versions of Kubernetes say against it, unknown fields too; kinds of others are not among their schemas. */
+export async function complaints(t: TestContext, text: string): Promise<readonly string[]> {
+  const file = join(await folderFor(t), 'manifests.yaml');
+  await writeFile(file, text);
+  const said = await Promise.all(
+    KUBERNETES.map((version) => run(VALIDATE, ['--strict', '--no-warn', '--quiet', '-k', version, file])),
+  );
+  return said.flatMap(({ code, stdout, stderr }) => (code === 0 ? [] : [`${stdout}${stderr}`.trim()]));
+}
+
+/**
+ * What was rendered when somebody last looked at it. After a change that is meant: `KEYTURN_GOLDEN=write`, and look at
+ * the difference.
+ */
+export function golden(name: string, rendered: string): string {
+  const path = join(ROOT, 'test/deploy/golden', name);
+  if (process.env['KEYTURN_GOLDEN'] === 'write') writeFileSync(path, rendered);
+  return readFileSync(path, 'utf8');
+}

@@ -1,0 +1,61 @@
+/**
+ * S171: format 1, byte for byte. What this version writes is what every version of the format reads; a change here is one
+ * of the format.
+ */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { type RowChange, TABLES, type Table } from '../../../src/core/rows.js';
+import { encode } from '../../../src/local/journal/batch.js';
+import { ByteWriter } from '../../../src/local/journal/byte-writer.js';
+import { ALL_KINDS, contentOf, itemRow, puts } from './rows.js';
+
+const CHUNK = 512 * 1_024;
+
+function print(changes: readonly RowChange[]): string {
+  const { writes } = encode(new ByteWriter(), changes, false);
+  const lines = writes.map(({ table, key, value }) => {
+    const name = typeof key === 'number' ? key : key.toString('hex');
+    return `${table} ${name} ${value?.toString('hex') ?? 'removed'}`;
+  });
+  return lines.join('\n');
+}
+
+describe('the bytes of rows', () => {
+  const HASHES: Readonly<Record<Table, string>> = {
+    floor: '3b1d7d885da5f3d4',
+    pauses: '11f8fc9ed42313dc',
+    sessions: '9a53630aa161584c',
+    tokens: 'a7ae7473c4d9d88f',
+    keys: 'd5b0762309140282',
+    parks: 'f10ad38a87f731bc',
+    progress: 'fc50d6681e5f1457',
+    items: 'cf1bf50a06f76de6',
+  };
+  for (const table of TABLES) {
+    it(`of the table ${table} are as ever`, () => {
+      const rows = ALL_KINDS.filter((row) => row.table === table);
+      const hash = createHash('sha256')
+        .update(print(puts(rows)))
+        .digest('hex');
+      assert.equal(hash.slice(0, 16), HASHES[table]);
+    });
+  }
+
+  it('stand in memory that the next batch uses again, but for what a large one needed', () => {
+    const writer = new ByteWriter();
+    const memoryOf = (size: number) => {
+      const row = itemRow(1, { content: contentOf('x'.repeat(size)) });
+      const { writes } = encode(writer, puts([row]), false);
+      return writes.at(-1)?.value?.buffer;
+    };
+    const small = memoryOf(10);
+    assert.equal(small?.byteLength, CHUNK);
+    assert.equal(memoryOf(10), small);
+    const large = memoryOf(CHUNK * 2);
+    assert.ok(large !== undefined && large.byteLength > CHUNK * 2);
+    const after = memoryOf(10);
+    assert.equal(after?.byteLength, CHUNK, 'the large one is given back');
+    assert.equal(memoryOf(10), after);
+  });
+});
