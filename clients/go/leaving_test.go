@@ -213,7 +213,7 @@ func TestTurnOfAnotherProcessIsHeld(t *testing.T) {
 		gateway := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport), keyturn.WithMetrics(metrics))
 		queue := queueOf(t)
 		// Shorter than this process is old.
-		const lease = 300 * time.Millisecond
+		const lease = time.Second
 		answer := must(starter.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: queue, Key: "k", Lease: durationpb.New(lease)}))(t)
 		told := &keyturnv1.Turn{Queue: queue, Key: "k", Token: answer.Turn.Token, Lease: durationpb.New(lease)}
 		turn := gateway.Hold(ctx, told)

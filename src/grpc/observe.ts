@@ -1,5 +1,6 @@
 /** Counts every call once, when it ends, and lets unary ones begin in their turn. grpc-js has no metrics of its own, and its interceptors see all services. */
 import { ServerInterceptingCall, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
+import type { CallAllowance, CallAllowances } from './call-allowance.js';
 import { endedByDeadline } from './deadline.js';
 import type { FairConnection, FairTurns } from './fair-turns.js';
 import { http2StreamOf } from './http2-stream.js';
@@ -11,17 +12,20 @@ type SentStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
 export type Observe = (call: { method: string; code: string; seconds: number }) => void;
 
-export function observer(observe: Observe, turns: FairTurns): ServerInterceptor {
+export function observer(observe: Observe, turns: FairTurns, allowances: CallAllowances): ServerInterceptor {
   return (method, call) => {
+    const session = http2StreamOf(call)?.session;
     // Streams have bounds of their own.
-    const session = method.requestStream || method.responseStream ? undefined : http2StreamOf(call)?.session;
-    return new ObservedCall(call, method.path, observe, session && turns.of(session));
+    const isUnary = !method.requestStream && !method.responseStream;
+    const connection = isUnary && session !== undefined ? turns.of(session) : undefined;
+    return new ObservedCall(call, method.path, observe, connection, session && allowances.of(session));
   };
 }
 
 class ObservedCall extends ServerInterceptingCall {
   readonly #started = performance.now();
   #ended = false;
+  #atWork = false;
   #readable = false;
 
   constructor(
@@ -29,8 +33,11 @@ class ObservedCall extends ServerInterceptingCall {
     private readonly method: string,
     private readonly observe: Observe,
     private readonly connection: FairConnection | undefined,
+    private readonly allowance: CallAllowance | undefined,
   ) {
     super(inner);
+    // A stream begins with its first byte.
+    if (connection === undefined) this.#begin();
   }
 
   override start(listener: Listener): void {
@@ -50,6 +57,8 @@ class ObservedCall extends ServerInterceptingCall {
 
   override sendMessage(message: unknown, sent: () => void): void {
     super.sendMessage(message, sent);
+    // Its status follows when the message has left, whenever its client lets it.
+    if (this.connection !== undefined) this.#rest();
     const stream = this.connection && http2StreamOf(this.inner);
     if (stream !== undefined) this.connection?.sent(stream);
   }
@@ -67,10 +76,23 @@ class ObservedCall extends ServerInterceptingCall {
   #whenAlive(then: () => void): void {
     this.inner.startRead();
     const begin = () => {
-      if (!this.#ended) then();
+      if (this.#ended) return;
+      if (this.connection !== undefined) this.#begin();
+      then();
     };
     if (this.connection === undefined) process.nextTick(begin);
     else if (!this.connection.begin(begin)) this.sendStatus(statusOf(this.connection.refusal));
+  }
+
+  #begin(): void {
+    this.#atWork = true;
+    this.allowance?.began();
+  }
+
+  #rest(): void {
+    if (!this.#atWork) return;
+    this.#atWork = false;
+    this.allowance?.ended();
   }
 
   /** The call ended below us: by its client, by its deadline, or because the transport could not accept its message. */
@@ -82,6 +104,7 @@ class ObservedCall extends ServerInterceptingCall {
   #end(code: string): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#rest();
     this.observe({ method: this.method, code, seconds: (performance.now() - this.#started) / 1_000 });
   }
 }

@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import { constants, type ServerOptions as Http2ServerOptions, type ServerHttp2Stream } from 'node:http2';
 import { Server, type ServerInterceptor, type ServerOptions, status } from '@grpc/grpc-js';
 import type { Limits } from '../coordinator.js';
+import { CallAllowances, FIRST_CALLS } from './call-allowance.js';
 import { FairTurns } from './fair-turns.js';
 import { http2StreamOf } from './http2-stream.js';
 import { type Observe, observer } from './observe.js';
@@ -16,8 +17,6 @@ const KEEPALIVE_TIMEOUT_MS = 10_000;
  * cutting it would cost callers without a ticket their place. A client that is gone is found by keepalive.
  */
 const CONNECTION_AGE_MS = 3_600_000;
-/** Calls at once on one connection; each waits at the cost of a few KiB. */
-const STREAMS_PER_CONNECTION = 10_000;
 const HEADER_LIST_BYTES = 16_384;
 /**
  * Cancelled calls that a connection survives, at once and per second. Node's own 1,000 and 33 close the connection of a
@@ -42,9 +41,9 @@ export function serverOptions(
     'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
     'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
-    'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION,
+    'grpc.max_concurrent_streams': FIRST_CALLS,
     'grpc.max_receive_message_length': limits.messageBytes,
-    interceptors: [observer(observe, new FairTurns(limits)), ...outermost],
+    interceptors: [observer(observe, new FairTurns(limits), new CallAllowances()), ...outermost],
   };
 }
 

@@ -5,6 +5,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** Requests of one connection that are sent before the first is answered. No scraper does it; each costs some KiB. */
+const MOST_AHEAD = 8;
+
 export class Places {
   /** Without a request that is being answered; those that are silent for longest first. */
   readonly #silent = new Set<Socket>();
@@ -36,8 +39,13 @@ export class Places {
 
   #asks({ socket }: IncomingMessage, response: ServerResponse): void {
     if (socket.destroyed) return;
+    const asked = (this.#asking.get(socket) ?? 0) + 1;
+    if (asked > MOST_AHEAD) {
+      socket.destroy();
+      return;
+    }
     this.#silent.delete(socket);
-    this.#asking.set(socket, (this.#asking.get(socket) ?? 0) + 1);
+    this.#asking.set(socket, asked);
     response.once('close', () => this.#answered(socket));
   }
 

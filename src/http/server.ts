@@ -85,11 +85,13 @@ function running(server: Server): HttpServer {
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, options: HttpOptions): Promise<void> {
+  // Thousands of requests may be read in one go, of a connection that has no place any more.
+  if (request.socket.destroyed) return;
   // A body is of no use here; read on, so that the connection can be used again.
   request.resume();
   const result = await answerOr500(request, options);
   // Whoever asked may be gone.
-  if (!response.destroyed) await send(request, response, result);
+  if (!response.destroyed && !request.socket.destroyed) await send(request, response, result);
 }
 
 async function answerOr500(request: IncomingMessage, options: HttpOptions): Promise<Answer> {

@@ -7,7 +7,9 @@ import type { EnQueueAnswer } from '../../src/coordinator.js';
 import { type FairConnection, FairTurns } from '../../src/grpc/fair-turns.js';
 import { EnQueueRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { call, message, type SidecarOptions, startSidecar } from '../support/sidecar.js';
+import { until } from '../support/until.js';
 import { FakeCoordinator } from './fake-coordinator.js';
+import { enQueueOver } from './http2-calls.js';
 
 /** The event loop, turn by turn. */
 class Stage {
@@ -164,11 +166,15 @@ test('an answer that was unread for all of unread_for is broken off, and no othe
 
 const ANSWER: EnQueueAnswer = { decision: 'block', ahead: 1, retryAfter: undefined, ticket: undefined };
 
+/** A key for which nobody is answered. */
+const WAITS = 'waits';
+
 /** A server of a counting port, and a client that lets no answer in. */
 async function unread(t: TestContext, limits: NonNullable<SidecarOptions['limits']>) {
   const coordinator = new FakeCoordinator();
   const asked: string[] = [];
   coordinator.enQueue = ({ key }, reply) => {
+    if (key === WAITS) return { cancel: () => {} };
     asked.push(key);
     reply.answer(ANSWER);
     return undefined;
@@ -181,32 +187,25 @@ async function unread(t: TestContext, limits: NonNullable<SidecarOptions['limits
   return { ...sidecar, session, asked };
 }
 
+/** A connection is allowed as many calls as that only when nearly as many are at work. */
+async function allowManyCalls(session: ClientHttp2Session, calls: number): Promise<void> {
+  const waiting = Array.from({ length: calls }, () => enQueueOver(session, WAITS));
+  await until(() => (session.remoteSettings.maxConcurrentStreams ?? 0) > calls);
+  const ended = Promise.all(waiting.map(closed));
+  for (const stream of waiting) stream.close(constants.NGHTTP2_CANCEL);
+  await ended;
+}
+
 /** Unlike `once`, an error on the way is none. */
 const closed = (stream: ClientHttp2Stream) => new Promise((resolve) => stream.resume().once('close', resolve));
 
-const PATH = '/keyturn.v1.CoordinatorService/EnQueue';
-
-function enQueue(session: ClientHttp2Session, key: string): ClientHttp2Stream {
-  const bytes = EnQueueRequest.encode(message(EnQueueRequest, { queue: 'q', key })).finish();
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(bytes.length, 1);
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': PATH,
-    'content-type': 'application/grpc',
-    te: 'trailers',
-  });
-  stream.on('error', () => {}); // A reset is one.
-  stream.end(Buffer.concat([head, bytes]));
-  return stream;
-}
-
 test('a client that leaves its answers unread begins no call, hears why a call too many is refused, and goes on when it reads', async (t) => {
   const { session, asked, raw } = await unread(t, { unsentBytes: 1 });
-  const first = enQueue(session, 'first');
+  await allowManyCalls(session, 1_010);
+  const first = enQueueOver(session, 'first');
   await once(first, 'response');
-  const held = Array.from({ length: 1_000 }, (_, at) => enQueue(session, `held${at}`));
-  const [refused] = await once(enQueue(session, 'refused'), 'response');
+  const held = Array.from({ length: 1_000 }, (_, at) => enQueueOver(session, `held${at}`));
+  const [refused] = await once(enQueueOver(session, 'refused'), 'response');
   assert.equal(refused['grpc-status'], '8');
   assert.match(decodeURI(String(refused['grpc-message'])), /limits\.unsent_bytes.*read the answers/);
   await call(raw, raw.enQueue, message(EnQueueRequest, { queue: 'q', key: 'other' }));
@@ -219,7 +218,7 @@ test('a client that leaves its answers unread begins no call, hears why a call t
 
 test('an answer that is unread for unread_for ends its call, and the next one begins', async (t) => {
   const { session, asked } = await unread(t, { unsentBytes: 1, unreadFor: 20 });
-  const [first, second] = [enQueue(session, 'first'), enQueue(session, 'second')];
+  const [first, second] = [enQueueOver(session, 'first'), enQueueOver(session, 'second')];
   await Promise.all([first, second].map(closed));
   assert.equal(first.rstCode, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   assert.deepEqual(asked, ['first', 'second']);

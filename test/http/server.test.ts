@@ -209,6 +209,25 @@ describe('the life of the server', () => {
     assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
   });
 
+  test('a few requests at once on one connection are answered in order, of thousands none costs anybody anything', async (t) => {
+    let scrapes = 0;
+    const metrics = async () => {
+      scrapes += 1;
+      return { contentType: 'text/plain', body: [Buffer.from('told\n')] };
+    };
+    const { port } = await listening(t, { metrics });
+    const request = 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n';
+    const last = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+    const answers = await raw(port, request.repeat(7) + last, 'open');
+    assert.deepEqual(answers.match(/^HTTP\/1\.1 .*$|^(told|ok)$/gm), [
+      ...Array.from({ length: 7 }, () => ['HTTP/1.1 200 OK', 'told']).flat(),
+      ...['HTTP/1.1 200 OK', 'ok'],
+    ]);
+    scrapes = 0;
+    await raw(port, request.repeat(1_000), 'open').catch(() => {});
+    assert.ok(scrapes <= 8, `${scrapes} scrapes`);
+  });
+
   test('a long answer is sent piece by piece, others get their say in between', async (t) => {
     const body = Array.from({ length: 20 }, () => Buffer.alloc(1_000, 'x'));
     let turn = 0;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,27 @@ async def test_each_key_is_handled_in_order_and_never_twice_at_once(aclient: Cli
     await asyncio.wait_for(all_done.wait(), 30)
     await consumer.stop()
     assert all(numbers == sorted(numbers) and len(numbers) == 100 for numbers in seen.values())
+
+
+async def test_what_a_handler_sets_in_its_context_is_nothing_to_the_next(aclient: Client, queue: str) -> None:
+    who = ContextVar("who", default="nobody")
+    told: list[str] = []
+
+    async def nothing() -> None:
+        return
+
+    def handle(_: Work) -> Awaitable[None]:
+        # As a decorator may, before there is a task.
+        told.append(who.get())
+        who.set("a handler")
+        return nothing()
+
+    who.set("the application")
+    submitted = await aclient.submit_many(queue, [NewItem(b"", key=str(n)) for n in range(5)])
+    async with aclient.consume(queue, handle):
+        for one in submitted:
+            await aclient.result(queue, one.item_id)
+    assert told == ["the application"] * 5
 
 
 async def test_what_a_handler_raises_decides(aclient: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Coroutine
 from math import inf
 from typing import Any, Final, Generic, TypeVar
@@ -37,6 +38,7 @@ class Consumption(Generic[W]):
         self._settings = settings
         self._around = Surroundings(base, settings, invoke, self._next, self._take, self._trouble)
         self._back_off = BackOff()
+        self._context = contextvars.copy_context()
         self._workers: dict[Worker[W], asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._acquiring: asyncio.Task[None] | None = None
@@ -86,7 +88,8 @@ class Consumption(Generic[W]):
         return self._settings.concurrency - len(self._workers) - self._asked
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._base.loop.create_task(work)
+        # Not in the context of whoever settled the turn before: what one handler set is nothing to the next.
+        task = self._context.copy().run(self._base.loop.create_task, work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

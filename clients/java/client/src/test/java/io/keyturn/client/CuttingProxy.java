@@ -8,7 +8,6 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /** Stands between a client and its sidecar, and breaks their connections. */
 final class CuttingProxy implements AutoCloseable {
@@ -17,8 +16,6 @@ final class CuttingProxy implements AutoCloseable {
     private final int port;
     /** Answers do not come through: they are lost. */
     private volatile boolean swallowing;
-    /** Connections that a client has made so far. */
-    private final AtomicInteger accepted = new AtomicInteger();
 
     CuttingProxy(String address) throws IOException {
         port = Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
@@ -27,10 +24,6 @@ final class CuttingProxy implements AutoCloseable {
 
     String address() {
         return "127.0.0.1:" + server.getLocalPort();
-    }
-
-    int accepted() {
-        return accepted.get();
     }
 
     void swallowAnswers(boolean swallow) {
@@ -53,7 +46,6 @@ final class CuttingProxy implements AutoCloseable {
         try {
             while (true) {
                 Socket client = server.accept();
-                accepted.incrementAndGet();
                 Socket sidecar = new Socket(InetAddress.getLoopbackAddress(), port);
                 sockets.add(client);
                 sockets.add(sidecar);
