@@ -8,6 +8,7 @@ import { registerDemo } from './cli/demo.js';
 import { EXIT, EXIT_CODES_HELP } from './cli/exit-codes.js';
 import { registerExplain } from './cli/explain.js';
 import { CommandFailure } from './cli/failure.js';
+import { registerKeys } from './cli/keys.js';
 import { registerLimits } from './cli/limits.js';
 import { registerEvict, registerPause, registerResume, registerRetry } from './cli/operate.js';
 import { registerQueues } from './cli/queues.js';
@@ -25,6 +26,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   registerRun,
   registerSubmit,
   registerQueues,
+  registerKeys,
   registerExplain,
   registerDeadLetters,
   registerWatch,

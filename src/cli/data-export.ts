@@ -7,6 +7,7 @@ import type { DataReader } from '../local/journal/data-reader.js';
 import { act } from './action.js';
 import { isGoneReader } from './closed-pipes.js';
 import { type DataDirectoryOptions, dataDirectoryOption, withData } from './data-directory.js';
+import { HandedOut } from './data-handed-out.js';
 import { toEndLine, toItemLine, toResultLine } from './data-lines.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
@@ -20,7 +21,8 @@ interface ExportOptions extends DataDirectoryOptions {
 
 const HELP = `
 One JSON object a line, in the order of submission: kind "item" (open, also those that a worker has now),
-"dead_letter", "result" (finished and remembered), or "end" (of what items before it wait for). Live turns, done idempotency keys, paused queues and parked
+"dead_letter", "result" (finished and remembered), or "end" (of what items before it wait for). Items that a worker of an
+at_most_once queue has now are results: they are done, for ten minutes from when they were handed out. Live turns, done idempotency keys, paused queues and parked
 keys are not in it: "keyturn data copy" copies everything.
 `;
 
@@ -75,17 +77,22 @@ async function printed(writing: Promise<void>): Promise<void> {
 /** Slices of lines. */
 async function* linesOf(reader: DataReader, queue: string | undefined): AsyncGenerator<readonly string[], void> {
   const progress = new Map<number, ProgressRow>();
+  const handedOut = new HandedOut();
   for await (const rows of reader.rows()) {
     const lines: string[] = [];
     for (const row of rows) {
       if (row.table === 'progress') progress.set(row.seq, row);
+      if (row.table === 'tokens') handedOut.addTurn(row);
       if (row.table !== 'items') continue;
       // Those that wait for it may be of any queue.
       if (row.state === 'ended') lines.push(toEndLine(row));
       else if (queue !== undefined && row.queue !== queue) continue;
+      else if (handedOut.takes(row, progress.get(row.seq))) continue;
       else if (row.state === 'open') lines.push(toItemLine(row, reader.content(row.seq), progress.get(row.seq)));
       else lines.push(toResultLine(row));
     }
     if (lines.length > 0) yield lines;
   }
+  const lines = handedOut.results.map(toResultLine);
+  if (lines.length > 0) yield lines;
 }

@@ -31,7 +31,7 @@ export function registerExplain(program: Command): void {
     .summary('why does this key not move?')
     .description('Tells in which state a key is, who holds it, who waits, why it does not move, and until when.')
     .argument('<queue>', 'the queue', text)
-    .argument('<key>', 'the key')
+    .argument('<key>', 'the key; "": all items without one')
     .option('--json', 'print one JSON object');
   sidecarOptions(command)
     .addHelpText('after', HELP)
@@ -69,7 +69,7 @@ function toText(
     // The reason says it where something waits; who asks for a key at rest shall know it too.
     holdUntil !== undefined && state === 'INIT' && ['gate', holdText(holdUntil)],
     ...remedies(queue, key, state, isPaused).map((remedy): [string, string] => ['command', remedy]),
-    ['holder', holder === undefined ? 'nobody' : holderText(holder)],
+    key !== '' && ['holder', holder === undefined ? 'nobody' : holderText(holder)],
     ['line', lineText(waitingCallers, waitingItems)],
     attempts > 0 && ['attempts', count(attempts)],
     lastError !== undefined && ['last error', lastError],
@@ -85,6 +85,7 @@ function holdText(until: number): string {
 /** What an operator may do about it, as the command that does it. */
 function remedies(queue: string, key: string, state: KeyExplanation['state'], isPaused: boolean): readonly string[] {
   const names = `${queue} ${plain(key)}`;
+  if (key === '') return keylessRemedies(queue, state, isPaused);
   const commands: Partial<Record<KeyExplanation['state'], readonly string[]>> = {
     PROCESS: [`keyturn evict ${names}`],
     BLOCK: [`keyturn evict ${names}`],
@@ -92,6 +93,16 @@ function remedies(queue: string, key: string, state: KeyExplanation['state'], is
     PARK: [`keyturn dead-letters redrive --queue ${queue} --key ${plain(key)}`, `keyturn resume ${names}`],
   };
   return [...(isPaused ? [`keyturn resume ${queue}`] : []), ...(commands[state] ?? [])];
+}
+
+/** Items without a key share no turn that could be taken away, and each has a time of its own. */
+function keylessRemedies(queue: string, state: KeyExplanation['state'], isPaused: boolean): readonly string[] {
+  const commands: Partial<Record<KeyExplanation['state'], string>> = {
+    DELAY: `keyturn retry ${queue} --item-id ID`,
+    PARK: `keyturn resume ${queue} ""`,
+  };
+  const command = commands[state];
+  return [...(isPaused ? [`keyturn resume ${queue}`] : []), ...(command === undefined ? [] : [command])];
 }
 
 function holderText({ consumerId, token, since, items, heldForTicket, ...life }: HolderView): string {

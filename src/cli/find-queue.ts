@@ -1,6 +1,9 @@
 import type { Keyturn, QueueInfo } from '@keyturn/client';
 import { plain } from './output.js';
 
+/** Characters; longer ones are no queue. */
+const LONGEST_NAME = 128;
+
 /** A queue by its name. Unset: there is none now, so that what is asked of it is answered as of an empty one. */
 export async function findQueue(admin: Keyturn['admin'], name: string): Promise<QueueInfo | undefined> {
   return (await findQueueAndHold(admin, name)).info;
@@ -11,6 +14,8 @@ export async function findQueueAndHold(
   admin: Keyturn['admin'],
   name: string,
 ): Promise<{ readonly info: QueueInfo | undefined; readonly startupHoldUntil: number | undefined }> {
+  // Who does something with a name that is none is told so in the words of that call.
+  if (name === '' || name.length > LONGEST_NAME) return { info: undefined, startupHoldUntil: undefined };
   let page = await admin.listQueues({ nameContains: name });
   for (;;) {
     const info = page.queues.find((queue) => queue.name === name);

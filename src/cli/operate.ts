@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { harmless, harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
+import { CommandFailure } from './failure.js';
 import { findQueue, tellNewQueue, tellNoQueue } from './find-queue.js';
 import { type SidecarOptions, sidecarOptions, text } from './options.js';
 import { amount, humanDuration, plain } from './output.js';
@@ -103,7 +104,12 @@ async function tell(options: OperateOptions, change: (admin: Admin) => Promise<O
   return EXIT.ok;
 }
 
-/** The queue; if there is none, that is said. */
+const WHICH = 'say which: a key, or --item-id with the id of an item (one without a key has nothing else)';
+const ONE_OF_TWO = 'a key and --item-id: name one of the two';
+const KEYLESS_TURNS =
+  'name a key: items without one share no turn. Each of theirs ends when its worker settles it, or with its lease';
+
+/** To be said when the call was not refused. */
 async function lookFor(admin: Admin, queue: string): Promise<QueueInfo | undefined> {
   const info = await findQueue(admin, queue);
   if (info === undefined) tellNoQueue(queue);
@@ -111,8 +117,8 @@ async function lookFor(admin: Admin, queue: string): Promise<QueueInfo | undefin
 }
 
 async function resumeKey(admin: Admin, queue: string, key: string): Promise<Outcome> {
-  await lookFor(admin, queue);
   const { resumed, state } = await admin.resumeKey(queue, key);
+  await lookFor(admin, queue);
   const sentence = resumed
     ? `key ${plain(key)} in queue ${queue} goes on, now ${state}`
     : `key ${plain(key)} in queue ${queue} was not parked: it is ${state}`;
@@ -120,10 +126,18 @@ async function resumeKey(admin: Admin, queue: string, key: string): Promise<Outc
 }
 
 async function resumeQueue(admin: Admin, queue: string): Promise<Outcome> {
-  const wasPaused = (await lookFor(admin, queue))?.paused === true;
+  const before = await findQueue(admin, queue);
   await admin.resumeQueue(queue);
-  const sentence = `queue ${plain(queue)} ${wasPaused ? 'gives turns again' : 'was not paused'}`;
-  return { sentence, json: { queue, paused: false } };
+  if (before === undefined) tellNoQueue(queue);
+  const done = before?.paused === true ? 'gives turns again' : 'was not paused';
+  return { sentence: `queue ${plain(queue)} ${done}${parkedKeys(before)}`, json: { queue, paused: false } };
+}
+
+/** Who resumes a queue may mean those. */
+function parkedKeys(info: QueueInfo | undefined): string {
+  const parked = info?.states.PARK ?? 0;
+  if (info === undefined || parked === 0) return '';
+  return `; ${amount(parked, 'key')} of it ${parked === 1 ? 'is' : 'are'} parked: "keyturn resume ${info.name} KEY" lets one go on`;
 }
 
 async function pause(admin: Admin, queue: string): Promise<Outcome> {
@@ -135,8 +149,9 @@ async function pause(admin: Admin, queue: string): Promise<Outcome> {
 }
 
 async function evict(admin: Admin, queue: string, key: string): Promise<Outcome> {
-  await lookFor(admin, queue);
+  if (key === '') throw new CommandFailure(KEYLESS_TURNS, EXIT.usage);
   const { evicted, token, consumerId, itemsReturned, state } = await admin.evictHolder(queue, key);
+  await lookFor(admin, queue);
   const name = `key ${plain(key)} in queue ${queue}`;
   if (!evicted) return { sentence: `nobody holds ${name}: it is ${state}`, json: { queue, key, evicted, state } };
   const items = itemsReturned === 0 ? '' : `, ${amount(itemsReturned, 'item')} went back`;
@@ -152,6 +167,8 @@ async function retry(
   key: string | undefined,
   itemId: string | undefined,
 ): Promise<Outcome> {
+  if (key !== undefined && itemId !== undefined) throw new CommandFailure(ONE_OF_TWO, EXIT.usage);
+  if ((key === undefined || key === '') && itemId === undefined) throw new CommandFailure(WHICH, EXIT.usage);
   const view = await admin.retryNow({ queue, key, itemId });
   const name = `key ${plain(view.key)} in queue ${queue}`;
   const early = view.wasUntil === undefined ? '' : `, ${humanDuration(view.wasUntil - Date.now())} early`;

@@ -41,7 +41,7 @@ export async function withWorker<T>(
 /** A session waits for a sidecar until its calls time out. A person who forgot to start one shall be told at once. */
 async function reach(client: Keyturn, queue: string): Promise<void> {
   try {
-    await client.admin.explainKey(queue, '');
+    await client.admin.explainKey(queue, 'is it there?');
   } catch (error) {
     // Whatever else it says, it is there.
     if (error instanceof KeyturnError && isUnreachable(error)) throw error;

@@ -1,6 +1,8 @@
 /** The calls of people: they look, and change what runs. */
-import { discardDead, discardWaiting, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
+import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
+import { discardWaiting } from './discard-waiting.js';
 import { explainKey } from './explain.js';
+import { explainKeyless } from './explain-keyless.js';
 import { listQueues } from './list-queues.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { findLane } from './lookup.js';
@@ -11,6 +13,9 @@ import { badPageToken } from './refusals.js';
 import { retryNow } from './retry-now.js';
 import { Steps } from './steps.js';
 import type * as views from './views.js';
+
+/** A walk that tells how many it changed. Unset: there is no such queue yet. */
+export type Walk = model.Result<Generator<undefined, number> | undefined>;
 
 export abstract class AdminCalls extends Steps {
   listQueues(request: views.ListQueuesRequest, now: number): views.QueuePage {
@@ -33,6 +38,15 @@ export abstract class AdminCalls extends Steps {
       return explainKey(this.state, found, key, now);
     };
     return this.with(queue, upToDate, now);
+  }
+
+  /** An empty key: all items without one, in slices. Unset: there is no such queue yet. */
+  explainKeyless(
+    queue: string,
+    size: number,
+    clock: () => number,
+  ): model.Result<Generator<undefined, views.KeyExplanation> | undefined> {
+    return this.with(queue, (found) => found && explainKeyless(this.state, found, { size, clock }));
   }
 
   evictHolder(queue: string, key: string, now: number): model.Result<views.EvictionView> {
@@ -63,28 +77,34 @@ export abstract class AdminCalls extends Steps {
     return this.withOpen(queue, now, (found) => setLimits(this.state, found, change, now));
   }
 
-  listDeadLetters(request: views.ListDeadLettersRequest): model.Result<views.DeadLetterPage> {
-    if (!isLettersToken(request.pageToken)) return badPageToken(request.pageToken);
-    const none = { deadLetters: [], nextPageToken: '' };
-    return this.with(request.queue, (found) => (found ? listDeadLetters(this.state, found, request) : none));
-  }
-
-  redrive(choice: views.ItemChoice, now: number): model.Result<number> {
-    return this.with(choice.queue, (found) => (found ? redrive(this.state, found, choice, now) : 0), now);
-  }
-
-  discardDead(choice: views.ItemChoice, now: number): model.Result<number> {
-    return this.with(choice.queue, (found) => (found ? discardDead(this.state, found, choice, now) : 0), now);
-  }
-
-  /** In slices: see `dead-letters.ts`. Each is a step. */
-  discardWaiting(
-    choice: views.ItemChoice,
+  /** In slices: see `dead-letters.ts`. Unset: there is no such queue yet. */
+  listDeadLetters(
+    request: views.ListDeadLettersRequest,
     slice: number,
-    clock: () => number,
-  ): model.Result<Generator<undefined, number> | undefined> {
-    const scan = (found: Queue) => discardWaiting(this.state, found, choice, slice, clock);
-    return this.with(choice.queue, (found) => found && this.#inSteps(scan(found), clock));
+  ): model.Result<Generator<undefined, views.DeadLetterPage> | undefined> {
+    if (!isLettersToken(request.pageToken)) return badPageToken(request.pageToken);
+    return this.with(request.queue, (found) => found && listDeadLetters(this.state, found, request, slice));
+  }
+
+  /** In slices, each of which is a step. */
+  redrive(choice: views.ItemChoice, size: number, clock: () => number): Walk {
+    return this.#walk(choice.queue, clock, (found) => redrive(this.state, found, choice, { size, clock }));
+  }
+
+  /** In slices, each of which is a step. */
+  discardDead(choice: views.ItemChoice, size: number, clock: () => number): Walk {
+    return this.#walk(choice.queue, clock, (found) => discardDead(this.state, found, choice, { size, clock }));
+  }
+
+  /** In slices, each of which is a step. What is submitted from now on stays, whenever the first one is taken (S88). */
+  discardWaiting(choice: views.ItemChoice, size: number, clock: () => number): Walk {
+    const { itemSeq: newest } = this.state;
+    const scan = (found: Queue) => discardWaiting(this.state, found, choice, newest, { size, clock });
+    return this.#walk(choice.queue, clock, scan);
+  }
+
+  #walk(queue: string, clock: () => number, scan: (found: Queue) => Generator<undefined, number>): Walk {
+    return this.with(queue, (found) => found && this.#inSteps(scan(found), clock));
   }
 
   /** What others did between two slices has nothing to do with the next one. */

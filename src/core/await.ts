@@ -1,7 +1,7 @@
 import { isLinked } from './link.js';
 import type { AwaitAnswer, AwaitRequest, Reply } from './model.js';
 import type { Queue } from './queue.js';
-import { limitRefusal } from './refusals.js';
+import { DRAINING, limitRefusal } from './refusals.js';
 import { after, type CoreState } from './state.js';
 import { Timer } from './timing-wheel.js';
 
@@ -28,6 +28,10 @@ export function awaitItem(
   const open = answer.state === 'waiting' || answer.state === 'in_flight';
   if (queue === undefined || !open || request.wait === 0) {
     state.effects.push({ kind: 'await', to: reply, answer });
+    return undefined;
+  }
+  if (state.closed) {
+    state.effects.push({ kind: 'refuse', to: reply, refusal: DRAINING });
     return undefined;
   }
   const { waitingAwaits } = state.settings.limits;

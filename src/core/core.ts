@@ -23,6 +23,7 @@ import { fire, HOUSEKEEPING } from './time.js';
 import { undeliverable } from './undeliverable.js';
 import type * as views from './views.js';
 
+export type { Walk } from './admin-calls.js';
 export type { Batch } from './collect.js';
 export type { WaitingCall } from './drain.js';
 export type { Effect } from './effects.js';
@@ -286,8 +287,9 @@ export class Core extends AdminCalls {
     this.finish(undefined, now);
   }
 
-  /** Calls that wait for an item are refused too. */
+  /** Calls that wait for an item are refused too, from now on at once: time passes no more. */
   close(): void {
+    this.state.closed = true;
     this.state.effects.held = false;
     refuseAwaits(this.state);
   }

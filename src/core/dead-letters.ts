@@ -1,4 +1,4 @@
-/** Dead letters: listing, redrive, discard. */
+/** Dead letters: listing, redrive, discard. There may be many: each walk stops after every slice, and keeps no letter across a stop. */
 
 import { itemView } from './answers.js';
 import { finish, putBack } from './items.js';
@@ -6,10 +6,10 @@ import { nameKeyless } from './lane.js';
 import type { Item } from './line.js';
 import { findLane, openLane } from './lookup.js';
 import type { DeathCause } from './model.js';
-import { unpark } from './park.js';
 import type { Queue } from './queue.js';
 import { resolve } from './resolve.js';
-import { takeOut, tell } from './show.js';
+import { tell } from './show.js';
+import { sortInSlices } from './sort-in-slices.js';
 import type { CoreState } from './state.js';
 import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from './views.js';
 
@@ -21,31 +21,103 @@ export interface DeadLetter {
   readonly diedAt: number;
 }
 
-function inOrderOfSubmission(letters: Iterable<DeadLetter>): DeadLetter[] {
-  return [...letters].sort((a, b) => a.item.seq - b.item.seq);
+/** How a walk goes on: after so many letters it stops, and it is told the time anew. */
+export interface Slices {
+  readonly size: number;
+  readonly clock: () => number;
 }
 
-function chosen(queue: Queue, choice: Pick<ItemChoice, 'key' | 'itemIds'>): DeadLetter[] {
-  const ids = new Set(choice.itemIds);
-  const fits = (letter: DeadLetter) =>
-    (choice.key === undefined || letter.key === choice.key) && (ids.size === 0 || ids.has(letter.item.id));
-  return inOrderOfSubmission([...queue.deadLetters.values()].filter(fits));
+/** A letter by its name, which another may have when the walk goes on: `seq` tells them apart. */
+interface Chosen {
+  readonly id: string;
+  readonly key: string;
+  readonly seq: number;
 }
 
-/** @param pageToken the order of submission of the last one seen */
-export function listDeadLetters(state: CoreState, queue: Queue, request: ListDeadLettersRequest): DeadLetterPage {
-  const seen = request.pageToken === '' ? 0 : Number(request.pageToken);
-  const letters = chosen(queue, { key: request.key, itemIds: [] }).filter((letter) => letter.item.seq > seen);
+function bySeq(a: { readonly seq: number }, b: { readonly seq: number }): number {
+  return a.seq - b.seq;
+}
+
+/** Those that are there when it begins. It looks at as many, so that it ends however many die meanwhile. */
+function* letters(queue: Queue, size: number): Generator<DeadLetter | undefined, undefined> {
+  let left = queue.deadLetters.size;
+  let seen = 0;
+  for (const letter of queue.deadLetters.values()) {
+    if (seen > 0 && seen % size === 0) yield undefined;
+    if (left-- === 0) return;
+    yield letter;
+    seen += 1;
+  }
+}
+
+/** In the order of their submission. */
+function* choose(queue: Queue, choice: ItemChoice, { size, clock }: Slices): Generator<undefined, readonly Chosen[]> {
+  const { key, itemIds } = choice;
+  const began = clock();
+  const chosen: Chosen[] = [];
+  const look = ({ item, key: own, diedAt }: DeadLetter) => {
+    if ((key === undefined || own === key) && diedAt <= began) chosen.push({ id: item.id, key: own, seq: item.seq });
+  };
+  if (itemIds.length > 0) {
+    for (const id of new Set(itemIds)) {
+      const letter = queue.deadLetters.get(id);
+      if (letter !== undefined) look(letter);
+    }
+  } else {
+    for (const letter of letters(queue, size)) {
+      if (letter === undefined) yield;
+      else look(letter);
+    }
+  }
+  return yield* sortInSlices(chosen, bySeq, size);
+}
+
+/** Unset: it is a dead letter no more. */
+function letterOf(queue: Queue, { id, seq }: Chosen): DeadLetter | undefined {
+  const letter = queue.deadLetters.get(id);
+  return letter?.item.seq === seq ? letter : undefined;
+}
+
+/** @param request its token: the order of submission of the last one seen */
+export function* listDeadLetters(
+  state: CoreState,
+  queue: Queue,
+  request: ListDeadLettersRequest,
+  size: number,
+): Generator<undefined, DeadLetterPage> {
+  const { key, pageSize, pageToken } = request;
+  const seen = pageToken === '' ? 0 : Number(pageToken);
+  let best: Chosen[] = [];
+  let more = false;
+  for (const letter of letters(queue, size)) {
+    if (letter === undefined) yield;
+    else if (letter.item.seq > seen && (key === undefined || letter.key === key)) {
+      best.push({ id: letter.item.id, key: letter.key, seq: letter.item.seq });
+      if (best.length <= pageSize * 2) continue;
+      best = best.sort(bySeq).slice(0, pageSize);
+      more = true;
+    }
+  }
+  best.sort(bySeq);
+  return pageOf(state, queue, best.slice(0, pageSize), more || best.length > pageSize);
+}
+
+/** What left since it was chosen is passed over. */
+function pageOf(state: CoreState, queue: Queue, chosen: readonly Chosen[], more: boolean): DeadLetterPage {
   const page: DeadLetterView[] = [];
   let bytes = 0;
-  let last = seen;
-  for (const letter of letters) {
-    bytes += payloadBytesOf(letter.item) + (letter.item.lastError?.length ?? 0) + 2_048;
-    if (page.length >= request.pageSize || (page.length > 0 && bytes > state.settings.limits.answerBytes)) break;
-    page.push(letterView(state, letter));
-    last = letter.item.seq;
+  let last = 0;
+  for (const one of chosen) {
+    const letter = letterOf(queue, one);
+    if (letter !== undefined) {
+      bytes += payloadBytesOf(letter.item) + (letter.item.lastError?.length ?? 0) + 2_048;
+      if (page.length > 0 && bytes > state.settings.limits.answerBytes)
+        return { deadLetters: page, nextPageToken: String(last) };
+      page.push(letterView(state, letter));
+    }
+    last = one.seq;
   }
-  return { deadLetters: page, nextPageToken: page.length < letters.length ? String(last) : '' };
+  return { deadLetters: page, nextPageToken: more ? String(last) : '' };
 }
 
 function payloadBytesOf({ payload, stored }: Item): number {
@@ -69,14 +141,31 @@ function letterView(state: CoreState, letter: DeadLetter): DeadLetterView {
   };
 }
 
-/** Puts dead letters back before what waits, in the order of their submission. @returns how many */
-export function redrive(state: CoreState, queue: Queue, choice: ItemChoice, now: number): number {
-  catchUpKey(state, queue, choice.key, now);
-  const letters = chosen(queue, choice);
+/**
+ * Puts dead letters back before what waits, in the order of their submission. Those of a key in one go, however many:
+ * between two of them nobody may start what comes after. @returns how many
+ */
+export function* redrive(
+  state: CoreState,
+  queue: Queue,
+  choice: ItemChoice,
+  slices: Slices,
+): Generator<undefined, number> {
+  catchUpKey(state, queue, choice.key, slices.clock());
+  const chosen = yield* choose(queue, choice, slices);
+  let done = 0;
+  let inSlice = 0;
   // One lane after the other: opening the next may bring it to rest, and the LRU then drops another that was opened.
-  for (const group of byLane(letters)) redriveTo(state, queue, group, now);
-  queue.counters.redriven += letters.length;
-  return letters.length;
+  for (const group of yield* byLane(chosen, slices.size)) {
+    const back = group.flatMap((one) => letterOf(queue, one) ?? []);
+    redriveTo(state, queue, back, slices.clock());
+    done += back.length;
+    inSlice += group.length;
+    if (inSlice < slices.size) continue;
+    inSlice = 0;
+    yield;
+  }
+  return done;
 }
 
 /** S1: what dies in this very moment is a dead letter already. */
@@ -84,23 +173,24 @@ function catchUpKey(state: CoreState, queue: Queue, key: string | undefined, now
   if (key !== undefined && key !== '') findLane(state, queue, key, now);
 }
 
-/** Dead letters of one lane; there is one at least. */
-type OfLane = [DeadLetter, ...DeadLetter[]];
-
 /** Those of a key together; each keyless one for itself. */
-function byLane(letters: readonly DeadLetter[]): Iterable<OfLane> {
-  const groups = new Map<string | DeadLetter, OfLane>();
-  for (const letter of letters) {
-    const lane = letter.key === '' ? letter : letter.key;
+function* byLane(chosen: readonly Chosen[], size: number): Generator<undefined, Iterable<readonly Chosen[]>> {
+  const groups = new Map<string | Chosen, Chosen[]>();
+  for (const [at, one] of chosen.entries()) {
+    const lane = one.key === '' ? one : one.key;
     const group = groups.get(lane);
-    if (group === undefined) groups.set(lane, [letter]);
-    else group.push(letter);
+    if (group === undefined) groups.set(lane, [one]);
+    else group.push(one);
+    if ((at + 1) % size === 0) yield;
   }
   return groups.values();
 }
 
-function redriveTo(state: CoreState, queue: Queue, letters: OfLane, now: number): void {
+/** All are of one lane. */
+function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[], now: number): void {
   const [first] = letters;
+  // None is left: what was chosen before a pause has gone.
+  if (first === undefined) return;
   const lane = openLane(state, queue, first.key, now);
   if (lane.row.moves.redrive !== 'put_back') return;
   nameKeyless(lane, first.item);
@@ -114,65 +204,33 @@ function redriveTo(state: CoreState, queue: Queue, letters: OfLane, now: number)
   }
   const items = letters.map(({ item }) => item);
   putBack(state, lane, items);
+  queue.counters.redriven += items.length;
   resolve(state, lane, now);
 }
 
 /** @returns how many dead letters are gone */
-export function discardDead(state: CoreState, queue: Queue, choice: ItemChoice, now: number): number {
-  catchUpKey(state, queue, choice.key, now);
-  const letters = chosen(queue, choice);
-  for (const { item } of letters) {
-    queue.deadLetters.delete(item.id);
-    if (state.watching) tell(state, 'discard', item.lane, now, { itemId: item.id, detail: 'dead letter' });
-    finish(state, item, 'discarded', undefined, now);
-  }
-  return letters.length;
-}
-
-/**
- * Removes items that wait, of those that were submitted before it began (S88). There may be millions: it stops after
- * every `slice` and goes on when it is asked to. No item is kept across a stop: whatever may happen to it meanwhile.
- *
- * @returns how many are gone
- */
-export function* discardWaiting(
+export function* discardDead(
   state: CoreState,
   queue: Queue,
   choice: ItemChoice,
-  slice: number,
-  clock: () => number,
+  slices: Slices,
 ): Generator<undefined, number> {
-  const { itemSeq: newest } = state;
-  catchUpKey(state, queue, choice.key, clock());
-  const ids = new Set(choice.itemIds);
-  const candidates = ids.size > 0 ? itemsById(queue, ids) : queue.items.scan();
+  catchUpKey(state, queue, choice.key, slices.clock());
+  const chosen = yield* choose(queue, choice, slices);
   let gone = 0;
-  let seen = 0;
-  for (const item of candidates) {
-    const chosen = item.seq <= newest && (choice.key === undefined || item.lane.key === choice.key);
-    if (chosen && discardItem(state, item, clock())) gone += 1;
-    if (++seen % slice === 0) yield;
+  for (const [at, one] of chosen.entries()) {
+    const letter = letterOf(queue, one);
+    if (letter !== undefined) {
+      discardLetter(state, queue, letter, slices.clock());
+      gone += 1;
+    }
+    if ((at + 1) % slices.size === 0) yield;
   }
   return gone;
 }
 
-/** Precondition: it is kept now. @returns whether it waited */
-function discardItem(state: CoreState, item: Item, now: number): boolean {
-  const { lane } = item;
-  if (item.inFlight || lane.row.moves.discard !== 'leave') return false;
-  takeOut(state, item);
-  if (state.watching) tell(state, 'discard', lane, now, { itemId: item.id, detail: 'waiting' });
+function discardLetter(state: CoreState, queue: Queue, { item }: DeadLetter, now: number): void {
+  queue.deadLetters.delete(item.id);
+  if (state.watching) tell(state, 'discard', item.lane, now, { itemId: item.id, detail: 'dead letter' });
   finish(state, item, 'discarded', undefined, now);
-  // Of a keyless lane nothing is left to be resumed.
-  if (lane.key === '') unpark(lane);
-  resolve(state, lane, now);
-  return true;
-}
-
-/** For a walk with pauses: looked up one by one, when their turn comes. */
-function* itemsById(queue: Queue, ids: ReadonlySet<string>): Generator<Item, undefined> {
-  for (const id of ids) {
-    const item = queue.items.get(id);
-    if (item !== undefined) yield item;
-  }
 }

@@ -12,7 +12,7 @@ import type { HolderView, KeyExplanation, LineEntryView, SessionView } from './v
 import { whyOf } from './why.js';
 
 /** Entries of a line that are told. */
-const TOLD = 100;
+export const MOST_TOLD = 100;
 
 const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({
   state: 'INIT',
@@ -62,7 +62,7 @@ export function wall(state: CoreState, moment: number | undefined): number | und
 }
 
 /** Looks at all of them: they are bounded, and nobody asks often. */
-function countDead(queue: Queue, key: string): number {
+export function countDead(queue: Queue, key: string): number {
   let count = 0;
   for (const letter of queue.deadLetters.values()) if (letter.key === key) count += 1;
   return count;
@@ -89,16 +89,18 @@ function sessionView(state: CoreState, { id, stream, brokenAt }: Session): Sessi
 
 function lineView(state: CoreState, head: Entry | undefined): LineEntryView[] {
   const told: LineEntryView[] = [];
-  for (let entry = head; entry !== undefined && told.length < TOLD; entry = entry.behind) {
-    const common = { id: nameOf(entry) };
-    if (entry instanceof Caller) {
-      const since = entry.arrivedAt + state.wallOffset;
-      told.push({ ...common, kind: 'caller', since, attempts: 0, lastError: undefined });
-    } else {
-      const { submittedAt, attempts, lastError } = entry;
-      const since = submittedAt + state.wallOffset;
-      told.push({ ...common, kind: 'item', since, attempts, lastError, after: awaitedBy(entry) });
-    }
-  }
+  for (let entry = head; entry !== undefined && told.length < MOST_TOLD; entry = entry.behind)
+    told.push(entryView(state, entry));
   return told;
+}
+
+export function entryView(state: CoreState, entry: Entry): LineEntryView {
+  const id = nameOf(entry);
+  if (entry instanceof Caller) {
+    const since = entry.arrivedAt + state.wallOffset;
+    return { id, kind: 'caller', since, attempts: 0, lastError: undefined };
+  }
+  const { submittedAt, attempts, lastError } = entry;
+  const since = submittedAt + state.wallOffset;
+  return { id, kind: 'item', since, attempts, lastError, after: awaitedBy(entry) };
 }

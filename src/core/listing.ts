@@ -70,6 +70,11 @@ function placeOf(lane: Lane): Place {
 
 function* lanesOf(queue: Queue): Generator<Lane> {
   yield* queue.lanes.values();
+  yield* keylessLanes(queue);
+}
+
+/** For a walk with pauses: some are met twice. */
+export function* keylessLanes(queue: Queue): Generator<Lane> {
   // First by what stays where it is, whether it waits or is in flight: nothing is passed over because it moved meanwhile.
   for (const item of queue.items.scan()) if (item.lane.key === '') yield item.lane;
   // Under several tokens, but told once. What was open before and is done now is met twice.

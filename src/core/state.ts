@@ -70,6 +70,8 @@ export class CoreState {
   /** Queues with Submits that wait for room. They may lack what all queues have together. */
   readonly roomQueues = new Set<Queue>();
   draining = false;
+  /** Its time passes no more: nobody may begin to wait. */
+  closed = false;
   /** Why the disk takes nothing that is written. Unset: it does, or there is none. */
   diskTrouble: string | undefined = undefined;
   /** It began from a directory that an earlier run wrote. */

@@ -13,11 +13,14 @@ import type {
   Watch,
   Watcher,
 } from '../coordinator.js';
+import type { Walk } from '../core/core.js';
 import type { Clock } from './clock.js';
 import type { Loop } from './loop.js';
 
-/** Lanes or items looked at in one go. */
+/** Lanes or letters looked at in one go: a few milliseconds. */
 const SLICE = 5_000;
+/** Items removed or put back in one go: about as long. */
+const CHANGED = 1_000;
 
 /** The calls that people make. What has to look at everything does so in slices, so that workers do not notice. */
 export class LocalAdministration implements Administration {
@@ -39,13 +42,19 @@ export class LocalAdministration implements Administration {
     this.#now();
     const scan = this.loop.core.listKeys(request, SLICE);
     if (!scan.ok) return scan;
-    const value = scan.value === undefined ? { keys: [], nextPageToken: '' } : await this.#inSlices(scan.value);
+    const value =
+      scan.value === undefined ? { keys: [], nextPageToken: '' } : await this.#inSlices(scan.value, (page) => page);
     return { ok: true, value };
   }
 
   async explainKey(queue: string, key: string) {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal } as const;
+    const scan = key === '' ? this.loop.core.explainKeyless(queue, SLICE, () => this.#now()) : undefined;
+    if (scan?.ok === false) return scan;
+    if (scan?.value !== undefined) {
+      return { ok: true, value: await this.#inSlices(scan.value, (told) => told) } as const;
+    }
     return this.#step((now) => this.loop.core.explainKey(queue, key, now));
   }
 
@@ -81,21 +90,22 @@ export class LocalAdministration implements Administration {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal };
     this.#now();
-    const page = this.loop.core.listDeadLetters(request);
-    return page.ok && this.loop.store !== undefined ? this.loop.store.page(page.value) : page;
+    const scan = this.loop.core.listDeadLetters(request, SLICE);
+    if (!scan.ok) return scan;
+    if (scan.value === undefined) return { ok: true, value: { deadLetters: [], nextPageToken: '' } };
+    return this.#inSlices(scan.value, (page) => this.loop.store?.page(page) ?? { ok: true, value: page });
   }
 
-  async redrive(choice: ItemChoice) {
-    return this.#change(choice.queue, (now) => this.loop.core.redrive(choice, now));
+  async redrive(choice: ItemChoice): Promise<Result<number>> {
+    return this.#walks(choice.queue, (clock) => [this.loop.core.redrive(choice, CHANGED, clock)]);
   }
 
   async discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
-    const dead = await this.#change(choice.queue, (now) => this.loop.core.discardDead(choice, now));
-    if (!dead.ok || !waiting) return dead;
-    const scan = this.loop.core.discardWaiting(choice, SLICE, () => this.loop.now());
-    if (!scan.ok || scan.value === undefined) return scan.ok ? dead : scan;
-    const gone = await this.#inSlices(scan.value);
-    return this.#written(choice.queue, { ok: true, value: dead.value + gone });
+    const { core } = this.loop;
+    return this.#walks(choice.queue, (clock) => {
+      const dead = core.discardDead(choice, CHANGED, clock);
+      return waiting ? [dead, core.discardWaiting(choice, CHANGED, clock)] : [dead];
+    });
   }
 
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
@@ -132,6 +142,19 @@ export class LocalAdministration implements Administration {
     return refusal === undefined ? this.#written(queue, this.#step(run)) : { ok: false, refusal };
   }
 
+  /** Walks that change something in this queue, all begun now: told when all of it is on the disk. */
+  async #walks(queue: string, begin: (clock: () => number) => readonly Walk[]): Promise<Result<number>> {
+    const refusal = this.loop.store?.door.refusal(queue);
+    if (refusal !== undefined) return { ok: false, refusal };
+    this.#now();
+    const walks: Generator<undefined, number>[] = [];
+    for (const walk of begin(() => this.loop.now())) {
+      if (!walk.ok) return walk;
+      if (walk.value !== undefined) walks.push(walk.value);
+    }
+    return this.#inSlices(oneAfterTheOther(walks), (value) => this.#written(queue, { ok: true, value }));
+  }
+
   async #written<T>(queue: string, result: Result<T>): Promise<Result<T>> {
     const refusal = await this.loop.store?.whenWritten(queue);
     return refusal === undefined ? result : { ok: false, refusal };
@@ -143,13 +166,15 @@ export class LocalAdministration implements Administration {
     return outcome;
   }
 
-  #inSlices<T>(scan: Generator<undefined, T>): Promise<T> {
+  /** @param end what is made of the outcome, before anything else happens */
+  #inSlices<T, R>(scan: Generator<undefined, T>, end: (outcome: T) => R | Promise<R>): Promise<R> {
     return new Promise((resolve, reject) => {
       const go = () => {
         try {
           const { done, value } = scan.next();
+          const told = done === true ? { outcome: end(value) } : undefined;
           this.loop.settle();
-          if (done === true) resolve(value);
+          if (told !== undefined) resolve(told.outcome);
           else this.clock.soon(go);
         } catch (error) {
           reject(error);
@@ -158,4 +183,11 @@ export class LocalAdministration implements Administration {
       go();
     });
   }
+}
+
+/** @returns how many they changed together */
+function* oneAfterTheOther(walks: readonly Generator<undefined, number>[]): Generator<undefined, number> {
+  let changed = 0;
+  for (const walk of walks) changed += yield* walk;
+  return changed;
 }

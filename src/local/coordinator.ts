@@ -16,7 +16,8 @@ import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';
 import { storeUnavailable } from './durable/door.js';
 import { recover } from './durable/recovery.js';
-import type { StoreState, TellState } from './durable/state.js';
+import type { StoreEnd, StoreState, TellState } from './durable/state.js';
+import { LAST_WRITE } from './durable/store.js';
 import type { Journal } from './journal/journal.js';
 import { Loop } from './loop.js';
 import { LocalSession } from './session.js';
@@ -24,6 +25,12 @@ import { LocalSession } from './session.js';
 /** Queues whose numbers are put together in one go, and for how long at most, ms: the first ones take longer. */
 const STATS_AT_ONCE = 50;
 const STATS_SLICE = 1;
+
+/** The directory is free when the process has ended. */
+const START_HANGS: StoreEnd = Object.freeze({
+  unwritten: 0,
+  problem: 'what the start wanted of the disk has not ended',
+});
 
 export interface LocalOptions {
   /** Default: the system's. */
@@ -47,6 +54,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   readonly #tell: TellState;
   readonly #now = () => this.loop.now();
   #recovered: Promise<void> | undefined;
+  #isStartOver = false;
   #drained: Promise<DrainReport> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -69,7 +77,9 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
    * @throws JournalError, StrandedError; then it never becomes ready and is only to be closed
    */
   recover(): Promise<void> {
-    this.#recovered ??= this.#recover();
+    this.#recovered ??= this.#recover().finally(() => {
+      this.#isStartOver = true;
+    });
     return this.#recovered;
   }
 
@@ -133,9 +143,23 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     loop.watches.end();
     loop.stop();
     if (loop.store === undefined) return;
-    // Nobody may read when the directory is given free.
-    await this.#recovered?.catch(() => undefined);
-    this.#told({ at: 'closed', ...(await loop.store.close()) });
+    // Nobody may read or write when the directory is given free.
+    const end = (await this.#awaitStart()) ? await loop.store.close() : START_HANGS;
+    this.#told({ at: 'closed', ...end });
+  }
+
+  /** A disk that never answers must not keep the process for ever. @returns whether it is over */
+  async #awaitStart(): Promise<boolean> {
+    const recovered = this.#recovered;
+    if (recovered === undefined || this.#isStartOver) return true;
+    return new Promise((resolve) => {
+      const callOff = this.#clock.after(LAST_WRITE, () => resolve(false));
+      const over = () => {
+        callOff();
+        resolve(true);
+      };
+      recovered.then(over, over);
+    });
   }
 
   #recover(): Promise<void> {
@@ -162,6 +186,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
       this.loop.core = core;
       core.stoodStill(this.#clock.now() - since);
       const begin = () => {
+        this.#isStartOver = true;
         if (this.#closed !== undefined) return resolve();
         this.loop.start(core, since);
         if (this.#drained !== undefined) core.drain(this.loop.now());

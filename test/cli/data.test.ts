@@ -262,6 +262,44 @@ describe('keyturn data export', () => {
 });
 
 describe('keyturn data import', () => {
+  it('what is handed out at most once is done: it is not there twice, and is not done again', async (t) => {
+    const turn: Row = {
+      table: 'tokens',
+      token: 9,
+      state: 'live',
+      queue: 'orders',
+      key: 'a',
+      lane: undefined,
+      startedAt: SUBMITTED,
+      cargo: { kind: 'items', seqs: [4, 5], done: true },
+      consumerId: 'c',
+      ticket: undefined,
+      lease: 60_000,
+      since: SUBMITTED,
+      end: SUBMITTED + 60_000,
+      latestEnd: undefined,
+      handed: 'given',
+      session: undefined,
+    };
+    // The second id was forgotten as done and came again; it waits.
+    const rows = [itemRow(4, { id: 'once' }), itemRow(5, { id: 'again' }), itemRow(6, { id: 'again' })];
+    const kept: Row = { ...turn, token: 10, key: 'b', handed: 'kept', cargo: { kind: 'items', seqs: [7], done: true } };
+    const from = await filled(t, [FLOOR, turn, kept, ...rows, itemRow(7, { id: 'nobody has it', key: 'b' })]);
+    const file = join(await temporaryFolder(t), 'lines.jsonl');
+    await data('export', '--data-dir', from, '--output', file);
+    const into = join(await temporaryFolder(t), 'data');
+    const { exitCode, stdout, stderr } = await data('import', file, '--data-dir', into);
+    assert.deepEqual([exitCode, stdout, stderr], [0, '3 lines imported\n', '']);
+    const items = (await contentsIn(into)).flatMap((row) =>
+      row.table === 'items' && row.state !== 'ended' ? [[row.id, row.state]] : [],
+    );
+    assert.deepEqual(items, [
+      ['again', 'open'],
+      ['nobody has it', 'open'],
+      ['once', 'done'],
+    ]);
+  });
+
   it('gives back what was exported, with new numbers', async (t) => {
     const from = await filled(t);
     const file = join(from, '..', 'all.jsonl');

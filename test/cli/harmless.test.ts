@@ -75,6 +75,7 @@ describe('commands and log, when every field that a client chooses is nasty', { 
   }
 
   const COMMANDS: readonly (readonly string[])[] = [
+    ['keys', 'q'],
     ['explain', 'q', NASTY],
     ['explain', 'q', `${NASTY}b`],
     ['queues'],

@@ -64,6 +64,29 @@ describe('commands of operators', { timeout: 400_000 }, () => {
     });
   });
 
+  it('resume of a queue says that keys of it are parked, when that is what may be meant', async () => {
+    await submit('orders', 'stuck');
+    await sidecar.client.nack({ ...(await take('orders')), kind: 'dead_letter', error: 'no' });
+    const told = await said('resume', 'orders');
+    assert.match(
+      told,
+      /^queue orders was not paused; 1 key of it is parked: "keyturn resume orders KEY" lets one go on$/m,
+    );
+    await said('resume', 'orders', 'stuck');
+  });
+
+  it('explain of the empty key tells of the items without a key, and names no command that cannot help', async () => {
+    await submit('no-keys', '', 3_600_000);
+    await submit('no-keys', '');
+    const told = await said('explain', 'no-keys', '');
+    assert.match(told, /^state\s+READY/m);
+    assert.match(told, /^why\s+items without a key are each for themselves: 1 READY, 1 DELAY; /m);
+    assert.match(told, /^line\s+0 callers, 2 items$/m);
+    assert.doesNotMatch(told, /evict|retry|nobody/);
+    await take('no-keys');
+    assert.match(await said('explain', 'no-keys', ''), /^command\s+keyturn retry no-keys --item-id ID$/m);
+  });
+
   it('pause holds a queue back and resume lets it go on', async () => {
     const id = await submit('mail', 'm');
     assert.equal(await said('pause', 'mail'), 'queue mail gives no turns until "keyturn resume mail"\n');
@@ -197,12 +220,17 @@ describe('commands of operators', { timeout: 400_000 }, () => {
   });
 
   for (const [what, args, message] of [
-    ['neither a key nor an item', ['retry', 'q'], /^keyturn: key: missing, and so is item_id; allowed: one of the two/],
+    ['neither a key nor an item', ['retry', 'q'], /^keyturn: say which: a key, or --item-id/],
     ['a rate that is none', ['limits', 'q', '--rate', '0'], /--rate .*a number above 0, turns per second, or none/],
     ['a burst without a rate', ['limits', 'q', '--burst', '2'], /--burst needs --rate with a number/],
     ['no queue', ['pause'], /missing required argument 'queue'/],
     ['a key that is no key', ['evict', 'q', 'k'.repeat(1_025)], /key: .*1025 bytes.*1024/],
     ['a queue that is none', ['pause', 'a b'], /queue: .*"a b".*allowed/],
+    ['a name of 200 characters', ['evict', 'x'.repeat(200), 'k'], /^keyturn: queue: .*200 bytes.*1 to 128/],
+    ['a queue that is none, looked for nowhere', ['evict', 'a b', 'k'], /^keyturn: queue: .*allowed[^\n]*\n$/],
+    ['an empty key, for which nobody has a turn', ['evict', 'q', ''], /^keyturn: name a key: items without one/],
+    ['an empty key of a retry', ['retry', 'q', ''], /^keyturn: say which: a key, or --item-id/],
+    ['a key and an item', ['retry', 'q', 'k', '--item-id', 'i'], /^keyturn: a key and --item-id: name one/],
   ] as const) {
     it(`${what} is refused with exit code 2`, async () => {
       const { exitCode, stderr } = await run(...args);

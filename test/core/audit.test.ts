@@ -11,7 +11,7 @@ import { ALL_QUEUES, enQueueRequest, newItem, QUEUE, settings } from '../support
 import { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
 import { recount } from '../support/recount.js';
-import { okay, runThrough, Stage } from './stage.js';
+import { atOnce, okay, runThrough, Stage } from './stage.js';
 
 const KEYS = ['', 'a', 'b', 'c'] as const;
 const LIMITS = {
@@ -150,7 +150,7 @@ class Play {
       case 'unpause':
         return stage.person(() => core.resumeQueue(QUEUE, now), String);
       case 'redrive':
-        return stage.person(() => core.redrive(choice, now), String);
+        return stage.person(() => atOnce(core.redrive(choice, 1_000, () => now)), String);
       case 'discard':
         return this.#discard(choice);
       default:
@@ -193,7 +193,7 @@ class Play {
     const scan = stage.core.discardWaiting(choice, 2, () => stage.now);
     if (scan.ok && scan.value !== undefined) runThrough(scan.value);
     stage.carry();
-    stage.person((now) => stage.core.discardDead({ ...choice, itemIds: [] }, now), String);
+    stage.person((now) => atOnce(stage.core.discardDead({ ...choice, itemIds: [] }, 1_000, () => now)), String);
   }
 
   #enQueue(call: ReturnType<Stage['enQueue']>): void {
@@ -295,7 +295,7 @@ function windUp(stage: Stage): void {
     const choice = { queue: QUEUE, key: undefined, itemIds: [] };
     const scan = stage.core.discardWaiting(choice, 100, () => stage.now);
     if (scan.ok && scan.value !== undefined) runThrough(scan.value);
-    stage.person((now) => stage.core.discardDead(choice, now), String);
+    stage.person((now) => atOnce(stage.core.discardDead(choice, 1_000, () => now)), String);
     for (const key of KEYS) stage.person((now) => stage.core.resumeKey(QUEUE, key, now), String);
     stage.pass(5_000);
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { QueueStats, Turn } from '../../src/coordinator.js';
 import { newItem, QUEUE, type SettingsChange } from '../support/builders.js';
-import { okay, runThrough, Stage } from './stage.js';
+import { atOnce, okay, runThrough, Stage } from './stage.js';
 
 interface Case {
   readonly settings?: SettingsChange;
@@ -245,7 +245,7 @@ const CASES: Readonly<Record<string, Case>> = {
       stage.submit('submitter', [{ key: 'waiting' }]);
     },
     act: (stage) => {
-      okay(stage.core.discardDead(ALL, stage.now));
+      okay(atOnce(stage.core.discardDead(ALL, 9, () => stage.now)));
       const scan = okay(stage.core.discardWaiting(ALL, 9, () => stage.now));
       assert.equal(scan && runThrough(scan), 1);
     },
@@ -255,7 +255,7 @@ const CASES: Readonly<Record<string, Case>> = {
     before: submit({ key: 'a', itemId: 'a' }, { key: 'b', itemId: 'b', after: [{ queue: QUEUE, itemId: 'a' }] }),
     act: (stage) => {
       stage.nack('worker', { key: 'a', token: take(stage).token, kind: 'dead_letter' });
-      okay(stage.core.redrive(ALL, stage.now));
+      okay(atOnce(stage.core.redrive(ALL, 9, () => stage.now)));
     },
     adds: {
       'deadLetters refused': 1,
@@ -267,6 +267,14 @@ const CASES: Readonly<Record<string, Case>> = {
     },
   },
 };
+
+describe('what is counted', () => {
+  it('begins at nothing', () => {
+    const counts = counted(new Stage({ queues: { [QUEUE]: {} } }));
+    assert.ok(Object.keys(counts).length > 30);
+    assert.deepEqual(new Set(Object.values(counts)), new Set([0]));
+  });
+});
 
 describe('it is counted once, and nothing else with it:', () => {
   for (const [what, { settings, before, act, adds }] of Object.entries(CASES)) {

@@ -18,6 +18,7 @@ import * as build from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FIRST_WALL } from '../support/fake-clock.js';
 import { MemoryDisk } from '../support/memory-journal.js';
+import { atOnce } from './stage.js';
 
 const ALL = 1_000_000;
 /** Not durable. */
@@ -76,7 +77,7 @@ class Runs {
   }
 
   redrive(itemId: string): void {
-    this.#core.redrive({ queue: build.QUEUE, key: undefined, itemIds: [itemId] }, this.#now);
+    atOnce(this.#core.redrive({ queue: build.QUEUE, key: undefined, itemIds: [itemId] }, 1_000, () => this.#now));
     this.#carry();
   }
 

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import type { KeyExplanation, Policy } from '../../src/coordinator.js';
 import { QUEUE } from '../support/builders.js';
 import { runsOf } from '../support/runs.js';
-import { okay, Stage } from './stage.js';
+import { atOnce, okay, Stage } from './stage.js';
 
 const KEYS = ['a', 'b', 'c'] as const;
 const OPS = [
@@ -135,7 +135,7 @@ function person(stage: Stage, op: Step['op'], key: string): void {
   if (op === 'resume') stage.person((now) => core.resumeKey(QUEUE, key, now), String);
   if (op === 'pause') stage.person((now) => core.pauseQueue(QUEUE, now), String);
   if (op === 'unpause') stage.person((now) => core.resumeQueue(QUEUE, now), String);
-  if (op === 'redrive') stage.person((now) => core.redrive(choice, now), String);
+  if (op === 'redrive') stage.person((now) => atOnce(core.redrive(choice, 1_000, () => now)), String);
   if (op === 'retryNow') stage.person((now) => core.retryNow({ queue: QUEUE, what: { key } }, now), String);
 }
 

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { CoordinatorEvent, Policy } from '../../src/coordinator.js';
 import { KEY, QUEUE } from '../support/builders.js';
 import { Lives } from './durable/reborn.js';
-import { okay, runThrough, Stage } from './stage.js';
+import { atOnce, okay, runThrough, Stage } from './stage.js';
 
 const ALL = { queue: QUEUE, key: undefined, itemIds: [] } as const;
 
@@ -31,7 +31,7 @@ describe('the oldest that waits', () => {
       stage.pass(60_000);
       stage.submit('p', [{ key: 'other', itemId: 'young' }]);
       stage.pass(5_000);
-      okay(stage.core.redrive(ALL, stage.now));
+      okay(atOnce(stage.core.redrive(ALL, 1_000, () => stage.now)));
       assert.equal(stage.queue()?.oldestWaiting, 65_000);
       stage.acquire('worker', { maxTurns: 1 });
       assert.equal(stage.queue()?.oldestWaiting, 65_000, 'the other one is taken: it was ready before');
@@ -134,7 +134,7 @@ describe('a parked key', () => {
 
   it('says when there is room again', () => {
     const stage = withoutRoom();
-    okay(stage.core.discardDead({ ...ALL, itemIds: ['x'] }, stage.now));
+    okay(atOnce(stage.core.discardDead({ ...ALL, itemIds: ['x'] }, 1_000, () => stage.now)));
     assert.match(stage.explain().why, /there is now: "keyturn resume q k"/);
   });
 
@@ -151,7 +151,7 @@ describe('a parked key', () => {
     const token = take(stage);
     stage.nack('worker', { key: "it's", token, kind: 'dead_letter' });
     assert.match(stage.explain(QUEUE, "it's").why, /item i became a dead letter; "keyturn resume q 'it'\\''s'"/);
-    okay(stage.core.discardDead(ALL, stage.now));
+    okay(atOnce(stage.core.discardDead(ALL, 1_000, () => stage.now)));
     assert.match(stage.explain(QUEUE, "it's").why, /none any more/);
   });
 });
@@ -319,8 +319,8 @@ describe('events', () => {
         kill(stage),
       ],
       run: (stage) => {
-        okay(stage.core.redrive({ ...ALL, itemIds: ['i'] }, stage.now));
-        okay(stage.core.discardDead(ALL, stage.now));
+        okay(atOnce(stage.core.redrive({ ...ALL, itemIds: ['i'] }, 1_000, () => stage.now)));
+        okay(atOnce(stage.core.discardDead(ALL, 1_000, () => stage.now)));
         const scan = okay(stage.core.discardWaiting(ALL, 10, () => stage.now));
         if (scan !== undefined) runThrough(scan);
         stage.explain();

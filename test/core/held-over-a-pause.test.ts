@@ -1,11 +1,26 @@
 /** I6: what is held across a pause is looked at again when the walk goes on. Here with a pause after each item. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ItemChoice, ListDeadLettersRequest } from '../../src/coordinator.js';
+import type { Walk } from '../../src/core/core.js';
 import { BUILT_IN_POLICY } from '../../src/core/policy.js';
 import { newItem, QUEUE } from '../support/builders.js';
-import { okay, Stage } from './stage.js';
+import { atOnce, lettersOf, okay, runThrough, Stage } from './stage.js';
 
 const RETRY = { ...BUILT_IN_POLICY.retry, jitter: 'none', maxAttempts: 2, initial: 1_000 } as const;
+
+/** With a pause after each. */
+type BeginWalk = (stage: Stage) => Walk;
+
+/** Letters of a key whose line has more, of one that has no other, and without a key. */
+function bury(stage: Stage): void {
+  for (const [n, key] of ['y', 'gone', '', 'gone', 'y'].entries()) {
+    stage.submit('submitter', [{ key, itemId: `dead${n}` }]);
+    const [delivery] = stage.acquire('worker').value.deliveries;
+    assert.ok(delivery);
+    stage.nack('worker', { key, token: delivery.turn.token, kind: 'dead_letter' });
+  }
+}
 
 /** Two that were handed out, one of which can be no more than refused; lines of several; items with an id made here and with one of a client. */
 class Scene {
@@ -18,8 +33,9 @@ class Scene {
   readonly #scan: Generator<undefined, number> | undefined;
   gone: number | undefined;
 
-  constructor(itemIds: readonly string[]) {
+  constructor(walk: BeginWalk) {
     const { stage } = this;
+    bury(stage);
     for (const key of ['held', 'other']) {
       stage.submit('submitter', [{ key, itemId: `${key}1` }]);
       const [delivery] = stage.acquire('worker').value.deliveries;
@@ -30,8 +46,7 @@ class Scene {
     for (const id of ['x1', undefined, 'x2']) stage.submit('submitter', [{ key: 'x', itemId: id }]);
     stage.submit('submitter', [{}, { key: 'y', itemId: 'y1' }, { key: '', itemId: 'z1' }, { key: '' }]);
     stage.submit('submitter', [{ key: 'held', itemId: 'held2' }]);
-    const choice = { queue: QUEUE, key: undefined, itemIds };
-    this.#scan = okay(stage.core.discardWaiting(choice, 1, () => stage.now));
+    this.#scan = okay(walk(stage));
   }
 
   /** @returns whether there is more */
@@ -80,12 +95,12 @@ const ACTS: Readonly<Record<string, Act>> = {
   'a dead letter that is redriven': (scene) => {
     const { stage } = scene;
     stage.nack('worker', { key: 'held', token: scene.token('held'), kind: 'dead_letter' });
-    okay(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, stage.now));
+    okay(atOnce(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, 1_000, () => stage.now)));
   },
   'an item of the walk dies, and is redriven': ({ stage }) => {
     for (const { turn } of stage.acquire('late', { maxTurns: 100 }).value.deliveries)
       stage.nack('late', { key: turn.key, token: turn.token, kind: 'dead_letter' });
-    okay(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, stage.now));
+    okay(atOnce(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, 1_000, () => stage.now)));
   },
   'newer ones take places': ({ stage }) => {
     for (const key of ['x', 'y', 'held']) stage.submit('submitter', [{ key }, { key }, { key }, { key }]);
@@ -138,17 +153,25 @@ function ends(scene: Scene): void {
   assert.deepEqual(Object.values(busy), [0, 0, 0, 0, 0]);
 }
 
-const WALKS: Readonly<Record<string, readonly string[]>> = {
-  'Discard of all that waits': [],
-  'Discard of some by their ids': ['x1', 'y1', 'x2', 'held2', 'z1'],
+function all(itemIds: readonly string[] = []): ItemChoice {
+  return { queue: QUEUE, key: undefined, itemIds };
+}
+
+const WALKS: Readonly<Record<string, BeginWalk>> = {
+  'Discard of all that waits': (stage) => stage.core.discardWaiting(all(), 1, () => stage.now),
+  'Discard of some by their ids': (stage) =>
+    stage.core.discardWaiting(all(['x1', 'y1', 'x2', 'held2', 'z1']), 1, () => stage.now),
+  'Redrive of all': (stage) => stage.core.redrive(all(), 1, () => stage.now),
+  'Redrive of some by their ids': (stage) => stage.core.redrive(all(['dead3', 'dead0', 'dead2']), 1, () => stage.now),
+  'Discard of all dead letters': (stage) => stage.core.discardDead(all(), 1, () => stage.now),
 };
 
 describe('with a pause after each item', () => {
-  for (const [walk, itemIds] of Object.entries(WALKS)) {
+  for (const [walk, begin] of Object.entries(WALKS)) {
     for (const [what, act] of Object.entries(ACTS)) {
       it(`${walk}: ${what} in any of its pauses loses nothing and counts nothing twice`, () => {
         for (let pause = 0, more = true; more; pause++) {
-          const scene = new Scene(itemIds);
+          const scene = new Scene(begin);
           for (let at = 0; at < pause; at++) more = scene.slice();
           act(scene);
           while (scene.slice());
@@ -181,6 +204,75 @@ describe('with a pause after each item', () => {
       'S88: what came after the call stays',
     );
     assert.equal(stage.queue()?.waitingItems, 0);
+  });
+
+  it('Redrive: those of a key go back together and in order, whoever takes what is ready in a pause', () => {
+    const stage = new Stage();
+    const keys = ['a', 'b', 'a', '', 'b', 'a', ''];
+    const died: string[] = [];
+    for (const [n, key] of keys.entries()) stage.submit('p', [{ key, itemId: `${key}${n}` }]);
+    for (let left = keys.length; left > 0; ) {
+      for (const { turn, items } of stage.acquire('w', { maxTurns: 9 }).value.deliveries.toReversed()) {
+        stage.nack('w', { key: turn.key, token: turn.token, kind: 'dead_letter' });
+        died.push(items[0]?.itemId ?? '');
+        left -= 1;
+      }
+    }
+    assert.notDeepEqual(died, [...died].sort());
+    stage.submit('p', [
+      { key: 'a', itemId: 'a-later' },
+      { key: 'b', itemId: 'b-later' },
+    ]);
+    stage.core.pauseQueue(QUEUE, stage.now);
+    const scan = okay(stage.core.redrive(all(), 2, () => stage.now));
+    assert.ok(scan);
+    const done: string[] = [];
+    for (let step = scan.next(); step.done !== true; step = scan.next()) {
+      stage.core.resumeQueue(QUEUE, stage.now);
+      stage.carry();
+      for (const { turn, items } of stage.acquire('w', { maxTurns: 1, maxItemsPerTurn: 2 }).value.deliveries) {
+        done.push(...items.map(({ itemId }) => itemId));
+        stage.ack('w', { key: turn.key, token: turn.token });
+      }
+    }
+    stage.carry();
+    for (let more = true; more; ) {
+      const { deliveries } = stage.acquire('w', { maxTurns: 9, maxItemsPerTurn: 9 }).value;
+      for (const { turn, items } of deliveries) {
+        done.push(...items.map(({ itemId }) => itemId));
+        stage.ack('w', { key: turn.key, token: turn.token });
+      }
+      more = deliveries.length > 0;
+    }
+    assert.equal(done.length, keys.length + 2);
+    const redriven = (key: string) => done.filter((id) => id.startsWith(key) && !id.endsWith('later'));
+    assert.deepEqual(redriven('a'), ['a0', 'a2', 'a5']);
+    assert.deepEqual(redriven('b'), ['b1', 'b4']);
+  });
+
+  it('a list of dead letters tells none that left in a pause, and misses none that stayed', () => {
+    const stage = new Stage();
+    for (let n = 0; n < 20; n++) stage.submit('p', [{ key: `k${n}`, itemId: `i${n}` }]);
+    const { deliveries } = stage.acquire('w', { maxTurns: 20 }).value;
+    for (const { turn } of deliveries.toReversed())
+      stage.nack('w', { key: turn.key, token: turn.token, kind: 'dead_letter' });
+    const told: string[] = [];
+    let token: string | undefined = '';
+    while (token !== undefined) {
+      const request: ListDeadLettersRequest = { queue: QUEUE, key: undefined, pageSize: 3, pageToken: token };
+      const scan = okay(stage.core.listDeadLetters(request, 1));
+      assert.ok(scan);
+      scan.next();
+      if (token !== '') okay(atOnce(stage.core.discardDead(all([`i${told.length}`]), 9, () => stage.now)));
+      const page = runThrough(scan);
+      told.push(...page.deadLetters.map(({ item }) => item.itemId));
+      token = page.nextPageToken === '' ? undefined : page.nextPageToken;
+    }
+    assert.deepEqual(told, [...new Set(told)]);
+    const left = okay(
+      lettersOf(stage.core.listDeadLetters({ queue: QUEUE, key: undefined, pageSize: 100, pageToken: '' }, 9)),
+    );
+    for (const { item } of left.deadLetters) assert.ok(told.includes(item.itemId), item.itemId);
   });
 
   it('what a slice tells does not wait for a disk that has nothing to do with it', () => {

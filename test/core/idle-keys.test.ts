@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { LANE_STATES } from '../../src/core/model.js';
 import { ALL_QUEUES, QUEUE } from '../support/builders.js';
-import { okay, Stage } from './stage.js';
+import { atOnce, okay, Stage } from './stage.js';
 
 const IDLE = { limits: { idleLanes: 1 } };
 
@@ -84,7 +84,10 @@ describe('keys with nothing to do', () => {
     stage.enQueue('worker', { key: 'b', lease: 1_000 });
     passThrough(stage, 'a');
     stage.now += 1_000;
-    assert.equal(okay(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, stage.now)), 2);
+    assert.equal(
+      okay(atOnce(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, 1_000, () => stage.now))),
+      2,
+    );
     for (const key of ['a', 'b']) assert.equal(stage.explain(QUEUE, key).state, 'READY', key);
     const { value } = stage.enQueue('second', { key: 'a' });
     assert.equal(value.decision, 'decline', 'I1: its item waits, and nobody is let past it');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy } from '../../src/coordinator.js';
 import { QUEUE } from '../support/builders.js';
-import { okay, runThrough, Stage } from './stage.js';
+import { atOnce, okay, runThrough, Stage } from './stage.js';
 
 const KEYLESS = { key: '' };
 
@@ -68,7 +68,10 @@ describe('keyless items', () => {
     stage.submit('submitter', [KEYLESS, KEYLESS, { key: 'k' }]);
     for (const { turn } of stage.acquire('worker', { maxTurns: 3 }).value.deliveries)
       stage.nack('worker', { key: turn.key, token: turn.token, kind: 'dead_letter' });
-    assert.equal(okay(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, stage.now)), 3);
+    assert.equal(
+      okay(atOnce(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [] }, 1_000, () => stage.now))),
+      3,
+    );
     const { deliveries } = stage.acquire('worker', { maxTurns: 3 }).value;
     assert.deepEqual(
       deliveries.map(({ turn, items }) => [turn.key, turn.attempt, items.length]),
@@ -78,5 +81,61 @@ describe('keyless items', () => {
         ['k', 1, 1],
       ],
     );
+  });
+
+  const explain = (stage: Stage, size = 1) => {
+    const scan = okay(stage.core.explainKeyless(QUEUE, size, () => stage.now));
+    assert.ok(scan);
+    return runThrough(scan);
+  };
+
+  it('S175: asked why they do not move, people are told how many are in which state, and why of one of them', () => {
+    const stage = withPolicy({ maxDeadLetters: 1 });
+    const item = (itemId: string, delay = 0) => ({ ...KEYLESS, itemId, delay });
+    assert.deepEqual(
+      [explain(stage).state, explain(stage).why, explain(stage).waitingItems],
+      ['INIT', '', 0],
+      'there are none',
+    );
+    stage.submit('submitter', [item('a'), item('b'), { key: 'k', itemId: 'other' }]);
+    const [first, second] = takeAll(stage);
+    stage.submit('submitter', [item('later', 60_000), item('c')]);
+    const busy = explain(stage);
+    assert.equal(busy.state, 'READY');
+    assert.equal(
+      busy.why,
+      'items without a key are each for themselves: 1 READY, 1 DELAY, 2 PROCESS; item c is READY: no worker has acquired it yet',
+    );
+    assert.deepEqual(
+      busy.line.map(({ id }) => id),
+      ['later', 'c'],
+    );
+    assert.equal(busy.waitingItems, 2);
+    for (const token of [first, second])
+      stage.nack('worker', { ...KEYLESS, token: token ?? 0, kind: 'dead_letter', error: 'no' });
+    const parked = explain(stage);
+    assert.deepEqual([parked.state, parked.waitingItems, parked.deadLetters], ['PARK', 3, 1]);
+    assert.match(parked.why, /1 PARK, 1 READY, 1 DELAY; item b is PARK: .*keyturn resume q ''/);
+    assert.deepEqual([parked.attempts, parked.lastError], [1, 'no']);
+  });
+
+  it('S175: in its pauses they may come and go', () => {
+    const stage = withPolicy();
+    stage.submit('submitter', [KEYLESS, KEYLESS, KEYLESS]);
+    const scan = okay(stage.core.explainKeyless(QUEUE, 1, () => stage.now));
+    assert.ok(scan);
+    scan.next();
+    for (const token of takeAll(stage)) stage.ack('worker', { ...KEYLESS, token });
+    stage.submit('submitter', [KEYLESS]);
+    const { why, waitingItems } = runThrough(scan);
+    assert.ok(waitingItems >= 1);
+    assert.match(why, /^items without a key are each for themselves: \d READY$/);
+  });
+
+  it('S175: at most once, those that are handed out are told too', () => {
+    const stage = withPolicy({ delivery: 'at_most_once' });
+    stage.submit('submitter', [KEYLESS]);
+    takeAll(stage);
+    assert.match(explain(stage).why, /1 PROCESS/);
   });
 });

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { BUILT_IN_POLICY } from '../../src/core/policy.js';
 import { ALL_QUEUES, bytes, newItem, QUEUE } from '../support/builders.js';
 import { full } from './refused.js';
-import { okay, runThrough, Stage } from './stage.js';
+import { atOnce, okay, runThrough, Stage } from './stage.js';
 
 describe('limits.payload_memory_bytes', () => {
   const kilobyte = bytes('x'.repeat(1_000));
@@ -47,7 +47,7 @@ describe('limits.payload_memory_bytes', () => {
     assert.ok(delivery);
     stage.nack('worker', { token: delivery.turn.token, kind: 'dead_letter' });
     assert.ok(stage.core.stats(stage.now).payloadBytes > 1_000);
-    okay(stage.core.discardDead({ queue: QUEUE, key: undefined, itemIds: [] }, stage.now));
+    okay(atOnce(stage.core.discardDead({ queue: QUEUE, key: undefined, itemIds: [] }, 1_000, () => stage.now)));
     assert.equal(stage.core.stats(stage.now).payloadBytes, 0);
   });
 });
@@ -85,7 +85,7 @@ describe('max_dead_letters', () => {
       assert.deepEqual([state, line.map(({ id, attempts }) => [id, attempts])], ['PARK', [['b', attempt]]]);
       okay(stage.core.resumeKey(QUEUE, 'b', stage.now));
     }
-    okay(stage.core.discardDead({ queue: QUEUE, key: 'a', itemIds: [] }, stage.now));
+    okay(atOnce(stage.core.discardDead({ queue: QUEUE, key: 'a', itemIds: [] }, 1_000, () => stage.now)));
     assert.equal(fail('b'), 1, 'there is room now');
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KeyPage, KeyView, LaneState } from '../../src/coordinator.js';
 import { QUEUE } from '../support/builders.js';
-import { okay, runThrough, Stage } from './stage.js';
+import { lettersOf, okay, runThrough, Stage } from './stage.js';
 
 const SLICE = 5;
 
@@ -177,7 +177,7 @@ describe('a list of dead letters', () => {
     let pageToken = '';
     do {
       const request = { queue: QUEUE, key: undefined, pageSize: 4, pageToken };
-      const next = okay(stage.core.listDeadLetters(request));
+      const next = okay(lettersOf(stage.core.listDeadLetters(request, 1_000)));
       told.push(...next.deadLetters.map(({ item }) => item.itemId));
       pageToken = next.nextPageToken;
     } while (pageToken !== '');

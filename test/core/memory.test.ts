@@ -11,7 +11,7 @@ import type { AcquireAnswer, EnQueueAnswer, Limits, Policy, Reply, TurnRef } fro
 import { Core, type Stream, type WaitingCall } from '../../src/core/core.js';
 import * as build from '../support/builders.js';
 import { FIRST_WALL } from '../support/fake-clock.js';
-import { carry, okay } from './stage.js';
+import { atOnce, carry, okay } from './stage.js';
 
 /** `KEYTURN_CYCLES=100000 node --test dist/test/core/memory.test.js` looks five times as closely. */
 const CYCLES = Number(process.env['KEYTURN_CYCLES'] ?? 20_000);
@@ -246,10 +246,10 @@ const CYCLES_OF: Readonly<Record<string, Cycle>> = {
         table.nack(table.turn, kind);
         table.pass(1);
       }
-      table.do((core, now) => okay(core.redrive(ALL, now)));
+      table.do((core, now) => okay(atOnce(core.redrive(ALL, 1_000, () => now))));
       table.acquire();
       table.nack(table.turn, 'dead_letter');
-      table.do((core, now) => okay(core.discardDead(ALL, now)));
+      table.do((core, now) => okay(atOnce(core.discardDead(ALL, 1_000, () => now))));
     },
     policy: { retry: { maxAttempts: 9, initial: 1, factor: 1, max: 1, jitter: 'none' } },
   },
@@ -259,7 +259,7 @@ const CYCLES_OF: Readonly<Record<string, Cycle>> = {
       table.acquire();
       table.nack(table.turn, 'dead_letter');
       table.do((core, now) => okay(core.resumeKey(build.QUEUE, `k${n}`, now)));
-      table.do((core, now) => okay(core.discardDead(ALL, now)));
+      table.do((core, now) => okay(atOnce(core.discardDead(ALL, 1_000, () => now))));
     },
     policy: { onDeadLetter: 'park' },
   },
@@ -297,7 +297,7 @@ const CYCLES_OF: Readonly<Record<string, Cycle>> = {
       table.submit({ key: 'b', itemId: `b${n}`, after: [{ queue: build.QUEUE, itemId: `a${n}` }] });
       table.acquire();
       table.nack(table.turn, 'dead_letter');
-      table.do((core, now) => okay(core.discardDead(ALL, now)));
+      table.do((core, now) => okay(atOnce(core.discardDead(ALL, 1_000, () => now))));
     },
   },
   'a Submit that waits for room, cancelled or to its end': {

@@ -5,6 +5,7 @@ import type {
   AcquireAnswer,
   AwaitAnswer,
   CoordinatorEvent,
+  DeadLetterPage,
   DeQueueAnswer,
   Durability,
   EnQueueAnswer,
@@ -19,7 +20,7 @@ import type {
   Result,
   SubmitAnswer,
 } from '../../src/coordinator.js';
-import { Core, type Effect, type Start, type Stream, type WaitingCall } from '../../src/core/core.js';
+import { Core, type Effect, type Start, type Stream, type WaitingCall, type Walk } from '../../src/core/core.js';
 import * as build from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FIRST_WALL } from '../support/fake-clock.js';
@@ -195,6 +196,20 @@ export function runThrough<T>(scan: Generator<undefined, T>): T {
     const { done, value } = scan.next();
     if (done === true) return value;
   }
+}
+
+/** A walk in one step. */
+export function atOnce(walk: Walk): Result<number> {
+  return walk.ok ? { ok: true, value: walk.value === undefined ? 0 : runThrough(walk.value) } : walk;
+}
+
+/** The same of a list. */
+export function lettersOf(walk: Result<Generator<undefined, DeadLetterPage> | undefined>): Result<DeadLetterPage> {
+  if (!walk.ok) return walk;
+  return {
+    ok: true,
+    value: walk.value === undefined ? { deadLetters: [], nextPageToken: '' } : runThrough(walk.value),
+  };
 }
 
 export type Told = Exclude<Effect, { kind: 'event' | 'notice' | 'replaced' }>;

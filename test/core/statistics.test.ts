@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy, QueueStats } from '../../src/coordinator.js';
 import { QUEUE } from '../support/builders.js';
-import { okay, Stage } from './stage.js';
+import { atOnce, okay, Stage } from './stage.js';
 
 function stats(stage: Stage, name = QUEUE): QueueStats {
   const found = stage.core.stats(stage.now).queues.find(({ view }) => view.name === name);
@@ -207,7 +207,10 @@ describe('counts', () => {
     stage.pass(1);
     const [delivery] = stage.acquire('worker', { lease: 60_000 }).value.deliveries;
     stage.nack('worker', { key: 'x', token: delivery?.turn.token ?? 0, kind: 'dead_letter' });
-    assert.equal(okay(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: ['a', 'b'] }, stage.now)), 2);
+    assert.equal(
+      okay(atOnce(stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: ['a', 'b'] }, 1_000, () => stage.now))),
+      2,
+    );
     const { retries, deadLetters, redriven } = stats(stage);
     assert.deepEqual({ ...retries }, { nack: 3, lease_expired: 1 });
     assert.deepEqual({ ...deadLetters }, { max_attempts: 3, refused: 1, dependency: 0 });

@@ -58,6 +58,20 @@ describe('a write that fails', () => {
     assert.deepEqual(named(stage), ['recovering', 'ready', 'failing', 'ready']);
   });
 
+  it('is tried once more at the end, and never again', async () => {
+    const stage = await DurableStage.start();
+    const repair = stage.break();
+    stage.items('a');
+    await stage.flush();
+    repair();
+    const before = stage.disk.writes;
+    const closed = stage.coordinator.close();
+    await stage.flush();
+    await closed;
+    assert.equal(stage.disk.writes, before + 1);
+    assert.equal(stage.clock.pending, 0);
+  });
+
   it('is why calls are rejected, and counted as that', async () => {
     const stage = await DurableStage.start();
     stage.items('a');

@@ -46,6 +46,14 @@ describe('S52: a start that took long', () => {
   });
 });
 
+describe('before it has begun', () => {
+  it('no time passes for it, though it is to end already', () => {
+    const stage = new DurableStage();
+    void stage.coordinator.drain(60_000);
+    assert.equal(stage.clock.pending, 0);
+  });
+});
+
 describe('S51: a start that was not to be', () => {
   it('because the queue is not durable any more: nothing is written, and the next one finds the lease as it was', async () => {
     const { stage, token } = await killed();

@@ -46,6 +46,36 @@ export const ALIKE: readonly Alike[] = [
     after: 'this.#nearFrom = Math.floor(due * span) * span;',
     why: 'A timer is hardly ever put where the one before was without a search, which is for speed alone.',
   },
+  {
+    path: 'src/core/gates.ts',
+    before: 'return;',
+    after: ';',
+    why: 'Of a queue that stands twice in the list of a step the second look finds what the first left; and where no queue has a Submit that waits, none is looked at.',
+  },
+  {
+    path: 'src/core/dependencies.ts',
+    before: 'return NOTHING;',
+    after: ';',
+    why: 'Of an empty list an empty one is made: the way out is for speed alone.',
+  },
+  {
+    path: 'src/local/journal/byte-writer.ts',
+    before: 'this.#at = 0;',
+    after: 'this.#at = 1;',
+    why: 'The values of a batch stand one byte further on in memory; each is the same.',
+  },
+  {
+    path: 'src/local/journal/byte-reader.ts',
+    before: 'return this.#bytes[this.#at++] ?? 0;',
+    after: 'return this.#bytes[this.#at++];',
+    why: 'That there is one more byte was looked at before; the zero is for the type checker.',
+  },
+  {
+    path: 'src/core/line.ts',
+    before: 'this.stored = undefined;',
+    after: ';',
+    why: 'What is not there reads as undefined too; it is set so that all items have one shape.',
+  },
 ];
 
 export function alikeOf(mutant: Mutant, among: readonly Alike[] = ALIKE): Alike | undefined {

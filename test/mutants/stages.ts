@@ -34,8 +34,8 @@ export function stagesOf(path: string, tests: readonly string[], withMemory = fa
   const simulations = stage('simulations', ['test/sim/simulation.test.ts', 'test/sim/durable.test.ts'], {
     KEYTURN_RUNS: '3',
   });
-  // Limits of single calls are looked at where they come in.
-  const wire = stage('wire', ['test/grpc/validation.test.ts']);
+  // Limits are told to people, and those of single calls looked at where they come in.
+  const wire = stage('wire', ['test/config/print.test.ts', 'test/grpc/validation.test.ts']);
   const stages = path.startsWith('src/core/')
     ? [core, model, contract, slow, local, wire, durable, simulations]
     : [local, contract, stage('data commands', below('test/cli/data')), durable, slow, simulations];

@@ -11,7 +11,7 @@ import { OperatedSidecar } from './sidecar.js';
 const FOLDER = 'docs/runbooks';
 /** Of the system, where an operator has them: they are not run here. */
 const OTHERS: ReadonlySet<string> = new Set(['curl', 'df', 'dmesg', 'iostat', 'openssl']);
-const LOOKS = /^keyturn (--version|queues|explain|watch|serve|data|dead-letters list)\b/;
+const LOOKS = /^keyturn (--version|queues|keys|explain|watch|serve|data|dead-letters list)\b/;
 const SETTINGS = { queues: { orders: { durable: true, on_dead_letter: 'park' } } };
 
 interface Command {

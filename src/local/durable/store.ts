@@ -27,7 +27,7 @@ const MOST_HELD = 200_000;
 /** Answers refused in one go: about a millisecond. */
 const AT_ONCE = 1_000;
 /** How long an end waits for the disk, ms. */
-const LAST_WRITE = 5_000;
+export const LAST_WRITE = 5_000;
 
 /** What the store needs of the loop around it. */
 export interface StoreHost {

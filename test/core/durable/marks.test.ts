@@ -5,7 +5,7 @@ import type { Policy } from '../../../src/coordinator.js';
 import type { Stream } from '../../../src/core/core.js';
 import type { SettingsChange } from '../../support/builders.js';
 import { bytes, KEY, QUEUE } from '../../support/builders.js';
-import { okay, Stage } from '../stage.js';
+import { atOnce, lettersOf, okay, Stage } from '../stage.js';
 import { inWords } from './in-words.js';
 
 interface Scene {
@@ -162,7 +162,7 @@ const CASES: readonly Case[] = [
   {
     what: 'Redrive',
     given: dead,
-    when: (it) => person(it, (now) => it.stage.core.redrive(all, now)),
+    when: (it) => person(it, (now) => atOnce(it.stage.core.redrive(all, 1_000, () => now))),
     rows: ['+ progress 1 tries 0 back'],
   },
   {
@@ -175,15 +175,15 @@ const CASES: readonly Case[] = [
       nack(it, 'dead_letter');
       take(it);
       nack(it, 'dead_letter');
-      person(it, (now) => it.stage.core.redrive({ ...all, itemIds: ['a'] }, now));
+      person(it, (now) => atOnce(it.stage.core.redrive({ ...all, itemIds: ['a'] }, 1_000, () => now)));
     },
-    when: (it) => person(it, (now) => it.stage.core.redrive(all, now)),
+    when: (it) => person(it, (now) => atOnce(it.stage.core.redrive(all, 1_000, () => now))),
     rows: ['+ progress 2 tries 0 back rank 0'],
   },
   {
     what: 'Discard of a dead letter',
     given: dead,
-    when: (it) => person(it, (now) => it.stage.core.discardDead(all, now)),
+    when: (it) => person(it, (now) => atOnce(it.stage.core.discardDead(all, 1_000, () => now))),
     rows: ['+ items 1 i1 discarded', '- progress 1'],
   },
   {
@@ -347,7 +347,7 @@ function useOnce(it: Scene): void {
 function look({ stage }: Scene): void {
   stage.awaitItem('p', 'i1', 0);
   stage.explain();
-  okay(stage.core.listDeadLetters({ queue: QUEUE, key: undefined, pageSize: 10, pageToken: '' }));
+  okay(lettersOf(stage.core.listDeadLetters({ queue: QUEUE, key: undefined, pageSize: 10, pageToken: '' }, 1_000)));
 }
 
 function play({ given, when }: Case, it: Scene): string[] {

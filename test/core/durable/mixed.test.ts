@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Durability, Policy } from '../../../src/coordinator.js';
 import { KEY, newItem, QUEUE } from '../../support/builders.js';
-import { runThrough } from '../stage.js';
+import { atOnce, lettersOf, runThrough } from '../stage.js';
 import { Lives } from './reborn.js';
 
 const NEW = newItem();
@@ -32,7 +32,7 @@ function take(lives: Lives, change: object = {}): { readonly token: number; read
 
 function redrive({ stage }: Lives, id: string): void {
   stage.person(
-    (now) => stage.core.redrive({ ...NO_KEYS, itemIds: [id] }, now),
+    (now) => atOnce(stage.core.redrive({ ...NO_KEYS, itemIds: [id] }, 1_000, () => now)),
     () => 'redrove',
   );
 }
@@ -175,7 +175,7 @@ describe('an item of durability memory that is sent again with more is on disk',
     lives.flush();
     lives.restart();
     const request = { queue: QUEUE, key: undefined, pageSize: 10, pageToken: '' };
-    const page = lives.stage.core.listDeadLetters(request);
+    const page = lettersOf(lives.stage.core.listDeadLetters(request, 1_000));
     assert.ok(page.ok);
     assert.deepEqual(
       page.value.deadLetters.map(({ item, lastError, cause }) => [item.itemId, lastError, cause]),

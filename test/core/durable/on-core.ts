@@ -17,7 +17,7 @@ import type {
 } from '../../../src/coordinator.js';
 import { Core, type Effect, type Stream, type WaitingCall } from '../../../src/core/core.js';
 import type { Clock } from '../../../src/local/clock.js';
-import { carry, runThrough, type Told } from '../stage.js';
+import { atOnce, carry, lettersOf, runThrough, type Told } from '../stage.js';
 
 /** Timers in one go: more than any test here has. */
 const ALL = 1_000_000;
@@ -89,12 +89,12 @@ export abstract class OnCore implements Coordinator {
     resumeQueue: async (queue) => this.#do((core, now) => core.resumeQueue(queue, now)),
     setLimits: async (queue, change) => this.#do((core, now) => core.setLimits(queue, change, now)),
     listDeadLetters: async (request) => {
-      const page = this.core.listDeadLetters(request);
+      const page = lettersOf(this.core.listDeadLetters(request, 1_000));
       if (!page.ok) return page;
       const deadLetters = page.value.deadLetters.map((letter) => ({ ...letter, item: this.#filled(letter.item) }));
       return { ok: true, value: { ...page.value, deadLetters } };
     },
-    redrive: async (choice) => this.#do((core, now) => core.redrive(choice, now)),
+    redrive: async (choice) => this.#do((core, now) => atOnce(core.redrive(choice, 1_000, () => now))),
     discard: async (choice, waiting) => this.#discard(choice, waiting),
     watch: () => {
       throw new Error('nobody watches here');
@@ -187,7 +187,7 @@ export abstract class OnCore implements Coordinator {
   }
 
   #discard(choice: ItemChoice, waiting: boolean): Result<number> {
-    const dead = this.#do((core, now) => core.discardDead(choice, now));
+    const dead = this.#do((core, now) => atOnce(core.discardDead(choice, 1_000, () => now)));
     if (!dead.ok || !waiting) return dead;
     return this.#do((core) => {
       const scan = core.discardWaiting(choice, ALL, () => this.now);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bytes, KEY, QUEUE } from '../../support/builders.js';
 import { recount } from '../../support/recount.js';
-import { okay, runThrough } from '../stage.js';
+import { atOnce, lettersOf, okay, runThrough } from '../stage.js';
 import { inWords } from './in-words.js';
 import { DURABLE, Lives } from './reborn.js';
 
@@ -306,7 +306,7 @@ describe('what waits', () => {
       assert.equal(lives.stage.explain().deadLetters, id === 'a' ? 1 : 2);
     }
     const redrive = (id: string) =>
-      lives.stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [id] }, lives.stage.now);
+      atOnce(lives.stage.core.redrive({ queue: QUEUE, key: undefined, itemIds: [id] }, 1_000, () => lives.stage.now));
     redrive('a');
     redrive('b');
     lives.flush();
@@ -521,7 +521,9 @@ describe('people', () => {
     lives.restart({ away: HOUR });
     assert.deepEqual(lives.stage.explain(), before);
     assert.equal(lives.stage.queue()?.paused, true);
-    const page = okay(lives.stage.core.listDeadLetters({ queue: QUEUE, key: undefined, pageSize: 9, pageToken: '' }));
+    const page = okay(
+      lettersOf(lives.stage.core.listDeadLetters({ queue: QUEUE, key: undefined, pageSize: 9, pageToken: '' }, 1_000)),
+    );
     assert.deepEqual(
       page.deadLetters.map(({ item, cause, lastError, attempts }) => [
         item.itemId,

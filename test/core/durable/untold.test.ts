@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Durability, Policy } from '../../../src/coordinator.js';
 import { bytes, QUEUE } from '../../support/builders.js';
+import { atOnce } from '../stage.js';
 import { Lives } from './reborn.js';
 
 /** So many are told in a step. */
@@ -157,7 +158,7 @@ describe('who was not told before a crash is told after it', () => {
     world.submitFirst();
     world.submitDependants();
     world.end('dead');
-    world.stage.core.discardDead({ ...KEYED, itemIds: [FIRST] }, world.stage.now);
+    atOnce(world.stage.core.discardDead({ ...KEYED, itemIds: [FIRST] }, 1_000, () => world.stage.now));
     world.crash({ away: 60_000 });
     world.stage.pass(10);
     assert.deepEqual([world.dead(), world.waiting()], [MANY, 0]);
@@ -168,7 +169,7 @@ describe('who was not told before a crash is told after it', () => {
     world.submitFirst();
     world.submitDependants();
     world.end('dead');
-    world.stage.core.redrive({ ...KEYED, itemIds: [FIRST] }, world.stage.now);
+    atOnce(world.stage.core.redrive({ ...KEYED, itemIds: [FIRST] }, 1_000, () => world.stage.now));
     world.crash();
     world.stage.pass(10);
     assert.deepEqual([world.dead(), world.waiting()], [MANY, 1]);

@@ -1,7 +1,7 @@
 import type { NackKind } from '../../../src/coordinator.js';
 import type { LaneEvent } from '../../../src/core/table.js';
 import { KEY } from '../../support/builders.js';
-import { okay, runThrough } from '../stage.js';
+import { atOnce, okay, runThrough } from '../stage.js';
 import { DELAY, type Scene, timesOf } from './scene.js';
 
 /** Makes each event happen, or, where the state rules it out, what comes closest to it. */
@@ -38,7 +38,7 @@ export const TRIGGERS: Readonly<Record<LaneEvent, (scene: Scene) => void>> = {
     ),
   redrive: ({ stage, queue }) =>
     stage.person(
-      (now) => stage.core.redrive({ queue, key: KEY, itemIds: [] }, now),
+      (now) => atOnce(stage.core.redrive({ queue, key: KEY, itemIds: [] }, 1_000, () => now)),
       (count) => `${count} back`,
     ),
   discard: discardWaiting,

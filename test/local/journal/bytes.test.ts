@@ -42,6 +42,10 @@ describe('the bytes of rows', () => {
     });
   }
 
+  for (const value of [-1, 0.5, 2 ** 53, Number.NaN])
+    it(`are none for ${value} where a whole number from 0 is wanted`, () =>
+      assert.throws(() => new ByteWriter().whole(value), RangeError));
+
   it('stand in memory that the next batch uses again, but for what a large one needed', () => {
     const writer = new ByteWriter();
     const memoryOf = (size: number) => {
