@@ -61,6 +61,8 @@ type session struct {
 	// Nil until the session is closed; closed itself when nothing is open any more.
 	closing chan struct{}
 	drained bool
+	// The stream broke, the client is being closed, and no other stream has told yet which turns there are.
+	returning bool
 }
 
 func newSession(set *settings, conn *grpc.ClientConn) *session {
@@ -193,6 +195,7 @@ func (s *session) giveUp(held *heldTurn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, begun := s.turns.begun[held]; begun && s.closing != nil && s.state != stopped {
+		delete(s.turns.left, held.ref.id())
 		s.turns.giveBack(held.ref)
 	}
 	s.over(held)
@@ -211,12 +214,14 @@ func (s *session) sendable() bool {
 }
 
 // wanted is whether there is something that a stream is needed for.
-func (s *session) wanted() bool { return s.open.workers > 0 || s.turns.tied > 0 }
+func (s *session) wanted() bool { return s.open.workers > 0 || s.turns.tied > 0 || s.returning }
 
+// askOwn: without a stream there is nobody to ask. What a turn would be given back with, the next hello leads to again.
 func (s *session) askOwn(c *command) {
+	if s.link == nil {
+		return
+	}
 	s.open.add(c)
 	s.out.pushUrgent(c)
-	if s.link != nil {
-		s.link.signal()
-	}
+	s.link.signal()
 }

@@ -74,10 +74,11 @@ func (m *counting) until(t *testing.T, ctx context.Context, is func() bool) {
 
 func TestTurnOutlivesBrokenConnection(t *testing.T) {
 	t.Parallel()
-	ctx := within(t, 30*time.Second)
+	ctx := within(t, 90*time.Second)
 	side := startSidecar(t, "data_dir: "+t.TempDir()+"\nqueues: { q: { durable: true } }")
 	metrics := newCounting()
-	client := dial(t, side.address, keyturn.WithMetrics(metrics))
+	// A machine that does other things takes its time for a restart.
+	client := dial(t, side.address, keyturn.WithMetrics(metrics), keyturn.WithSessionTTL(time.Minute))
 	outcome, err := client.WithTurn(ctx, "q", "k", keyturn.TurnOptions{Wait: keyturn.Forever}, func(ctx context.Context, turn *keyturn.Turn) error {
 		side.kill()
 		side.restart()

@@ -43,6 +43,7 @@ func (s *session) drain() {
 		return
 	}
 	s.closing = make(chan struct{})
+	s.returning = s.link == nil && s.mayLeaveTurns()
 	for _, c := range s.open.workersInOrder() {
 		// What only ends or keeps what we have may come to its end.
 		if !c.onlyEnds() {
@@ -50,7 +51,7 @@ func (s *session) drain() {
 		}
 	}
 	s.turns.closing()
-	if s.link == nil || s.isDrained() {
+	if (s.link == nil && !s.returning) || s.isDrained() {
 		s.mu.Unlock()
 		return
 	}
@@ -63,7 +64,24 @@ func (s *session) drain() {
 	}
 }
 
-func (s *session) isDrained() bool { return s.open.isEmpty() && len(s.turns.begun) == 0 }
+func (s *session) isDrained() bool {
+	return !s.returning && s.open.isEmpty() && len(s.turns.begun) == 0
+}
+
+// mayLeaveTurns is whether something was sent that may have been answered with a turn, or was to end one, and nobody knows.
+func (s *session) mayLeaveTurns() bool {
+	for _, c := range s.open.inOrder() {
+		switch {
+		case c.own != nil:
+			if c.wire.GetNack() != nil {
+				return true
+			}
+		case (c.sent || c.wasSent) && (c.mayBringTurns() || c.onlyEnds()):
+			return true
+		}
+	}
+	return false
+}
 
 func (s *session) endDrain() {
 	if !s.drained {

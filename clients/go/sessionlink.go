@@ -50,6 +50,7 @@ func (s *session) welcome(link *link, answer proto.Message) {
 	s.state, s.greeted, s.lastFailure = ready, true, nil
 	// What it gives back goes before what is sent again, which may be about the same keys.
 	s.turns.attached(hello.GetTurns(), workers, link.stopAt)
+	s.returning = false
 	if !link.piped {
 		for _, c := range workers {
 			s.out.push(c)
@@ -68,13 +69,15 @@ func (s *session) broke(link *link, err error) {
 	if s.state == ready && at.minus(link.since) >= longestReconnect {
 		s.backOff.reset()
 	}
+	returning := s.closing != nil && !isForGood(err) && (s.returning || len(s.turns.begun) > 0 || s.mayLeaveTurns())
 	s.forgetStream()
 	if reasonOf(err) == reasonSessionReplaced {
 		s.log.Warn("keyturn: another client has the session", "session_id", s.set.sessionID)
 		s.stop(err, LossReplaced)
 		return
 	}
-	if s.closing != nil {
+	s.returning = returning
+	if s.closing != nil && !returning {
 		// Nothing can be brought to its end any more.
 		s.endDrain()
 		return

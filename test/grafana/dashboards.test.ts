@@ -11,6 +11,7 @@ import { read } from '../project/repository.js';
 import { needs, pathOf } from '../support/needed-program.js';
 import { type Dashboard, dashboardsOnDisk, parseDashboard } from './dashboard-file.js';
 import { lint } from './lint.js';
+import { escaped } from './picture/svg.js';
 import { type Chosen, putIn } from './variables.js';
 
 test('the files are what the plans make, every time the same: npm run dashboards', () => {
@@ -25,6 +26,15 @@ test('the files are what the plans make, every time the same: npm run dashboards
 
 test('they keep the rules', () => {
   assert.deepEqual(lint(dashboardsOnDisk()), []);
+});
+
+test('the pictures have the panels of the dashboards: npm run dashboards:pictures', () => {
+  for (const { uid, title, panels } of dashboardsOnDisk()) {
+    const { text } = read(`docs/pictures/${uid}.svg`);
+    const drawn = [...text.matchAll(/<title>(.*)<\/title>/g)].map(([, name]) => name);
+    const asked = panels.filter(({ type }) => type !== 'row').map((panel) => escaped(panel.title));
+    assert.deepEqual(drawn, [title, ...asked], uid);
+  }
 });
 
 /** What a rule must find when this is changed in the file of the dashboard Queue. */
@@ -49,6 +59,7 @@ const BROKEN: readonly (readonly [change: (text: string) => string, wrong: RegEx
   [(text) => text.replaceAll('job=~\\"$job\\", ', ''), /no job=~"\$job"/],
   [(text) => text.replaceAll('instance=~\\"$instance\\"', 'instance=\\"$instance\\"'), /no instance=~"\$instance"/],
   [(text) => text.replaceAll(', queue=~\\"$queue\\"', ''), /no queue=~"\$queue"/],
+  [(text) => text.replaceAll('topk(10, ', '('), /a line for each queue/],
   [(text) => text.replaceAll('$__rate_interval', '5m'), /rate not over \$__rate_interval/],
   [(text) => text.replaceAll('rate(keyturn', 'deriv(keyturn'), /a counter without rate/],
   [(text) => text.replaceAll('sum(keyturn_lanes', 'sum(keyturn_oldest_waiting_seconds'), /nothing about whether work/],

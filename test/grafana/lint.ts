@@ -100,6 +100,8 @@ function aboutTarget({ type }: Panel, target: Target): readonly string[] {
   // Of a stat the last value of a series that has ended would be shown as if it were now.
   if (target.instant !== (type === 'stat' || type === 'table'))
     wrong.push(`a ${type} asks for a moment, or for a time`);
+  // A sidecar names 100 queues, and several sidecars may name others each.
+  if (target.legendFormat.includes('{{queue}}') && !target.expr.includes('topk(')) wrong.push('a line for each queue');
   if (type !== 'table' && target.legendFormat === '') wrong.push('a line without a name');
   return wrong;
 }

@@ -19,6 +19,8 @@ export interface Rehearsal {
   /** Their names as instances. */
   readonly full: string;
   readonly plain: string;
+  /** Where the plain one takes calls. */
+  readonly plainGrpc: string;
   /** Seconds since the Unix epoch. */
   readonly began: number;
 }
@@ -42,7 +44,7 @@ export async function startRehearsal(cleanup: Cleanup, scrapeInterval: string): 
   });
   const began = Date.now() / 1_000;
   const prometheus = await Prometheus.start(cleanup, { job: JOB, targets: [full.http, plain.http], scrapeInterval });
-  return { prometheus, full: full.http, plain: plain.http, began };
+  return { prometheus, full: full.http, plain: plain.http, plainGrpc: plain.grpc, began };
 }
 
 async function startSidecar(

@@ -18,6 +18,8 @@ export function putIn(query: string, { values, rateInterval, range }: Chosen): s
     const name = braced ?? bare ?? '';
     if (name === '__rate_interval') return rateInterval;
     if (name === '__range') return range;
+    // What a regular expression of `label_replace` caught; Grafana leaves it alone too.
+    if (/^\d$/.test(name)) return variable;
     const chosen = values[name];
     if (chosen === undefined) throw new Error(`nobody knows ${variable} in ${query}`);
     if (chosen === 'All') return ALL_VALUE;

@@ -11,7 +11,7 @@ import {
   type TablePanel,
   type TimelinePanel,
 } from './panel.js';
-import { LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS } from './process-parts.js';
+import { byShortMethod, LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS } from './process-parts.js';
 import { by, mostInRange, orZero, percentile, rate, series, top, topOfRange } from './queries.js';
 
 const QUEUE = ['queue'];
@@ -44,7 +44,7 @@ const WELL: readonly StatPanel[] = [
     queries: [
       {
         expr: orZero(
-          `count(${by(QUEUE, OLDEST_READY, 'max')} > 60 unless on (queue) ${by(QUEUE, PAUSED_BY_NAME, 'max')} > 0)`,
+          `count(${by(QUEUE, `${OLDEST_READY} > 60 unless on (job, instance, queue) ${PAUSED_BY_NAME} > 0`, 'max')})`,
         ),
         name: 'queues',
       },
@@ -142,9 +142,12 @@ const WELL: readonly StatPanel[] = [
   },
 ];
 
-/** Bits, so that a queue can have several: 1 paused, 2 parked keys, 4 work that nobody takes. */
+/** 1 where a queue gives turns, 0 where it is paused; of `other` some may be paused, and the rest shall move all the same. */
+const GIVES_TURNS = `(${PAUSED_BY_NAME} == bool 0 or ${series('keyturn_queue_paused', 'queue="other"')} >= bool 0)`;
+
+/** Bits, so that a queue can have several: 1 paused, 2 parked keys, 4 work that nobody takes where it is not paused. */
 const TROUBLES = [
-  `4 * ${by(QUEUE, `${OLDEST_READY} > bool 60`, 'max')}`,
+  `4 * ${by(QUEUE, `(${OLDEST_READY} > bool 60) * on (job, instance, queue) ${GIVES_TURNS}`, 'max')}`,
   `2 * ${by(QUEUE, `${PARKED} > bool 0`, 'max')}`,
   by(QUEUE, `${PAUSED} > bool 0`, 'max'),
 ].join(' + ');
@@ -169,9 +172,9 @@ const SINCE_WHEN: TimelinePanel = {
     { value: 2, text: 'parked keys', color: 'orange' },
     { value: 3, text: 'paused, parked keys', color: 'orange' },
     { value: 4, text: 'work not taken', color: 'red' },
-    { value: 5, text: 'paused, work waits', color: 'blue' },
+    { value: 5, text: 'work not taken, elsewhere paused', color: 'red' },
     { value: 6, text: 'work not taken, parked keys', color: 'red' },
-    { value: 7, text: 'paused, work waits, parked keys', color: 'orange' },
+    { value: 7, text: 'work not taken, elsewhere paused, parked keys', color: 'red' },
   ],
 };
 
@@ -233,7 +236,7 @@ const SPEED: readonly GraphPanel[] = [
   {
     type: 'graph',
     title: 'Wait for a turn, 99 %, by queue',
-    asks: `Where do arrivals wait long for their turn? From arrival, or the end of a delay, to the turn; the ${SHOWN} slowest queues.`,
+    asks: `Where do arrivals wait long for their turn? From arrival, or the end of a delay, to the turn; the ${SHOWN} slowest queues. Above a minute the buckets are wide: then the age of the oldest work says more.`,
     unit: 's',
     queries: [{ expr: top(SHOWN, percentile(0.99, series('keyturn_wait_seconds_bucket'), QUEUE)), name: '{{queue}}' }],
     leadsToQueue: true,
@@ -285,7 +288,9 @@ const WRONG: readonly GraphPanel[] = [
       {
         expr: top(
           SHOWN,
-          percentile(0.99, series('keyturn_grpc_server_call_duration_seconds_bucket', NOT_STREAMS), ['method']),
+          byShortMethod(
+            percentile(0.99, series('keyturn_grpc_server_call_duration_seconds_bucket', NOT_STREAMS), ['method']),
+          ),
         ),
         name: '{{method}}',
       },

@@ -50,8 +50,9 @@ const DEFAULT_WIDTH = 12;
 
 export function panelJson(plan: PanelPlan, id: number): Builder<Panel> {
   const panel = kindOf(plan);
-  const { title, asks, unit, emptyWhen, decimals, width = DEFAULT_WIDTH, thresholds, words, leadsToQueue } = plan;
-  panel.id(id).title(title).datasource(DATA_SOURCE).unit(unit).span(width).height(HEIGHTS[plan.type]);
+  const { title, asks, unit, emptyWhen, decimals, thresholds, words, leadsToQueue } = plan;
+  const { width = DEFAULT_WIDTH, height = HEIGHTS[plan.type] } = plan;
+  panel.id(id).title(title).datasource(DATA_SOURCE).unit(unit).span(width).height(height);
   panel.description(emptyWhen === undefined ? asks : `${asks} Empty ${emptyWhen}.`);
   if (emptyWhen !== undefined) panel.noValue(`empty ${emptyWhen}`);
   if (decimals !== undefined) panel.decimals(decimals);

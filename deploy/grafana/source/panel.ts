@@ -29,6 +29,8 @@ interface Common {
   readonly emptyWhen?: string;
   /** Of 24. */
   readonly width?: number;
+  /** In lines of the page. */
+  readonly height?: number;
   readonly decimals?: number;
   readonly thresholds?: readonly Threshold[];
   readonly words?: readonly Word[];

@@ -8,7 +8,7 @@ import {
   type StatPanel,
   type TablePanel,
 } from './panel.js';
-import { LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS, secondsLeft } from './process-parts.js';
+import { byShortMethod, LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS, secondsLeft } from './process-parts.js';
 import { by, orZero, percentile, rate, series, top } from './queries.js';
 
 const INSTANCE = ['instance'];
@@ -19,7 +19,7 @@ const NO_TLS = 'without TLS';
 const CALLS = 'keyturn_grpc_server_call_duration_seconds';
 
 function line(name: string, metric: string, ...matchers: readonly string[]): { expr: string; name: string } {
-  return { expr: by(INSTANCE, series(metric, ...matchers)), name: `{{instance}}: ${name}` };
+  return { expr: by(INSTANCE, series(metric, ...matchers)), name: `${name}: {{instance}}` };
 }
 
 const NOW: readonly StatPanel[] = [
@@ -160,7 +160,7 @@ const LOOP: readonly GraphPanel[] = [
     queries: [
       {
         expr: by([...INSTANCE, 'kind'], rate(series('nodejs_gc_duration_seconds_sum'))),
-        name: '{{instance}}: {{kind}}',
+        name: '{{kind}}: {{instance}}',
       },
     ],
   },
@@ -185,7 +185,7 @@ const MEMORY: readonly GraphPanel[] = [
     asks: 'How much of `limits.payload_memory_bytes` (dashed) do payloads, headers and remembered results take?',
     unit: 'bytes',
     queries: [line('in use', 'keyturn_payload_bytes'), line('limit', 'keyturn_payload_limit_bytes')],
-    limits: /: limit$/,
+    limits: /^limit: /,
   },
   {
     type: 'graph',
@@ -206,7 +206,7 @@ const PEERS: readonly GraphPanel[] = [
     queries: [
       {
         expr: by([...INSTANCE, 'type'], series('nodejs_active_resources', 'type=~"TCPSocketWrap|PipeWrap|TLSWrap"')),
-        name: '{{instance}}: {{type}}',
+        name: '{{type}}: {{instance}}',
       },
     ],
   },
@@ -245,7 +245,7 @@ const SERVED: readonly GraphPanel[] = [
     title: 'Calls that ended, by method',
     asks: `What is it asked? Calls a second, the ${SHOWN} most frequent methods. Commands of a session are not calls: the dashboard Queue counts what they do.`,
     unit: 'reqps',
-    queries: [{ expr: top(SHOWN, by(METHOD, rate(series(`${CALLS}_count`)))), name: '{{method}}' }],
+    queries: [{ expr: top(SHOWN, byShortMethod(by(METHOD, rate(series(`${CALLS}_count`))))), name: '{{method}}' }],
   },
   {
     type: 'graph',
@@ -254,7 +254,7 @@ const SERVED: readonly GraphPanel[] = [
     unit: 'reqps',
     queries: [
       {
-        expr: top(SHOWN, by(['method', 'code'], rate(series(`${CALLS}_count`, 'code!="OK"')))),
+        expr: top(SHOWN, byShortMethod(by(['method', 'code'], rate(series(`${CALLS}_count`, 'code!="OK"'))))),
         name: '{{method}}: {{code}}',
       },
     ],
@@ -266,7 +266,10 @@ const SERVED: readonly GraphPanel[] = [
     asks: `Which calls are slow? Waits included, so Acquire, EnQueue and Await take as long as they were told to wait; calls that are streams are left out. The ${SHOWN} slowest methods.`,
     unit: 's',
     queries: [
-      { expr: top(SHOWN, percentile(0.99, series(`${CALLS}_bucket`, NOT_STREAMS), METHOD)), name: '{{method}}' },
+      {
+        expr: top(SHOWN, byShortMethod(percentile(0.99, series(`${CALLS}_bucket`, NOT_STREAMS), METHOD))),
+        name: '{{method}}',
+      },
     ],
     emptyWhen: 'while there are only sessions, and no calls besides',
   },
@@ -280,7 +283,7 @@ const JOURNAL: readonly GraphPanel[] = [
     unit: 's',
     queries: [0.5, 0.99].map((share) => ({
       expr: percentile(share, series('keyturn_journal_commit_seconds_bucket'), INSTANCE),
-      name: `{{instance}}: ${share * 100} %`,
+      name: `${share * 100} %: {{instance}}`,
     })),
     emptyWhen: NO_DATA,
   },
@@ -290,8 +293,8 @@ const JOURNAL: readonly GraphPanel[] = [
     asks: 'How much is written? Rows a second, and in how many batches: few large batches are a busy disk that keeps up.',
     unit: 'cps',
     queries: [
-      { expr: by(INSTANCE, rate(series('keyturn_journal_batch_rows_sum'))), name: '{{instance}}: rows' },
-      { expr: by(INSTANCE, rate(series('keyturn_journal_batch_rows_count'))), name: '{{instance}}: batches' },
+      { expr: by(INSTANCE, rate(series('keyturn_journal_batch_rows_sum'))), name: 'rows: {{instance}}' },
+      { expr: by(INSTANCE, rate(series('keyturn_journal_batch_rows_count'))), name: 'batches: {{instance}}' },
     ],
     emptyWhen: NO_DATA,
   },
@@ -352,7 +355,7 @@ const CERTIFICATE: GraphPanel = {
 const across = (width: number, panels: readonly PanelPlan[]) => panels.map((panel) => ({ ...panel, width }));
 
 const rows: readonly RowPlan[] = [
-  { title: 'Is it well?', panels: [...across(4, NOW), { ...SIDECARS, width: 24 }] },
+  { title: 'Is it well?', panels: [...across(4, NOW), { ...SIDECARS, width: 24, height: 6 }] },
   { title: 'Loop', panels: across(8, LOOP) },
   { title: 'Memory', panels: across(8, MEMORY) },
   { title: 'Connections and sessions', panels: across(6, PEERS) },

@@ -166,7 +166,7 @@ function percentiles(title: string, asks: string, metric: string, emptyWhen: str
 const TIMES: readonly GraphPanel[] = [
   percentiles(
     'Wait for a turn',
-    'How long from arrival, or the end of a delay or back-off, to the turn? It grows: too few workers, or one key is in demand.',
+    'How long from arrival, or the end of a delay or back-off, to the turn? It grows: too few workers, or one key is in demand. Above a minute the buckets are wide: then the age of the oldest work says more.',
     'keyturn_wait_seconds',
     'while no turn begins',
   ),
