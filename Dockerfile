@@ -1,6 +1,7 @@
 # Keyturn in a container: about 240 MB, of which Debian is 75, Node 127, and Keyturn with its dependencies 36.
 #
 #   docker build -t keyturn .
+#   docker build --build-arg NODE_IMAGE=node:24-slim@sha256:… --build-arg REVISION="$(git rev-parse HEAD)" -t keyturn .
 #   docker run --rm --read-only -p 127.0.0.1:7420:7420 -p 127.0.0.1:7421:7421 keyturn
 #
 # With a file of settings:
@@ -12,7 +13,10 @@
 #   docker run --rm --read-only -v keyturn-data:/var/lib/keyturn -e KEYTURN_DATA_DIR=/var/lib/keyturn \
 #     -v "$PWD/keyturn.yaml:/etc/keyturn.yaml:ro" keyturn serve --config /etc/keyturn.yaml
 
-FROM node:24-slim AS build
+# For amd64 and arm64 alike. A release gives it with its digest: `docker buildx imagetools inspect node:24-slim` tells it.
+ARG NODE_IMAGE=node:24-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY clients/typescript/package.json clients/typescript/
@@ -23,18 +27,21 @@ COPY clients/typescript clients/typescript
 COPY src src
 RUN npm run build:src
 
-FROM node:24-slim AS dependencies
+FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY clients/typescript/package.json clients/typescript/
 # Of what lmdb brings one binary is loaded here (Node-API, glibc); those for other systems and its sources are 15 MB.
 RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/lmdb/dependencies node_modules/lmdb/src \
       node_modules/@lmdb/*/node.abi*.node node_modules/@lmdb/*/*.musl.node
+# The bill of materials of what was installed (CycloneDX). npm misses packages that only development needs, so that they go first.
+RUN npm pkg delete devDependencies --include-workspace-root --workspace clients/typescript && \
+      npm sbom --omit=dev --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json
 
 # The image of Node alone takes 230 of the 250 MB. What only builders need goes; it would still be in the layers below,
 # so that the last stage starts from nothing and copies what is left. The data directory is open to whoever runs the image,
 # as /tmp is: a new volume takes its mode from it.
-FROM node:24-slim AS runtime
+FROM ${NODE_IMAGE} AS runtime
 RUN rm -rf /opt/yarn* /usr/local/include /usr/local/lib/node_modules /usr/local/share/doc /usr/local/share/man \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg \
       /usr/local/CHANGELOG.md /usr/local/README.md && \
@@ -46,6 +53,7 @@ WORKDIR /app
 COPY package.json LICENSE ./
 COPY proto proto
 COPY --from=dependencies /app/node_modules node_modules
+COPY --from=dependencies /app/sbom.cdx.json ./
 # What `@keyturn/client` in there is a link to.
 COPY clients/typescript/package.json clients/typescript/
 COPY --from=build /app/clients/typescript/dist clients/typescript/dist
@@ -61,6 +69,15 @@ ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     KEYTURN_LISTEN=0.0.0.0:7420 \
     KEYTURN_HTTP_LISTEN=0.0.0.0:7421
 EXPOSE 7420 7421
+
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Keyturn" \
+      org.opencontainers.image.description="A gRPC sidecar that gives every key its turn" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.source="https://github.com/keyturn/keyturn" \
+      org.opencontainers.image.documentation="https://github.com/keyturn/keyturn/blob/main/docs/OPERATING.md"
 
 # The user `node` by its number, which `runAsNonRoot` can check. Nothing is written but to the data directory, if there
 # is one: the root may be read-only. No VOLUME, because who wants no data directory would be given a volume all the same.

@@ -9,6 +9,7 @@ import { growth } from './rows/growth.js';
 import { handover } from './rows/handover.js';
 import { memory } from './rows/memory.js';
 import { recovery } from './rows/recovery.js';
+import { scrape } from './rows/scrape.js';
 import { session } from './rows/session.js';
 import { stuck } from './rows/stuck.js';
 import { tenmillion } from './rows/tenmillion.js';
@@ -29,6 +30,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     stuck,
     expiry,
     waiting,
+    scrape,
     durable,
     recovery,
     choices,

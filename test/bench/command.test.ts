@@ -43,6 +43,7 @@ test('the rows are those of the page on the benchmark, and what durability costs
     'stuck',
     'expiry',
     'waiting',
+    'scrape',
     'durable',
     'recovery',
     'choices',

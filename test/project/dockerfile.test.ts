@@ -26,8 +26,13 @@ test('it is built by the npm scripts of the project, with the locked dependencie
   const npm = image.stages.flatMap(({ runs }) => runs).filter((run) => run.startsWith('npm '));
   // What npm brought and nobody loads here goes in the same step, or it would stay in the layer.
   deepStrictEqual(
-    npm.map((run) => run.replace(/ && rm -rf [^&|;]+$/, '')),
-    ['npm ci --ignore-scripts', 'npm run build:src', 'npm ci --omit=dev --ignore-scripts'],
+    npm.map((run) => run.replace(/ && rm -rf [^&|;]+$/, '').replace(/\s+/g, ' ')),
+    [
+      'npm ci --ignore-scripts',
+      'npm run build:src',
+      'npm ci --omit=dev --ignore-scripts',
+      'npm pkg delete devDependencies --include-workspace-root --workspace clients/typescript && npm sbom --omit=dev --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json',
+    ],
   );
 });
 
@@ -46,6 +51,13 @@ test('a volume for the data directory can be written by that user, and by any ot
   const made = image.stages.find(({ name }) => name === 'runtime')?.runs.join(' ') ?? '';
   match(made, /install -d -m 1777 \/var\/lib\/keyturn$/);
   strictEqual('KEYTURN_DATA_DIR' in image.environment, false, 'there is none unless somebody asks for it');
+});
+
+test('it says what it is: version, license, where it comes from', () => {
+  const { version, license } = JSON.parse(read('package.json').text);
+  const label = (name: string) => image.labels[`org.opencontainers.image.${name}`];
+  deepStrictEqual([label('version'), label('licenses'), label('revision')], [version, license, `\${REVISION}`]);
+  match(label('source') ?? '', /^https:\/\/github\.com\/keyturn\/keyturn$/);
 });
 
 test('it listens beyond the loopback of the container, on the ports that it names', () => {

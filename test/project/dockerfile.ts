@@ -28,6 +28,7 @@ export interface ImageFile {
   readonly healthCheck: readonly string[];
   readonly user: string;
   readonly ports: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export function readDockerfile(): ImageFile {
@@ -39,9 +40,15 @@ export function readDockerfile(): ImageFile {
     content: instruction.getArgumentsContent() ?? '',
     from: (instruction instanceof CopyInstruction && instruction.getFromFlag()?.getValue()) || undefined,
   }));
+  // Those before the first stage, with what they are if nobody says otherwise.
+  const isGlobal = all.slice(
+    0,
+    all.findIndex(({ keyword }) => keyword === 'FROM'),
+  );
+  const globals = Object.fromEntries(isGlobal.map(({ content }) => assignment(content)));
   const stages: (Stage & { copies: Copy[]; runs: string[] })[] = [];
   for (const { keyword, content, from } of all) {
-    if (keyword === 'FROM') stages.push(stageOf(content));
+    if (keyword === 'FROM') stages.push(stageOf(withArguments(content, globals)));
     if (keyword === 'COPY') stages.at(-1)?.copies.push(copyOf(content, from));
     if (keyword === 'RUN') stages.at(-1)?.runs.push(content);
   }
@@ -55,7 +62,14 @@ export function readDockerfile(): ImageFile {
     healthCheck: wordsOf(content('HEALTHCHECK').replace(/^.*?CMD\s+/, '')),
     user: content('USER'),
     ports: content('EXPOSE').split(/\s+/),
+    labels: Object.fromEntries(
+      [...content('LABEL').matchAll(/([\w.]+)="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]),
+    ),
   };
+}
+
+function withArguments(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(/\$\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
 }
 
 function stageOf(content: string): Stage & { copies: Copy[]; runs: string[] } {

@@ -9,18 +9,21 @@ export interface Installation {
   readonly keyturn: readonly string[];
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** What is looked at while it runs. */
+  readonly inspect?: (pid: number, http: string) => void;
 }
 
 const LONGEST_START_MS = 30_000;
 
 /** @throws when it does not start, is not alive, or does not end with exit code 0 */
-export async function startAndStop({ node, keyturn, folder, environment }: Installation): Promise<void> {
+export async function startAndStop({ node, keyturn, folder, environment, inspect }: Installation): Promise<void> {
   const args = [...keyturn, 'serve', '--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
   const sidecar = spawn(node, args, { cwd: folder, env: environment, stdio: ['ignore', 'inherit', 'pipe'] });
   try {
     const http = await listening(sidecar);
     const answer = await fetch(`http://${http}/healthz`);
     if (!answer.ok) throw new Error(`/healthz answered ${answer.status}`);
+    inspect?.(sidecar.pid ?? 0, http);
     sidecar.kill('SIGTERM');
     if (sidecar.exitCode === null && sidecar.signalCode === null) await once(sidecar, 'exit');
     if (sidecar.exitCode !== 0) throw new Error(`it ended with ${sidecar.exitCode ?? sidecar.signalCode}`);
