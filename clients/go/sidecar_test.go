@@ -90,8 +90,8 @@ func (s *sidecar) start(listen string) {
 	}()
 	select {
 	case s.address = <-listening:
-	case <-time.After(20 * time.Second):
-		s.t.Fatal("the sidecar did not listen within 20 s")
+	case <-time.After(60 * time.Second):
+		s.t.Fatal("the sidecar did not listen within 60 s")
 	}
 	if said, failed := strings.CutPrefix(s.address, "!"); failed {
 		s.t.Fatalf("the sidecar ended: %s", said)

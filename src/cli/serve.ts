@@ -29,7 +29,8 @@ Examples:
 
 SIGTERM and SIGINT drain: no new turns, live ones may end, exit code 0 when none is left or after drain_timeout.
 A second signal ends it now, with exit code 143 (SIGTERM) or 130 (SIGINT).
-Exit code 1: it could not start, as when a port is in use. Exit code 2: a setting is wrong, or the data directory cannot be used.`;
+Exit code 1: what is there fails: a port or data directory that is in use, a damaged directory. Exit code 2: a setting is
+wrong, or a file that it names is not there or cannot be read.`;
 
 export function registerServe(program: Command): void {
   const command = program

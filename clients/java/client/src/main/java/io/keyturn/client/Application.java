@@ -25,7 +25,7 @@ final class Application {
         this.base = base;
     }
 
-    Consumer consume(List<String> queues, WorkHandler handler, ConsumerOptions options) {
+    Consumer consume(List<String> queues, ConsumerOptions options, WorkHandler handler) {
         Consumer consumer = new Consumer(base, queues, handler, Checks.needed("options", options));
         begin(() -> consumers.add(consumer));
         consumer.done().whenComplete((nothing, error) -> consumers.remove(consumer));

@@ -3,48 +3,87 @@ package io.keyturn.client;
 import java.time.Duration;
 
 /**
- * How one raw call is made. Cancelling the future that the call gave ends it: a caller that waits without a ticket leaves its
- * line, one with a ticket keeps its place.
- *
- * @param timeout until the call is given up ({@code DEADLINE_EXCEEDED}), answered or not, connected or not; null: its wait and 10 s
- * @param leave when it is cancelled the place of its ticket is given up too
+ * How one raw call is made, by {@link #builder}. Cancelling the future that the call gave ends it: a caller that waits without a
+ * ticket leaves its line, one with a ticket keeps its place.
  */
-public record CallSettings(Duration timeout, boolean leave) {
-    /** Nothing said. */
-    public static final CallSettings DEFAULT = new CallSettings(null, false);
+public final class CallSettings {
+    /** Everything as it is if nothing is said. */
+    public static final CallSettings DEFAULT = builder().build();
 
-    /**
-     * Refuses what is not positive.
-     *
-     * @param timeout until the call is given up ({@code DEADLINE_EXCEEDED}), answered or not, connected or not; null: its wait and 10 s
-     * @param leave when it is cancelled the place of its ticket is given up too
-     */
-    public CallSettings {
-        if (timeout != null && (timeout.isNegative() || timeout.isZero())) {
-            throw Failures.wrong("timeout is " + timeout + "; allowed is a duration above zero");
-        }
+    private final Duration timeout;
+    private final boolean leave;
+
+    private CallSettings(Duration timeout, boolean leave) {
+        this.timeout = timeout;
+        this.leave = leave;
     }
 
     /**
-     * With a time-out.
+     * Begins with the defaults.
      *
-     * @param timeout until the call is given up
-     * @return the settings
+     * @return a builder, for one thread
      */
-    public static CallSettings timeout(Duration timeout) {
-        return new CallSettings(Checks.needed("timeout", timeout), false);
+    public static Builder builder() {
+        return new Builder();
     }
 
-    /**
-     * The same, but cancelling gives up the ticket's place too.
-     *
-     * @return other settings
-     */
-    public CallSettings leaving() {
+    /** Null: its wait and 10 s. */
+    Duration timeout() {
+        return timeout;
+    }
+
+    boolean leave() {
+        return leave;
+    }
+
+    /** The same, but whoever cancels gives up the ticket's place too. */
+    CallSettings leaving() {
         return new CallSettings(timeout, true);
     }
 
     static CallSettings nanos(long timeout) {
         return timeout == Clock.NEVER ? DEFAULT : new CallSettings(Duration.ofNanos(Math.max(1, timeout)), false);
+    }
+
+    /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
+    public static final class Builder {
+        private Duration timeout;
+        private boolean leave;
+
+        private Builder() {}
+
+        /**
+         * Until the call is given up ({@code DEADLINE_EXCEEDED}), answered or not, connected or not.
+         *
+         * @param timeout above zero; unset: the call's wait and 10 s
+         * @return this
+         */
+        public Builder timeout(Duration timeout) {
+            this.timeout = Checks.needed("timeout", timeout);
+            if (timeout.isNegative() || timeout.isZero()) {
+                throw Failures.wrong("timeout is " + timeout + "; allowed is a duration above zero");
+            }
+            return this;
+        }
+
+        /**
+         * Whether cancelling gives up the place of the call's ticket too.
+         *
+         * @param leave unset: false
+         * @return this
+         */
+        public Builder leave(boolean leave) {
+            this.leave = leave;
+            return this;
+        }
+
+        /**
+         * The settings.
+         *
+         * @return they do not change any more
+         */
+        public CallSettings build() {
+            return new CallSettings(timeout, leave);
+        }
     }
 }

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 final class Callbacks {
     private final ThreadPoolExecutor executor;
     private final Logger logger;
+    private final ThreadMaker maker = new ThreadMaker(() -> "keyturn-callbacks");
     private volatile Thread thread;
     /** Of the loop's thread. */
     private List<Runnable> batch = new ArrayList<>();
@@ -27,7 +28,7 @@ final class Callbacks {
         this.logger = logger;
         // What waits here is bounded by the calls that are open.
         executor = new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-            Thread made = Threads.daemon(task, "keyturn-callbacks");
+            Thread made = maker.newThread(task);
             thread = made;
             return made;
         });
@@ -80,7 +81,7 @@ final class Callbacks {
     }
 
     boolean awaitEnd(long nanos) throws InterruptedException {
-        return isCurrent() || executor.awaitTermination(nanos, TimeUnit.NANOSECONDS);
+        return isCurrent() || maker.awaitEnd(executor, nanos);
     }
 
     private void runAll(List<Runnable> tasks) {

@@ -115,6 +115,8 @@ final class Claim {
             return claimed;
         } catch (KeyturnException error) {
             if (Thread.currentThread().isInterrupted() || isCalledOff) return null;
+            // No connection ever came about, so there is no place to give up: asked for that, the next call would share its failure.
+            if (error instanceof TlsException tls && tls.isForGood()) throw error;
             boolean isOverdue = error.code() == Status.Code.DEADLINE_EXCEEDED;
             if (patientUntil < 0) patientUntil = Clock.after(Clock.now(), isOverdue ? 0 : Transport.GRACE);
             long left = (until < 0 ? patientUntil : until) - Clock.now();

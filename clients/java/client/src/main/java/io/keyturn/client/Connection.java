@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
@@ -13,9 +14,7 @@ import io.grpc.netty.shaded.io.netty.channel.epoll.EpollSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ThreadFactory;
+import java.util.ArrayDeque;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
@@ -32,13 +31,13 @@ final class Connection {
     private static final long BETWEEN_RECONNECTS = 50 * Clock.MS;
 
     private static final int PATIENCE_SECONDS = 5;
-    private static final long LAST_STEPS_MS = 1_000;
     private static final String UNIX = "unix:";
 
     private final Loop loop;
     private final Callbacks callbacks;
-    private final ThreadPoolExecutor resolver = Threads.pool("keyturn-resolver");
-    private final List<Thread> threads = new CopyOnWriteArrayList<>();
+    private final ThreadMaker resolvers = Threads.maker("keyturn-resolver");
+    private final ThreadPoolExecutor resolver = Threads.pool(resolvers);
+    private final ThreadMaker network = new ThreadMaker(() -> "keyturn-network");
     private final EventLoopGroup group;
     private final ManagedChannel channel;
     /** Null: none. */
@@ -47,6 +46,8 @@ final class Connection {
     private volatile boolean hasStood;
 
     private long failedAt = -BETWEEN_RECONNECTS;
+    /** What waits until the channel has forgotten a failure. Of the loop. */
+    private final ArrayDeque<Runnable> behind = new ArrayDeque<>();
 
     Connection(String address, KeyturnOptions options) {
         boolean isNative = Epoll.isAvailable();
@@ -56,12 +57,7 @@ final class Connection {
         tls = options.tls();
         loop = new Loop(options.logger());
         callbacks = new Callbacks(options.logger());
-        ThreadFactory factory = task -> {
-            Thread thread = Threads.daemon(task, "keyturn-network");
-            threads.add(thread);
-            return thread;
-        };
-        group = isNative ? new EpollEventLoopGroup(1, factory) : new NioEventLoopGroup(1, factory);
+        group = isNative ? new EpollEventLoopGroup(1, network) : new NioEventLoopGroup(1, network);
         builder.eventLoopGroup(group)
                 .executor(loop)
                 .offloadExecutor(resolver)
@@ -69,7 +65,8 @@ final class Connection {
                 .maxInboundMessageSize(LARGEST_ANSWER)
                 .keepAliveTime(KEEPALIVE_TIME_SECONDS, TimeUnit.SECONDS)
                 .keepAliveTimeout(KEEPALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
-                .disableRetry()
+                // Only what the sidecar is known not to have taken is sent again: a server that closes a connection says so (GOAWAY).
+                .enableRetry()
                 // The sidecar is a neighbour: neither a proxy of the environment nor a service config may come between.
                 .disableServiceConfigLookUp()
                 .proxyDetector(target -> null);
@@ -143,6 +140,15 @@ final class Connection {
         return explained == null ? Failures.ofStatus(status, trailers) : explained;
     }
 
+    /**
+     * The other side closed the connection and said that it had not taken this call (GOAWAY), as Node 20 does after a thousand
+     * cancelled calls. The channel repeats those that it had not sent; of the others it says so in words only.
+     */
+    static boolean isUntaken(Status status) {
+        String what = status.getDescription();
+        return what != null && what.startsWith("Abrupt GOAWAY closed");
+    }
+
     /** In the loop: the next call connects at once. The channel's own pauses grow to minutes; ours are above it. */
     void forgetFailure() {
         long now = Clock.now();
@@ -151,23 +157,39 @@ final class Connection {
         channel.enterIdle();
     }
 
+    /**
+     * In the loop: the same, and runs the task in the loop when it is so. Until then the channel answers a new call with the failure
+     * of before: whoever is told of that first, mends what was wrong and calls again would be told the same.
+     */
+    void forgetFailure(Runnable then) {
+        forgetFailure();
+        behind.add(then);
+        // Behind it in the order of the channel; whatever state it has then, one that is closed has no other.
+        channel.notifyWhenStateChanged(ConnectivityState.SHUTDOWN, this::forgotten);
+        if (channel.isShutdown()) forgotten();
+    }
+
+    private void forgotten() {
+        Runnable next = behind.poll();
+        if (next != null) next.run();
+    }
+
     /** Waits until no thread and no socket is left, 5 s at most for each. */
     void close() {
         channel.shutdownNow();
         Threads.uninterruptibly(() -> channel.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
         resolver.shutdown();
+        loop.tell(() -> {
+            while (!behind.isEmpty()) forgotten();
+        });
         loop.shutdown();
         callbacks.shutdown();
         long patience = TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
         // What was heard last is worked on while there is a network: it may ask for more.
         Threads.uninterruptibly(() -> loop.awaitEnd(patience));
         group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
-        Threads.uninterruptibly(() -> group.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        Threads.uninterruptibly(() -> network.awaitEnd(group, patience));
         Threads.uninterruptibly(() -> callbacks.awaitEnd(patience));
-        Threads.uninterruptibly(() -> resolver.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
-        for (Thread thread : threads) {
-            // A pool has ended a moment before its thread has.
-            if (thread != Thread.currentThread()) Threads.uninterruptibly(() -> thread.join(LAST_STEPS_MS));
-        }
+        Threads.uninterruptibly(() -> resolvers.awaitEnd(resolver, patience));
     }
 }

@@ -146,7 +146,7 @@ public final class ConsumerOptions {
          * @return this
          */
         public Builder maxItemsPerTurn(int most) {
-            maxItemsPerTurn = (int) Checks.within("maxItemsPerTurn", most, 1, Item.MOST_ITEMS);
+            maxItemsPerTurn = (int) Checks.within("maxItemsPerTurn", most, 1, QueueItem.MOST_ITEMS);
             return this;
         }
 

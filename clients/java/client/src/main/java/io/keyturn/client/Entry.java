@@ -2,7 +2,7 @@ package io.keyturn.client;
 
 /** An item on its way, and the future of what becomes of it. */
 final class Entry {
-    final Item item;
+    final QueueItem item;
     final int size;
     final long since = Clock.now();
     /** Not tried any more after this. */
@@ -10,7 +10,7 @@ final class Entry {
 
     final CallFuture<ProducerResult> future = new CallFuture<>();
 
-    Entry(Item item, long timeout) {
+    Entry(QueueItem item, long timeout) {
         this.item = item;
         this.size = item.size();
         this.deadline = Clock.after(since, timeout);

@@ -2,11 +2,11 @@ package io.keyturn.client;
 
 import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
-import google.rpc.ErrorDetails.BadRequest;
-import google.rpc.ErrorDetails.ErrorInfo;
-import google.rpc.ErrorDetails.QuotaFailure;
-import google.rpc.ErrorDetails.ResourceInfo;
-import google.rpc.ErrorDetails.RetryInfo;
+import com.google.rpc.BadRequest;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.QuotaFailure;
+import com.google.rpc.ResourceInfo;
+import com.google.rpc.RetryInfo;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -89,7 +89,7 @@ final class Failures {
     }
 
     /** The error of one command of a session. */
-    static KeyturnException ofCommand(google.rpc.StatusOuterClass.Status error) {
+    static KeyturnException ofCommand(com.google.rpc.Status error) {
         return made(error.getCode(), error.getMessage(), error.getDetailsList());
     }
 
@@ -110,7 +110,7 @@ final class Failures {
         byte[] bytes = trailers == null ? null : trailers.get(DETAILS);
         if (bytes == null) return List.of();
         try {
-            return google.rpc.StatusOuterClass.Status.parseFrom(bytes).getDetailsList();
+            return com.google.rpc.Status.parseFrom(bytes).getDetailsList();
         } catch (InvalidProtocolBufferException foreign) {
             // The code and the message stand by themselves; a proxy may have put anything here.
             return List.of();

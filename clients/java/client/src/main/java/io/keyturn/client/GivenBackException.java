@@ -13,7 +13,7 @@ public abstract sealed class GivenBackException extends RuntimeException
 
     GivenBackException(String message, Throwable cause, int done) {
         super(message, cause);
-        this.done = (int) Checks.within("done", done, 0, Item.MOST_ITEMS);
+        this.done = (int) Checks.within("done", done, 0, QueueItem.MOST_ITEMS);
     }
 
     /**

@@ -23,7 +23,7 @@ final class HandOver {
     sealed interface Outcome {}
 
     /** One result for each, in order. */
-    record Answered(List<SubmitResult> results) implements Outcome {}
+    record Answered(List<SubmitOutcome> results) implements Outcome {}
 
     /** These, by their index, will never be accepted; nothing of the others was. */
     record SomeRefused(Map<Integer, KeyturnException> errors) implements Outcome {}
@@ -40,16 +40,16 @@ final class HandOver {
 
     /** Never fails. */
     static CompletableFuture<Outcome> of(
-            Base base, String queue, List<Item> items, long timeout, long waitForRoom, Durability durability) {
+            Base base, String queue, List<QueueItem> items, long timeout, long waitForRoom, ItemDurability durability) {
         CallSettings settings = CallSettings.nanos(Clock.after(timeout, waitForRoom));
         return base.transport
                 .ask(Kinds.SUBMIT, Submitting.requestOf(queue, items, waitForRoom, durability), settings)
                 .handle((answer, error) -> error == null ? answered(answer, items) : failed(error, items.size()));
     }
 
-    private static Outcome answered(SubmitResponse answer, List<Item> items) {
+    private static Outcome answered(SubmitResponse answer, List<QueueItem> items) {
         if (answer.getResultsCount() != items.size()) return new Refused(Submitting.badAnswer(answer, items.size()));
-        return new Answered(answer.getResultsList().stream().map(SubmitResult::of).toList());
+        return new Answered(answer.getResultsList().stream().map(SubmitOutcome::of).toList());
     }
 
     private static Outcome failed(Throwable thrown, int count) {

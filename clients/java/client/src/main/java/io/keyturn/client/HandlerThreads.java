@@ -2,10 +2,10 @@ package io.keyturn.client;
 
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 
 /** Where handlers of a consumer run: in threads of its own, or in those of an executor of the application, which outlives it. */
 final class HandlerThreads {
+    private final ThreadMaker maker = Threads.maker("keyturn-worker");
     /** Null: the executor is the application's. */
     private final ThreadPoolExecutor own;
 
@@ -13,7 +13,7 @@ final class HandlerThreads {
 
     /** {@code given}: null: none. */
     HandlerThreads(Executor given) {
-        own = given == null ? Threads.pool("keyturn-worker") : null;
+        own = given == null ? Threads.pool(maker) : null;
         executor = given == null ? own : given;
     }
 
@@ -28,6 +28,6 @@ final class HandlerThreads {
 
     /** Waits until its own threads are gone, for so many ns. */
     boolean awaitEnd(long nanos) throws InterruptedException {
-        return own == null || own.awaitTermination(nanos, TimeUnit.NANOSECONDS);
+        return own == null || maker.awaitEnd(own, nanos);
     }
 }

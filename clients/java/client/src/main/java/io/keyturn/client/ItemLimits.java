@@ -32,7 +32,7 @@ final class ItemLimits {
     }
 
     /** As the sidecar's: INVALID_ARGUMENT, naming each wrong field. Null: nothing is wrong. */
-    static KeyturnException refusal(Item item, int index) {
+    static KeyturnException refusal(QueueItem item, int index) {
         NewItem message = item.message();
         List<FieldViolation> wrong = new ArrayList<>();
         String at = "items[" + index + "]";

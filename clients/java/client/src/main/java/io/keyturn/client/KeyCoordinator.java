@@ -21,7 +21,7 @@ final class KeyCoordinator<T> implements QueueCoordinator<T> {
             .interrupts(false)
             .build();
 
-    private record Asked(long threadId, Turn turn) {}
+    private record Asked(long threadId, ScopedTurn turn) {}
 
     private final Keyturn keyturn;
     private final String queue;
@@ -38,7 +38,7 @@ final class KeyCoordinator<T> implements QueueCoordinator<T> {
     @Override
     public boolean enQueue(T key) {
         String name = Checks.text("the key", keyOf.apply(key));
-        Turn turn = keyturn.turn(queue, name, OPTIONS);
+        ScopedTurn turn = keyturn.turn(queue, name, OPTIONS);
         if (turn.granted()) note(name, turn);
         return turn.granted();
     }
@@ -46,12 +46,12 @@ final class KeyCoordinator<T> implements QueueCoordinator<T> {
     @Override
     public void deQueue(T key) {
         String name = Checks.text("the key", keyOf.apply(key));
-        Turn turn = take(name);
+        ScopedTurn turn = take(name);
         if (turn == null) throw new IllegalStateException("key \"" + name + "\" has no turn here; enQueue gives one");
         turn.complete();
     }
 
-    private void note(String name, Turn turn) {
+    private void note(String name, ScopedTurn turn) {
         synchronized (turns) {
             Deque<Asked> ofKey = turns.computeIfAbsent(name, unused -> new ArrayDeque<>(1));
             if (ofKey.size() > MOST_LOST) ofKey.removeFirst();
@@ -59,7 +59,7 @@ final class KeyCoordinator<T> implements QueueCoordinator<T> {
         }
     }
 
-    private Turn take(String name) {
+    private ScopedTurn take(String name) {
         synchronized (turns) {
             Deque<Asked> ofKey = turns.get(name);
             if (ofKey == null) return null;

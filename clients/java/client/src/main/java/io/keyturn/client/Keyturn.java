@@ -84,13 +84,13 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
     }
 
     /**
-     * Asks for the turn of a key, for try-with-resources. {@link Turn#granted} says whether we have it.
+     * Asks for the turn of a key, for try-with-resources. {@link ScopedTurn#granted} says whether we have it.
      *
      * @param queue of the key
      * @param key what is to be processed
      * @return the turn, kept alive until it is closed; or why there is none
      */
-    public Turn turn(String queue, String key) {
+    public ScopedTurn turn(String queue, String key) {
         return turn(queue, key, TurnOptions.DEFAULT);
     }
 
@@ -102,14 +102,45 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @param options what is not as usual
      * @return the turn, kept alive until it is closed; or why there is none
      */
-    public Turn turn(String queue, String key, TurnOptions options) {
+    public ScopedTurn turn(String queue, String key, TurnOptions options) {
         Checks.text("queue", queue);
         return new Claim(base, queue, Checks.text("key", key), options)
-                .await(claimed -> new Turn(base, queue, key, claimed, options));
+                .await(claimed -> new ScopedTurn(base, queue, key, claimed, options));
     }
 
     /**
-     * Asks for the turn of a key, runs the handler in this thread while the turn is kept alive, and gives it back.
+     * Asks for the turn of a key, runs the handler in this thread while the turn is kept alive, and gives it back. What the handler
+     * throws is thrown on, after the turn was given back.
+     *
+     * @param queue of the key
+     * @param key what is to be processed
+     * @param handler the work
+     * @param <T> what it returns
+     * @return what came of it
+     * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
+     */
+    public <T> TurnOutcome<T> withTurn(String queue, String key, TurnHandler<T> handler) {
+        return withTurn(queue, key, TurnOptions.DEFAULT, handler);
+    }
+
+    /**
+     * The same with options.
+     *
+     * @param queue of the key
+     * @param key what is to be processed
+     * @param options what is not as usual
+     * @param handler the work
+     * @param <T> what it returns
+     * @return what came of it
+     * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
+     */
+    public <T> TurnOutcome<T> withTurn(String queue, String key, TurnOptions options, TurnHandler<T> handler) {
+        Checks.needed("the handler", handler);
+        return withTurnChecked(queue, key, options, handler::handle);
+    }
+
+    /**
+     * {@link #withTurn} for a handler that throws checked exceptions.
      *
      * @param queue of the key
      * @param key what is to be processed
@@ -120,9 +151,9 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @throws X what the handler threw, after the turn was given back
      * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
      */
-    public <T, X extends Exception> TurnOutcome<T> withTurn(String queue, String key, TurnHandler<T, X> handler)
-            throws X {
-        return withTurn(queue, key, TurnOptions.DEFAULT, handler);
+    public <T, X extends Exception> TurnOutcome<T> withTurnChecked(
+            String queue, String key, CheckedTurnHandler<T, X> handler) throws X {
+        return withTurnChecked(queue, key, TurnOptions.DEFAULT, handler);
     }
 
     /**
@@ -138,10 +169,10 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @throws X what the handler threw, after the turn was given back
      * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
      */
-    public <T, X extends Exception> TurnOutcome<T> withTurn(
-            String queue, String key, TurnOptions options, TurnHandler<T, X> handler) throws X {
+    public <T, X extends Exception> TurnOutcome<T> withTurnChecked(
+            String queue, String key, TurnOptions options, CheckedTurnHandler<T, X> handler) throws X {
         Checks.needed("the handler", handler);
-        Turn turn = turn(queue, key, options);
+        ScopedTurn turn = turn(queue, key, options);
         if (!turn.granted()) {
             @SuppressWarnings("unchecked") // Neither of the two has a value.
             TurnOutcome<T> refused = (TurnOutcome<T>) turn.refused();
@@ -181,31 +212,31 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @return the consumer
      */
     public Consumer consume(String queue, WorkHandler handler) {
-        return consume(queue, handler, ConsumerOptions.DEFAULT);
+        return consume(queue, ConsumerOptions.DEFAULT, handler);
     }
 
     /**
      * The same with options.
      *
      * @param queue its name
-     * @param handler does the work
      * @param options what is not as usual
+     * @param handler does the work
      * @return the consumer
      */
-    public Consumer consume(String queue, WorkHandler handler, ConsumerOptions options) {
-        return consume(List.of(Checks.text("a queue", queue)), handler, options);
+    public Consumer consume(String queue, ConsumerOptions options, WorkHandler handler) {
+        return consume(List.of(Checks.text("a queue", queue)), options, handler);
     }
 
     /**
      * The same of several queues.
      *
      * @param queues 1 to 100
-     * @param handler does the work
      * @param options what is not as usual
+     * @param handler does the work
      * @return the consumer
      */
-    public Consumer consume(List<String> queues, WorkHandler handler, ConsumerOptions options) {
-        return application.consume(queues, handler, options);
+    public Consumer consume(List<String> queues, ConsumerOptions options, WorkHandler handler) {
+        return application.consume(queues, options, handler);
     }
 
     /**
@@ -215,7 +246,7 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @param item the message
      * @return what became of it
      */
-    public CompletableFuture<SubmitResult> submit(String queue, Item item) {
+    public CompletableFuture<SubmitOutcome> submit(String queue, QueueItem item) {
         return submit(queue, item, SubmitOptions.DEFAULT);
     }
 
@@ -227,7 +258,7 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @param options what is not as usual
      * @return what became of it
      */
-    public CompletableFuture<SubmitResult> submit(String queue, Item item, SubmitOptions options) {
+    public CompletableFuture<SubmitOutcome> submit(String queue, QueueItem item, SubmitOptions options) {
         return Submitting.one(base, Checks.text("queue", queue), Checks.needed("item", item), options);
     }
 
@@ -238,7 +269,7 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @param items any number
      * @return one result per item, in order; fails with a {@link SubmitManyException}, which says what was accepted and what was not
      */
-    public CompletableFuture<List<SubmitResult>> submitMany(String queue, List<Item> items) {
+    public CompletableFuture<List<SubmitOutcome>> submitMany(String queue, List<QueueItem> items) {
         return submitMany(queue, items, SubmitOptions.DEFAULT);
     }
 
@@ -250,7 +281,7 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @param options what is not as usual
      * @return one result per item, in order; fails with a {@link SubmitManyException}, which says what was accepted and what was not
      */
-    public CompletableFuture<List<SubmitResult>> submitMany(String queue, List<Item> items, SubmitOptions options) {
+    public CompletableFuture<List<SubmitOutcome>> submitMany(String queue, List<QueueItem> items, SubmitOptions options) {
         return Submitting.many(base, Checks.text("queue", queue), items, options);
     }
 

@@ -15,12 +15,13 @@ import java.util.concurrent.TimeUnit;
 final class Loop implements Executor {
     private final ScheduledThreadPoolExecutor executor;
     private final Logger logger;
+    private final ThreadMaker maker = new ThreadMaker(() -> "keyturn-session");
     private volatile Thread thread;
 
     Loop(Logger logger) {
         this.logger = logger;
         executor = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread made = Threads.daemon(task, "keyturn-session");
+            Thread made = maker.newThread(task);
             thread = made;
             return made;
         });
@@ -59,7 +60,7 @@ final class Loop implements Executor {
     }
 
     boolean awaitEnd(long nanos) throws InterruptedException {
-        return executor.awaitTermination(nanos, TimeUnit.NANOSECONDS);
+        return maker.awaitEnd(executor, nanos);
     }
 
     private void run(Runnable task) {

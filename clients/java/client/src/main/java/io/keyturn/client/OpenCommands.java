@@ -32,9 +32,14 @@ final class OpenCommands {
         this.byteLimit = byteLimit;
     }
 
+    /** How many may be open for one more of this kind. */
+    static int most(Kind<?, ?> kind, int limit) {
+        return kind.keepsOrEnds ? (int) Math.ceil(limit * BEYOND) : limit;
+    }
+
     /** From any thread: counts one more call of the application, or says what stands against it. */
     KeyturnException admit(WorkerCommand<?, ?> command) {
-        int most = command.kind.keepsOrEnds ? (int) Math.ceil(limit * BEYOND) : limit;
+        int most = most(command.kind, limit);
         int open = workers.incrementAndGet();
         long taken = bytes.addAndGet(command.bytes());
         command.isOpen = true;

@@ -23,7 +23,7 @@ public final class Producer implements AutoCloseable {
     private final Backlog backlog;
     private final Set<CompletableFuture<ProducerResult>> unsettled = ConcurrentHashMap.newKeySet();
     private final Thread thread;
-    private final Delivery delivery;
+    private final ProducerRoute delivery;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private int flushing;
     private volatile boolean closed;
@@ -35,7 +35,7 @@ public final class Producer implements AutoCloseable {
         this.options = options;
         this.backlog = new Backlog(options);
         String name = options.spool() == null ? Checks.text("queue", queue) : ItemLimits.queue(queue);
-        this.delivery = new Delivery(base, name, options, this);
+        this.delivery = new ProducerRoute(base, name, options, this);
         this.thread = Threads.daemon(this::run, "keyturn-producer");
     }
 
@@ -51,7 +51,7 @@ public final class Producer implements AutoCloseable {
      *     {@link ProducerTimeoutException} (it may have been accepted), {@link ProducerClosedException}, {@link KeyturnException} (the
      *     sidecar refused it) or {@link SpoolException}
      */
-    public CompletableFuture<ProducerResult> add(Item item) {
+    public CompletableFuture<ProducerResult> add(QueueItem item) {
         Entry entry = new Entry(Checks.needed("item", item).named(base), Clock.nanos(options.timeout()));
         if (options.spool() != null) {
             // Told "spooled", what no sidecar accepts would be lost.
@@ -197,11 +197,11 @@ public final class Producer implements AutoCloseable {
             if (first == null && closed && unsettled.isEmpty()) return null;
             long due = first == null ? Clock.NEVER : Clock.after(first.since, Clock.nanos(options.interval()));
             boolean isDue = backlog.length() >= options.count()
-                    || backlog.bytes() >= Item.LARGEST_MESSAGE
+                    || backlog.bytes() >= QueueItem.LARGEST_MESSAGE
                     || flushing > 0
                     || closed
                     || due <= Clock.now();
-            if (backlog.length() > 0 && isDue) return backlog.take(options.count(), Item.LARGEST_MESSAGE);
+            if (backlog.length() > 0 && isDue) return backlog.take(options.count(), QueueItem.LARGEST_MESSAGE);
             if (delivery.nextAt() <= Clock.now()) return List.of();
             pauseUntil(() -> Math.min(due, delivery.nextAt()));
         }
@@ -223,7 +223,7 @@ public final class Producer implements AutoCloseable {
         notifyAll();
     }
 
-    private void tellError(Throwable error, Item item) {
+    private void tellError(Throwable error, QueueItem item) {
         try {
             options.onError().onError(KeyturnException.unwrapped(error), item);
         } catch (Throwable thrown) {
@@ -231,7 +231,7 @@ public final class Producer implements AutoCloseable {
         }
     }
 
-    void tellTrouble(Throwable error, Item item) {
+    void tellTrouble(Throwable error, QueueItem item) {
         base.callbacks.execute(() -> tellError(error, item));
     }
 
@@ -264,7 +264,7 @@ public final class Producer implements AutoCloseable {
         if (closed) wake();
     }
 
-    static ProducerResult decided(SubmitResult result) {
+    static ProducerResult decided(SubmitOutcome result) {
         return new ProducerResult(result.itemId(), Optional.of(result));
     }
 

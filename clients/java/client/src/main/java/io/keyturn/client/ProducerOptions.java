@@ -21,7 +21,7 @@ public final class ProducerOptions {
          * @param error why
          * @param item which one; null: it concerns the spool as a whole, and nothing is lost by it
          */
-        void onError(Throwable error, Item item);
+        void onError(Throwable error, QueueItem item);
     }
 
     /** Everything as it is if nothing is said. */
@@ -33,7 +33,7 @@ public final class ProducerOptions {
     private final int maxBytes;
     private final WhenFull whenFull;
     private final Duration timeout;
-    private final Durability durability;
+    private final ItemDurability durability;
     private final ErrorListener onError;
     private final SpoolOptions spool;
 
@@ -83,7 +83,7 @@ public final class ProducerOptions {
     }
 
     /** Null: as the queue has it. */
-    Durability durability() {
+    ItemDurability durability() {
         return durability;
     }
 
@@ -106,7 +106,7 @@ public final class ProducerOptions {
         private int maxBytes = 16 * MIB;
         private WhenFull whenFull = WhenFull.WAIT;
         private Duration timeout = Duration.ofMinutes(1);
-        private Durability durability;
+        private ItemDurability durability;
         private ErrorListener onError;
         private SpoolOptions spool;
 
@@ -119,7 +119,7 @@ public final class ProducerOptions {
          * @return this
          */
         public Builder count(int items) {
-            count = (int) Checks.within("count", items, 1, Item.MOST_ITEMS);
+            count = (int) Checks.within("count", items, 1, QueueItem.MOST_ITEMS);
             return this;
         }
 
@@ -184,7 +184,7 @@ public final class ProducerOptions {
          * @param durability refused if the queue cannot give it; unset: as the queue has it
          * @return this
          */
-        public Builder durability(Durability durability) {
+        public Builder durability(ItemDurability durability) {
             this.durability = Checks.needed("durability", durability);
             return this;
         }

@@ -8,7 +8,7 @@ import java.util.Optional;
  * @param itemId its id
  * @param result what the sidecar decided; empty: it is safe on disk until it can be handed over
  */
-public record ProducerResult(String itemId, Optional<SubmitResult> result) {
+public record ProducerResult(String itemId, Optional<SubmitOutcome> result) {
     /**
      * Whether it is on disk, because the sidecar could not be reached.
      *

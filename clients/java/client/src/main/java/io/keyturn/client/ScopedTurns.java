@@ -11,10 +11,10 @@ import java.util.Set;
 final class ScopedTurns {
     private static final long LEAVING = 1_000 * Clock.MS;
 
-    private final Set<Turn> turns = new HashSet<>();
+    private final Set<ScopedTurn> turns = new HashSet<>();
     private boolean isClosed;
 
-    void add(Turn turn) {
+    void add(ScopedTurn turn) {
         synchronized (this) {
             turns.add(turn);
             if (!isClosed) return;
@@ -22,19 +22,19 @@ final class ScopedTurns {
         turn.lose();
     }
 
-    synchronized void remove(Turn turn) {
+    synchronized void remove(ScopedTurn turn) {
         turns.remove(turn);
         notifyAll();
     }
 
     /** While the sidecar can still be told. An interrupt stays set. */
     void close() {
-        List<Turn> all;
+        List<ScopedTurn> all;
         synchronized (this) {
             isClosed = true;
             all = List.copyOf(turns);
         }
-        for (Turn turn : all) turn.lose();
+        for (ScopedTurn turn : all) turn.lose();
         long end = Clock.after(Clock.now(), LEAVING);
         Threads.uninterruptibly(() -> awaitNobody(end));
     }

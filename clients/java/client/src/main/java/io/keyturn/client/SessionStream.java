@@ -26,6 +26,7 @@ final class SessionStream {
     private final Connection connection;
     private final ClientCall<SessionRequest, SessionResponse> call;
     private Handlers handlers;
+    private boolean isDestroyed;
 
     SessionStream(Connection connection, Handlers handlers) {
         this.connection = connection;
@@ -51,6 +52,7 @@ final class SessionStream {
     /** Gone at once; the handlers hear nothing of it any more. */
     void destroy() {
         handlers = null;
+        isDestroyed = true;
         call.cancel("the session gave it up", null);
     }
 
@@ -74,10 +76,12 @@ final class SessionStream {
             Handlers told = handlers;
             handlers = null;
             if (told == null) return;
-            told.ended(
-                    status.isOk()
-                            ? new KeyturnException("the sidecar ended the stream", Status.Code.UNAVAILABLE)
-                            : connection.errorOf(status, trailers));
+            KeyturnException error = status.isOk()
+                    ? new KeyturnException("the sidecar ended the stream", Status.Code.UNAVAILABLE)
+                    : connection.errorOf(status, trailers);
+            connection.forgetFailure(() -> {
+                if (!isDestroyed) told.ended(error);
+            });
         }
     }
 }

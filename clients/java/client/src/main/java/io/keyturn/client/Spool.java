@@ -25,7 +25,7 @@ final class Spool {
     private static final int SEGMENTS = 8;
 
     /** Items in the order in which they were appended. {@code end}: where the segment is read on after them. */
-    record Chunk(List<Item> items, int end) {}
+    record Chunk(List<QueueItem> items, int end) {}
 
     private final SpoolOptions options;
     private final byte[] title;
@@ -142,7 +142,7 @@ final class Spool {
         return active == null && sealed.size() <= 1;
     }
 
-    static byte[] encode(Item item) {
+    static byte[] encode(QueueItem item) {
         return SpoolRecord.encode(item.message().toByteArray());
     }
 
@@ -207,7 +207,7 @@ final class Spool {
         SpoolSegment segment = sealed.peek();
         if (segment == null) return null;
         open(segment);
-        List<Item> found = new ArrayList<>();
+        List<QueueItem> found = new ArrayList<>();
         int offset = readingAt;
         int size = 0;
         while (found.size() < most && offset < segment.bytes()) {

@@ -3,73 +3,117 @@ package io.keyturn.client;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/**
- * Where items wait on disk while the sidecar cannot be reached.
- *
- * @param directory of this producer alone; made if it is not there; what it has from an earlier run is handed over first
- * @param interval what was written is synced after this, 1 ms to 1 min
- * @param count or after so many items, 1 to 100,000
- * @param maxBytes the most that the spool may take on disk, 64 KiB to 1 TiB; then {@code whenFull} applies
- * @param patience how long a Submit may go unanswered before the sidecar is taken to be away, 1 ms to 1 min
- */
-public record SpoolOptions(Path directory, Duration interval, int count, long maxBytes, Duration patience) {
+/** Where items wait on disk while the sidecar cannot be reached, made by {@link #builder}. */
+public final class SpoolOptions {
     private static final long MIB = 1_048_576;
 
+    private final Path directory;
+    private final Duration interval;
+    private final int count;
+    private final long maxBytes;
+    private final Duration patience;
+
+    private SpoolOptions(Builder builder) {
+        directory = builder.directory;
+        interval = builder.interval;
+        count = builder.count;
+        maxBytes = builder.maxBytes;
+        patience = builder.patience;
+    }
+
     /**
-     * Refuses what is not allowed, with its name.
+     * Begins with the defaults.
      *
      * @param directory of this producer alone; made if it is not there; what it has from an earlier run is handed over first
-     * @param interval what was written is synced after this, 1 ms to 1 min
-     * @param count or after so many items, 1 to 100,000
-     * @param maxBytes the most that the spool may take on disk, 64 KiB to 1 TiB; then {@code whenFull} applies
-     * @param patience how long a Submit may go unanswered before the sidecar is taken to be away, 1 ms to 1 min
+     * @return a builder, for one thread
      */
-    public SpoolOptions {
-        Checks.needed("spool.directory", directory);
-        Checks.within("spool.interval", interval, Duration.ofMillis(1), Duration.ofMinutes(1));
-        Checks.within("spool.count", count, 1, 100_000);
-        Checks.within("spool.maxBytes", maxBytes, 65_536, MIB * MIB);
-        Checks.within("spool.patience", patience, Duration.ofMillis(1), Duration.ofMinutes(1));
+    public static Builder builder(Path directory) {
+        return new Builder(Checks.needed("spool.directory", directory));
     }
 
-    /**
-     * A spool with the defaults: synced after 50 ms or 1,000 items, up to 256 MiB, patience of 1 s.
-     *
-     * @param directory of this producer alone
-     * @return the options
-     */
-    public static SpoolOptions in(Path directory) {
-        return new SpoolOptions(directory, Duration.ofMillis(50), 1_000, 256 * MIB, Duration.ofSeconds(1));
+    Path directory() {
+        return directory;
     }
 
-    /**
-     * Synced at other times.
-     *
-     * @param interval after this
-     * @param count or after so many items
-     * @return other options
-     */
-    public SpoolOptions withSync(Duration interval, int count) {
-        return new SpoolOptions(directory, interval, count, maxBytes, patience);
+    Duration interval() {
+        return interval;
     }
 
-    /**
-     * With another size.
-     *
-     * @param most bytes on disk
-     * @return other options
-     */
-    public SpoolOptions withMaxBytes(long most) {
-        return new SpoolOptions(directory, interval, count, most, patience);
+    int count() {
+        return count;
     }
 
-    /**
-     * With another patience.
-     *
-     * @param limit how long a Submit may go unanswered
-     * @return other options
-     */
-    public SpoolOptions withPatience(Duration limit) {
-        return new SpoolOptions(directory, interval, count, maxBytes, limit);
+    long maxBytes() {
+        return maxBytes;
+    }
+
+    Duration patience() {
+        return patience;
+    }
+
+    /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
+    public static final class Builder {
+        private final Path directory;
+        private Duration interval = Duration.ofMillis(50);
+        private int count = 1_000;
+        private long maxBytes = 256 * MIB;
+        private Duration patience = Duration.ofSeconds(1);
+
+        private Builder(Path directory) {
+            this.directory = directory;
+        }
+
+        /**
+         * What was written is synced after this.
+         *
+         * @param interval 1 ms to 1 min; unset: 50 ms
+         * @return this
+         */
+        public Builder interval(Duration interval) {
+            this.interval = Checks.within("spool.interval", interval, Duration.ofMillis(1), Duration.ofMinutes(1));
+            return this;
+        }
+
+        /**
+         * Or after so many items.
+         *
+         * @param items 1 to 100,000; unset: 1,000
+         * @return this
+         */
+        public Builder count(int items) {
+            count = (int) Checks.within("spool.count", items, 1, 100_000);
+            return this;
+        }
+
+        /**
+         * The most that the spool may take on disk; then {@code whenFull} applies.
+         *
+         * @param most bytes, 64 KiB to 1 TiB; unset: 256 MiB
+         * @return this
+         */
+        public Builder maxBytes(long most) {
+            maxBytes = Checks.within("spool.maxBytes", most, 65_536, MIB * MIB);
+            return this;
+        }
+
+        /**
+         * How long a Submit may go unanswered before the sidecar is taken to be away.
+         *
+         * @param patience 1 ms to 1 min; unset: 1 s
+         * @return this
+         */
+        public Builder patience(Duration patience) {
+            this.patience = Checks.within("spool.patience", patience, Duration.ofMillis(1), Duration.ofMinutes(1));
+            return this;
+        }
+
+        /**
+         * The options.
+         *
+         * @return they do not change any more
+         */
+        public SpoolOptions build() {
+            return new SpoolOptions(this);
+        }
     }
 }

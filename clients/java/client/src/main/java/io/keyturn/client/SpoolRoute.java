@@ -47,8 +47,8 @@ final class SpoolRoute {
     /** What is being handed over, from disk; null: nothing. */
     private Spool.Chunk chunk;
 
-    private List<Item> left = List.of();
-    private int most = Item.MOST_ITEMS;
+    private List<QueueItem> left = List.of();
+    private int most = QueueItem.MOST_ITEMS;
     private CompletableFuture<Outcome> asked;
     private String told = "";
     /** Why what is on disk cannot be read: nothing may pass it, and nothing of it is skipped. Null: it can. */
@@ -216,7 +216,7 @@ final class SpoolRoute {
 
     private void handOver() {
         if (left.isEmpty() && !next()) return;
-        List<Item> part = left.subList(0, Math.min(most, left.size()));
+        List<QueueItem> part = left.subList(0, Math.min(most, left.size()));
         asked = HandOver.of(base, queue, part, CALL, HandOver.WAIT_FOR_ROOM, options.durability());
         asked.whenComplete((outcome, error) -> producer.wake());
     }
@@ -226,7 +226,7 @@ final class SpoolRoute {
         if (chunk != null) advance();
         // Those that are not synced yet are read too; who added them hears of the disk first.
         if (spool.isNearlyEmpty() || spool.items() == 0) sync();
-        chunk = spool.read(Item.MOST_ITEMS, MOST_BYTES);
+        chunk = spool.read(QueueItem.MOST_ITEMS, MOST_BYTES);
         if (chunk == null) {
             spool.begin();
             inUse = false;
@@ -266,8 +266,8 @@ final class SpoolRoute {
         tryAt = Clock.after(Clock.now(), backOff.next(Failures.retryAfter(error)));
     }
 
-    private List<Item> without(SomeRefused some) {
-        List<Item> kept = new ArrayList<>();
+    private List<QueueItem> without(SomeRefused some) {
+        List<QueueItem> kept = new ArrayList<>();
         for (int at = 0; at < left.size(); at++) {
             KeyturnException error = some.errors().get(at);
             if (error == null) kept.add(left.get(at));

@@ -77,9 +77,9 @@ record SpoolSegment(long number, Path path, int bytes, int items) {
         throw new SpoolException(Problem.OTHER_QUEUE, path, what + "; each needs a directory of its own", null);
     }
 
-    static Item item(Path path, int offset, byte[] body) {
+    static QueueItem item(Path path, int offset, byte[] body) {
         try {
-            return new Item(io.keyturn.v1.NewItem.parseFrom(body));
+            return new QueueItem(io.keyturn.v1.NewItem.parseFrom(body));
         } catch (InvalidProtocolBufferException foreign) {
             throw new SpoolException(Problem.DAMAGED, path, "the record at byte " + offset + " is no item", foreign);
         }

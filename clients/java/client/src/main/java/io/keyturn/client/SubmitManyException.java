@@ -6,10 +6,10 @@ import java.util.List;
 public final class SubmitManyException extends KeyturnException {
     private static final long serialVersionUID = 1;
 
-    private final transient List<SubmitResult> results;
-    private final transient List<Item> rest;
+    private final transient List<SubmitOutcome> results;
+    private final transient List<QueueItem> rest;
 
-    SubmitManyException(Throwable cause, List<SubmitResult> results, List<Item> rest) {
+    SubmitManyException(Throwable cause, List<SubmitOutcome> results, List<QueueItem> rest) {
         super(
                 results.size() + " items were handed over, " + rest.size() + " were not: " + Failures.messageOf(cause),
                 KeyturnException.of(cause).code(),
@@ -25,7 +25,7 @@ public final class SubmitManyException extends KeyturnException {
      *
      * @return one for each
      */
-    public List<SubmitResult> results() {
+    public List<SubmitOutcome> results() {
         return results;
     }
 
@@ -34,7 +34,7 @@ public final class SubmitManyException extends KeyturnException {
      *
      * @return in order
      */
-    public List<Item> rest() {
+    public List<QueueItem> rest() {
         return rest;
     }
 }

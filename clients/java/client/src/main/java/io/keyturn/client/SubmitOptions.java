@@ -2,65 +2,92 @@ package io.keyturn.client;
 
 import java.time.Duration;
 
-/**
- * How items are handed over.
- *
- * @param waitForRoom how long to wait for room in a full queue, up to 5 min; null: not at all
- * @param durability what has happened when an item is accepted; null: as the queue has it
- * @param timeout how long to go on trying when the sidecar is away, for each message; null: 10 s and {@code waitForRoom}
- */
-public record SubmitOptions(Duration waitForRoom, Durability durability, Duration timeout) {
-    /** Nothing said. */
-    public static final SubmitOptions DEFAULT = new SubmitOptions(null, null, null);
+/** How items are handed over, made by {@link #builder}. */
+public final class SubmitOptions {
+    /** Everything as it is if nothing is said. */
+    public static final SubmitOptions DEFAULT = builder().build();
 
-    /**
-     * Refuses what is not allowed, with its name.
-     *
-     * @param waitForRoom how long to wait for room in a full queue, up to 5 min; null: not at all
-     * @param durability what has happened when an item is accepted; null: as the queue has it
-     * @param timeout how long to go on trying when the sidecar is away, for each message; null: 10 s and {@code waitForRoom}
-     */
-    public SubmitOptions {
-        if (waitForRoom != null) Checks.within("waitForRoom", waitForRoom, Duration.ZERO, Duration.ofMinutes(5));
-        if (timeout != null) Checks.within("timeout", timeout, Duration.ofMillis(1), Checks.FOREVER);
+    private final Duration waitForRoom;
+    private final ItemDurability durability;
+    private final Duration timeout;
+
+    private SubmitOptions(Builder builder) {
+        waitForRoom = builder.waitForRoom;
+        durability = builder.durability;
+        timeout = builder.timeout;
     }
 
     /**
-     * With a wait for room.
+     * Begins with the defaults.
      *
-     * @param wait up to 5 min
-     * @return other options
+     * @return a builder, for one thread
      */
-    public SubmitOptions withWaitForRoom(Duration wait) {
-        return new SubmitOptions(wait, durability, timeout);
+    public static Builder builder() {
+        return new Builder();
     }
 
-    /**
-     * With a durability.
-     *
-     * @param wanted refused if the queue cannot give it
-     * @return other options
-     */
-    public SubmitOptions withDurability(Durability wanted) {
-        return new SubmitOptions(waitForRoom, wanted, timeout);
-    }
-
-    /**
-     * With a time-out.
-     *
-     * @param limit for each message
-     * @return other options
-     */
-    public SubmitOptions withTimeout(Duration limit) {
-        return new SubmitOptions(waitForRoom, durability, limit);
+    /** Null: as the queue has it. */
+    ItemDurability durability() {
+        return durability;
     }
 
     long waitNanos() {
-        return waitForRoom == null ? 0 : Clock.nanos(waitForRoom);
+        return Clock.nanos(waitForRoom);
     }
 
     long until() {
         long patience = timeout == null ? waitNanos() + Transport.GRACE : Clock.nanos(timeout);
         return Clock.after(Clock.now(), patience);
+    }
+
+    /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
+    public static final class Builder {
+        private Duration waitForRoom = Duration.ZERO;
+        private ItemDurability durability;
+        private Duration timeout;
+
+        private Builder() {}
+
+        /**
+         * How long to wait for room in a full queue.
+         *
+         * @param wait up to 5 min; unset: not at all
+         * @return this
+         */
+        public Builder waitForRoom(Duration wait) {
+            waitForRoom = Checks.within("waitForRoom", wait, Duration.ZERO, Duration.ofMinutes(5));
+            return this;
+        }
+
+        /**
+         * What has happened when an item is accepted.
+         *
+         * @param durability refused if the queue cannot give it; unset: as the queue has it
+         * @return this
+         */
+        public Builder durability(ItemDurability durability) {
+            this.durability = Checks.needed("durability", durability);
+            return this;
+        }
+
+        /**
+         * How long to go on trying when the sidecar is away, for each message.
+         *
+         * @param timeout 1 ms or more; unset: 10 s and {@code waitForRoom}
+         * @return this
+         */
+        public Builder timeout(Duration timeout) {
+            this.timeout = Checks.within("timeout", timeout, Duration.ofMillis(1), Checks.FOREVER);
+            return this;
+        }
+
+        /**
+         * The options.
+         *
+         * @return they do not change any more
+         */
+        public SubmitOptions build() {
+            return new SubmitOptions(this);
+        }
     }
 }

@@ -16,12 +16,12 @@ final class Submitting {
 
     private Submitting() {}
 
-    static CompletableFuture<SubmitResult> one(Base base, String queue, Item item, SubmitOptions options) {
+    static CompletableFuture<SubmitOutcome> one(Base base, String queue, QueueItem item, SubmitOptions options) {
         Checks.needed("options", options);
-        Item named = item.named(base);
+        QueueItem named = item.named(base);
         named.checkSize(0);
-        CallFuture<List<SubmitResult>> sent = send(base, queue, List.of(named), options);
-        CallFuture<SubmitResult> one = new CallFuture<>();
+        CallFuture<List<SubmitOutcome>> sent = send(base, queue, List.of(named), options);
+        CallFuture<SubmitOutcome> one = new CallFuture<>();
         one.onCancel(() -> sent.cancel(true));
         sent.whenComplete((results, error) -> {
             if (error == null) one.tell(results.get(0));
@@ -30,13 +30,13 @@ final class Submitting {
         return one;
     }
 
-    static CompletableFuture<List<SubmitResult>> many(Base base, String queue, List<Item> items, SubmitOptions options) {
+    static CompletableFuture<List<SubmitOutcome>> many(Base base, String queue, List<QueueItem> items, SubmitOptions options) {
         Checks.needed("options", options);
-        List<Item> named = new ArrayList<>();
-        for (Item item : Checks.needed("items", items)) {
+        List<QueueItem> named = new ArrayList<>();
+        for (QueueItem item : Checks.needed("items", items)) {
             named.add(Checks.needed("items[" + named.size() + "]", item).named(base));
         }
-        CallFuture<List<SubmitResult>> done = base.pending();
+        CallFuture<List<SubmitOutcome>> done = base.pending();
         new Many(base, queue, named, options, messagesOf(named), done).next();
         return done;
     }
@@ -45,20 +45,20 @@ final class Submitting {
     private static final class Many {
         private final Base base;
         private final String queue;
-        private final List<Item> items;
+        private final List<QueueItem> items;
         private final SubmitOptions options;
-        private final List<List<Item>> messages;
-        private final CallFuture<List<SubmitResult>> done;
-        private final List<SubmitResult> results = new ArrayList<>();
+        private final List<List<QueueItem>> messages;
+        private final CallFuture<List<SubmitOutcome>> done;
+        private final List<SubmitOutcome> results = new ArrayList<>();
         private int at;
 
         Many(
                 Base base,
                 String queue,
-                List<Item> items,
+                List<QueueItem> items,
                 SubmitOptions options,
-                List<List<Item>> messages,
-                CallFuture<List<SubmitResult>> done) {
+                List<List<QueueItem>> messages,
+                CallFuture<List<SubmitOutcome>> done) {
             this.base = base;
             this.queue = queue;
             this.items = items;
@@ -73,7 +73,7 @@ final class Submitting {
                 return;
             }
             if (done.isDone()) return;
-            CallFuture<List<SubmitResult>> sent = send(base, queue, messages.get(at++), options);
+            CallFuture<List<SubmitOutcome>> sent = send(base, queue, messages.get(at++), options);
             done.onCancel(() -> sent.cancel(true));
             sent.whenComplete((told, error) -> {
                 if (error == null) {
@@ -81,7 +81,7 @@ final class Submitting {
                     next();
                     return;
                 }
-                List<Item> rest = items.subList(results.size(), items.size());
+                List<QueueItem> rest = items.subList(results.size(), items.size());
                 done.fail(
                         new SubmitManyException(KeyturnException.unwrapped(error), List.copyOf(results), rest));
             });
@@ -89,14 +89,14 @@ final class Submitting {
     }
 
     /** Cuts at 1,000 items and below the size of a message. All items are looked at before the first is sent. */
-    private static List<List<Item>> messagesOf(List<Item> items) {
-        List<List<Item>> messages = new ArrayList<>();
-        List<Item> open = null;
+    private static List<List<QueueItem>> messagesOf(List<QueueItem> items) {
+        List<List<QueueItem>> messages = new ArrayList<>();
+        List<QueueItem> open = null;
         int bytes = 0;
         for (int at = 0; at < items.size(); at++) {
-            Item item = items.get(at);
+            QueueItem item = items.get(at);
             item.checkSize(at);
-            if (open == null || open.size() == Item.MOST_ITEMS || bytes + item.size() > Item.LARGEST_MESSAGE) {
+            if (open == null || open.size() == QueueItem.MOST_ITEMS || bytes + item.size() > QueueItem.LARGEST_MESSAGE) {
                 open = new ArrayList<>();
                 messages.add(open);
                 bytes = 0;
@@ -107,27 +107,27 @@ final class Submitting {
         return messages;
     }
 
-    static SubmitRequest requestOf(String queue, List<Item> items, long waitForRoom, Durability durability) {
+    static SubmitRequest requestOf(String queue, List<QueueItem> items, long waitForRoom, ItemDurability durability) {
         SubmitRequest.Builder request = SubmitRequest.newBuilder()
                 .setQueue(queue)
                 .setWaitForRoom(Protos.nanos(waitForRoom))
-                .setDurability(Durability.wire(durability));
-        for (Item item : items) request.addItems(item.message());
+                .setDurability(ItemDurability.wire(durability));
+        for (QueueItem item : items) request.addItems(item.message());
         return request.build();
     }
 
-    private static CallFuture<List<SubmitResult>> send(
-            Base base, String queue, List<Item> items, SubmitOptions options) {
+    private static CallFuture<List<SubmitOutcome>> send(
+            Base base, String queue, List<QueueItem> items, SubmitOptions options) {
         SubmitRequest request = requestOf(queue, items, options.waitNanos(), options.durability());
         CallFuture<io.keyturn.v1.SubmitResponse> asked = Patience.patiently(
                 base, options.until(), BORNE, () -> false, left ->
                         base.transport.ask(Kinds.SUBMIT, request, CallSettings.nanos(left)));
-        CallFuture<List<SubmitResult>> sent = new CallFuture<>();
+        CallFuture<List<SubmitOutcome>> sent = new CallFuture<>();
         sent.onCancel(() -> asked.cancel(true));
         asked.whenComplete((answer, error) -> {
             if (error != null) sent.fail(KeyturnException.unwrapped(error));
             else if (answer.getResultsCount() != items.size()) sent.fail(badAnswer(answer, items.size()));
-            else sent.tell(answer.getResultsList().stream().map(SubmitResult::of).toList());
+            else sent.tell(answer.getResultsList().stream().map(SubmitOutcome::of).toList());
         });
         return sent;
     }

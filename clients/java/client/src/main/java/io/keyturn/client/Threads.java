@@ -38,14 +38,14 @@ final class Threads {
     }
 
     /** As many threads as there are tasks at a time; the one who uses it bounds them. */
-    static ThreadPoolExecutor pool(String name) {
-        AtomicInteger count = new AtomicInteger();
+    static ThreadPoolExecutor pool(ThreadMaker maker) {
         return new ThreadPoolExecutor(
-                0,
-                Integer.MAX_VALUE,
-                IDLE_SECONDS,
-                TimeUnit.SECONDS,
-                new SynchronousQueue<>(),
-                task -> daemon(task, name + "-" + count.incrementAndGet()));
+                0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), maker);
+    }
+
+    /** Of a pool of many: each has a number. */
+    static ThreadMaker maker(String name) {
+        AtomicInteger count = new AtomicInteger();
+        return new ThreadMaker(() -> name + "-" + count.incrementAndGet());
     }
 }

@@ -3,64 +3,110 @@ package io.keyturn.client;
 import java.nio.file.Path;
 
 /**
- * How the connection is encrypted. All files are PEM, and are read again for a new connection when they have changed.
- *
- * @param ca whom to trust; null: whom the system trusts
- * @param cert the certificate of this client, for a sidecar that asks for one; null: none
- * @param key its private key; null: none
- * @param serverName the name that the sidecar's certificate must be for; null: the host of the address
+ * How the connection is encrypted, made by {@link #builder}. All files are PEM, and are read again for a new connection when they
+ * have changed.
  */
-public record TlsOptions(Path ca, Path cert, Path key, String serverName) {
+public final class TlsOptions {
+    /** Trusts whom the system trusts, and shows no certificate. */
+    public static final TlsOptions DEFAULT = builder().build();
+
+    private final Path ca;
+    private final Path cert;
+    private final Path key;
+    private final String serverName;
+
+    private TlsOptions(Builder builder) {
+        ca = builder.ca;
+        cert = builder.cert;
+        key = builder.key;
+        serverName = builder.serverName;
+    }
+
     /**
-     * Refuses half a pair.
+     * Begins with the defaults.
      *
-     * @param ca whom to trust; null: whom the system trusts
-     * @param cert the certificate of this client, for a sidecar that asks for one; null: none
-     * @param key its private key; null: none
-     * @param serverName the name that the sidecar's certificate must be for; null: the host of the address
+     * @return a builder, for one thread
      */
-    public TlsOptions {
-        if ((cert == null) != (key == null)) {
-            throw Failures.wrong("tls.cert is " + cert + " and tls.key is " + key + "; allowed are both or none");
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Null: whom the system trusts. */
+    Path ca() {
+        return ca;
+    }
+
+    /** Null: none. */
+    Path cert() {
+        return cert;
+    }
+
+    /** Null: none. */
+    Path key() {
+        return key;
+    }
+
+    /** Null: the host of the address. */
+    String serverName() {
+        return serverName;
+    }
+
+    @Override
+    public String toString() {
+        return "ca " + ca + ", certificate " + cert + ", key " + key + ", server name " + serverName;
+    }
+
+    /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
+    public static final class Builder {
+        private Path ca;
+        private Path cert;
+        private Path key;
+        private String serverName;
+
+        private Builder() {}
+
+        /**
+         * Whom to trust.
+         *
+         * @param file the certificate of the authority; unset: whom the system trusts
+         * @return this
+         */
+        public Builder ca(Path file) {
+            ca = Checks.needed("tls.ca", file);
+            return this;
         }
-    }
 
-    /**
-     * Trust this authority.
-     *
-     * @param ca its certificate
-     * @return the options
-     */
-    public static TlsOptions ca(Path ca) {
-        return new TlsOptions(ca, null, null, null);
-    }
+        /**
+         * Who this client is, for a sidecar that asks for it (mutual TLS).
+         *
+         * @param cert the certificate, with what it needs to be trusted; unset: none
+         * @param key its private key
+         * @return this
+         */
+        public Builder certificate(Path cert, Path key) {
+            this.cert = Checks.needed("tls.cert", cert);
+            this.key = Checks.needed("tls.key", key);
+            return this;
+        }
 
-    /** The system's authorities.
-     *
-     * @return the options
-     */
-    public static TlsOptions system() {
-        return new TlsOptions(null, null, null, null);
-    }
+        /**
+         * The name that the sidecar's certificate must be for.
+         *
+         * @param name unset: the host of the address
+         * @return this
+         */
+        public Builder serverName(String name) {
+            serverName = Checks.text("tls.serverName", name);
+            return this;
+        }
 
-    /**
-     * The same with a certificate of this client (mutual TLS).
-     *
-     * @param cert the certificate, with what it needs to be trusted
-     * @param key its private key
-     * @return other options
-     */
-    public TlsOptions withCertificate(Path cert, Path key) {
-        return new TlsOptions(ca, cert, key, serverName);
-    }
-
-    /**
-     * The same with the name that the sidecar's certificate must be for.
-     *
-     * @param serverName instead of the host of the address
-     * @return other options
-     */
-    public TlsOptions withServerName(String serverName) {
-        return new TlsOptions(ca, cert, key, serverName);
+        /**
+         * The options.
+         *
+         * @return they do not change any more
+         */
+        public TlsOptions build() {
+            return new TlsOptions(this);
+        }
     }
 }

@@ -45,7 +45,7 @@ final class TlsWords {
         if (NO_TLS.matcher(text).find()) return "the sidecar does not speak TLS (leave KeyturnOptions.tls out, or see tls of the sidecar)";
         String why = deepest == null ? "" : Failures.messageOf(deepest);
         if (NAME.matcher(why).find()) {
-            return "the certificate of the sidecar is for another name: " + why + " (TlsOptions.withServerName: the name that it is for)";
+            return "the certificate of the sidecar is for another name: " + why + " (TlsOptions.serverName: the name that it is for)";
         }
         boolean isOfSidecar = deepest instanceof CertificateException
                 || deepest instanceof java.security.GeneralSecurityException
@@ -61,14 +61,14 @@ final class TlsWords {
 
     private static String ofTheClient(TlsOptions tls) {
         return tls.cert() == null
-                ? "the sidecar wants a certificate of the client, and this one shows none (TlsOptions.withCertificate)"
-                : "the sidecar does not accept the certificate of the client (TlsOptions.withCertificate; tls.client_ca of the sidecar)";
+                ? "the sidecar wants a certificate of the client, and this one shows none (TlsOptions.certificate)"
+                : "the sidecar does not accept the certificate of the client (TlsOptions.certificate; tls.client_ca of the sidecar)";
     }
 
     private static String closed(TlsOptions tls) {
         String what = tls.cert() == null
-                ? "it may want a certificate of the client (TlsOptions.withCertificate)"
-                : "it may not accept the certificate of the client (TlsOptions.withCertificate)";
+                ? "it may want a certificate of the client (TlsOptions.certificate)"
+                : "it may not accept the certificate of the client (TlsOptions.certificate)";
         return "the sidecar closed the connection after the handshake: " + what;
     }
 

@@ -1,19 +1,17 @@
 package io.keyturn.client;
 
 /**
- * What is done under a turn.
+ * What is done under a turn. In Kotlin any lambda; in Java one that throws checked exceptions is a {@link CheckedTurnHandler}.
  *
  * @param <T> what it returns
- * @param <X> what it may throw
  */
 @FunctionalInterface
-public interface TurnHandler<T, X extends Exception> {
+public interface TurnHandler<T> {
     /**
      * Does the work. When the turn is lost its thread is interrupted: stop then.
      *
      * @param turn its token is for what the work writes to
      * @return the outcome's value
-     * @throws X is thrown on, after the turn was given back
      */
-    T handle(Turn turn) throws X;
+    T handle(ScopedTurn turn);
 }

@@ -161,7 +161,8 @@ public final class TurnOptions {
         /**
          * Whether the thread that holds the turn is interrupted when it is lost.
          *
-         * @param interrupts false: it is only told by {@link Turn#onLost}, {@link Turn#isLost} and {@link Turn#ensureHeld}; unset: true
+         * @param interrupts false: it is only told by {@link ScopedTurn#onLost}, {@link ScopedTurn#isLost} and
+         *     {@link ScopedTurn#ensureHeld}; unset: true
          * @return this
          */
         public Builder interrupts(boolean interrupts) {

@@ -12,8 +12,8 @@ import io.keyturn.v1.Turn;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /** The calls of a worker as unary calls, each by itself. For comparison, and for a single call. */
@@ -22,6 +22,9 @@ final class UnaryTransport implements Transport {
     static final long GIVING_UP = 1_000 * Clock.MS;
     /** How long all of it may take when the client is closed. */
     private static final long LEAVING = 2_000 * Clock.MS;
+
+    /** How often a call is sent again that the sidecar did not take, each time over another connection. */
+    private static final int MOST_UNTAKEN = 10;
 
     private final Connection connection;
     private final Loop loop;
@@ -32,7 +35,7 @@ final class UnaryTransport implements Transport {
     private final Confirmations confirmations = new Confirmations(this);
     private final Set<UnaryCall<?, ?>> open = ConcurrentHashMap.newKeySet();
     private final Books untold = new UntoldTurns(this);
-    private final Semaphore room;
+    private final AtomicInteger opened = new AtomicInteger();
     /** Nothing new is taken but what ends turns. */
     private volatile boolean closed;
     /** Completes when nothing is open any more, or the time for that is over; null: nobody waits for it. Of the loop. */
@@ -46,7 +49,6 @@ final class UnaryTransport implements Transport {
         this.loop = connection.loop();
         this.callbacks = connection.callbacks();
         this.newId = newId;
-        this.room = new Semaphore(options.openCommands());
         long margin = options.margin() == null ? -1 : Clock.nanos(options.margin());
         this.renewals = new Renewals(this, loop, margin, Held::lose);
     }
@@ -72,8 +74,12 @@ final class UnaryTransport implements Transport {
 
     private <Q extends MessageLite, A extends MessageLite> CallFuture<A> begin(
             Kind<Q, A> kind, Q request, CallSettings settings, boolean isOwn) {
-        if (!room.tryAcquire()) {
-            String what = options.openCommands() + " calls are open; no more may be (openCommands)";
+        int before = opened.getAndIncrement();
+        // Its own calls keep turns, or give back: they are bounded by those of the application.
+        int most = isOwn ? Integer.MAX_VALUE : OpenCommands.most(kind, options.openCommands());
+        if (before >= most) {
+            opened.decrementAndGet();
+            String what = before + " calls are open; at most " + most + " may be (openCommands)";
             return CallFuture.failed(new KeyturnException(what, Status.Code.RESOURCE_EXHAUSTED));
         }
         Q whole = kind.identified(kind.named(request, newId), options.consumerId());
@@ -147,7 +153,11 @@ final class UnaryTransport implements Transport {
         private final boolean isOwn;
         private final boolean leaves;
         private final long askedAt = Clock.now();
-        private ClientCall<Q, A> call;
+        private volatile ClientCall<Q, A> call;
+        private long until;
+        /** How often the sidecar's connection was closed before it took the call. */
+        private int untaken;
+
         private A answer;
         private volatile boolean isCancelled;
 
@@ -162,12 +172,20 @@ final class UnaryTransport implements Transport {
             long timeout = settings.timeout() == null
                     ? Clock.after(GRACE, kind.wait(request))
                     : Clock.nanos(settings.timeout());
-            CallOptions deadline = CallOptions.DEFAULT.withDeadlineAfter(timeout, TimeUnit.NANOSECONDS);
-            call = connection.channel().newCall(kind.method, deadline);
-            call.start(this, new Metadata());
-            call.request(1);
-            call.sendMessage(request);
-            call.halfClose();
+            until = Clock.after(askedAt, timeout);
+            send();
+        }
+
+        private void send() {
+            CallOptions deadline = CallOptions.DEFAULT.withDeadlineAfter(until - Clock.now(), TimeUnit.NANOSECONDS);
+            ClientCall<Q, A> made = connection.channel().newCall(kind.method, deadline);
+            made.start(this, new Metadata());
+            made.request(1);
+            made.sendMessage(request);
+            made.halfClose();
+            call = made;
+            // Between two tries it was the one before that was cancelled.
+            if (isCancelled) cancel();
         }
 
         void cancel() {
@@ -183,15 +201,23 @@ final class UnaryTransport implements Transport {
 
         @Override
         public void onClose(Status status, Metadata trailers) {
+            if (Connection.isUntaken(status) && !isCancelled && untaken++ < MOST_UNTAKEN && Clock.now() < until) {
+                send();
+                return;
+            }
             KeyturnException error = errorOf(status, trailers);
+            boolean isOfTheConnection =
+                    error != null && error.code() == Status.Code.UNAVAILABLE && error.reason().isEmpty();
+            if (isOfTheConnection) connection.forgetFailure(() -> closed(status, error));
+            else closed(status, error);
+        }
+
+        private void closed(Status status, KeyturnException error) {
             // Ended on this side, it may have been answered on the other. Before it counts as closed, so that closing waits.
             boolean isOurs = !status.isOk() && (isCancelled || status.getCode() == Status.Code.DEADLINE_EXCEEDED);
             if (leaves && isOurs && !over) leave(request);
             open.remove(this);
-            room.release();
-            if (error != null && error.code() == Status.Code.UNAVAILABLE && error.reason().isEmpty()) {
-                connection.forgetFailure();
-            }
+            opened.decrementAndGet();
             if (isOwn) tell(error);
             else callbacks.execute(() -> tell(error));
             lookWhetherIdle();

@@ -130,8 +130,8 @@ public final class Work {
      * @param queue where it goes
      * @param item up to 1,000 for one turn
      */
-    public synchronized void followUp(String queue, Item item) {
-        if (followUps.size() >= Item.MOST_ITEMS) throw Failures.wrong("followUps has 1000 items; no more are allowed");
+    public synchronized void followUp(String queue, QueueItem item) {
+        if (followUps.size() >= QueueItem.MOST_ITEMS) throw Failures.wrong("followUps has 1000 items; no more are allowed");
         followUps.add(FollowUp.newBuilder()
                 .setQueue(Checks.text("queue", queue))
                 .setItem(Checks.needed("item", item).named(base).message())

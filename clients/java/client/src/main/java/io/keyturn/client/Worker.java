@@ -50,6 +50,8 @@ final class Worker {
     private Interrupter interrupter;
     private boolean isStopped;
     private boolean isGivenUp;
+    /** The handler has ended: what it came to is settled by its own thread, whoever stops. */
+    private boolean isFinishing;
     private volatile boolean hasBegun;
 
     Worker(Base base, ConsumerOptions options, WorkHandler handler, Boss boss, Delivery delivery, long askedAt) {
@@ -138,14 +140,20 @@ final class Worker {
 
     /** The same though the handler has not ended: it was told, and time is over. */
     CompletableFuture<Void> cutOff() {
+        synchronized (this) {
+            if (isFinishing) return CompletableFuture.completedFuture(null);
+            isGivenUp = true;
+        }
         CompletableFuture<Void> released = giveUp();
         // One that a slow executor has not begun lost nothing.
-        if (hasBegun) tellCutOff(new InterruptedException("the consumer stops"));
+        if (hasBegun) {
+            boss.cutOff();
+            tellCutOff(new InterruptedException("the consumer stops"));
+        }
         return released;
     }
 
     private void tellCutOff(Throwable reason) {
-        boss.cutOff();
         warn("a stop cut off a handler; its items went back, no attempt is counted", "");
         boss.trouble(reason, Stage.STOP, work);
     }
@@ -167,6 +175,7 @@ final class Worker {
         boolean stopped;
         synchronized (this) {
             if (isGivenUp) return;
+            isFinishing = true;
             stopped = isStopped;
         }
         if (held.isLost()) {
@@ -200,20 +209,24 @@ final class Worker {
             request.setKind(wish.kind()).setDone(Math.min(wish.done(), work.items().size()));
             if (wish.delay() != null) request.setDelay(Protos.duration(wish.delay()));
         }
-        if (stopped && request.getKind() == NackKind.NACK_KIND_RETRY) {
-            request.setKind(NackKind.NACK_KIND_RELEASE).clearDelay();
-            if (hasBegun) tellCutOff(thrown);
-        } else {
+        boolean isCutOff = stopped && request.getKind() == NackKind.NACK_KIND_RETRY;
+        if (!isCutOff) {
             boss.trouble(thrown, Stage.HANDLER, work);
+            return settle(Kinds.NACK, request.build());
         }
-        return settle(Kinds.NACK, request.build());
+        // Counted before the stop can end, and sent before somebody is told who may take his time.
+        if (hasBegun) boss.cutOff();
+        CompletableFuture<?> settled =
+                settle(Kinds.NACK, request.setKind(NackKind.NACK_KIND_RELEASE).clearDelay().build());
+        if (hasBegun) tellCutOff(thrown);
+        return settled;
     }
 
     /** Goes on while the turn is ours, for as long as the options say. */
     private <Q extends com.google.protobuf.MessageLite, A extends com.google.protobuf.MessageLite> CallFuture<A> settle(
             Kind<Q, A> kind, Q request) {
         long until = Clock.after(Clock.now(), Clock.nanos(options.settleTimeout()));
-        return Patience.patiently(base, until, io.keyturn.client.Turn.BORNE, held::isLost, left ->
+        return Patience.patiently(base, until, io.keyturn.client.ScopedTurn.BORNE, held::isLost, left ->
                 base.transport.ask(kind, request, CallSettings.nanos(left)));
     }
 

@@ -27,7 +27,7 @@ class ArgumentsTest {
 
     private record Wrong(String named, Executable call) {}
 
-    private static Stream<Wrong> wrongs(Keyturn keyturn, Turn none) {
+    private static Stream<Wrong> wrongs(Keyturn keyturn, ScopedTurn none) {
         Map<String, String> header = new HashMap<>();
         header.put("name", null);
         return Stream.of(
@@ -40,14 +40,14 @@ class ArgumentsTest {
                 new Wrong("the handler", () -> keyturn.withTurn("q", "k", null)),
                 new Wrong("the handler", () -> keyturn.consume("q", null)),
                 new Wrong("a queue", () -> keyturn.consume((String) null, work -> {})),
-                new Wrong("queues", () -> keyturn.consume((List<String>) null, work -> {}, ConsumerOptions.DEFAULT)),
-                new Wrong("a queue", () -> keyturn.consume(Arrays.asList("q", null), work -> {}, ConsumerOptions.DEFAULT)),
-                new Wrong("the number of queues", () -> keyturn.consume(List.of(), work -> {}, ConsumerOptions.DEFAULT)),
-                new Wrong("options", () -> keyturn.consume("q", work -> {}, null)),
-                new Wrong("item", () -> keyturn.submit("q", (Item) null)),
-                new Wrong("options", () -> keyturn.submit("q", Item.of("k", "x"), null)),
+                new Wrong("queues", () -> keyturn.consume((List<String>) null, ConsumerOptions.DEFAULT, work -> {})),
+                new Wrong("a queue", () -> keyturn.consume(Arrays.asList("q", null), ConsumerOptions.DEFAULT, work -> {})),
+                new Wrong("the number of queues", () -> keyturn.consume(List.of(), ConsumerOptions.DEFAULT, work -> {})),
+                new Wrong("options", () -> keyturn.consume("q", null, work -> {})),
+                new Wrong("item", () -> keyturn.submit("q", (QueueItem) null)),
+                new Wrong("options", () -> keyturn.submit("q", QueueItem.of("k", "x"), null)),
                 new Wrong("items", () -> keyturn.submitMany("q", null)),
-                new Wrong("items[1]", () -> keyturn.submitMany("q", Arrays.asList(Item.of("k", "x"), null))),
+                new Wrong("items[1]", () -> keyturn.submitMany("q", Arrays.asList(QueueItem.of("k", "x"), null))),
                 new Wrong("options", () -> keyturn.submitMany("q", List.of(), null)),
                 new Wrong("timeout", () -> keyturn.result("q", "id", null)),
                 new Wrong("timeout", () -> keyturn.result("q", "id", Duration.ofSeconds(-1))),
@@ -57,19 +57,19 @@ class ArgumentsTest {
                 new Wrong("timeout", () -> keyturn.close(Duration.ofSeconds(-1))),
                 new Wrong("timeout", () -> keyturn.close(Duration.ofDays(2))),
                 new Wrong("item", () -> keyturn.producer("q").add(null)),
-                new Wrong("timeout", () -> CallSettings.timeout(null)),
-                new Wrong("timeout", () -> CallSettings.timeout(Duration.ofSeconds(Long.MIN_VALUE))),
+                new Wrong("timeout", () -> CallSettings.builder().timeout(null)),
+                new Wrong("timeout", () -> CallSettings.builder().timeout(Duration.ofSeconds(Long.MIN_VALUE))),
                 new Wrong("wait", () -> TurnOptions.builder().waitFor(Duration.ofSeconds(Long.MIN_VALUE))),
                 new Wrong("lease", () -> TurnOptions.builder().lease(Duration.ofSeconds(Long.MAX_VALUE))),
-                new Wrong("headers", () -> Item.of("k", "x").withHeaders(header)),
-                new Wrong("headers", () -> Item.of("k", "x").withHeaders(null)),
-                new Wrong("items", () -> Item.of("k", "x").withAfter(null)),
+                new Wrong("headers", () -> QueueItem.of("k", "x").withHeaders(header)),
+                new Wrong("headers", () -> QueueItem.of("k", "x").withHeaders(null)),
+                new Wrong("items", () -> QueueItem.of("k", "x").withAfter(null)),
                 new Wrong("listener", () -> none.onLost(null)),
-                new Wrong("queue", () -> keyturn.submit("half \udc00", Item.of("k", "x"))),
-                new Wrong("payload", () -> Item.of("k", "half \ud800")),
+                new Wrong("queue", () -> keyturn.submit("half \udc00", QueueItem.of("k", "x"))),
+                new Wrong("payload", () -> QueueItem.of("k", "half \ud800")),
                 new Wrong("idempotencyKey", () -> TurnOptions.builder().idempotencyKey("half \ud800")),
                 new Wrong("consumerId", () -> ConsumerOptions.builder().consumerId("half \ud800")),
-                new Wrong("itemId", () -> new ItemRef("q", "half \ud800")),
+                new Wrong("itemId", () -> new Prerequisite("q", "half \ud800")),
                 new Wrong("idempotency_key", () -> keyturn.enQueue(EnQueueRequest.newBuilder()
                         .setQueue("q").setKey("k").setIdempotencyKey("half \ud800").build())),
                 new Wrong("items[1].headers.value", () -> keyturn.submit(
@@ -86,11 +86,11 @@ class ArgumentsTest {
                 new Wrong("address", () -> Keyturn.connect("127.0.0.1:0")),
                 new Wrong("address", () -> Keyturn.connect("127.0.0.1:65536")),
                 new Wrong("address", () -> Keyturn.connect("unix:")),
-                new Wrong("tls", () -> Keyturn.connect(NOWHERE, tls(TlsOptions.ca(Path.of("/nowhere/ca.pem"))))));
+                new Wrong("tls", () -> Keyturn.connect(NOWHERE, tls(TlsOptions.builder().ca(Path.of("/nowhere/ca.pem")).build()))));
     }
 
     private static ProducerOptions spooled() {
-        return ProducerOptions.builder().spool(SpoolOptions.in(Path.of("/nowhere"))).onError((error, item) -> {}).build();
+        return ProducerOptions.builder().spool(SpoolOptions.builder(Path.of("/nowhere")).build()).onError((error, item) -> {}).build();
     }
 
     private static KeyturnOptions tls(TlsOptions tls) {
@@ -100,7 +100,7 @@ class ArgumentsTest {
     @TestFactory
     Stream<DynamicTest> wrongArguments() {
         Keyturn keyturn = Keyturn.connect(NOWHERE);
-        Turn none = new Turn(null, "q", "k", new Claim.Claimed(null, 0, null), TurnOptions.DEFAULT);
+        ScopedTurn none = new ScopedTurn(null, "q", "k", new Claim.Claimed(null, 0, null), TurnOptions.DEFAULT);
         List<Wrong> wrongs = wrongs(keyturn, none).toList();
         Stream<DynamicTest> tests = java.util.stream.IntStream.range(0, wrongs.size())
                 .mapToObj(at -> DynamicTest.dynamicTest(at + " " + wrongs.get(at).named(), () -> check(wrongs.get(at))));

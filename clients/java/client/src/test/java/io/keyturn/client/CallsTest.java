@@ -16,14 +16,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+@Tag("sidecar")
 class CallsTest {
     private static Sidecar sidecar;
 
@@ -79,7 +82,7 @@ class CallsTest {
         try (Keyturn keyturn = connect(transport)) {
             String key = "timeout-" + transport;
             long token = keyturn.get(keyturn.enQueue(enQueue(key).build())).getTurn().getToken();
-            CallSettings settings = CallSettings.timeout(Duration.ofMillis(200));
+            CallSettings settings = CallSettings.builder().timeout(Duration.ofMillis(200)).build();
             EnQueueRequest waits = enQueue(key).setWait(Protos.duration(Duration.ofMinutes(1))).build();
             if (transport == TransportKind.SESSION) {
                 KeyturnException error =
@@ -112,7 +115,7 @@ class CallsTest {
     @Test
     void whereNothingListensACallEndsToo() {
         try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1")) {
-            CallSettings settings = CallSettings.timeout(Duration.ofMillis(300));
+            CallSettings settings = CallSettings.builder().timeout(Duration.ofMillis(300)).build();
             KeyturnException error = assertThrows(
                     KeyturnException.class, () -> keyturn.get(keyturn.enQueue(enQueue("k").build(), settings)));
             assertEquals(Status.Code.DEADLINE_EXCEEDED, error.code());
@@ -129,10 +132,10 @@ class CallsTest {
         KeyturnException concurrency = assertThrows(
                 KeyturnException.class, () -> ConsumerOptions.builder().concurrency(0));
         assertEquals("concurrency is 0; allowed is a whole number from 1 to 10000", concurrency.getMessage());
-        KeyturnException surrogate = assertThrows(KeyturnException.class, () -> Item.of("\ud800", "x"));
+        KeyturnException surrogate = assertThrows(KeyturnException.class, () -> QueueItem.of("\ud800", "x"));
         assertEquals(Status.Code.INVALID_ARGUMENT, surrogate.code());
         KeyturnException half = assertThrows(
-                KeyturnException.class, () -> TlsOptions.system().withCertificate(java.nio.file.Path.of("c"), null));
+                KeyturnException.class, () -> TlsOptions.builder().certificate(java.nio.file.Path.of("c"), null));
         assertTrue(half.getMessage().contains("tls.key is null"), half.getMessage());
     }
 
@@ -147,6 +150,22 @@ class CallsTest {
                     KeyturnException.class, () -> keyturn.get(keyturn.enQueue(enQueue("other").build())));
             assertEquals(Status.Code.RESOURCE_EXHAUSTED, error.code());
             waiting.cancel(true);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatEndsATurnFindsRoomWhenCallsThatWaitHaveTakenAllOfIt(TransportKind transport) throws Exception {
+        KeyturnOptions options = KeyturnOptions.builder().transport(transport).openCommands(1).build();
+        try (Keyturn watcher = Keyturn.connect(sidecar.address());
+                Keyturn keyturn = Keyturn.connect(sidecar.address(), options)) {
+            String key = "room-" + transport;
+            ScopedTurn turn = keyturn.turn("calls", key);
+            EnQueueRequest waits = enQueue(key).setWait(Protos.duration(Duration.ofMinutes(1))).build();
+            CompletableFuture<EnQueueResponse> waiting = keyturn.enQueue(waits);
+            Wait.until(() -> Wait.explain(watcher, "calls", key).getWaitingCallers() == 1);
+            turn.complete();
+            assertTrue(waiting.get(Wait.SECONDS, TimeUnit.SECONDS).hasTurn());
         }
     }
 

@@ -15,11 +15,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Who gives up an answer holds no turn, at whatever moment that is. */
+@Tag("sidecar")
 class CancellationTest {
     private static final Duration LONG = Duration.ofMinutes(5);
     private static Sidecar sidecar;
@@ -101,7 +103,7 @@ class CancellationTest {
     void aFutureThatTimesOutLeavesTheLine(TransportKind transport) {
         try (Keyturn keyturn = connect(transport);
                 Keyturn other = Keyturn.connect(sidecar.address());
-                Turn first = other.turn("long", "line-" + transport)) {
+                ScopedTurn first = other.turn("long", "line-" + transport)) {
             EnQueueRequest waits = enQueue("line-" + transport).setWait(Protos.duration(LONG)).build();
             CompletableFuture<EnQueueResponse> asked = keyturn.enQueue(waits);
             Wait.until(() -> Wait.explain(other, "long", "line-" + transport).getWaitingCallers() == 1);
@@ -137,7 +139,7 @@ class CancellationTest {
                 Keyturn keyturn = connect(TransportKind.SESSION)) {
             Consumer consumer = keyturn.consume("stopping", work -> {});
             CountDownLatch go = holdBack(keyturn, "before-stop");
-            watcher.get(watcher.submit("stopping", Item.of("k", "x")));
+            watcher.get(watcher.submit("stopping", QueueItem.of("k", "x")));
             Wait.until(() -> Wait.explain(watcher, "stopping", "k").hasHolder());
             letItArrive(watcher);
             CompletableFuture<Void> stopped = consumer.stop(Duration.ofSeconds(1));

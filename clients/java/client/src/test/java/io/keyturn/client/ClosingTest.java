@@ -25,8 +25,10 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("sidecar")
 class ClosingTest {
     private static final int THREADS = 8;
     private static Sidecar sidecar;
@@ -54,7 +56,7 @@ class ClosingTest {
                     thrown.complete(error);
                 }
             }));
-            keyturn.get(keyturn.submit(queue, Item.of("k", "x")));
+            keyturn.get(keyturn.submit(queue, QueueItem.of("k", "x")));
             return thrown.get(Wait.SECONDS, TimeUnit.SECONDS);
         }
     }
@@ -81,7 +83,7 @@ class ClosingTest {
                 }
                 handled.countDown();
             });
-            for (int n = 0; n < 2; n++) keyturn.get(keyturn.submit("closes-client", Item.of("key-" + n, "x")));
+            for (int n = 0; n < 2; n++) keyturn.get(keyturn.submit("closes-client", QueueItem.of("key-" + n, "x")));
             KeyturnException error =
                     assertInstanceOf(KeyturnException.class, thrown.get(Wait.SECONDS, TimeUnit.SECONDS));
             assertEquals(Status.Code.FAILED_PRECONDITION, error.code());
@@ -103,10 +105,10 @@ class ClosingTest {
             keyturn.producer("q");
             ExecutionException refused = assertThrows(
                     ExecutionException.class,
-                    () -> keyturn.submit("q", Item.of("k", "x")).thenRun(keyturn::close).get(Wait.SECONDS, TimeUnit.SECONDS));
+                    () -> keyturn.submit("q", QueueItem.of("k", "x")).thenRun(keyturn::close).get(Wait.SECONDS, TimeUnit.SECONDS));
             KeyturnException error = assertInstanceOf(KeyturnException.class, refused.getCause());
             assertEquals(Status.Code.FAILED_PRECONDITION, error.code());
-            assertTrue(keyturn.get(keyturn.submit("q", Item.of("k", "y"))).accepted());
+            assertTrue(keyturn.get(keyturn.submit("q", QueueItem.of("k", "y"))).accepted());
         }
     }
 
@@ -116,7 +118,7 @@ class ClosingTest {
             Producer producer = keyturn.producer("q");
             ExecutionException refused = assertThrows(
                     ExecutionException.class,
-                    () -> producer.add(Item.of("k", "x")).thenRun(producer::close).get(5, TimeUnit.SECONDS));
+                    () -> producer.add(QueueItem.of("k", "x")).thenRun(producer::close).get(Wait.SECONDS, TimeUnit.SECONDS));
             KeyturnException error = assertInstanceOf(KeyturnException.class, refused.getCause());
             assertEquals(Status.Code.FAILED_PRECONDITION, error.code());
             producer.close();
@@ -132,7 +134,7 @@ class ClosingTest {
         assertEquals(Status.Code.CANCELLED, assertThrows(KeyturnException.class, () -> keyturn.producer("q")).code());
         assertEquals(Status.Code.CANCELLED, assertThrows(KeyturnException.class, () -> keyturn.turn("q", "k")).code());
         ExecutionException late = assertThrows(
-                ExecutionException.class, () -> producer.add(Item.of("k", "x")).get(Wait.SECONDS, TimeUnit.SECONDS));
+                ExecutionException.class, () -> producer.add(QueueItem.of("k", "x")).get(Wait.SECONDS, TimeUnit.SECONDS));
         assertInstanceOf(ProducerClosedException.class, late.getCause());
     }
 
@@ -142,7 +144,7 @@ class ClosingTest {
         Keyturn keyturn = Keyturn.connect(sidecar.address());
         for (int n = 0; n < THREADS; n++) {
             keyturn.consume("closing-" + n, work -> {});
-            keyturn.producer("closing-" + n).add(Item.of("k", "x"));
+            keyturn.producer("closing-" + n).add(QueueItem.of("k", "x"));
         }
         List<CompletableFuture<Void>> closing = new ArrayList<>();
         for (int n = 0; n < THREADS; n++) closing.add(CompletableFuture.runAsync(keyturn::close, task -> new Thread(task).start()));
@@ -214,7 +216,7 @@ class ClosingTest {
                 .order(TurnOptions.Order.STRICT)
                 .waitFor(TurnOptions.FOREVER)
                 .build();
-        try (Turn first = holder.turn("q", "waited-for")) {
+        try (ScopedTurn first = holder.turn("q", "waited-for")) {
             for (int n = 0; n < THREADS; n++) {
                 CompletableFuture<Throwable> one = new CompletableFuture<>();
                 told.add(one);
@@ -232,7 +234,7 @@ class ClosingTest {
             Wait.until(() -> Wait.explain(holder, "q", "waited-for").getWaitingCallers() == THREADS);
             keyturn.close();
             for (CompletableFuture<Throwable> one : told) {
-                KeyturnException error = assertInstanceOf(KeyturnException.class, one.get(5, TimeUnit.SECONDS));
+                KeyturnException error = assertInstanceOf(KeyturnException.class, one.get(Wait.SECONDS, TimeUnit.SECONDS));
                 assertEquals(Status.Code.CANCELLED, error.code());
                 assertEquals(0, error.getSuppressed().length);
             }
@@ -255,7 +257,7 @@ class ClosingTest {
     @Test
     void whatAStageOfTheApplicationThrewKeepsItsStack() {
         try (Keyturn keyturn = Keyturn.connect(sidecar.address())) {
-            CompletableFuture<Void> staged = keyturn.submit("q", Item.of("k", "x")).thenAccept(result -> thrower());
+            CompletableFuture<Void> staged = keyturn.submit("q", QueueItem.of("k", "x")).thenAccept(result -> thrower());
             IllegalStateException error = assertThrows(IllegalStateException.class, () -> keyturn.get(staged));
             assertEquals("thrower", error.getStackTrace()[0].getMethodName());
         }

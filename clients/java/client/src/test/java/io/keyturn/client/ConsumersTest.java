@@ -24,8 +24,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("sidecar")
 class ConsumersTest {
     private static Sidecar sidecar;
     private Keyturn keyturn;
@@ -51,7 +53,7 @@ class ConsumersTest {
     }
 
     private String submit(String queue, String key, String text) {
-        return keyturn.get(keyturn.submit(queue, Item.of(key, text))).itemId();
+        return keyturn.get(keyturn.submit(queue, QueueItem.of(key, text))).itemId();
     }
 
     @Test
@@ -59,8 +61,8 @@ class ConsumersTest {
         int keys = 5;
         int each = 40;
         int concurrency = 3;
-        List<Item> items = new ArrayList<>();
-        for (int n = 0; n < keys * each; n++) items.add(Item.of("key-" + n % keys, Integer.toString(n)));
+        List<QueueItem> items = new ArrayList<>();
+        for (int n = 0; n < keys * each; n++) items.add(QueueItem.of("key-" + n % keys, Integer.toString(n)));
         keyturn.get(keyturn.submitMany("order", items));
         Map<String, List<Integer>> seen = new ConcurrentHashMap<>();
         AtomicInteger atOnce = new AtomicInteger();
@@ -69,15 +71,14 @@ class ConsumersTest {
         ConsumerOptions options =
                 ConsumerOptions.builder().concurrency(concurrency).build();
         keyturn.consume(
-                "order",
+                "order", options,
                 work -> {
                     mostAtOnce.accumulateAndGet(atOnce.incrementAndGet(), Math::max);
                     seen.computeIfAbsent(work.key(), key -> new ArrayList<>())
                             .add(Integer.valueOf(work.item().text()));
                     atOnce.decrementAndGet();
                     done.countDown();
-                },
-                options);
+                });
         Wait.forLatch(done);
         assertTrue(mostAtOnce.get() <= concurrency, mostAtOnce + " at once");
         for (List<Integer> numbers : seen.values()) {
@@ -90,13 +91,12 @@ class ConsumersTest {
     void aRetryADeadLetterAndAResult() {
         ConsumerOptions options = ConsumerOptions.builder().concurrency(4).build();
         keyturn.consume(
-                "fates",
+                "fates", options,
                 work -> {
                     if (work.item().text().equals("bad")) throw new DeadLetterException("it is bad");
                     if (work.attempt() < 3) throw new IllegalStateException("not yet");
                     work.result(("attempt " + work.attempt()).getBytes());
-                },
-                options);
+                });
         String bad = submit("fates", "a", "bad");
         String good = submit("fates", "b", "good");
         ItemFailedException failed =
@@ -108,7 +108,7 @@ class ConsumersTest {
 
     @Test
     void whatTheHandlerFollowsUpIsSubmittedWithTheEndOfItsTurn() {
-        keyturn.consume("one", work -> work.followUp("two", Item.of(work.key(), "next").withItemId("follows")));
+        keyturn.consume("one", work -> work.followUp("two", QueueItem.of(work.key(), "next").withItemId("follows")));
         submit("one", "k", "first");
         keyturn.consume("two", work -> work.result(work.item().payload()));
         Wait.until(() -> keyturn.get(keyturn.result("two", "follows", Duration.ofSeconds(30)).handle((r, e) -> e == null)));
@@ -125,13 +125,12 @@ class ConsumersTest {
                 })
                 .build();
         keyturn.consume(
-                "lost",
+                "lost", options,
                 work -> {
                     if (work.attempt() > 1 || started.getCount() == 0) return;
                     started.countDown();
                     new CountDownLatch(1).await();
-                },
-                options);
+                });
         submit("lost", "k", "x");
         Wait.forLatch(started);
         keyturn.admin()
@@ -203,11 +202,10 @@ class ConsumersTest {
                 })
                 .build();
         Consumer consumer = keyturn.consume(
-                "enough",
+                "enough", options,
                 work -> {
                     throw new ReleaseException();
-                },
-                options);
+                });
         submit("enough", "k", "x");
         ExecutionException ended = assertThrows(
                 ExecutionException.class, () -> consumer.done().get(Wait.SECONDS, TimeUnit.SECONDS));

@@ -10,9 +10,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The article's interface has no token: what it ends must be the caller's own turn all the same. */
+@Tag("sidecar")
 class CoordinatorTest {
     private static Sidecar sidecar;
     private static Keyturn keyturn;

@@ -7,10 +7,12 @@ import io.keyturn.v1.LaneState;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a client that is closed leaves of turns that somebody works on. */
+@Tag("sidecar")
 final class CrossingsTest {
     private static Keyturn connect(Sidecar sidecar, KeyturnOptions.TransportKind transport) {
         KeyturnOptions.Builder options = KeyturnOptions.builder().transport(transport).sessionTtl(Duration.ofMinutes(10));
@@ -26,7 +28,7 @@ final class CrossingsTest {
             Keyturn keyturn = connect(sidecar, transport);
             CountDownLatch begun = new CountDownLatch(1);
             CompletableFuture<Throwable> ended = CompletableFuture.supplyAsync(() -> assertThrows(
-                    TurnLostException.class, () -> keyturn.withTurn("q", "k", turn -> {
+                    TurnLostException.class, () -> keyturn.withTurnChecked("q", "k", turn -> {
                         begun.countDown();
                         new CountDownLatch(1).await();
                         return 1;
@@ -43,7 +45,7 @@ final class CrossingsTest {
     void whoClosesDoesNotWaitForATurnOfHisOwn(KeyturnOptions.TransportKind transport) throws Exception {
         try (Sidecar sidecar = Sidecar.start()) {
             Keyturn keyturn = connect(sidecar, transport);
-            Turn turn = keyturn.turn("q", "k", TurnOptions.builder().interrupts(false).build());
+            ScopedTurn turn = keyturn.turn("q", "k", TurnOptions.builder().interrupts(false).build());
             keyturn.close();
             assertThrows(TurnLostException.class, turn::close);
         }

@@ -13,9 +13,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a process leaves behind, each in one of its own. */
+@Tag("sidecar")
 class ExitTest {
     private static final int SIGTERM = 128 + 15;
 
@@ -24,7 +26,7 @@ class ExitTest {
         public static void main(String[] arguments) {
             Keyturn keyturn = Keyturn.connect(arguments[0]);
             keyturn.consume("forgotten", work -> {});
-            keyturn.producer("forgotten").add(Item.of("k", "x")).join();
+            keyturn.producer("forgotten").add(QueueItem.of("k", "x")).join();
             keyturn.turn("q", "k");
             System.out.println("held");
         }
@@ -80,10 +82,10 @@ class ExitTest {
                 Keyturn keyturn = Keyturn.connect(sidecar.address())) {
             Process process = run(Graceful.class, sidecar);
             try {
-                String item = keyturn.get(keyturn.submit("graceful", Item.of("k", "x"))).itemId();
+                String item = keyturn.get(keyturn.submit("graceful", QueueItem.of("k", "x"))).itemId();
                 assertEquals("begun", line(process));
                 process.destroy();
-                try (Turn signal = keyturn.turn("graceful", "signal")) {
+                try (ScopedTurn signal = keyturn.turn("graceful", "signal")) {
                     Optional<byte[]> result = keyturn.get(keyturn.result("graceful", item, Duration.ofSeconds(Wait.SECONDS)));
                     assertEquals("finished", new String(result.orElseThrow(), StandardCharsets.UTF_8));
                     signal.complete();

@@ -28,9 +28,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Where handlers run, and what becomes of work that cannot be begun. */
+@Tag("sidecar")
 class HandlersTest {
     private static Sidecar sidecar;
     private ExecutorService threads;
@@ -63,7 +65,7 @@ class HandlersTest {
     }
 
     private void submit(String queue, int items) {
-        for (int n = 0; n < items; n++) keyturn.get(keyturn.submit(queue, Item.of("key-" + n, "x")));
+        for (int n = 0; n < items; n++) keyturn.get(keyturn.submit(queue, QueueItem.of("key-" + n, "x")));
     }
 
     @Test
@@ -71,12 +73,11 @@ class HandlersTest {
         Set<String> names = ConcurrentHashMap.newKeySet();
         CountDownLatch handled = new CountDownLatch(10);
         Consumer consumer = keyturn.consume(
-                "executor",
+                "executor", in(threads, 4),
                 work -> {
                     names.add(Thread.currentThread().getName());
                     handled.countDown();
-                },
-                in(threads, 4));
+                });
         submit("executor", 10);
         Wait.forLatch(handled);
         consumer.close();
@@ -96,7 +97,7 @@ class HandlersTest {
                 })
                 .onError((error, stage, work) -> told.complete(stage))
                 .build();
-        Consumer consumer = keyturn.consume("refused", work -> attempt.complete(work.attempt()), options);
+        Consumer consumer = keyturn.consume("refused", options, work -> attempt.complete(work.attempt()));
         submit("refused", 1);
         assertEquals(1, attempt.get(Wait.SECONDS, TimeUnit.SECONDS), "no attempt counts");
         assertEquals(Stage.HANDLER, told.get());
@@ -111,7 +112,7 @@ class HandlersTest {
                 .executor(Runnable::run)
                 .onError((error, stage, work) -> told.complete(error))
                 .build();
-        Consumer consumer = keyturn.consume("direct", work -> handled.incrementAndGet(), options);
+        Consumer consumer = keyturn.consume("direct", options, work -> handled.incrementAndGet());
         submit("direct", 1);
         KeyturnException error = assertInstanceOf(KeyturnException.class, told.get(Wait.SECONDS, TimeUnit.SECONDS));
         assertEquals(Status.Code.FAILED_PRECONDITION, error.code());
@@ -125,13 +126,12 @@ class HandlersTest {
         CountDownLatch go = new CountDownLatch(1);
         AtomicInteger handled = new AtomicInteger();
         Consumer consumer = keyturn.consume(
-                "queued",
+                "queued", in(threads, 4),
                 work -> {
                     begun.countDown();
                     go.await();
                     handled.incrementAndGet();
-                },
-                in(threads, 4));
+                });
         submit("queued", 4);
         Wait.forLatch(begun);
         Wait.until(() -> consumer.running() == 4);
@@ -153,7 +153,7 @@ class HandlersTest {
     void anExecutorThatBeginsTooLateBeginsNothing() throws Exception {
         Queue<Runnable> late = new ConcurrentLinkedQueue<>();
         AtomicInteger handled = new AtomicInteger();
-        Consumer consumer = keyturn.consume("late", work -> handled.incrementAndGet(), in(late::add, 1));
+        Consumer consumer = keyturn.consume("late", in(late::add, 1), work -> handled.incrementAndGet());
         submit("late", 1);
         Wait.until(() -> !late.isEmpty());
         consumer.stop(Duration.ZERO).get(Wait.SECONDS, TimeUnit.SECONDS);

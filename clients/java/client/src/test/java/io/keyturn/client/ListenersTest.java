@@ -21,9 +21,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Code of the application that the client calls may throw anything: what is not its own goes on. */
+@Tag("sidecar")
 class ListenersTest {
     private static final int MANY = 50;
     private static Sidecar sidecar;
@@ -99,7 +101,7 @@ class ListenersTest {
     void metricsThatThrowCostNoItem() throws Exception {
         CountDownLatch handled = new CountDownLatch(MANY);
         try (Keyturn keyturn = throwing()) {
-            for (int n = 0; n < MANY; n++) keyturn.get(keyturn.submit("metrics-items", Item.of("key-" + n, "x")));
+            for (int n = 0; n < MANY; n++) keyturn.get(keyturn.submit("metrics-items", QueueItem.of("key-" + n, "x")));
             keyturn.consume("metrics-items", work -> handled.countDown());
             Wait.forLatch(handled);
         }
@@ -127,12 +129,11 @@ class ListenersTest {
                 .build();
         try (Keyturn keyturn = Keyturn.connect(sidecar.address())) {
             Consumer consumer = keyturn.consume(
-                    "listener",
+                    "listener", options,
                     work -> {
                         throw new StackOverflowError("of the handler");
-                    },
-                    options);
-            keyturn.get(keyturn.submit("listener", Item.of("k", "x")));
+                    });
+            keyturn.get(keyturn.submit("listener", QueueItem.of("k", "x")));
             ExecutionException ended = assertThrows(
                     ExecutionException.class, () -> consumer.done().get(Wait.SECONDS, TimeUnit.SECONDS));
             assertSame(thrown, ended.getCause());
@@ -148,9 +149,9 @@ class ListenersTest {
                 .build();
         try (Keyturn keyturn = Keyturn.connect(sidecar.address());
                 Producer producer = keyturn.producer("producer", options)) {
-            CompletableFuture<ProducerResult> tooLarge = producer.add(Item.of("k", new byte[2_000_000]));
+            CompletableFuture<ProducerResult> tooLarge = producer.add(QueueItem.of("k", new byte[2_000_000]));
             assertThrows(ExecutionException.class, () -> tooLarge.get(Wait.SECONDS, TimeUnit.SECONDS));
-            ProducerResult next = producer.add(Item.of("k", "x")).get(Wait.SECONDS, TimeUnit.SECONDS);
+            ProducerResult next = producer.add(QueueItem.of("k", "x")).get(Wait.SECONDS, TimeUnit.SECONDS);
             assertTrue(next.result().isPresent());
         }
     }

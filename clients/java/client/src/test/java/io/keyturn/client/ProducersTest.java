@@ -20,9 +20,11 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("sidecar")
 class ProducersTest {
     private static final int MANY = 500;
 
@@ -51,7 +53,7 @@ class ProducersTest {
             List<CompletableFuture<ProducerResult>> added = new ArrayList<>();
             for (int n = 0; n < MANY; n++) {
                 producer.ready();
-                added.add(producer.add(Item.of("k", Integer.toString(n))));
+                added.add(producer.add(QueueItem.of("k", Integer.toString(n))));
             }
             producer.flush().get(Wait.SECONDS, TimeUnit.SECONDS);
             assertEquals(0, producer.pending());
@@ -64,34 +66,41 @@ class ProducersTest {
     void anItemThatIsRefusedIsRefusedAlone() throws Exception {
         try (Sidecar sidecar = Sidecar.start();
                 Keyturn keyturn = Keyturn.connect(sidecar.address());
+                // One batch of three, however slow the machine is.
                 Producer producer = keyturn.producer(
                         "q",
-                        ProducerOptions.builder().interval(Duration.ofMillis(200)).build())) {
-            CompletableFuture<ProducerResult> first = producer.add(Item.of("k", "0"));
-            CompletableFuture<ProducerResult> wrong = producer.add(Item.of("k".repeat(2_000), "x"));
-            CompletableFuture<ProducerResult> last = producer.add(Item.of("k", "1"));
+                        ProducerOptions.builder().count(3).interval(Duration.ofMinutes(1)).build())) {
+            CompletableFuture<ProducerResult> first = producer.add(QueueItem.of("k", "0"));
+            CompletableFuture<ProducerResult> wrong = producer.add(QueueItem.of("k".repeat(2_000), "x"));
+            CompletableFuture<ProducerResult> last = producer.add(QueueItem.of("k", "1"));
             assertTrue(assertInstanceOf(KeyturnException.class, causeOf(wrong))
                     .violations().get(0).field().startsWith("items[1]"));
+            // What is left of the batch is no batch of three.
+            producer.flush();
             assertTrue(first.get().result().orElseThrow().accepted());
             assertTrue(last.get().result().orElseThrow().accepted());
         }
     }
 
     @Test
-    void whatHasNoRoomIsRefusedAndWhatIsLateTimesOut() {
+    void whatHasNoRoomIsRefused() {
+        ProducerOptions options = ProducerOptions.builder().maxItems(2).whenFull(WhenFull.ERROR).build();
         try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1")) {
-            ProducerOptions options = ProducerOptions.builder()
-                    .maxItems(2)
-                    .whenFull(WhenFull.ERROR)
-                    .timeout(Duration.ofMillis(300))
-                    .build();
             Producer producer = keyturn.producer("q", options);
-            CompletableFuture<ProducerResult> first = producer.add(Item.of("k", "0"));
-            producer.add(Item.of("k", "1"));
-            assertInstanceOf(ProducerFullException.class, causeOf(producer.add(Item.of("k", "2"))));
-            assertInstanceOf(ProducerTimeoutException.class, causeOf(first));
+            for (int n = 0; n < 2; n++) producer.add(QueueItem.of("k", Integer.toString(n)));
+            assertInstanceOf(ProducerFullException.class, causeOf(producer.add(QueueItem.of("k", "2"))));
+            producer.close(Duration.ZERO);
+        }
+    }
+
+    @Test
+    void whatIsLateTimesOut() {
+        ProducerOptions options = ProducerOptions.builder().timeout(Duration.ofMillis(300)).build();
+        try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1")) {
+            Producer producer = keyturn.producer("q", options);
+            assertInstanceOf(ProducerTimeoutException.class, causeOf(producer.add(QueueItem.of("k", "0"))));
             producer.close();
-            assertInstanceOf(ProducerClosedException.class, causeOf(producer.add(Item.of("k", "3"))));
+            assertInstanceOf(ProducerClosedException.class, causeOf(producer.add(QueueItem.of("k", "3"))));
         }
     }
 
@@ -99,7 +108,7 @@ class ProducersTest {
     void aCloseWithATimeoutRefusesWhatIsLeft() {
         try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1")) {
             Producer producer = keyturn.producer("q");
-            CompletableFuture<ProducerResult> added = producer.add(Item.of("k", "0"));
+            CompletableFuture<ProducerResult> added = producer.add(QueueItem.of("k", "0"));
             producer.close(Duration.ofMillis(100));
             assertInstanceOf(ProducerClosedException.class, causeOf(added));
         }
@@ -115,14 +124,14 @@ class ProducersTest {
             sidecar.kill();
             try (Producer producer = keyturn.producer("q", options)) {
                 for (int n = 0; n < 50; n++) {
-                    assertTrue(producer.add(Item.of("k", Integer.toString(n))).get(Wait.SECONDS, TimeUnit.SECONDS).spooled());
+                    assertTrue(producer.add(QueueItem.of("k", Integer.toString(n))).get(Wait.SECONDS, TimeUnit.SECONDS).spooled());
                 }
                 assertEquals(50, producer.spooled());
             }
             // Of another process, as it were: what is on disk is handed over before anything new.
             sidecar.run();
             try (Producer producer = keyturn.producer("q", options)) {
-                for (int n = 50; n < 60; n++) producer.add(Item.of("k", Integer.toString(n)));
+                for (int n = 50; n < 60; n++) producer.add(QueueItem.of("k", Integer.toString(n)));
                 assertEquals(numbers(0, 60), consumed(keyturn, "q", 60));
                 Wait.until(() -> producer.spooled() == 0);
             }
@@ -139,9 +148,9 @@ class ProducersTest {
         try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1")) {
             // Without a producer, which would begin to read, and so another segment.
             Spool spool = new Spool(options.spool(), "q");
-            spool.append(List.of(0, 1, 2).stream().map(n -> Spool.encode(Item.of("k", "text " + n))).toList());
+            spool.append(List.of(0, 1, 2).stream().map(n -> Spool.encode(QueueItem.of("k", "text " + n))).toList());
             SpoolException inUse = assertInstanceOf(
-                    SpoolException.class, causeOf(keyturn.producer("q", options).add(Item.of("k", "x"))));
+                    SpoolException.class, causeOf(keyturn.producer("q", options).add(QueueItem.of("k", "x"))));
             assertEquals(Problem.IN_USE, inUse.problem());
             spool.close();
             troubles.clear();
@@ -155,14 +164,14 @@ class ProducersTest {
                 assertEquals(2, producer.spooled());
             }
             SpoolException other = assertInstanceOf(
-                    SpoolException.class, causeOf(keyturn.producer("other", options).add(Item.of("k", "x"))));
+                    SpoolException.class, causeOf(keyturn.producer("other", options).add(QueueItem.of("k", "x"))));
             assertEquals(Problem.OTHER_QUEUE, other.problem());
             byte[] bytes = Files.readAllBytes(segment);
             // In the first item: whole records follow, so it is no torn tail.
             bytes[SpoolSegment.title("q").length + SpoolRecord.HEADER + 2] ^= 1;
             Files.write(segment, bytes);
             SpoolException damaged = assertInstanceOf(
-                    SpoolException.class, causeOf(keyturn.producer("q", options).add(Item.of("k", "x"))));
+                    SpoolException.class, causeOf(keyturn.producer("q", options).add(QueueItem.of("k", "x"))));
             assertEquals(Problem.DAMAGED, damaged.problem());
         }
     }
@@ -175,7 +184,11 @@ class ProducersTest {
 
     private static ProducerOptions spooling(Path directory, List<Throwable> troubles) {
         return ProducerOptions.builder()
-                .spool(SpoolOptions.in(directory).withSync(Duration.ofMillis(1), 1).withPatience(Duration.ofMillis(200)))
+                .spool(SpoolOptions.builder(directory)
+                        .interval(Duration.ofMillis(1))
+                        .count(1)
+                        .patience(Duration.ofMillis(200))
+                        .build())
                 .onError((error, item) -> troubles.add(error))
                 .build();
     }
@@ -185,14 +198,14 @@ class ProducersTest {
         Path file = Files.writeString(directory.resolve("file"), "not a directory");
         CompletableFuture<Throwable> told = new CompletableFuture<>();
         ProducerOptions options = ProducerOptions.builder()
-                .spool(SpoolOptions.in(file.resolve("spool")))
+                .spool(SpoolOptions.builder(file.resolve("spool")).build())
                 .onError((error, item) -> told.complete(error))
                 .build();
         try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1");
                 Producer producer = keyturn.producer("spool", options)) {
             SpoolException error = assertInstanceOf(SpoolException.class, told.get(Wait.SECONDS, TimeUnit.SECONDS));
             assertEquals(Problem.IO, error.problem());
-            CompletableFuture<ProducerResult> added = producer.add(Item.of("k", "x"));
+            CompletableFuture<ProducerResult> added = producer.add(QueueItem.of("k", "x"));
             ExecutionException refused =
                     assertThrows(ExecutionException.class, () -> added.get(Wait.SECONDS, TimeUnit.SECONDS));
             assertInstanceOf(SpoolException.class, refused.getCause());

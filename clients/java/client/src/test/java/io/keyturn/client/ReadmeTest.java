@@ -24,11 +24,13 @@ import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Compiles and runs each example of the readme, and compares what it prints with what the readme says. */
+@Tag("sidecar")
 class ReadmeTest {
     private static final Pattern BLOCK = Pattern.compile("```java\\n(.*?)```(?:\\s*```text\\n(.*?)```)?", Pattern.DOTALL);
     private static final int EXAMPLES = 10;
@@ -78,7 +80,7 @@ class ReadmeTest {
         String path = classes + File.pathSeparator + System.getProperty("java.class.path");
         Process worker = ExitTest.run(path, example.name());
         try (Keyturn keyturn = Keyturn.connect(sidecar.address())) {
-            keyturn.get(keyturn.submit("orders", Item.of("ada", "order 12")));
+            keyturn.get(keyturn.submit("orders", QueueItem.of("ada", "order 12")));
             assertEquals("ada: order 12", ExitTest.line(worker));
         } finally {
             worker.destroyForcibly();

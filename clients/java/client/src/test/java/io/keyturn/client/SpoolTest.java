@@ -20,16 +20,16 @@ final class SpoolTest {
     Path folder;
 
     private Spool open() {
-        return new Spool(SpoolOptions.in(folder.resolve("spool")), "q");
+        return new Spool(SpoolOptions.builder(folder.resolve("spool")).build(), "q");
     }
 
-    private static List<Item> items(String life, int count, int size) {
-        List<Item> items = new ArrayList<>();
-        for (int at = 0; at < count; at++) items.add(Item.of("k", new byte[size]).withItemId(life + "-" + at));
+    private static List<QueueItem> items(String life, int count, int size) {
+        List<QueueItem> items = new ArrayList<>();
+        for (int at = 0; at < count; at++) items.add(QueueItem.of("k", new byte[size]).withItemId(life + "-" + at));
         return items;
     }
 
-    private static void append(Spool spool, List<Item> items) {
+    private static void append(Spool spool, List<QueueItem> items) {
         spool.append(items.stream().map(Spool::encode).toList());
         spool.sync();
     }
@@ -38,14 +38,14 @@ final class SpoolTest {
     private static List<String> drain(Spool spool, int most) {
         List<String> found = new ArrayList<>();
         for (Spool.Chunk chunk = spool.read(most, 1 << 20); chunk != null; chunk = spool.read(most, 1 << 20)) {
-            for (Item item : chunk.items()) found.add(item.itemId());
+            for (QueueItem item : chunk.items()) found.add(item.itemId());
             spool.advance(chunk);
         }
         return found;
     }
 
-    private static List<String> ids(List<Item> items) {
-        return items.stream().map(Item::itemId).toList();
+    private static List<String> ids(List<QueueItem> items) {
+        return items.stream().map(QueueItem::itemId).toList();
     }
 
     private List<String> files() throws IOException {
@@ -58,7 +58,7 @@ final class SpoolTest {
     void whatWasNotedOfAFileThatIsGoneSaysNothingOfLaterOnes() {
         int life = 0;
         for (int size : new int[] {200, 200, 100, 400, 200, 50, 200}) {
-            List<Item> items = items("life" + life++, 20, size);
+            List<QueueItem> items = items("life" + life++, 20, size);
             Spool first = open();
             append(first, items);
             first.close();
@@ -97,7 +97,7 @@ final class SpoolTest {
     @Test
     void aCursorThatIsNoStartOfARecordCountsForNothing() throws IOException {
         Spool spool = open();
-        List<Item> items = items("a", 5, 10);
+        List<QueueItem> items = items("a", 5, 10);
         append(spool, items);
         spool.advance(spool.read(2, 1 << 20));
         spool.close();
@@ -117,7 +117,7 @@ final class SpoolTest {
         Files.deleteIfExists(cursor);
         Files.createSymbolicLink(cursor, Path.of("/dev/full"));
         Spool again = open();
-        List<Item> items = items("a", 50, 10);
+        List<QueueItem> items = items("a", 50, 10);
         append(again, items);
         assertEquals(ids(items), drain(again, 10));
         again.close();

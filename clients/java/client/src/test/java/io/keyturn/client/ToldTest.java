@@ -12,9 +12,11 @@ import java.util.ResourceBundle;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What is told to those who look at nothing, by the log and by the error listener. */
+@Tag("sidecar")
 final class ToldTest {
     private static final class Log implements System.Logger {
         final List<String> told = new CopyOnWriteArrayList<>();
@@ -60,8 +62,8 @@ final class ToldTest {
     void anItemThatBecameADeadLetterIsAWarningWithQueueKeyAttemptAndError() throws Exception {
         try (Sidecar sidecar = Sidecar.start("default: { retry: { max_attempts: 1 } }");
                 Keyturn keyturn = connect(sidecar)) {
-            keyturn.consume("q", work -> { throw new IllegalStateException("no disk"); }, options().build());
-            keyturn.get(keyturn.submit("q", Item.of("ada", "x")));
+            keyturn.consume("q", options().build(), work -> { throw new IllegalStateException("no disk"); });
+            keyturn.get(keyturn.submit("q", QueueItem.of("ada", "x")));
             saysAll("WARNING", "dead letter", "queue q", "\"ada\"", "attempt 1", "no disk");
             Wait.until(() -> stages.contains(Stage.DEAD_LETTER));
         }
@@ -73,11 +75,11 @@ final class ToldTest {
                 Keyturn keyturn = connect(sidecar)) {
             CountDownLatch begun = new CountDownLatch(1);
             CountDownLatch end = new CountDownLatch(1);
-            Consumer consumer = keyturn.consume("q", work -> {
+            Consumer consumer = keyturn.consume("q", options().build(), work -> {
                 begun.countDown();
                 end.await();
-            }, options().build());
-            keyturn.get(keyturn.submit("q", Item.of("ada", "x")));
+            });
+            keyturn.get(keyturn.submit("q", QueueItem.of("ada", "x")));
             Wait.forLatch(begun);
             CompletionException failed =
                     assertThrows(CompletionException.class, () -> consumer.stop(Duration.ZERO).join());
@@ -90,16 +92,44 @@ final class ToldTest {
     }
 
     @Test
+    void aHandlerThatIsCutOffIsToldOnceThoughWhoIsToldTakesItsTime() throws Exception {
+        try (Sidecar sidecar = Sidecar.start();
+                Keyturn keyturn = connect(sidecar)) {
+            CountDownLatch begun = new CountDownLatch(1);
+            CountDownLatch stopped = new CountDownLatch(1);
+            ConsumerOptions slow = ConsumerOptions.builder()
+                    .onError((error, stage, work) -> {
+                        stages.add(stage);
+                        // Longer than a stop waits for a handler.
+                        if (stage == Stage.STOP) Threads.uninterruptibly(stopped::await);
+                    })
+                    .build();
+            Consumer consumer = keyturn.consume("q", slow, work -> {
+                begun.countDown();
+                new CountDownLatch(1).await();
+            });
+            keyturn.get(keyturn.submit("q", QueueItem.of("ada", "x")));
+            Wait.forLatch(begun);
+            var stop = consumer.stop(Duration.ZERO);
+            Wait.until(() -> stop.isDone() || stages.size() > 1);
+            stopped.countDown();
+            CompletionException failed = assertThrows(CompletionException.class, stop::join);
+            assertEquals(1, assertInstanceOf(ConsumerStoppedException.class, failed.getCause()).handlers());
+            assertEquals(List.of(Stage.STOP), stages);
+        }
+    }
+
+    @Test
     void aHandlerThatCameToItsEndInTimeIsNoneThatWasCutOff() throws Exception {
         try (Sidecar sidecar = Sidecar.start();
                 Keyturn keyturn = connect(sidecar)) {
             CountDownLatch begun = new CountDownLatch(1);
             CountDownLatch end = new CountDownLatch(1);
-            Consumer consumer = keyturn.consume("q", work -> {
+            Consumer consumer = keyturn.consume("q", options().build(), work -> {
                 begun.countDown();
                 end.await();
-            }, options().build());
-            keyturn.get(keyturn.submit("q", Item.of("ada", "x")));
+            });
+            keyturn.get(keyturn.submit("q", QueueItem.of("ada", "x")));
             Wait.forLatch(begun);
             var stopped = consumer.stop(Duration.ofSeconds(20));
             end.countDown();

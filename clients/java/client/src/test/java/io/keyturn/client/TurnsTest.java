@@ -18,8 +18,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("sidecar")
 class TurnsTest {
     private static final TurnOptions AT_ONCE =
             TurnOptions.builder().waitFor(Duration.ZERO).build();
@@ -54,10 +56,10 @@ class TurnsTest {
 
     @Test
     void aTurnIsHeldUntilItIsClosed() {
-        try (Turn turn = keyturn.turn("turns", "held")) {
+        try (ScopedTurn turn = keyturn.turn("turns", "held")) {
             assertTrue(turn.granted());
             assertTrue(turn.token() > 0);
-            Turn other = keyturn.turn("turns", "held", AT_ONCE);
+            ScopedTurn other = keyturn.turn("turns", "held", AT_ONCE);
             assertFalse(other.granted());
             assertEquals(1, other.blocked().orElseThrow().ahead().orElseThrow());
             assertThrows(IllegalStateException.class, other::token);
@@ -69,11 +71,11 @@ class TurnsTest {
     @Test
     void whatThrowsIsNotDoneAndWhatIsCompletedIs() {
         TurnOptions once = TurnOptions.builder().idempotencyKey("order-12").build();
-        IOException thrown = assertThrows(IOException.class, () -> keyturn.withTurn("once", "k", once, turn -> {
+        IOException thrown = assertThrows(IOException.class, () -> keyturn.withTurnChecked("once", "k", once, turn -> {
             throw new IOException("the machine broke");
         }));
         assertEquals("the machine broke", thrown.getMessage());
-        assertInstanceOf(TurnOutcome.Done.class, keyturn.<String, RuntimeException>withTurn("once", "k", once, turn -> {
+        assertInstanceOf(TurnOutcome.Done.class, keyturn.withTurn("once", "k", once, turn -> {
             turn.complete(new byte[] {4, 2});
             return "done";
         }));
@@ -90,7 +92,7 @@ class TurnsTest {
         CompletableFuture<TurnLostException> lost = new CompletableFuture<>();
         Thread holder = new Thread(() -> {
             try {
-                keyturn.withTurn("turns", "evicted", turn -> {
+                keyturn.withTurnChecked("turns", "evicted", turn -> {
                     started.countDown();
                     new CountDownLatch(1).await();
                     return null;
@@ -117,7 +119,7 @@ class TurnsTest {
         CompletableFuture<TurnLoss> told = new CompletableFuture<>();
         TurnOptions options = TurnOptions.builder().interrupts(false).build();
         TurnLostException lost = assertThrows(TurnLostException.class, () -> {
-            try (Turn turn = keyturn.turn("turns", "listener", options)) {
+            try (ScopedTurn turn = keyturn.turn("turns", "listener", options)) {
                 turn.onLost(told::complete);
                 evict("turns", "listener");
                 assertEquals(TurnLoss.EVICTED, told.get(Wait.SECONDS, TimeUnit.SECONDS));
@@ -133,7 +135,7 @@ class TurnsTest {
     void maxHoldInterruptsTheHolder() {
         TurnOptions options =
                 TurnOptions.builder().maxHold(Duration.ofMillis(50)).build();
-        assertThrows(InterruptedException.class, () -> keyturn.withTurn("turns", "hold", options, turn -> {
+        assertThrows(InterruptedException.class, () -> keyturn.withTurnChecked("turns", "hold", options, turn -> {
             new CountDownLatch(1).await();
             return null;
         }));
@@ -144,7 +146,7 @@ class TurnsTest {
     @Test
     void anInterruptWhileWaitingLeavesTheLineAndStaysSet() throws Exception {
         CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
-        try (Turn first = keyturn.turn("turns", "line")) {
+        try (ScopedTurn first = keyturn.turn("turns", "line")) {
             TurnOptions forever =
                     TurnOptions.builder().waitFor(TurnOptions.FOREVER).build();
             Thread waits = new Thread(() -> {

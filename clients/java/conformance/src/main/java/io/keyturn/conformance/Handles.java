@@ -7,7 +7,7 @@ import io.keyturn.client.ConsumerOptions;
 import io.keyturn.client.ConsumerStoppedException;
 import io.keyturn.client.DeadLetterException;
 import io.keyturn.client.DeliveredItem;
-import io.keyturn.client.Durability;
+import io.keyturn.client.ItemDurability;
 import io.keyturn.client.Keyturn;
 import io.keyturn.client.KeyturnException;
 import io.keyturn.client.Producer;
@@ -15,7 +15,7 @@ import io.keyturn.client.ProducerOptions;
 import io.keyturn.client.ReleaseException;
 import io.keyturn.client.RetryLaterException;
 import io.keyturn.client.SpoolOptions;
-import io.keyturn.client.Turn;
+import io.keyturn.client.ScopedTurn;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.TurnOptions;
 import io.keyturn.client.TurnOutcome;
@@ -53,7 +53,7 @@ final class Handles {
     /** By the call with a handler. In a thread of its own, which is interrupted to cancel it. */
     JsonObject withTurn(Keyturn client, Fields request, Work work) throws Exception {
         TurnOutcome<String> outcome =
-                client.withTurn(request.text("queue"), request.text("key"), options(request), turn -> {
+                client.withTurnChecked(request.text("queue"), request.text("key"), options(request), turn -> {
                     String value = returned(work.perform(heldOf(turn)));
                     if (value != null && request.has("idempotency_key")) {
                         turn.complete(value.getBytes(StandardCharsets.UTF_8));
@@ -65,7 +65,7 @@ final class Handles {
 
     /** The same with try-with-resources. */
     JsonObject turn(Keyturn client, Fields request, Work work) throws Exception {
-        try (Turn turn = client.turn(request.text("queue"), request.text("key"), options(request))) {
+        try (ScopedTurn turn = client.turn(request.text("queue"), request.text("key"), options(request))) {
             if (turn.declined().isPresent()) return Shown.outcome(turn.declined().get());
             if (turn.blocked().isPresent()) return Shown.outcome(turn.blocked().get());
             String value = returned(work.perform(heldOf(turn)));
@@ -93,7 +93,7 @@ final class Handles {
         request.optionalDuration("lease_ms").ifPresent(options::lease);
         options.onError((error, stage, of) -> trouble(handle, Shown.word(stage, ""), error));
         Consumer consumer = client.consume(
-                request.texts("queues"), given -> handle(given, work.perform(heldOf(given))), options.build());
+                request.texts("queues"), options.build(), given -> handle(given, work.perform(heldOf(given))));
         consumers.put(handle, consumer);
         consumer.done().whenComplete((nothing, error) -> {
             if (error != null) tell.accept(told("failed", handle, error));
@@ -129,7 +129,7 @@ final class Handles {
                 .ifPresent(word -> options.whenFull(word(ProducerOptions.WhenFull.class, "when_full", word)));
         request.optionalDuration("timeout_ms").ifPresent(options::timeout);
         request.optionalText("durability")
-                .ifPresent(word -> options.durability(word(Durability.class, "durability", word)));
+                .ifPresent(word -> options.durability(word(ItemDurability.class, "durability", word)));
         options.onError((error, item) -> trouble(handle, "producer", error));
         if (request.has("spool")) options.spool(spool(request.object("spool")));
         producers.put(handle, client.producer(request.text("queue"), options.build()));
@@ -157,10 +157,11 @@ final class Handles {
     }
 
     private static SpoolOptions spool(Fields fields) {
-        SpoolOptions spool = SpoolOptions.in(Path.of(fields.text("directory")));
-        Duration interval = fields.optionalDuration("interval_ms").orElse(spool.interval());
-        spool = spool.withSync(interval, fields.optionalCount("count").orElse(spool.count()));
-        return spool.withMaxBytes(fields.optionalNumber("max_bytes").orElse(spool.maxBytes()));
+        SpoolOptions.Builder spool = SpoolOptions.builder(Path.of(fields.text("directory")));
+        fields.optionalDuration("interval_ms").ifPresent(spool::interval);
+        fields.optionalCount("count").ifPresent(spool::count);
+        fields.optionalNumber("max_bytes").ifPresent(spool::maxBytes);
+        return spool.build();
     }
 
     private void trouble(String handle, String stage, Throwable error) {
@@ -219,7 +220,7 @@ final class Handles {
         return one;
     }
 
-    private static Work.Held heldOf(Turn turn) {
+    private static Work.Held heldOf(ScopedTurn turn) {
         return new Work.Held() {
             @Override
             public String queue() {

@@ -1,8 +1,8 @@
 package io.keyturn.conformance;
 
 import com.google.gson.JsonElement;
-import io.keyturn.client.Item;
-import io.keyturn.client.ItemRef;
+import io.keyturn.client.QueueItem;
+import io.keyturn.client.Prerequisite;
 import io.keyturn.v1.AcquireRequest;
 import io.keyturn.v1.AfterUnknown;
 import io.keyturn.v1.NewItem;
@@ -15,9 +15,9 @@ import java.util.Map;
 final class Items {
     private Items() {}
 
-    static Item item(JsonElement value) {
+    static QueueItem item(JsonElement value) {
         Fields fields = Fields.of(value, "item");
-        Item item = Item.of(fields.optionalText("key").orElse(""), fields.optionalBytes("payload").orElse(new byte[0]));
+        QueueItem item = QueueItem.of(fields.optionalText("key").orElse(""), fields.optionalBytes("payload").orElse(new byte[0]));
         if (fields.has("headers")) item = item.withHeaders(headers(fields));
         if (fields.optionalText("item_id").filter(id -> !id.isEmpty()).isPresent()) {
             item = item.withItemId(fields.text("item_id"));
@@ -50,7 +50,7 @@ final class Items {
         return item.build();
     }
 
-    static List<Item> items(Fields request) {
+    static List<QueueItem> items(Fields request) {
         return request.list("items").stream().map(Items::item).toList();
     }
 
@@ -73,11 +73,11 @@ final class Items {
         };
     }
 
-    private static List<ItemRef> after(Fields fields) {
-        List<ItemRef> refs = new ArrayList<>();
+    private static List<Prerequisite> after(Fields fields) {
+        List<Prerequisite> refs = new ArrayList<>();
         for (JsonElement ref : fields.list("after")) {
             Fields named = Fields.of(ref, "after");
-            refs.add(new ItemRef(named.text("queue"), named.text("item_id")));
+            refs.add(new Prerequisite(named.text("queue"), named.text("item_id")));
         }
         return refs;
     }

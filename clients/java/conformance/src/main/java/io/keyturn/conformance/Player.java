@@ -87,7 +87,7 @@ final class Player {
         Calls.Call call = Calls.ALL.get(op);
         if (call != null) {
             CallSettings settings = request.optionalDuration("timeout_ms")
-                    .map(CallSettings::timeout)
+                    .map(limit -> CallSettings.builder().timeout(limit).build())
                     .orElse(CallSettings.DEFAULT);
             Calls.Asked<?> made = call.ask(opened(request).client(), request, settings);
             asked.put(id, new Asked(request, () -> made.future().cancel(true)));
@@ -174,15 +174,11 @@ final class Player {
     }
 
     private static TlsOptions tls(Fields fields) {
-        return new TlsOptions(
-                path(fields, "ca"),
-                path(fields, "cert"),
-                path(fields, "key"),
-                fields.optionalText("server_name").orElse(null));
-    }
-
-    private static Path path(Fields fields, String name) {
-        return fields.optionalText(name).map(Path::of).orElse(null);
+        TlsOptions.Builder tls = TlsOptions.builder();
+        fields.optionalText("ca").map(Path::of).ifPresent(tls::ca);
+        if (fields.has("cert")) tls.certificate(Path.of(fields.text("cert")), Path.of(fields.text("key")));
+        fields.optionalText("server_name").ifPresent(tls::serverName);
+        return tls.build();
     }
 
     private JsonObject close(Fields request) {

@@ -73,13 +73,13 @@ final class Shown {
         return shown;
     }
 
-    static JsonObject manyResults(List<io.keyturn.client.SubmitResult> results) {
+    static JsonObject manyResults(List<io.keyturn.client.SubmitOutcome> results) {
         JsonArray all = new JsonArray();
-        for (io.keyturn.client.SubmitResult result : results) all.add(result(result));
+        for (io.keyturn.client.SubmitOutcome result : results) all.add(result(result));
         return with("results", all);
     }
 
-    static JsonObject result(io.keyturn.client.SubmitResult result) {
+    static JsonObject result(io.keyturn.client.SubmitOutcome result) {
         JsonObject shown = with("item_id", result.itemId());
         shown.addProperty("decision", result.accepted() ? "accept" : "decline");
         result.reason().ifPresent(reason -> shown.addProperty("reason", word(reason, "")));

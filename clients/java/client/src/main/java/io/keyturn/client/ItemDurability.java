@@ -1,7 +1,7 @@
 package io.keyturn.client;
 
 /** What has happened when an item of a durable queue is accepted, and so what a crash can lose. */
-public enum Durability {
+public enum ItemDurability {
     /** It is on the disk. */
     ON_FLUSH(io.keyturn.v1.Durability.DURABILITY_ON_FLUSH),
     /** It will be within the queue's {@code flush_interval}. */
@@ -13,11 +13,11 @@ public enum Durability {
 
     private final io.keyturn.v1.Durability wire;
 
-    Durability(io.keyturn.v1.Durability wire) {
+    ItemDurability(io.keyturn.v1.Durability wire) {
         this.wire = wire;
     }
 
-    static io.keyturn.v1.Durability wire(Durability durability) {
+    static io.keyturn.v1.Durability wire(ItemDurability durability) {
         return durability == null ? io.keyturn.v1.Durability.DURABILITY_UNSPECIFIED : durability.wire;
     }
 }

@@ -18,7 +18,7 @@ import java.util.function.Consumer;
  *
  * <p>All methods are safe for use by many threads; {@code close} belongs to the thread that asked.
  */
-public final class Turn implements AutoCloseable {
+public final class ScopedTurn implements AutoCloseable {
     /** A settling call that failed so may be sent again. */
     static final Set<Failure> BORNE = EnumSet.of(Failure.AWAY, Failure.FULL);
 
@@ -36,7 +36,7 @@ public final class Turn implements AutoCloseable {
     private volatile boolean hasRunOut;
     private volatile boolean settled;
 
-    Turn(Base base, String queue, String key, Claim.Claimed claimed, TurnOptions options) {
+    ScopedTurn(Base base, String queue, String key, Claim.Claimed claimed, TurnOptions options) {
         this.base = base;
         this.queue = queue;
         this.key = key;

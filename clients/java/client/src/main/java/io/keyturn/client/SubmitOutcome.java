@@ -14,16 +14,16 @@ import java.util.Optional;
  * @param supersededId accepted: whose place it took
  * @param retryAfter too soon: when it is worth submitting it again
  */
-public record SubmitResult(
+public record SubmitOutcome(
         String itemId,
         boolean accepted,
         Optional<DeclineReason> reason,
         Optional<String> survivorId,
         Optional<String> supersededId,
         Optional<Duration> retryAfter) {
-    static SubmitResult of(io.keyturn.v1.SubmitResult result) {
+    static SubmitOutcome of(io.keyturn.v1.SubmitResult result) {
         boolean accepted = result.getDecision() == Decision.DECISION_ACCEPT;
-        return new SubmitResult(
+        return new SubmitOutcome(
                 result.getItemId(),
                 accepted,
                 accepted ? Optional.empty() : Optional.of(DeclineReason.of(result.getReason())),

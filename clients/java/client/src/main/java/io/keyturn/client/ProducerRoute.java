@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /** Brings batches to the sidecar, or to the disk; tries until every item of a batch is settled. Of the producer's thread. */
-final class Delivery {
+final class ProducerRoute {
     /** How long one Submit may take. */
     private static final long CALL = 10_000 * Clock.MS;
 
@@ -26,7 +26,7 @@ final class Delivery {
     /** The Submit on its way; null: none. */
     private volatile CompletableFuture<Outcome> asked;
 
-    Delivery(Base base, String queue, ProducerOptions options, Producer producer) {
+    ProducerRoute(Base base, String queue, ProducerOptions options, Producer producer) {
         this.base = base;
         this.queue = queue;
         this.options = options;
@@ -116,7 +116,7 @@ final class Delivery {
         long patience = spool == null ? CALL : Clock.nanos(options.spool().patience());
         long timeout = Math.min(Math.min(CALL, patience), left);
         long waitForRoom = Math.min(HandOver.WAIT_FOR_ROOM, left - timeout);
-        List<Item> items = part.stream().map(entry -> entry.item).toList();
+        List<QueueItem> items = part.stream().map(entry -> entry.item).toList();
         CompletableFuture<Outcome> call =
                 HandOver.of(base, queue, items, timeout, waitForRoom, options.durability());
         asked = call;

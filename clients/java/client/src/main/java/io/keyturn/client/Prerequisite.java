@@ -6,14 +6,14 @@ package io.keyturn.client;
  * @param queue its queue
  * @param itemId its id
  */
-public record ItemRef(String queue, String itemId) {
+public record Prerequisite(String queue, String itemId) {
     /**
      * Refuses empty texts.
      *
      * @param queue its queue
      * @param itemId its id
      */
-    public ItemRef {
+    public Prerequisite {
         Checks.text("queue", queue);
         Checks.id("itemId", itemId);
     }

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /** A message to be kept until a worker takes it. It does not change: each {@code with…} gives another one. */
-public final class Item {
+public final class QueueItem {
     /** A message may have 4 MiB; what is added up here is never less than what travels. */
     static final int LARGEST_MESSAGE = 3_500_000;
     /** The most items of one Submit. */
@@ -19,7 +19,7 @@ public final class Item {
 
     private final NewItem item;
 
-    Item(NewItem item) {
+    QueueItem(NewItem item) {
         this.item = item;
     }
 
@@ -30,8 +30,8 @@ public final class Item {
      * @param payload up to 1 MiB
      * @return the item
      */
-    public static Item of(String key, byte[] payload) {
-        return new Item(NewItem.newBuilder()
+    public static QueueItem of(String key, byte[] payload) {
+        return new QueueItem(NewItem.newBuilder()
                 .setKey(Checks.unicode("key", key))
                 .setPayload(ByteString.copyFrom(Checks.needed("payload", payload)))
                 .build());
@@ -44,7 +44,7 @@ public final class Item {
      * @param payload up to 1 MiB of UTF-8
      * @return the item
      */
-    public static Item of(String key, String payload) {
+    public static QueueItem of(String key, String payload) {
         return of(key, Checks.unicode("payload", payload).getBytes(StandardCharsets.UTF_8));
     }
 
@@ -54,8 +54,8 @@ public final class Item {
      * @param itemId up to 256 bytes, unique in its queue; unset: the client makes one
      * @return another item
      */
-    public Item withItemId(String itemId) {
-        return new Item(item.toBuilder().setItemId(Checks.unicode("itemId", Checks.id("itemId", itemId))).build());
+    public QueueItem withItemId(String itemId) {
+        return new QueueItem(item.toBuilder().setItemId(Checks.unicode("itemId", Checks.id("itemId", itemId))).build());
     }
 
     /**
@@ -64,8 +64,8 @@ public final class Item {
      * @param key up to 256 bytes
      * @return another item
      */
-    public Item withIdempotencyKey(String key) {
-        return new Item(item.toBuilder()
+    public QueueItem withIdempotencyKey(String key) {
+        return new QueueItem(item.toBuilder()
                 .setIdempotencyKey(Checks.unicode("idempotencyKey", Checks.id("idempotencyKey", key)))
                 .build());
     }
@@ -76,12 +76,12 @@ public final class Item {
      * @param headers up to 64, 8 KiB together
      * @return another item
      */
-    public Item withHeaders(Map<String, String> headers) {
+    public QueueItem withHeaders(Map<String, String> headers) {
         Checks.needed("headers", headers).forEach((name, value) -> {
             Checks.unicode("headers", name);
             Checks.unicode("headers", value);
         });
-        return new Item(item.toBuilder().clearHeaders().putAllHeaders(headers).build());
+        return new QueueItem(item.toBuilder().clearHeaders().putAllHeaders(headers).build());
     }
 
     /**
@@ -90,9 +90,9 @@ public final class Item {
      * @param delay up to 30 days
      * @return another item
      */
-    public Item withDelay(Duration delay) {
+    public QueueItem withDelay(Duration delay) {
         Checks.within("delay", delay, Duration.ZERO, Duration.ofDays(30));
-        return new Item(item.toBuilder().setDelay(Protos.duration(delay)).build());
+        return new QueueItem(item.toBuilder().setDelay(Protos.duration(delay)).build());
     }
 
     /**
@@ -101,12 +101,12 @@ public final class Item {
      * @param items of any queues, up to 100, each once
      * @return another item
      */
-    public Item withAfter(List<ItemRef> items) {
+    public QueueItem withAfter(List<Prerequisite> items) {
         NewItem.Builder builder = item.toBuilder().clearAfter();
-        for (ItemRef ref : Checks.needed("items", items)) {
+        for (Prerequisite ref : Checks.needed("items", items)) {
             builder.addAfter(io.keyturn.v1.ItemRef.newBuilder().setQueue(ref.queue()).setItemId(ref.itemId()));
         }
-        return new Item(builder.build());
+        return new QueueItem(builder.build());
     }
 
     /**
@@ -114,8 +114,8 @@ public final class Item {
      *
      * @return another item
      */
-    public Item waitingForUnknown() {
-        return new Item(item.toBuilder().setAfterUnknown(AfterUnknown.AFTER_UNKNOWN_WAIT).build());
+    public QueueItem waitingForUnknown() {
+        return new QueueItem(item.toBuilder().setAfterUnknown(AfterUnknown.AFTER_UNKNOWN_WAIT).build());
     }
 
     /**
@@ -155,7 +155,7 @@ public final class Item {
     }
 
     /** With an id, the same on every try. */
-    Item named(Base base) {
+    QueueItem named(Base base) {
         return item.getItemId().isEmpty() ? withItemId(base.newId.get()) : this;
     }
 

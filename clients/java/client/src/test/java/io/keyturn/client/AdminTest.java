@@ -1,0 +1,64 @@
+package io.keyturn.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.keyturn.v1.ListQueuesRequest;
+import io.keyturn.v1.ListQueuesResponse;
+import io.keyturn.v1.QueueInfo;
+import io.keyturn.v1.RetryNowRequest;
+import io.keyturn.v1.RetryNowResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What an operator does, by the stub that `admin()` gives. */
+@Tag("sidecar")
+class AdminTest {
+    @Test
+    void queuesAreListedByPagesAndByTheirName() throws Exception {
+        try (Sidecar sidecar = Sidecar.start();
+                Keyturn keyturn = Keyturn.connect(sidecar.address())) {
+            List<String> made = List.of("orders-0", "orders-1", "orders-2", "orders-3", "orders-4");
+            for (String queue : made) keyturn.turn(queue, "k").complete();
+            keyturn.turn("mails", "k").complete();
+            List<String> found = new ArrayList<>();
+            List<Integer> pages = new ArrayList<>();
+            String token = "";
+            do {
+                ListQueuesResponse page = keyturn.admin().listQueues(ListQueuesRequest.newBuilder()
+                        .setNameContains("orders")
+                        .setPageSize(2)
+                        .setPageToken(token)
+                        .build());
+                pages.add(page.getQueuesCount());
+                for (QueueInfo queue : page.getQueuesList()) found.add(queue.getName());
+                token = page.getNextPageToken();
+            } while (!token.isEmpty());
+            assertEquals(made, found);
+            assertEquals(List.of(2, 2, 1), pages);
+        }
+    }
+
+    @Test
+    void anItemThatIsDelayedIsGivenOutWhenItIsRetriedNow() throws Exception {
+        try (Sidecar sidecar = Sidecar.start();
+                Keyturn keyturn = Keyturn.connect(sidecar.address())) {
+            CompletableFuture<String> handled = new CompletableFuture<>();
+            keyturn.consume("q", work -> handled.complete(work.item().text()));
+            String id = keyturn.get(keyturn.submit("q", QueueItem.of("ada", "later").withDelay(Duration.ofHours(1)))).itemId();
+            assertFalse(handled.isDone());
+            RetryNowRequest now = RetryNowRequest.newBuilder().setQueue("q").setItemId(id).build();
+            RetryNowResponse retried = keyturn.admin().retryNow(now);
+            assertTrue(retried.getChanged());
+            assertEquals(List.of("delay"), retried.getEndedList());
+            assertEquals("later", handled.get(Wait.SECONDS, TimeUnit.SECONDS));
+            assertFalse(keyturn.admin().retryNow(RetryNowRequest.newBuilder().setQueue("q").setKey("ada").build()).getChanged());
+        }
+    }
+}
