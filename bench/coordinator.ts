@@ -1,6 +1,6 @@
 import type { CoordinatorSettings, EnQueueAnswer, EnQueueRequest, NewItem, Policy, Reply } from '../src/coordinator.js';
-import { DEFAULT_LIMITS } from '../src/core/limits.js';
-import { BUILT_IN_POLICY } from '../src/core/policy.js';
+import { DEFAULT_LIMITS } from '../src/core/contract/limits.js';
+import { BUILT_IN_POLICY } from '../src/core/contract/policy.js';
 import { LocalCoordinator } from '../src/local/coordinator.js';
 
 /** A coordinator as a server makes it, with the built-in values but for `policy`. */

@@ -30,7 +30,7 @@ import type {
   SubmitAnswer,
   SubmitRequest,
   TurnRef,
-} from './core/model.js';
+} from './core/contract/model.js';
 import type {
   CoordinatorEvent,
   CoordinatorStanding,
@@ -49,13 +49,13 @@ import type {
   QueuePage,
   RetryNowRequest,
   RetryNowView,
-} from './core/views.js';
+} from './core/contract/views.js';
 
-export type * from './core/limits.js';
-export type * from './core/model.js';
-export type * from './core/policy.js';
-export type * from './core/settings.js';
-export type * from './core/views.js';
+export type * from './core/contract/limits.js';
+export type * from './core/contract/model.js';
+export type * from './core/contract/policy.js';
+export type * from './core/contract/settings.js';
+export type * from './core/contract/views.js';
 
 /** A call that waits. */
 export interface Pending {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { fingerprintOf } from '../core/items.js';
-import type { Content, RowChange } from '../core/rows.js';
+import type { Content, RowChange } from '../core/durability/rows.js';
+import { fingerprintOf } from '../core/items/items.js';
 import type { Journal } from '../local/journal/journal.js';
 import { openJournal } from '../local/journal/lmdb-journal.js';
 import { act } from './action.js';

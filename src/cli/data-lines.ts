@@ -3,9 +3,9 @@
  * payloads and results base64. What is unset is left out.
  */
 import { Buffer } from 'node:buffer';
-import { DEFAULT_LIMITS } from '../core/limits.js';
-import type { DeathCause, ItemRef } from '../core/model.js';
-import type { Content, EndRow, FinishedRow, ItemRow, ProgressRow } from '../core/rows.js';
+import { DEFAULT_LIMITS } from '../core/contract/limits.js';
+import type { DeathCause, ItemRef } from '../core/contract/model.js';
+import type { Content, EndRow, FinishedRow, ItemRow, ProgressRow } from '../core/durability/rows.js';
 import { harmlessJson } from '../observability/harmless.js';
 import { LineFields } from './line-fields.js';
 import { isoInstant } from './output.js';

@@ -1,7 +1,7 @@
 /** The configuration: what the file says, then the environment, then the flags, checked as a whole. */
-import { DEFAULT_LIMITS, type Limits } from '../core/limits.js';
-import { BUILT_IN_POLICY, type Policy } from '../core/policy.js';
-import type { CoordinatorSettings } from '../core/settings.js';
+import { DEFAULT_LIMITS, type Limits } from '../core/contract/limits.js';
+import { BUILT_IN_POLICY, type Policy } from '../core/contract/policy.js';
+import type { CoordinatorSettings } from '../core/contract/settings.js';
 import { checkEnvironment } from './environment.js';
 import { readConfigFile } from './file.js';
 import { type At, type Kind, refuse } from './kinds.js';

@@ -1,5 +1,5 @@
 /** The settings under `limits`. What the contract promises to clients can only be lowered; the rest goes both ways. */
-import { DEFAULT_LIMITS, type Limits } from '../core/limits.js';
+import { DEFAULT_LIMITS, type Limits } from '../core/contract/limits.js';
 import { count, duration, type Kind } from './kinds.js';
 import type { Group, Setting } from './settings-table.js';
 

@@ -1,6 +1,6 @@
 /** The settings of a queue's policy: every row of the contract's table. */
-import { DEFAULT_LIMITS } from '../core/limits.js';
-import type { Policy, RatePolicy, RetryPolicy } from '../core/policy.js';
+import { DEFAULT_LIMITS } from '../core/contract/limits.js';
+import type { Policy, RatePolicy, RetryPolicy } from '../core/contract/policy.js';
 import { choice, count, countOr, decimalFrom, duration, optional, yesOrNo } from './kinds.js';
 import { type Group, groupKind, type Table } from './settings-table.js';
 

@@ -1,6 +1,6 @@
 /** The reference of all settings, made from the tables that read them: docs/CONFIGURATION.md is this text. */
-import { DEFAULT_LIMITS } from '../core/limits.js';
-import { BUILT_IN_POLICY } from '../core/policy.js';
+import { DEFAULT_LIMITS } from '../core/contract/limits.js';
+import { BUILT_IN_POLICY } from '../core/contract/policy.js';
 import type { YamlValue } from './kinds.js';
 import { LIMITS_GROUP } from './limit-settings.js';
 import { POLICY_GROUP } from './policy-settings.js';

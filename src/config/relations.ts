@@ -1,6 +1,6 @@
 /** What must hold between settings. A value alone can be fine and still make no sense beside another one. */
-import type { Limits } from '../core/limits.js';
-import { BUILT_IN_POLICY, type Policy } from '../core/policy.js';
+import type { Limits } from '../core/contract/limits.js';
+import { BUILT_IN_POLICY, type Policy } from '../core/contract/policy.js';
 import { formatDuration } from './duration.js';
 import type { Problems } from './problem.js';
 import { snakeCase } from './settings-table.js';

@@ -1,20 +1,20 @@
-import { AcquireWaiter } from './acquire-waiter.js';
-import { endWait, giveUp, isWaiting } from './arrivals.js';
-import { AwaitWaiter, endAwait } from './await.js';
-import { endWaiter } from './dispatch.js';
-import { expire, watchDue } from './expiry.js';
-import { closedGate, markDirty } from './gates.js';
-import { Lane } from './lane.js';
-import { Caller } from './line.js';
-import { endPhase, keepHouse } from './lookup.js';
-import { TurnWatch } from './notices.js';
-import { finishStep } from './pump.js';
-import { GateTimer } from './queue.js';
-import { endRoomWait, RoomWaiter } from './room.js';
-import { Session } from './session.js';
-import { endNextTurn } from './sessions.js';
-import { type CoreState, Housekeeping, NewsTimer } from './state.js';
-import type { Timer } from './timing-wheel.js';
+import { endRoomWait, RoomWaiter } from './admission/room.js';
+import { endNextTurn } from './calls/sessions.js';
+import { endWaiter } from './dispatch/dispatch.js';
+import { finishStep } from './dispatch/pump.js';
+import { AwaitWaiter, endAwait } from './items/await.js';
+import { endWait, giveUp, isWaiting } from './lane/arrivals.js';
+import { expire, watchDue } from './lane/expiry.js';
+import { closedGate, markDirty } from './lane/gates.js';
+import { endPhase, keepHouse } from './lane/lookup.js';
+import { TurnWatch } from './lane/notices.js';
+import { AcquireWaiter } from './state/acquire-waiter.js';
+import { Lane } from './state/lane.js';
+import { Caller } from './state/line.js';
+import { GateTimer } from './state/queue.js';
+import { Session } from './state/session.js';
+import { type CoreState, Housekeeping, NewsTimer } from './state/state.js';
+import type { Timer } from './structures/timing-wheel.js';
 
 /** How often the house is kept, ms. */
 export const HOUSEKEEPING = 10_000;

@@ -9,8 +9,8 @@ import type {
   Session,
   SessionListener,
 } from '../coordinator.js';
+import { DRAINING } from '../core/contract/refusals.js';
 import type { Core } from '../core/core.js';
-import { DRAINING } from '../core/refusals.js';
 import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';

@@ -1,6 +1,6 @@
 import type { Turn } from '../coordinator.js';
+import type { CoordinatorSettings } from '../core/contract/settings.js';
 import { Core, type Effect, type Start } from '../core/core.js';
-import type { CoordinatorSettings } from '../core/settings.js';
 import type { Clock } from './clock.js';
 import { type Held, turnsOf } from './durable/held.js';
 import type { TellState } from './durable/state.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/config/config.js';
-import { DEFAULT_LIMITS } from '../../src/core/limits.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { load, yamlFile } from './yaml-file.js';
 
 test('without file, environment and flags everything is built in', () => {

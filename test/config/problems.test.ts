@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loadConfig } from '../../src/config/config.js';
-import { DEFAULT_LIMITS, type Limits } from '../../src/core/limits.js';
+import { DEFAULT_LIMITS, type Limits } from '../../src/core/contract/limits.js';
 import { problemsIn, problemsOf, yamlFile } from './yaml-file.js';
 
 const NO_OTHER = 'this version knows no other';

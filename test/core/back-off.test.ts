@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RetryPolicy } from '../../src/coordinator.js';
-import { backOff } from '../../src/core/back-off.js';
+import { backOff } from '../../src/core/structures/back-off.js';
 
 const RETRY: RetryPolicy = { maxAttempts: 10, initial: 1_000, factor: 2, max: 300_000, jitter: 'none' };
 

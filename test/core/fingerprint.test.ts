@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Content, fingerprintOf } from '../../src/core/items.js';
+import { type Content, fingerprintOf } from '../../src/core/items/items.js';
 
 const NOTHING: Content = { key: '', payload: new Uint8Array(), headers: undefined, idempotencyKey: undefined };
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ItemChoice, ListDeadLettersRequest } from '../../src/coordinator.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import type { Walk } from '../../src/core/core.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
 import { newItem, QUEUE } from '../support/builders.js';
 import { atOnce, lettersOf, okay, runThrough, Stage } from './stage.js';
 

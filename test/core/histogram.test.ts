@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { HistogramView } from '../../src/coordinator.js';
-import { DISTANCES, Histogram, SECONDS } from '../../src/core/histogram.js';
+import { DISTANCES, Histogram, SECONDS } from '../../src/core/structures/histogram.js';
 
 function filled(bounds: readonly number[], values: readonly number[]) {
   const histogram = new Histogram(bounds);

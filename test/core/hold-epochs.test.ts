@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Epoch, HoldEpochs } from '../../src/core/hold-epochs.js';
+import { type Epoch, HoldEpochs } from '../../src/core/structures/hold-epochs.js';
 
 describe('live turns by age', () => {
   it('the oldest is known up to 100 ms early, whichever turns end', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { LANE_STATES } from '../../src/core/model.js';
+import { LANE_STATES } from '../../src/core/contract/model.js';
 import { ALL_QUEUES, QUEUE } from '../support/builders.js';
 import { atOnce, okay, Stage } from './stage.js';
 

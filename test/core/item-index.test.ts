@@ -1,13 +1,13 @@
 /** Items by id in two Maps: to be told from one Map by nothing but speed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ItemIndex } from '../../src/core/item-index.js';
-import { Lane } from '../../src/core/lane.js';
-import { Item } from '../../src/core/line.js';
-import { OwnIds } from '../../src/core/own-id.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
-import { Queue } from '../../src/core/queue.js';
-import { ResultLedger } from '../../src/core/remembered.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
+import { ItemIndex } from '../../src/core/state/item-index.js';
+import { Lane } from '../../src/core/state/lane.js';
+import { Item } from '../../src/core/state/line.js';
+import { Queue } from '../../src/core/state/queue.js';
+import { OwnIds } from '../../src/core/structures/own-id.js';
+import { ResultLedger } from '../../src/core/structures/remembered.js';
 
 const lane = new Lane(new Queue('q', BUILT_IN_POLICY, false, new ResultLedger(0), 0), 'k');
 const item = (n: number) => new Item(lane, `i${n}`, new Uint8Array(0), undefined, undefined, 0, n, 0);

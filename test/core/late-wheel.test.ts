@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy } from '../../src/coordinator.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { newItem, QUEUE } from '../support/builders.js';
 import { atOnce, okay, runThrough, Stage } from './stage.js';
 

@@ -1,7 +1,7 @@
 /** I9, of what is kept: payloads, dead letters, what is remembered, queues. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { ALL_QUEUES, bytes, newItem, QUEUE } from '../support/builders.js';
 import { full } from './refused.js';
 import { atOnce, okay, runThrough, Stage } from './stage.js';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Lane } from '../../src/core/lane.js';
-import { Caller, type Entry, Item, Line } from '../../src/core/line.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
-import { Queue } from '../../src/core/queue.js';
-import { ResultLedger } from '../../src/core/remembered.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
+import { Lane } from '../../src/core/state/lane.js';
+import { Caller, type Entry, Item, Line } from '../../src/core/state/line.js';
+import { Queue } from '../../src/core/state/queue.js';
+import { ResultLedger } from '../../src/core/structures/remembered.js';
 import { bytes } from '../support/builders.js';
 
 const lane = new Lane(new Queue('q', BUILT_IN_POLICY, true, new ResultLedger(0), 0), 'k');

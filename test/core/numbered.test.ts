@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Numbered } from '../../src/core/numbered.js';
-import { NO_NUMBER, OwnIds } from '../../src/core/own-id.js';
-import { Random } from '../../src/core/random.js';
+import { Numbered } from '../../src/core/structures/numbered.js';
+import { NO_NUMBER, OwnIds } from '../../src/core/structures/own-id.js';
+import { Random } from '../../src/core/structures/random.js';
 
 describe('ids that are made here', () => {
   const ids = new OwnIds('~abc-');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Effect } from '../../src/core/effects.js';
-import { Outbox } from '../../src/core/outbox.js';
+import type { Effect } from '../../src/core/state/effects.js';
+import { Outbox } from '../../src/core/state/outbox.js';
 
 function effect(at: number): Effect {
   const nothing = { token: undefined, itemId: undefined, consumerId: undefined, detail: undefined };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Random } from '../../src/core/random.js';
+import { Random } from '../../src/core/structures/random.js';
 
 function draw(seed: number, count: number): number[] {
   const random = new Random(seed);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fingerprintOf } from '../../src/core/items.js';
-import { OwnIds } from '../../src/core/own-id.js';
-import { Random } from '../../src/core/random.js';
-import { Memory, ResultLedger } from '../../src/core/remembered.js';
+import { fingerprintOf } from '../../src/core/items/items.js';
+import { OwnIds } from '../../src/core/structures/own-id.js';
+import { Random } from '../../src/core/structures/random.js';
+import { Memory, ResultLedger } from '../../src/core/structures/remembered.js';
 import { bytes, newItem } from '../support/builders.js';
 
 const FOR_EVER = Number.MAX_SAFE_INTEGER;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Repetition, type RepetitionClass } from '../../src/core/repetition.js';
+import { Repetition, type RepetitionClass } from '../../src/core/items/repetition.js';
 
 /** The definition, word for word, over the whole history. */
 function bruteForce(keys: readonly string[], workers: number): RepetitionClass {

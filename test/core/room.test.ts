@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { NewItem } from '../../src/coordinator.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { newItem, QUEUE } from '../support/builders.js';
 import type { Call } from '../support/call.js';
 import { full } from './refused.js';

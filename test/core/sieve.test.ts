@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Sieve, sieveHash } from '../../src/core/sieve.js';
+import { Sieve, sieveHash } from '../../src/core/structures/sieve.js';
 
 function sieveOf(ids: readonly string[], room = ids.length): Sieve {
   const sieve = new Sieve(room);

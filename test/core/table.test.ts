@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KeyExplanation } from '../../src/coordinator.js';
-import { LANE_STATES, type LaneState } from '../../src/core/model.js';
-import { LANE_EVENTS, type LaneEvent } from '../../src/core/table.js';
+import { LANE_STATES, type LaneState } from '../../src/core/contract/model.js';
+import { LANE_EVENTS, type LaneEvent } from '../../src/core/state/table.js';
 import type { Case } from './table/cases.js';
 import { EXPECTED } from './table/expected.js';
 import { type Given, type Scene, setScene } from './table/scene.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Timer, TimingWheel } from '../../src/core/timing-wheel.js';
+import { Timer, TimingWheel } from '../../src/core/structures/timing-wheel.js';
 
 const DAY = 86_400_000;
 /** What the levels of the wheel span together. */

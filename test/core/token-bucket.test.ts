@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { RatePolicy } from '../../src/coordinator.js';
-import { TokenBucket } from '../../src/core/token-bucket.js';
+import { TokenBucket } from '../../src/core/structures/token-bucket.js';
 
 /** Starts turns at every whole ms as fast as the bucket allows; the moments at which they started. */
 function startAsFastAsPossible(rate: RatePolicy, from: number, ms: number): number[] {

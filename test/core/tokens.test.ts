@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Tokens } from '../../src/core/tokens.js';
+import { Tokens } from '../../src/core/structures/tokens.js';
 
 const NOW = Date.UTC(2026, 6, 1);
 

@@ -17,8 +17,8 @@ import type {
   SubmitResult,
   Turn,
 } from '../../src/coordinator.js';
-import { LANE_STATES } from '../../src/core/model.js';
-import { BUILT_IN_POLICY, type Policy } from '../../src/core/policy.js';
+import { LANE_STATES } from '../../src/core/contract/model.js';
+import { BUILT_IN_POLICY, type Policy } from '../../src/core/contract/policy.js';
 import { Decision, EnQueueRequest, Reason as WireReason } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { call, message, startSidecar } from '../support/sidecar.js';
 import { FakeCoordinator } from './fake-coordinator.js';

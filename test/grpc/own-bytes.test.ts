@@ -1,7 +1,7 @@
 /** What is kept of a request holds no memory but its own, however many requests came with it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DEFAULT_LIMITS } from '../../src/core/limits.js';
+import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
 import { ackRequest, deQueueRequest, readAck, readSubmit, submitRequest } from '../../src/grpc/convert-requests.js';
 import {
   AckRequest,

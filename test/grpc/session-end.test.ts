@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { test } from 'node:test';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Coordinator } from '../../src/coordinator.js';
-import { DEFAULT_LIMITS } from '../../src/core/limits.js';
+import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
 import { COORDINATOR_SERVICE, coordinatorService } from '../../src/grpc/coordinator-service.js';
 import { type EnQueueResponse, NewItem, SessionRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { OpenStreams } from '../../src/grpc/streams.js';

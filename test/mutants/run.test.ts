@@ -60,7 +60,7 @@ describe('one run of tests', () => {
 describe('a run of mutants', () => {
   const stage = (name: string): Stage => ({ name, files: [`test/${name}.test.ts`], env: {} });
   const mutant = (line: number): Mutant => ({
-    path: 'src/core/pump.ts',
+    path: 'src/core/dispatch/pump.ts',
     line,
     kind: 'logic',
     before: 'a && b',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import type { Coordinator, CoordinatorStats, QueueStats } from '../../src/coordinator.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { AdminServiceService } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
 import type { Surroundings } from '../../src/observability/process-metrics.js';

@@ -1,6 +1,6 @@
 /** Numbers of a queue for tests: nothing counted, unless said otherwise. */
 import type { HistogramView, QueueNumbers, QueueStats, QueueView } from '../../src/coordinator.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 
 export const BOUNDS: readonly number[] = [0.00005, 0.001, 1];
 

@@ -1,7 +1,7 @@
 /** Every metric that a sidecar can expose: from a sidecar's own metrics, with numbers for everything that may be there. */
 import type { CoordinatorStats } from '../../src/coordinator.js';
-import { DEFAULT_LIMITS } from '../../src/core/limits.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { type Family, parseExposition } from '../observability/exposition.js';

@@ -52,7 +52,12 @@ const RULES: Readonly<Record<Room, Rule>> = {
 };
 
 /** Configuration knows the words and the built-in values of the core, not its machine. */
-const CORE_FOR_CONFIG = ['src/core/limits.ts', 'src/core/model.ts', 'src/core/policy.ts', 'src/core/settings.ts'];
+const CORE_FOR_CONFIG = [
+  'src/core/contract/limits.ts',
+  'src/core/contract/model.ts',
+  'src/core/contract/policy.ts',
+  'src/core/contract/settings.ts',
+];
 
 /** Generated types stop here: what checks and converts, the services, what starts them; the client's transports. */
 const MAY_SEE_GENERATED =

@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.js';
-import { LANE_STATES } from '../../src/core/model.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
-import { LANE_EVENTS, LANE_TABLE } from '../../src/core/table.js';
+import { LANE_STATES } from '../../src/core/contract/model.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
+import { LANE_EVENTS, LANE_TABLE } from '../../src/core/state/table.js';
 import { ROOT, read } from './repository.js';
 
 const spec = read('docs/SPEC.md').text;

@@ -13,8 +13,8 @@ import type {
   QueueView,
   Result,
 } from '../../src/coordinator.js';
+import { LANE_STATES } from '../../src/core/contract/model.js';
 import type { Core } from '../../src/core/core.js';
-import { LANE_STATES } from '../../src/core/model.js';
 import { ALL_QUEUES } from './builders.js';
 import { listedQueues } from './listed-queues.js';
 

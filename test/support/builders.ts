@@ -12,8 +12,8 @@ import type {
   NewItem,
   Policy,
 } from '../../src/coordinator.js';
-import { DEFAULT_LIMITS } from '../../src/core/limits.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 
 /** In one page. */
 export const ALL_QUEUES: ListQueuesRequest = { nameContains: '', after: '', most: Number.POSITIVE_INFINITY };

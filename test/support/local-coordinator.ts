@@ -1,8 +1,8 @@
 /** The embedded coordinator with the settings that a test needs, closed when the test ends. */
 import type { TestContext } from 'node:test';
 import type { CoordinatorSettings, Limits, Policy } from '../../src/coordinator.js';
-import { DEFAULT_LIMITS } from '../../src/core/limits.js';
-import { BUILT_IN_POLICY } from '../../src/core/policy.js';
+import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import type { Clock } from '../../src/local/clock.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 

@@ -3,21 +3,21 @@
  * core and believes no count: what is wrong is said in one sentence.
  */
 import assert from 'node:assert/strict';
-import { isHeldBack } from '../../src/core/dependencies.js';
-import type { DispatchTicket } from '../../src/core/dispatch-tickets.js';
-import { closedGate } from '../../src/core/gates.js';
-import { weightOfItem } from '../../src/core/items.js';
-import { type Lane, Turn } from '../../src/core/lane.js';
-import { Caller, type Entry, Item } from '../../src/core/line.js';
-import { isLinked, type Link } from '../../src/core/link.js';
-import { LANE_STATES } from '../../src/core/model.js';
-import type { Queue } from '../../src/core/queue.js';
-import { delayOf } from '../../src/core/resolve.js';
-import { lacks, needOf } from '../../src/core/room.js';
-import { Session } from '../../src/core/session.js';
-import { settledTokens } from '../../src/core/settlements.js';
-import type { CoreState } from '../../src/core/state.js';
-import { ROWS } from '../../src/core/table.js';
+import { lacks, needOf } from '../../src/core/admission/room.js';
+import { LANE_STATES } from '../../src/core/contract/model.js';
+import { weightOfItem } from '../../src/core/items/items.js';
+import { closedGate } from '../../src/core/lane/gates.js';
+import { delayOf } from '../../src/core/lane/resolve.js';
+import { isHeldBack } from '../../src/core/state/dependencies.js';
+import type { DispatchTicket } from '../../src/core/state/dispatch-tickets.js';
+import { type Lane, Turn } from '../../src/core/state/lane.js';
+import { Caller, type Entry, Item } from '../../src/core/state/line.js';
+import type { Queue } from '../../src/core/state/queue.js';
+import { Session } from '../../src/core/state/session.js';
+import { settledTokens } from '../../src/core/state/settlements.js';
+import type { CoreState } from '../../src/core/state/state.js';
+import { ROWS } from '../../src/core/state/table.js';
+import { isLinked, type Link } from '../../src/core/structures/link.js';
 
 /** To be called when a step has ended. */
 export function recount(state: CoreState, now: number): void {

@@ -10,7 +10,7 @@ import {
 } from '@grpc/grpc-js';
 import { connect, type Keyturn, type TlsOptions } from '@keyturn/client';
 import type { Coordinator, Limits } from '../../src/coordinator.js';
-import { DEFAULT_LIMITS } from '../../src/core/limits.js';
+import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
 import { AdminServiceClient } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { CoordinatorServiceClient } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { DEFAULT_LIMITS } from '../../core/limits.js';
+import { DEFAULT_LIMITS } from '../../core/contract/limits.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
 import { plain } from '../output.js';

@@ -1,4 +1,4 @@
-import type { RepetitionClass } from '../../core/repetition.js';
+import type { RepetitionClass } from '../../core/items/repetition.js';
 import { alignColumns, amount, count, percent } from '../output.js';
 import type { Tally } from './tally.js';
 

@@ -1,5 +1,5 @@
 import { build } from 'hdr-histogram-js';
-import { Repetition } from '../../core/repetition.js';
+import { Repetition } from '../../core/items/repetition.js';
 import { Ledger } from './ledger.js';
 import type { ReplaySummary } from './summary.js';
 

@@ -1,6 +1,6 @@
 import type { JournalStats } from '../../coordinator.js';
 import type { Batch } from '../../core/core.js';
-import { Histogram, SECONDS } from '../../core/histogram.js';
+import { Histogram, SECONDS } from '../../core/structures/histogram.js';
 import type { Clock } from '../clock.js';
 import type { Journal } from '../journal/journal.js';
 

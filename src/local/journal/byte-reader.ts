@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import type { Bytes } from '../../core/model.js';
+import type { Bytes } from '../../core/contract/model.js';
 
 /** A value as the library shows it: memory of its own, which the next value that is read writes over. */
 export interface Shown {

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import type { Bytes } from '../../core/model.js';
+import type { Bytes } from '../../core/contract/model.js';
 
 /** Room for a batch of a thousand small rows. */
 const CHUNK = 512 * 1_024;

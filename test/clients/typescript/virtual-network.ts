@@ -6,7 +6,7 @@ import { KeyturnError } from '@keyturn/client';
 import { SessionRequest, SessionResponse } from '#client/gen/keyturn/v1/coordinator';
 import type { SessionStream as ClientStream, OpenStream, StreamHandlers } from '#client/session/network';
 import type { Coordinator } from '../../../src/coordinator.js';
-import { DEFAULT_LIMITS } from '../../../src/core/limits.js';
+import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
 import { QuickReader } from '../../../src/grpc/session-quick.js';
 import { type SessionCall, type SessionKit, SessionStream } from '../../../src/grpc/session-stream.js';
 import { Check } from '../../../src/grpc/validate.js';

@@ -1,7 +1,7 @@
 /** A lane in a state, put there by calls alone. */
 import assert from 'node:assert/strict';
 import type { LaneState, Policy } from '../../../src/coordinator.js';
-import type { LaneEvent } from '../../../src/core/table.js';
+import type { LaneEvent } from '../../../src/core/state/table.js';
 import { KEY } from '../../support/builders.js';
 import type { Call } from '../../support/call.js';
 import { okay, Stage } from '../stage.js';

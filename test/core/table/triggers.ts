@@ -1,5 +1,5 @@
 import type { NackKind } from '../../../src/coordinator.js';
-import type { LaneEvent } from '../../../src/core/table.js';
+import type { LaneEvent } from '../../../src/core/state/table.js';
 import { KEY } from '../../support/builders.js';
 import { atOnce, okay, runThrough } from '../stage.js';
 import { DELAY, type Scene, timesOf } from './scene.js';

@@ -1,0 +1,178 @@
+/** What becomes of items that wait for others. */
+
+import type { ItemRef, NewItem, Reason } from '../contract/model.js';
+import type { ProgressRow } from '../durability/rows.js';
+import { bury, hasRoomForLetter, parkAfter } from '../items/items.js';
+import { standingOf } from '../items/standing.js';
+import { markAllRoom } from '../lane/gates.js';
+import { park } from '../lane/park.js';
+import { resolve } from '../lane/resolve.js';
+import { takeOut } from '../lane/show.js';
+import type { End } from '../state/dependencies.js';
+import { Waits } from '../state/dependencies.js';
+import { nameOf, told } from '../state/item-names.js';
+import type { Item } from '../state/line.js';
+import type { CoreState } from '../state/state.js';
+
+/** Items of a batch that wait for others, until the whole batch has arrived. */
+export class BatchWaits {
+  readonly #waiting: { readonly item: Item; readonly afterUnknown: NewItem['afterUnknown'] }[] = [];
+  /** What was not kept of the batch: the rest may have been meant to wait for it. */
+  readonly #declined = new Map<string, 'done' | 'declined'>();
+
+  /** Unset: nothing of the batch waits for anything. */
+  static of(items: readonly NewItem[]): BatchWaits | undefined {
+    return items.some(({ after }) => after !== undefined) ? new BatchWaits() : undefined;
+  }
+
+  /** It is held back until the batch has arrived. */
+  keep(item: Item, after: readonly ItemRef[], afterUnknown: NewItem['afterUnknown']): void {
+    item.waits = new Waits(after);
+    this.#waiting.push({ item, afterUnknown });
+  }
+
+  decline(queue: string, itemId: string, reason: Reason): void {
+    this.#declined.set(nameOf({ queue, itemId }), reason === 'already_done' ? 'done' : 'declined');
+  }
+
+  /** The batch has arrived: to be called exactly once. */
+  complete(state: CoreState, now: number): void {
+    for (const { item, afterUnknown } of this.#waiting) {
+      // It may be gone already: another of the batch took its place.
+      if (item.lane.queue.items.get(item.id) === item) this.#begin(state, item, afterUnknown, now);
+    }
+  }
+
+  /** S64. Where what is unknown would have been refused, it was an item of this very batch. */
+  #endOf(ref: ItemRef, afterUnknown: NewItem['afterUnknown']): End | 'unknown' {
+    if (this.#declined.get(nameOf(ref)) === 'done') return 'done';
+    return afterUnknown === 'wait' ? 'unknown' : 'declined';
+  }
+
+  #begin(state: CoreState, item: Item, afterUnknown: NewItem['afterUnknown'], now: number): void {
+    const { waits } = item;
+    if (waits === undefined) return;
+    const open: ItemRef[] = [];
+    for (const ref of waits.after) {
+      let standing = standingOf(state, ref, now);
+      if (standing === 'unknown') standing = this.#endOf(ref, afterUnknown);
+      if (standing === 'open' || standing === 'unknown') open.push(ref);
+      else if (isFatal(item, standing)) return doom(state, item, ref, standing, now);
+    }
+    state.dependencies.add(item, waits, open);
+    if (open.length === 0) lookAt(state, item, now);
+  }
+}
+
+/**
+ * After a restart: the item waits for these again, whatever became of them. To be called before it is weighed and its
+ * lane resolved; of what ended {@link checkAwaited} finds out when all items are there.
+ *
+ * @param after what it waited for when it was written
+ * @param progress unset: nothing became of it since
+ */
+export function waitAgain(
+  state: CoreState,
+  item: Item,
+  after: readonly ItemRef[],
+  progress: Pick<ProgressRow, 'after' | 'doomed' | 'dead'> | undefined,
+): void {
+  if (after.length === 0 && progress?.doomed !== true) return;
+  // A dead letter waits for nothing, whoever wrote its row.
+  const left = progress?.dead === undefined ? (progress?.after ?? after) : [];
+  item.waits = new Waits(left);
+  // What is written of it from now on has to say so too.
+  item.waits.changed = left !== after;
+  item.waits.doomed = progress?.doomed === true;
+  state.dependencies.add(item, item.waits, left);
+}
+
+/**
+ * After a restart, when all items are there: whoever waits for what has ended is told in the first steps. It stops after
+ * each that is waited for.
+ */
+export function* checkAwaited(state: CoreState, clock: () => number): Generator<undefined> {
+  for (const awaited of state.dependencies.all()) {
+    const standing = standingOf(state, awaited, clock());
+    if (standing !== 'open' && standing !== 'unknown') state.dependencies.end(awaited.queue, awaited.itemId, standing);
+    yield;
+  }
+  keepUntold(state);
+  // It must not take a call to wake them.
+  if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(clock()));
+}
+
+/** Precondition: there is news. @returns what is left of the budget */
+export function tellDependants(state: CoreState, budget: number, now: number): number {
+  markAllRoom(state, 'dependencies');
+  for (let left = budget; left > 0; left--) {
+    const news = state.dependencies.firstNews();
+    if (news === undefined) return left;
+    const { item, on } = news;
+    state.effects.held = item.lane.queue.tellsLate;
+    if (on.end !== undefined && isFatal(item, on.end)) doom(state, item, on, on.end, now);
+    else {
+      state.dependencies.drop(news);
+      if (item.stored !== undefined) item.lane.queue.changes?.item(item);
+      if (item.waits?.left === 0) lookAt(state, item, now);
+    }
+  }
+  return 0;
+}
+
+/**
+ * The end of a step: of what ended in it and was not told to all, it is written how it ended. Without that a crash now
+ * would leave those waiting for ever, if it is forgotten by then what was waited for.
+ */
+export function keepUntold({ changes, dependencies }: CoreState): void {
+  for (const ended of dependencies.takeUntold()) changes?.end(ended);
+}
+
+function isFatal(item: Item, end: End): boolean {
+  return end !== 'done' && item.lane.queue.policy.onDependencyDead === 'dead';
+}
+
+/** Its last dependency is gone. Behind others, or in a lane that is held or parked, it comes to its turn later. */
+function lookAt(state: CoreState, { lane }: Item, now: number): void {
+  if (lane.row.moves.delay_ends === 'look') resolve(state, lane, now);
+}
+
+/**
+ * The item cannot be done any more. It becomes a dead letter where it stands, unless its key has to stop for that
+ * (`on_dead_letter: park`), or there is no room for it: then when it is the head of its line and nobody holds the key.
+ */
+function doom(state: CoreState, item: Item, { queue, itemId }: ItemRef, end: End, now: number): void {
+  const { lane, waits } = item;
+  state.dependencies.dropAll(item);
+  if (waits !== undefined) {
+    waits.doomed = true;
+    waits.changed = true;
+  }
+  item.lastError = `${told({ queue, itemId })}, which had to be done before it, ${ENDED[end]}`;
+  if (item.stored !== undefined) lane.queue.changes?.item(item);
+  const stopsKey = lane.key !== '' && lane.queue.policy.onDeadLetter === 'park';
+  if (!stopsKey && hasRoomForLetter(lane.queue)) {
+    takeOut(state, item);
+    bury(state, item, 'dependency', now);
+  }
+  resolve(state, lane, now);
+}
+
+const ENDED: Readonly<Record<End, string>> = {
+  done: 'is done',
+  dead: 'became a dead letter',
+  superseded: 'was superseded',
+  discarded: 'was discarded',
+  declined: 'was declined',
+};
+
+/** Precondition: the head of its lane, which nobody holds and which is not parked, cannot be done any more. */
+export function die(state: CoreState, item: Item, now: number): void {
+  const { lane } = item;
+  const room = hasRoomForLetter(lane.queue);
+  if (room) {
+    takeOut(state, item);
+    bury(state, item, 'dependency', now);
+  }
+  park(state, lane, parkAfter(lane, item, room, now), now);
+}

@@ -1,0 +1,266 @@
+import type {
+  Durability,
+  NewItem,
+  Refusal,
+  Reply,
+  SubmitAnswer,
+  SubmitRequest,
+  SubmitResult,
+} from '../contract/model.js';
+import { DRAINING } from '../contract/refusals.js';
+import type { Changes } from '../durability/changes.js';
+import { isKeyDone } from '../items/idempotency.js';
+import { bytesOf, contentOf, fingerprintOf, weightOfItem } from '../items/items.js';
+import { keepAfterAll } from '../items/kept-after-all.js';
+import { nameOf } from '../lane/answers.js';
+import { countArrival, isFull, supersede, tooSoon } from '../lane/arrivals.js';
+import { markRoom } from '../lane/gates.js';
+import { isRefusal, openLane, openQueue } from '../lane/lookup.js';
+import { resolve } from '../lane/resolve.js';
+import { countIn, lineOf, restIfNew, tell } from '../lane/show.js';
+import { type Lane, nameKeyless } from '../state/lane.js';
+import { Item } from '../state/line.js';
+import type { Queue } from '../state/queue.js';
+import { after, type CoreState } from '../state/state.js';
+import { Stored } from '../state/stored.js';
+import { NO_NUMBER } from '../structures/own-id.js';
+import { BatchWaits } from './dependants.js';
+import {
+  behindOthers,
+  countRejected,
+  lackRefusal,
+  lacks,
+  type Need,
+  needOf,
+  neverFits,
+  type RoomWaiter,
+  waitForRoom,
+} from './room.js';
+
+/** @returns the waiter, if the call has to wait for room */
+export function submit(
+  state: CoreState,
+  request: SubmitRequest,
+  reply: Reply<SubmitAnswer>,
+  now: number,
+): RoomWaiter | undefined {
+  const queue = state.draining ? DRAINING : openQueue(state, request.queue, now);
+  if (!isQueue(queue)) return refuse(state, state.queues.get(request.queue), queue, reply);
+  const tooMuch = asksTooMuch(queue, request.durability);
+  if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
+  const need = needOf(state, queue, request, now);
+  if (!('entries' in need)) return refuse(state, queue, need, reply);
+  if (need.wrong !== undefined) return refuse(state, queue, need.wrong, reply);
+  const never = neverFits(state, queue, need);
+  if (never !== undefined) return refuse(state, queue, never, reply);
+  // Whoever needs no room (all known, all declined) overtakes nobody.
+  const inOrder = queue.roomWaiters.size === 0 || need.entries === 0;
+  const lack = lacks(state, queue, need);
+  if (lack === undefined && inOrder) {
+    applySubmit(state, queue, request, reply, need, now);
+    return undefined;
+  }
+  if (request.waitForRoom > 0) return waitForRoom(state, queue, request, reply, now);
+  return refuse(state, queue, lack === undefined ? behindOthers(queue) : lackRefusal(state, queue, lack), reply);
+}
+
+/** It is refused, not passed over: whoever asks for it would believe that its items outlive a crash. */
+function asksTooMuch({ name, policy }: Queue, durability: Durability | undefined): Refusal | undefined {
+  if (durability === undefined || durability === 'memory') return undefined;
+  if (policy.durable && policy.durability !== 'memory') return undefined;
+  const description = `${durability} is not allowed, queue ${name} is not durable; allowed: memory`;
+  return { kind: 'bad_request', violations: [{ field: 'durability', description }] };
+}
+
+function isQueue(value: Queue | Refusal): value is Queue {
+  return !isRefusal(value);
+}
+
+function refuse(state: CoreState, queue: Queue | undefined, refusal: Refusal, reply: Reply<SubmitAnswer>): undefined {
+  if (queue !== undefined) countRejected(queue, refusal);
+  state.effects.push({ kind: 'refuse', to: reply, refusal });
+  return undefined;
+}
+
+/** Precondition: there is room for this need, which was worked out in this very step. */
+export function applySubmit(
+  state: CoreState,
+  queue: Queue,
+  request: SubmitRequest,
+  reply: Reply<SubmitAnswer>,
+  need: Need,
+  now: number,
+): void {
+  const { changes } = queue;
+  if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, need, now);
+  const results = submitAll(state, queue, request, need, undefined, now);
+  state.effects.push({ kind: 'submit', to: reply, answer: { results } });
+}
+
+/** How long the answer waits is the request's to say; what it lets happen, as turns, waits as long as ever. */
+function applyDurably(
+  state: CoreState,
+  queue: Queue,
+  changes: Changes,
+  request: SubmitRequest,
+  reply: Reply<SubmitAnswer>,
+  need: Need,
+  now: number,
+): void {
+  const asked = request.durability ?? queue.policy.durability;
+  changes.asked = asked === 'memory' ? undefined : asked;
+  const results = submitAll(state, queue, request, need, asked, now);
+  changes.asked = undefined;
+  const effect = { kind: 'submit', to: reply, answer: { results } } as const;
+  if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
+  else state.effects.pushFree(effect);
+}
+
+function submitAll(
+  state: CoreState,
+  queue: Queue,
+  { items }: SubmitRequest,
+  need: Need,
+  durability: Durability | undefined,
+  now: number,
+): SubmitResult[] {
+  const batch = BatchWaits.of(items);
+  // Nothing that the batch does makes an id known but that of an item of it: they need not be looked up once more.
+  const submitOne = need.known === 0 ? submitNew : submitItem;
+  const results = items.map((item) => submitOne(state, queue, item, now, batch, durability));
+  batch?.complete(state, now);
+  return results;
+}
+
+/**
+ * Decides one item. Precondition: there is room, and its id is not that of another item.
+ *
+ * @param batch unset: nothing of what arrives with it waits for anything
+ * @param durability unset: the queue's
+ */
+export function submitItem(
+  state: CoreState,
+  queue: Queue,
+  item: NewItem,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability?: Durability,
+): SubmitResult {
+  const { itemId } = item;
+  if (itemId !== undefined && isKnown(queue, itemId, now)) {
+    keepAfterAll(state, queue, itemId, durability);
+    return accept(queue, itemId, undefined);
+  }
+  return submitNew(state, queue, item, now, batch, durability);
+}
+
+/** As {@link submitItem}, of an item whose id is not known. */
+function submitNew(
+  state: CoreState,
+  queue: Queue,
+  item: NewItem,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability: Durability | undefined,
+): SubmitResult {
+  const { itemId } = item;
+  const lane = openLane(state, queue, item.key, now);
+  countArrival(lane, now);
+  const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
+  const result = decide(state, lane, item, id, now, batch, durability);
+  if (result.decision === 'decline') {
+    batch?.decline(queue.name, result.itemId, result.reason);
+    if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: `decline ${result.reason}` });
+  }
+  restIfNew(state, lane);
+  return result;
+}
+
+function isKnown(queue: Queue, id: string, now: number): boolean {
+  return queue.items.has(id) || queue.deadLetters.has(id) || queue.finished.get(id, now) !== undefined;
+}
+
+function decide(
+  state: CoreState,
+  lane: Lane,
+  item: NewItem,
+  id: string,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability: Durability | undefined,
+): SubmitResult {
+  const { queue, line } = lane;
+  const { policy } = queue;
+  if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) {
+    // Whoever waits for it, though nothing was known of it, waits for nothing more.
+    state.dependencies.end(queue.name, id, 'done');
+    return decline(queue, id, 'already_done');
+  }
+  const full = lane.key !== '' && line !== undefined && isFull(line, policy.waitingPerKey);
+  const tail = line?.tail;
+  if (full && policy.whenFull === 'decline' && tail !== undefined)
+    return decline(queue, id, 'waiter_exists', nameOf(tail));
+  const wait = tooSoon(lane, now);
+  if (wait !== undefined) return decline(queue, id, 'too_soon', undefined, wait);
+  return keep(state, lane, item, id, full, now, batch, durability);
+}
+
+function keep(
+  state: CoreState,
+  lane: Lane,
+  newItem: NewItem,
+  id: string,
+  full: boolean,
+  now: number,
+  batch: BatchWaits | undefined,
+  durability: Durability | undefined,
+): SubmitResult {
+  const { queue } = lane;
+  const { payload, headers, idempotencyKey, delay, after: awaited } = newItem;
+  state.itemSeq += 1;
+  const notBefore = delay > 0 ? after(now, delay) : 0;
+  const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
+  const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
+  nameKeyless(lane, item);
+  if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
+  if (queue.changes !== undefined) store(queue.changes, item, durability);
+  const superseded = full ? lane.line?.newestTakingRoom() : undefined;
+  if (superseded === undefined) lineOf(lane).append(item);
+  else supersede(state, superseded, item, now);
+  countIn(state, item);
+  queue.counters.submitted += 1;
+  queue.items.set(item);
+  // A batch that waits for room may hold this very id: it needs less now.
+  markRoom(state, queue);
+  state.payloadBytes += weightOfItem(item);
+  if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });
+  resolve(state, lane, now);
+  return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
+}
+
+/** It is kept on disk, unless whoever submits it does not want that. */
+function store(changes: Changes, item: Item, durability: Durability | undefined): void {
+  if (durability === 'memory') {
+    item.lane.queue.isMixed = true;
+    return;
+  }
+  const content = contentOf(item);
+  item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
+  changes.item(item);
+}
+
+function accept(queue: Queue, itemId: string, supersededId: string | undefined): SubmitResult {
+  queue.counters.accepted += 1;
+  return { decision: 'accept', itemId, supersededId };
+}
+
+function decline(
+  queue: Queue,
+  itemId: string,
+  reason: 'already_done' | 'waiter_exists' | 'too_soon',
+  survivorId?: string,
+  retryAfter?: number,
+): SubmitResult {
+  queue.counters.declined[reason] += 1;
+  return { decision: 'decline', itemId, reason, survivorId, retryAfter };
+}

@@ -1,0 +1,202 @@
+import { AfterPlan, isConcerned } from '../admission/after-plan.js';
+import { BatchWaits } from '../admission/dependants.js';
+import { countRejected, countsLanes, lackRefusal, lacks, type Need, RoomPlan } from '../admission/room.js';
+import { submitItem } from '../admission/submit.js';
+import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from '../contract/model.js';
+import { DRAINING } from '../contract/refusals.js';
+import { finishStep } from '../dispatch/pump.js';
+import { markKeyDone } from '../items/idempotency.js';
+import { finishAll, weightOfItem } from '../items/items.js';
+import { catchUpItems, findQueue, openQueue } from '../lane/lookup.js';
+import { delayOf, resolve } from '../lane/resolve.js';
+import { findSettling, isSettled, stale } from '../lane/settle.js';
+import { endTurn } from '../lane/turns.js';
+import type { AcquireWaiter } from '../state/acquire-waiter.js';
+import { type Lane, Turn } from '../state/lane.js';
+import type { Caller } from '../state/line.js';
+import { Queue } from '../state/queue.js';
+import type { Stream } from '../state/session.js';
+import type { SettledBy } from '../state/settlements.js';
+import type { CoreState } from '../state/state.js';
+import { acquire, openQueues } from './acquire.js';
+
+/** @returns what waits, if `next` has to */
+export function ack(
+  state: CoreState,
+  request: AckRequest,
+  reply: Reply<AckAnswer>,
+  now: number,
+  stream?: Stream,
+): Caller | AcquireWaiter | undefined {
+  const settled = settle(state, request, now, stream);
+  if ('kind' in settled) {
+    state.effects.push({ kind: 'refuse', to: reply, refusal: settled });
+    return undefined;
+  }
+  if (request.next !== undefined && !state.draining) {
+    // Who waits already is served before: `next` is one more arrival.
+    const late = state.effects.held;
+    finishStep(state, now);
+    return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled, late }, now);
+  }
+  state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) });
+  return undefined;
+}
+
+const NONE: readonly SubmitResult[] = Object.freeze([]);
+const ACKED: AckAnswer = Object.freeze({ followUps: NONE, next: undefined });
+
+/** Nothing is ever written into it: it has no follow-ups that could be forgotten. */
+const DONE: SettledBy = Object.freeze({ ended: 'settled', call: 'ack', followUps: NONE });
+
+function answerTo(request: AckRequest, followUps: readonly SubmitResult[]): AckAnswer {
+  if (request.next !== undefined) return { followUps, next: { deliveries: [] } };
+  return followUps === NONE ? ACKED : { followUps, next: undefined };
+}
+
+/** Everything that could refuse the call is looked at before anything changes. */
+function settle(
+  state: CoreState,
+  request: AckRequest,
+  now: number,
+  by: Stream | undefined,
+): readonly SubmitResult[] | Refusal {
+  const { queue, key, token } = request;
+  const found = findSettling(state, 'ack', queue, key, token, now);
+  if (!(found instanceof Turn || isSettled(found))) return found;
+  if (request.next !== undefined && !state.draining) {
+    const next = openQueues(state, request.next, now);
+    if (!Array.isArray(next)) return next;
+  }
+  if (!(found instanceof Turn)) {
+    // What became of the first one may not be on disk yet in their queues, though it waits for nothing in this one.
+    for (const followUp of request.followUps) findQueue(state, followUp.queue);
+    return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
+  }
+  const refusal = checkFollowUps(state, found, request, now);
+  if (refusal === undefined) return apply(state, found, request, now, by);
+  countRejected(found.lane.queue, refusal);
+  return refusal;
+}
+
+function repeated(settled: SettledBy): readonly SubmitResult[] | undefined {
+  return settled.call === 'ack' ? settled.followUps : undefined;
+}
+
+interface QueuePlan {
+  readonly plan: RoomPlan;
+  readonly need: Need;
+}
+
+/** Both or neither: room for all follow-ups, in every queue, counting the payload that this very Ack frees. */
+function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
+  if (request.followUps.length === 0) return undefined;
+  if (state.draining) return DRAINING;
+  for (const { queue: name, item } of request.followUps) {
+    const queue = state.queues.get(name);
+    if (queue !== undefined) catchUpItems(state, queue, [item], now);
+  }
+  const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
+  const after = concerned ? new AfterPlan(state, now) : undefined;
+  const plans = new Map<Queue, QueuePlan>();
+  const freed = freesLane(turn, now) ? turn.lane : undefined;
+  for (const [index, { queue: name, item }] of request.followUps.entries()) {
+    const queue = openQueue(state, name, now);
+    if (!(queue instanceof Queue)) return queue;
+    const planned = plans.get(queue) ?? planFor(state, queue, after, request.followUps.length, freed, now);
+    plans.set(queue, planned);
+    const refusal = planned.plan.add(item, `follow_ups[${index}].item`, planned.need);
+    if (refusal !== undefined) return refusal;
+  }
+  const dependencies = after?.check() ?? 0;
+  if (typeof dependencies !== 'number') return dependencies;
+  let bytes = -freedBy(turn);
+  let lanes = freed === undefined ? 0 : -1;
+  for (const [queue, { need }] of plans) {
+    bytes += need.bytes;
+    lanes += need.lanes;
+    const lack = lacks(state, queue, { ...need, bytes, lanes, dependencies });
+    if (lack !== undefined) return lackRefusal(state, queue, lack);
+  }
+  return undefined;
+}
+
+function planFor(
+  state: CoreState,
+  queue: Queue,
+  after: AfterPlan | undefined,
+  items: number,
+  freed: Lane | undefined,
+  now: number,
+): QueuePlan {
+  const plan = new RoomPlan(queue, now, after, countsLanes(state, items), freed);
+  return { plan, need: { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 } };
+}
+
+/** Whether nothing is to be done for the key once this turn has ended. Who waits in its line keeps it busy, and a stop. */
+function freesLane({ lane, parked }: Turn, now: number): boolean {
+  return lane.line === undefined && parked === undefined && delayOf(lane, undefined, now) === undefined;
+}
+
+function itemsOf({ followUps }: AckRequest): NewItem[] {
+  return followUps.map(({ item }) => item);
+}
+
+function freedBy(turn: Turn): number {
+  if (turn.cargo.kind !== 'items' || turn.cargo.done) return 0;
+  return turn.cargo.items.reduce((sum, item) => sum + weightOfItem(item), 0);
+}
+
+function apply(
+  state: CoreState,
+  turn: Turn,
+  request: AckRequest,
+  now: number,
+  by: Stream | undefined,
+): readonly SubmitResult[] {
+  const { lane } = turn;
+  // The usual end has one outcome, known beforehand: nothing is allocated for it.
+  const plain = request.followUps.length === 0;
+  const followUps: SubmitResult[] = [];
+  const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
+  endTurn(state, turn, 'ack', ending, now, by);
+  if (!plain) lane.queue.withFollowUps.add(lane);
+  finishCargo(state, turn, request.result, now);
+  // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
+  resolve(state, lane, now);
+  if (plain) return NONE;
+  const batch = BatchWaits.of(itemsOf(request));
+  for (const { queue: name, item } of request.followUps) {
+    const queue = openQueue(state, name, now);
+    if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now, batch));
+  }
+  batch?.complete(state, now);
+  return followUps;
+}
+
+function finishCargo(state: CoreState, turn: Turn, result: Bytes | undefined, now: number): void {
+  const { lane, cargo } = turn;
+  switch (cargo.kind) {
+    case 'items':
+      if (cargo.done) return amend(turn, result, now);
+      return finishAll(state, cargo.items, result, now);
+    case 'caller':
+      if (cargo.idempotencyKey !== undefined) markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, result, now);
+      return;
+    case 'adopted':
+      return;
+  }
+}
+
+/** at_most_once: they were done already; what they came to is remembered now. */
+function amend(turn: Turn, result: Bytes | undefined, now: number): void {
+  const { lane, cargo } = turn;
+  if (cargo.kind !== 'items' || result === undefined) return;
+  const { queue } = lane;
+  for (const item of cargo.items) {
+    const finished = queue.finished.get(item.id, now);
+    if (finished?.state === 'done')
+      queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
+    if (item.idempotencyKey !== undefined) markKeyDone(queue, lane.key, item.idempotencyKey, result, now);
+  }
+}

@@ -1,0 +1,60 @@
+/** Discard of items that wait. */
+
+import type { ItemChoice } from '../../contract/views.js';
+import type { Slices } from '../../items/dead-letters.js';
+import { finish } from '../../items/items.js';
+import { findLane } from '../../lane/lookup.js';
+import { unpark } from '../../lane/park.js';
+import { resolve } from '../../lane/resolve.js';
+import { takeOut, tell } from '../../lane/show.js';
+import type { Item } from '../../state/line.js';
+import type { Queue } from '../../state/queue.js';
+import type { CoreState } from '../../state/state.js';
+
+/**
+ * Removes items that wait, of those that were submitted before it began (S88). There may be millions: it stops after
+ * every slice and goes on when it is asked to. No item is kept across a stop: whatever may happen to it meanwhile.
+ *
+ * @param newest the order of submission of the last of them
+ * @returns how many are gone
+ */
+export function* discardWaiting(
+  state: CoreState,
+  queue: Queue,
+  choice: ItemChoice,
+  newest: number,
+  { size, clock }: Slices,
+): Generator<undefined, number> {
+  if (choice.key !== undefined && choice.key !== '') findLane(state, queue, choice.key, clock());
+  const ids = new Set(choice.itemIds);
+  const candidates = ids.size > 0 ? itemsById(queue, ids) : queue.items.scan();
+  let gone = 0;
+  let seen = 0;
+  for (const item of candidates) {
+    const chosen = item.seq <= newest && (choice.key === undefined || item.lane.key === choice.key);
+    if (chosen && discardItem(state, item, clock())) gone += 1;
+    if (++seen % size === 0) yield;
+  }
+  return gone;
+}
+
+/** Precondition: it is kept now. @returns whether it waited */
+function discardItem(state: CoreState, item: Item, now: number): boolean {
+  const { lane } = item;
+  if (item.inFlight || lane.row.moves.discard !== 'leave') return false;
+  takeOut(state, item);
+  if (state.watching) tell(state, 'discard', lane, now, { itemId: item.id, detail: 'waiting' });
+  finish(state, item, 'discarded', undefined, now);
+  // Of a keyless lane nothing is left to be resumed.
+  if (lane.key === '') unpark(lane);
+  resolve(state, lane, now);
+  return true;
+}
+
+/** For a walk with pauses: looked up one by one, when their turn comes. */
+function* itemsById(queue: Queue, ids: ReadonlySet<string>): Generator<Item, undefined> {
+  for (const id of ids) {
+    const item = queue.items.get(id);
+    if (item !== undefined) yield item;
+  }
+}

@@ -1,0 +1,99 @@
+/** What is told of the items without a key, all together: each is a lane of its own, and there may be very many. */
+
+import type { LaneState } from '../../contract/model.js';
+import type { KeyExplanation, LineEntryView } from '../../contract/views.js';
+import type { Slices } from '../../items/dead-letters.js';
+import { type Lane, stateOf, turnOf } from '../../state/lane.js';
+import { Item } from '../../state/line.js';
+import type { Queue } from '../../state/queue.js';
+import type { CoreState } from '../../state/state.js';
+import { countDead, entryView, MOST_TOLD, sinceOf, wall } from './explain.js';
+import { keylessLanes } from './listing.js';
+import { whyOf } from './why.js';
+
+/** What needs a person stands first. */
+const STATES = ['PARK', 'READY', 'DELAY', 'BLOCK', 'PROCESS'] as const satisfies readonly LaneState[];
+
+/** What was met, as it was then: the walk stops after every slice. */
+class Met {
+  readonly #lanes = new Set<Lane>();
+  readonly counts = new Map<LaneState, number>();
+  /** Of each state the one that was met first. */
+  readonly #first = new Map<LaneState, Lane>();
+  readonly line: LineEntryView[] = [];
+  waitingItems = 0;
+
+  constructor(private readonly state: CoreState) {}
+
+  /** In a walk with pauses some are met twice. */
+  meet(lane: Lane): void {
+    const state = stateOf(lane);
+    if (state === 'INIT' || this.#lanes.has(lane)) return;
+    this.#lanes.add(lane);
+    this.counts.set(state, (this.counts.get(state) ?? 0) + 1);
+    if (!this.#first.has(state)) this.#first.set(state, lane);
+    const head = lane.line?.head;
+    if (!(head instanceof Item)) return;
+    this.waitingItems += 1;
+    if (this.line.length < MOST_TOLD) this.line.push(entryView(this.state, head));
+  }
+
+  /** The one that is told of, with the others of its state. */
+  get example(): { readonly state: LaneState; readonly lane: Lane } | undefined {
+    for (const state of STATES) {
+      const lane = this.#first.get(state);
+      if (lane !== undefined) return { state, lane };
+    }
+    return undefined;
+  }
+}
+
+export function* explainKeyless(
+  state: CoreState,
+  queue: Queue,
+  { size, clock }: Slices,
+): Generator<undefined, KeyExplanation> {
+  const met = new Met(state);
+  let seen = 0;
+  for (const lane of keylessLanes(queue)) {
+    met.meet(lane);
+    if (++seen % size === 0) yield;
+  }
+  const { example, line, waitingItems } = met;
+  const item = example && itemOf(example.lane);
+  const { why, until } = example === undefined ? NO_REASON : reasonOf(state, met, example, clock());
+  return {
+    state: example?.state ?? 'INIT',
+    since: example && wall(state, sinceOf(example.lane)),
+    holder: undefined,
+    waitingCallers: 0,
+    waitingItems,
+    line,
+    attempts: item === undefined ? 0 : item.attempts + (item.inFlight ? 1 : 0),
+    lastError: item?.lastError,
+    why,
+    until: wall(state, until),
+    deadLetters: countDead(queue, ''),
+  };
+}
+
+const NO_REASON = Object.freeze({ why: '', until: undefined });
+
+function reasonOf(
+  state: CoreState,
+  { counts }: Met,
+  { state: first, lane }: { readonly state: LaneState; readonly lane: Lane },
+  now: number,
+): { readonly why: string; readonly until: number | undefined } {
+  const { why, until } = whyOf(state, lane, now);
+  const told = STATES.flatMap((name) => (counts.has(name) ? [`${counts.get(name)} ${name}`] : [])).join(', ');
+  const id = itemOf(lane)?.id;
+  const example = id === undefined || why === '' ? '' : `; item ${id} is ${first}: ${why}`;
+  return { why: `items without a key are each for themselves: ${told}${example}`, until };
+}
+
+function itemOf(lane: Lane): Item | undefined {
+  const turn = turnOf(lane);
+  const subject = turn?.cargo.kind === 'items' ? turn.cargo.items[0] : lane.line?.head;
+  return subject instanceof Item ? subject : undefined;
+}

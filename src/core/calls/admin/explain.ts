@@ -1,0 +1,107 @@
+/** Why a key does not move, and the other questions of people. */
+
+import type { HolderView, KeyExplanation, LineEntryView, SessionView } from '../../contract/views.js';
+import { nameOf } from '../../lane/answers.js';
+import { endOf } from '../../lane/tenure.js';
+import { isDispatchTicket } from '../../lane/turns.js';
+import { awaitedBy } from '../../state/dependencies.js';
+import { type Lane, stateOf, type Turn, turnOf } from '../../state/lane.js';
+import { Caller, type Entry, Item } from '../../state/line.js';
+import type { Queue } from '../../state/queue.js';
+import { Session } from '../../state/session.js';
+import type { CoreState } from '../../state/state.js';
+import { whyOf } from './why.js';
+
+/** Entries of a line that are told. */
+export const MOST_TOLD = 100;
+
+const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({
+  state: 'INIT',
+  since: undefined,
+  holder: undefined,
+  waitingCallers: 0,
+  waitingItems: 0,
+  line: [],
+  attempts: 0,
+  lastError: undefined,
+  why: '',
+  until: undefined,
+});
+
+export function explainKey(state: CoreState, queue: Queue | undefined, key: string, now: number): KeyExplanation {
+  const lane = queue?.lanes.get(key);
+  const deadLetters = queue === undefined ? 0 : countDead(queue, key);
+  if (queue === undefined || lane === undefined) return { ...NOTHING, deadLetters };
+  const { line } = lane;
+  const turn = turnOf(lane);
+  const subject = turn?.cargo.kind === 'items' ? turn.cargo.items[0] : line?.head;
+  const item = subject instanceof Item ? subject : undefined;
+  const { why, until } = whyOf(state, lane, now);
+  return {
+    state: stateOf(lane),
+    since: wall(state, sinceOf(lane)),
+    holder: turn === undefined ? undefined : holderView(state, turn, now),
+    waitingCallers: line?.callers ?? 0,
+    waitingItems: (line?.length ?? 0) - (line?.callers ?? 0),
+    line: lineView(state, line?.head),
+    attempts: item === undefined ? 0 : item.attempts + (item.inFlight ? 1 : 0),
+    lastError: item?.lastError,
+    why,
+    until: wall(state, until),
+    deadLetters,
+  };
+}
+
+/** Since when a lane is in its state; a held one since its turn began. Unset: nothing says it (S122). */
+export function sinceOf({ phase }: Lane): number | undefined {
+  if (phase.at === 'INIT') return undefined;
+  return (phase.at === 'READY' || phase.at === 'DELAY') && phase.fromBefore ? undefined : phase.since;
+}
+
+export function wall(state: CoreState, moment: number | undefined): number | undefined {
+  return moment === undefined ? undefined : moment + state.wallOffset;
+}
+
+/** Looks at all of them: they are bounded, and nobody asks often. */
+export function countDead(queue: Queue, key: string): number {
+  let count = 0;
+  for (const letter of queue.deadLetters.values()) if (letter.key === key) count += 1;
+  return count;
+}
+
+function holderView(state: CoreState, turn: Turn, now: number): HolderView {
+  const { ticket, cargo } = turn;
+  const ticketId = isDispatchTicket(ticket) ? ticket.id : ticket;
+  return {
+    consumerId: turn.consumerId,
+    token: turn.token,
+    since: turn.since + state.wallOffset,
+    leaseLeft: Math.max(0, endOf(turn) - now),
+    renewals: turn.renewals,
+    items: cargo.kind === 'items' ? cargo.items.length : 0,
+    heldForTicket: turn.handed === 'kept' ? ticketId : undefined,
+    session: turn.owner instanceof Session ? sessionView(state, turn.owner) : undefined,
+  };
+}
+
+function sessionView(state: CoreState, { id, stream, brokenAt }: Session): SessionView {
+  return { id, brokenSince: stream === undefined ? brokenAt + state.wallOffset : undefined };
+}
+
+function lineView(state: CoreState, head: Entry | undefined): LineEntryView[] {
+  const told: LineEntryView[] = [];
+  for (let entry = head; entry !== undefined && told.length < MOST_TOLD; entry = entry.behind)
+    told.push(entryView(state, entry));
+  return told;
+}
+
+export function entryView(state: CoreState, entry: Entry): LineEntryView {
+  const id = nameOf(entry);
+  if (entry instanceof Caller) {
+    const since = entry.arrivedAt + state.wallOffset;
+    return { id, kind: 'caller', since, attempts: 0, lastError: undefined };
+  }
+  const { submittedAt, attempts, lastError } = entry;
+  const since = submittedAt + state.wallOffset;
+  return { id, kind: 'item', since, attempts, lastError, after: awaitedBy(entry) };
+}

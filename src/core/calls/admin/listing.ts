@@ -1,0 +1,129 @@
+/** Lists of keys. A queue may have a million: the scan stops after every slice and goes on when it is asked to. */
+
+import type { LaneState } from '../../contract/model.js';
+import type { KeyPage, KeyView, ListKeysRequest } from '../../contract/views.js';
+import { keylessName, type Lane, stateOf, turnOf } from '../../state/lane.js';
+import type { Queue } from '../../state/queue.js';
+import { newestSettledToken } from '../../state/settlements.js';
+import type { CoreState } from '../../state/state.js';
+import { sinceOf, wall } from './explain.js';
+
+/** A place in a list: longest in its state first, then by key; keyless lanes, which share theirs, by `nth`. */
+interface Place {
+  readonly since: number;
+  readonly nth: number;
+  readonly key: string;
+}
+
+/** The view is of the moment at which the lane was looked at: the scan may take many steps. */
+interface Found {
+  readonly lane: Lane;
+  readonly place: Place;
+  readonly view: KeyView;
+}
+
+function before(a: Place, b: Place): boolean {
+  if (a.since !== b.since) return a.since < b.since;
+  return a.key === b.key ? a.nth < b.nth : a.key < b.key;
+}
+
+/**
+ * One page, in one scan over all lanes and a heap of the size of the page.
+ * Source of the selection: the bounded heap of D. E. Knuth, TAOCP vol. 3, 5.2.3 (here a sorted buffer, cut when full).
+ */
+export function* listKeys(
+  state: CoreState,
+  queue: Queue,
+  request: ListKeysRequest,
+  slice: number,
+): Generator<undefined, KeyPage> {
+  const after = parseToken(request.pageToken);
+  let best: Found[] = [];
+  let seen = 0;
+  let more = false;
+  for (const lane of lanesOf(queue)) {
+    if (++seen % slice === 0) yield;
+    if (!fits(lane, request.state)) continue;
+    const place = placeOf(lane);
+    if (after !== undefined && !before(after, place)) continue;
+    best.push({ lane, place, view: keyView(state, lane) });
+    if (best.length <= request.pageSize * 2) continue;
+    best = eachOnce(best);
+    more ||= best.length > request.pageSize;
+    best = best.slice(0, request.pageSize);
+  }
+  best = eachOnce(best);
+  more ||= best.length > request.pageSize;
+  const kept = best.slice(0, request.pageSize);
+  const last = kept.at(-1);
+  return {
+    keys: kept.map(({ view }) => view),
+    nextPageToken: more && last !== undefined ? formatToken(last.place) : '',
+  };
+}
+
+function placeOf(lane: Lane): Place {
+  const { phase, key } = lane;
+  // Of an idle key nothing says since when it is so: they are in the order of their names.
+  return { since: phase.at === 'INIT' ? 0 : phase.since, nth: keylessName(lane) ?? 0, key };
+}
+
+function* lanesOf(queue: Queue): Generator<Lane> {
+  yield* queue.lanes.values();
+  yield* keylessLanes(queue);
+}
+
+/** For a walk with pauses: some are met twice. */
+export function* keylessLanes(queue: Queue): Generator<Lane> {
+  // First by what stays where it is, whether it waits or is in flight: nothing is passed over because it moved meanwhile.
+  for (const item of queue.items.scan()) if (item.lane.key === '') yield item.lane;
+  // Under several tokens, but told once. What was open before and is done now is met twice.
+  for (const [token, lane] of queue.keyless) if (newestToken(lane) === token && !isOpen(lane)) yield lane;
+}
+
+/** It has an item that waits or is in flight. */
+function isOpen(lane: Lane): boolean {
+  const cargo = turnOf(lane)?.cargo;
+  return lane.line !== undefined || (cargo?.kind === 'items' && !cargo.done);
+}
+
+function newestToken(lane: Lane): number | undefined {
+  return turnOf(lane)?.token ?? newestSettledToken(lane);
+}
+
+function fits(lane: Lane, wanted: LaneState | undefined): boolean {
+  const state = stateOf(lane);
+  return wanted === undefined ? state !== 'INIT' : state === wanted;
+}
+
+/** In order. A lane that was met twice is told as it was found last: in a walk with pauses some go and come again. */
+function eachOnce(found: readonly Found[]): Found[] {
+  const latest = new Map(found.map((one) => [one.lane.key === '' ? one.lane : one.lane.key, one]));
+  return [...latest.values()].sort((a, b) => (before(a.place, b.place) ? -1 : 1));
+}
+
+function keyView(state: CoreState, lane: Lane): KeyView {
+  return {
+    key: lane.key,
+    state: stateOf(lane),
+    since: wall(state, sinceOf(lane)),
+    waiting: lane.line?.length ?? 0,
+    consumerId: turnOf(lane)?.consumerId,
+  };
+}
+
+function formatToken({ since, nth, key }: Place): string {
+  return `${since}:${nth}:${key}`;
+}
+
+const TOKEN = /^(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?):(\d+):(.*)$/s;
+
+function parseToken(token: string): Place | undefined {
+  const [, since, nth, key] = TOKEN.exec(token) ?? [];
+  return key === undefined ? undefined : { since: Number(since), nth: Number(nth), key };
+}
+
+/** Whether a token is one of ours. */
+export function isKeysToken(token: string): boolean {
+  return token === '' || TOKEN.test(token);
+}

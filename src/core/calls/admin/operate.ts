@@ -1,0 +1,96 @@
+/** What operators do. */
+
+import type { LaneState } from '../../contract/model.js';
+import type { EvictionView, LimitsChange, LimitsView } from '../../contract/views.js';
+import { putBack } from '../../items/items.js';
+import { neverHandedOut } from '../../items/never-handed-out.js';
+import { markDirty } from '../../lane/gates.js';
+import { findLane } from '../../lane/lookup.js';
+import { unpark } from '../../lane/park.js';
+import { resolve } from '../../lane/resolve.js';
+import { tell } from '../../lane/show.js';
+import { endTurn } from '../../lane/turns.js';
+import { type Cargo, type Lane, stateOf, turnOf } from '../../state/lane.js';
+import type { Item } from '../../state/line.js';
+import type { Queue } from '../../state/queue.js';
+import { LOST } from '../../state/settlements.js';
+import type { CoreState } from '../../state/state.js';
+import { TokenBucket } from '../../structures/token-bucket.js';
+
+const NOBODY: Omit<EvictionView, 'state'> = Object.freeze({
+  evicted: false,
+  token: 0,
+  consumerId: '',
+  itemsReturned: 0,
+});
+
+export function evictHolder(state: CoreState, queue: Queue | undefined, key: string, now: number): EvictionView {
+  const lane = queue === undefined ? undefined : findLane(state, queue, key, now);
+  const turn = lane === undefined ? undefined : turnOf(lane);
+  if (lane === undefined) return { ...NOBODY, state: 'INIT' };
+  if (turn === undefined || lane.row.moves.evict !== 'end_turn') return { ...NOBODY, state: stateOf(lane) };
+  const { token, consumerId, cargo, handed } = turn;
+  endTurn(state, turn, 'evicted', LOST.evicted, now);
+  const items = handed === 'kept' ? neverHandedOut(state, lane, cargo, now) : keptItems(cargo);
+  putBack(state, lane, items);
+  resolve(state, lane, now);
+  return { evicted: true, token, consumerId, itemsReturned: items.length, state: stateOf(lane) };
+}
+
+/** at_most_once: they are done, whoever has them. */
+function keptItems(cargo: Cargo): readonly Item[] {
+  return cargo.kind === 'items' && !cargo.done ? cargo.items : [];
+}
+
+export interface Resumed {
+  readonly resumed: boolean;
+  readonly state: LaneState;
+}
+
+/** An empty key: all keyless items that are parked (S23). */
+export function resumeKey(state: CoreState, queue: Queue | undefined, key: string, now: number): Resumed {
+  if (queue === undefined) return { resumed: false, state: 'INIT' };
+  if (key !== '') {
+    const lane = findLane(state, queue, key, now);
+    return lane === undefined ? { resumed: false, state: 'INIT' } : resumeLane(state, lane, now);
+  }
+  const parked = [...queue.keylessParked];
+  for (const lane of parked) resumeLane(state, lane, now);
+  return { resumed: parked.length > 0, state: parked.length > 0 ? 'READY' : 'INIT' };
+}
+
+function resumeLane(state: CoreState, lane: Lane, now: number): Resumed {
+  const resumed = lane.row.moves.resume === 'unpark' && unpark(lane);
+  if (resumed && state.watching) tell(state, 'resume', lane, now, {});
+  if (resumed) resolve(state, lane, now);
+  return { resumed, state: stateOf(lane) };
+}
+
+export function pauseQueue(queue: Queue): void {
+  queue.paused = true;
+  queue.changes?.pause(queue);
+}
+
+export function resumeQueue(state: CoreState, queue: Queue): void {
+  queue.paused = false;
+  queue.changes?.pause(queue);
+  markDirty(state, queue);
+}
+
+/** Precondition: `change` says something. */
+export function setLimits(state: CoreState, queue: Queue, change: LimitsChange, now: number): LimitsView {
+  const { rate, maxInFlight } = change;
+  if (rate !== undefined) queue.rate = rate === 'none' ? undefined : new TokenBucket(rate, now);
+  if (maxInFlight !== undefined) queue.maxInFlight = maxInFlight === 'none' ? undefined : maxInFlight;
+  queue.limitsChanged = true;
+  markDirty(state, queue);
+  return limitsOf(state, queue);
+}
+
+/** What a queue may do now; of one that is not there, what it could do if it were made (S127). */
+export function limitsOf({ settings }: CoreState, queue: Queue | undefined): LimitsView {
+  if (queue !== undefined) return { rate: queue.rate?.rate, maxInFlight: queue.maxInFlight };
+  // Named ones are always there (S26).
+  const { rate, maxInFlight } = settings.defaultPolicy;
+  return { rate, maxInFlight };
+}

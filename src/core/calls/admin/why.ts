@@ -1,0 +1,164 @@
+/** Why a key does not move, in one sentence, and until when. */
+
+import { type ClosedGate, closedGate } from '../../lane/gates.js';
+import { delayOf } from '../../lane/resolve.js';
+import { takesOverAt } from '../../lane/take-over.js';
+import { endOf } from '../../lane/tenure.js';
+import { awaitedBy } from '../../state/dependencies.js';
+import { type Delay, Lane, type Park, type Turn } from '../../state/lane.js';
+import { Item } from '../../state/line.js';
+import type { Queue } from '../../state/queue.js';
+import { Session } from '../../state/session.js';
+import type { CoreState } from '../../state/state.js';
+import { isLinked, type Link } from '../../structures/link.js';
+import { shellWord } from './shell-word.js';
+
+export interface Why {
+  /** Empty: nothing holds the key. */
+  readonly why: string;
+  /** Whole ms. Unset: that is not known. */
+  readonly until: number | undefined;
+}
+
+export function whyOf(state: CoreState, lane: Lane, now: number): Why {
+  const { phase } = lane;
+  switch (phase.at) {
+    case 'INIT':
+      return { why: '', until: undefined };
+    case 'HELD':
+      return held(state, lane, phase, now);
+    case 'PARK':
+      return { why: parked(lane, phase, now), until: undefined };
+    case 'DELAY':
+      return delayed(lane, phase.because, now);
+    case 'READY':
+      return ready(state, lane, now);
+  }
+}
+
+/** It ends by itself, or whoever waits at the head takes it before. */
+function held(state: CoreState, lane: Lane, turn: Turn, now: number): Why {
+  const why = heldBy(turn);
+  const end = endOf(turn);
+  const takeOver = takesOverAt(state, lane, now);
+  if (takeOver !== undefined && takeOver < end) {
+    return { why: `${why}; then the caller at the head takes it over (on_wait_timeout: take_over)`, until: takeOver };
+  }
+  return { why, until: end === Number.POSITIVE_INFINITY ? undefined : end };
+}
+
+function heldBy({ handed, owner, renewals, cargo, consumerId, fromBefore }: Turn): string {
+  if (handed === 'kept') return 'the turn is held for an absent caller until its ticket ends';
+  const who = cargo.kind === 'adopted' ? 'a worker that had it before the sidecar started' : consumerId;
+  if (owner instanceof Session) return `${who} holds it and ${keptBy(owner)}`;
+  const since = fromBefore ? ' since the sidecar started' : '';
+  if (renewals === 0) return `${who} holds it and has not renewed its lease${since}`;
+  return `${who} holds it and has renewed its lease ${renewals === 1 ? 'once' : `${renewals} times`}${since}`;
+}
+
+function keptBy({ id, stream }: Session): string {
+  return stream === undefined ? `its session "${id}" is broken` : `its session "${id}" renews it`;
+}
+
+/** What stopped it may be gone by now, and what was missing may be there. */
+function parked({ queue, key }: Lane, { because, itemId }: Park, now: number): string {
+  const resume = `keyturn resume ${queue.name} ${shellWord(key)}`;
+  if (because === 'dead_letter') {
+    const gone = queue.deadLetters.has(itemId) ? '' : ', and is none any more';
+    return `parked: item ${itemId} became a dead letter${gone}; "${resume}" lets the key go on`;
+  }
+  const most = queue.policy.maxDeadLetters;
+  if (!queue.items.has(itemId)) {
+    const ended = queue.finished.get(itemId, now)?.state ?? 'gone';
+    return `parked: there was no room for item ${itemId} among the dead letters, and it is ${ended} since; "${resume}" lets the key go on`;
+  }
+  if (queue.deadLetters.size < most) {
+    return `parked: there was no room for item ${itemId} among the dead letters; there is now: "${resume}" lets the key go on`;
+  }
+  const room = `"keyturn dead-letters discard --queue ${queue.name}" or "redrive" makes room`;
+  return `parked: item ${itemId} is to become a dead letter, and as many are kept as max_dead_letters allows (${most}); ${room}, then "${resume}" lets the key go on`;
+}
+
+function delayed(lane: Lane, because: Delay['because'], now: number): Why {
+  const head = lane.line?.head;
+  const { until } = delayOf(lane, head, now) ?? { until: lane.due };
+  if (because !== 'dependency' || !(head instanceof Item)) return { why: DELAYED[because], until };
+  return { why: `${DELAYED[because]}: ${awaitedNames(head)}`, until };
+}
+
+function awaitedNames(item: Item): string {
+  const after = awaitedBy(item);
+  if (after === undefined) return 'they ended, and it will be looked at soon';
+  const names = after.first.map(({ queue, itemId }) => `${itemId} of queue ${queue}`);
+  const more = after.count - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+const DELAYED = {
+  delay: 'the item at the head is delayed',
+  retry: 'the item at the head failed and waits for its next try',
+  min_interval: 'min_interval has not passed since the last turn started',
+  dependency: 'the item at the head waits for others to be done',
+} as const;
+
+const GATES = {
+  paused: 'the queue is paused',
+  startup_hold: 'startup_hold keeps turns back after the start',
+  max_in_flight: 'as many turns live as max_in_flight allows',
+  rate: 'the rate of the queue allows no turn yet',
+  tokens: 'the disk has not taken the reserve of tokens: all that were reserved are used up',
+} as const;
+
+/** It could start, but for what is not the key's. */
+function ready(state: CoreState, lane: Lane, now: number): Why {
+  const { queue, phase } = lane;
+  if (state.draining) return { why: 'the sidecar is draining and gives no new turns', until: undefined };
+  if (state.diskTrouble !== undefined && queue.changes !== undefined) {
+    return { why: `the disk takes no changes of durable queues now: ${state.diskTrouble}`, until: undefined };
+  }
+  const waitsForGate = phase.at === 'READY' && phase.waitsFor === 'gate';
+  const gate = closedGate(state, queue, now);
+  if (gate !== undefined) return behind(queue, lane, gate, now);
+  if (waitsForGate || queue.waiters.size > 0)
+    return { why: 'others are before it, and it will be looked at soon', until: undefined };
+  return { why: 'no worker has acquired it yet', until: undefined };
+}
+
+function behind(queue: Queue, lane: Lane, gate: ClosedGate, now: number): Why {
+  const why = gate.why === 'paused' ? `${GATES.paused}; "keyturn resume ${queue.name}" lets it go on` : GATES[gate.why];
+  if (gate.why !== 'rate' || queue.rate === undefined) return { why, until: gate.until };
+  // It is passed over when the gate opens, and a caller behind it may close it again.
+  if (queue.waiters.size === 0 && lane.line?.head instanceof Item) {
+    return { why: `${why}, and no worker asks for it`, until: undefined };
+  }
+  const before = readyBefore(queue, lane);
+  if (before === undefined) return { why: `${why}, and more than ${COUNTED} keys are before it`, until: undefined };
+  const others = before === 0 ? '' : `, and ${before === 1 ? 'another key is' : `${before} other keys are`} before it`;
+  return { why: why + others, until: Math.ceil(queue.rate.startOf(before + 1, now)) };
+}
+
+/** Those before a lane that are looked at. */
+const COUNTED = 1_000;
+
+/** How many keys have a turn before this one as soon as the gate opens. Unset: too many to be counted. */
+function readyBefore(queue: Queue, lane: Lane): number | undefined {
+  const mine = orderOf(lane);
+  const callers = countBefore(queue.gatedLanes, mine);
+  // Without a worker nobody takes an item: it is passed over (S7).
+  const items = queue.waiters.size > 0 ? countBefore(queue.readyLanes, mine) : 0;
+  return callers + items > COUNTED ? undefined : callers + items;
+}
+
+function countBefore(lanes: Link, mine: number): number {
+  let count = 0;
+  if (!isLinked(lanes)) return 0;
+  for (let link = lanes.next; link !== lanes && link instanceof Lane && count <= COUNTED; link = link.next) {
+    if (orderOf(link) >= mine) return count;
+    count += 1;
+  }
+  return count;
+}
+
+function orderOf({ phase }: Lane): number {
+  return phase.at === 'READY' ? phase.order : Number.POSITIVE_INFINITY;
+}

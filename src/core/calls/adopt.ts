@@ -1,0 +1,91 @@
+/** Turns from before the start, during `startup_hold` (S29). */
+
+import type { Refusal } from '../contract/model.js';
+import { limitRefusal } from '../contract/refusals.js';
+import { isRefusal, openLane, openQueue } from '../lane/lookup.js';
+import { restIfNew, tell } from '../lane/show.js';
+import { live, ownerOn } from '../lane/tenure.js';
+import { endTurn, install, latestEndOf, newTurn } from '../lane/turns.js';
+import { ADOPTED, type Lane, type Turn, turnOf } from '../state/lane.js';
+import { isDurable } from '../state/queue.js';
+import type { Stream } from '../state/session.js';
+import { LOST, newestSettledToken } from '../state/settlements.js';
+import type { CoreState } from '../state/state.js';
+import { ROWS } from '../state/table.js';
+
+/** Whether this token may be the live turn of a run before this one, and nothing speaks against it. */
+export function adoptable(
+  state: CoreState,
+  queueName: string,
+  key: string,
+  token: number,
+  lane: Lane | undefined,
+  now: number,
+): boolean {
+  if (key === '' || now >= state.holdUntil || token < 1 || token >= state.tokens.first) return false;
+  if (state.remembersTurns && keepsTurns(state, queueName)) return false;
+  if (lane === undefined) return true;
+  if (lane.row.moves.adopt !== 'adopt') return false;
+  const turn = turnOf(lane);
+  if (turn !== undefined) return turn.cargo.kind === 'adopted' && turn.token < token;
+  // A token that was settled in this run already was the larger one.
+  const newest = newestSettledToken(lane);
+  return newest === undefined || newest < token;
+}
+
+/** All of its turns that were live came back from the disk: whatever is not among them is not live (I5). */
+function keepsTurns({ queues, settings }: CoreState, name: string): boolean {
+  const policy = queues.get(name)?.policy ?? settings.queues.get(name) ?? settings.defaultPolicy;
+  return isDurable(policy) && policy.durability === 'on_flush';
+}
+
+/** Who holds an adopted turn is not known. */
+const ADOPTER = Object.freeze({ consumerId: 'adopted', ticket: undefined });
+
+/**
+ * Makes it the live turn of its key, and of the stream that asks; one with a smaller token is evicted. Refused where
+ * there is no room for the key.
+ */
+export function adopt(
+  state: CoreState,
+  queueName: string,
+  key: string,
+  token: number,
+  lease: number | undefined,
+  on: Stream | undefined,
+  now: number,
+): Turn | Refusal {
+  const queue = openQueue(state, queueName, now);
+  if (isRefusal(queue)) return queue;
+  const lane = openLane(state, queue, key, now);
+  const { busyLanes } = state.settings.limits;
+  // Anybody can make up a token from before the start.
+  if (lane.row === ROWS.INIT && state.busyLanes >= busyLanes) {
+    restIfNew(state, lane);
+    queue.counters.rejected.limit += 1;
+    return limitRefusal('busy_lanes', busyLanes);
+  }
+  const older = turnOf(lane);
+  if (older !== undefined) endTurn(state, older, 'evicted', LOST.evicted, now);
+  const { policy } = queue;
+  const life = lease ?? policy.lease;
+  const latestEnd = latestEndOf(policy, now);
+  const turn = newTurn(lane, token, ADOPTED, ADOPTER, life, latestEnd, now);
+  turn.fromBefore = true;
+  install(state, lane, turn);
+  turn.owner = ownerOn(on, lease);
+  live(state, turn, now);
+  if (state.watching) tell(state, 'turn', lane, now, { token, detail: 'adopted' });
+  return turn;
+}
+
+/** It is settled without having been renewed: adopted for the moment, so that it ends like any other. */
+export function adoptForSettling(
+  state: CoreState,
+  queueName: string,
+  key: string,
+  token: number,
+  now: number,
+): Turn | Refusal {
+  return adopt(state, queueName, key, token, undefined, undefined, now);
+}

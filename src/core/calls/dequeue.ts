@@ -1,0 +1,114 @@
+import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from '../contract/model.js';
+import { markKeyDone } from '../items/idempotency.js';
+import { giveUp, refuseCancelled } from '../lane/arrivals.js';
+import { findLane, findQueue, isRefusal } from '../lane/lookup.js';
+import { resolve } from '../lane/resolve.js';
+import { findSettling, isSettled, stale } from '../lane/settle.js';
+import { endTurn } from '../lane/turns.js';
+import { type Lane, Turn } from '../state/lane.js';
+import type { Stream } from '../state/session.js';
+import { endingByTicket, type SettledBy } from '../state/settlements.js';
+import type { CoreState } from '../state/state.js';
+
+export function deQueue(
+  state: CoreState,
+  request: DeQueueRequest,
+  reply: Reply<DeQueueAnswer>,
+  now: number,
+  by?: Stream,
+): void {
+  const { holder } = request;
+  const outcome =
+    'token' in holder
+      ? byToken(state, request, holder.token, now, by)
+      : byTicket(state, request, holder.ticket, now, by);
+  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
+  else state.effects.push({ kind: 'dequeue', to: reply, answer: outcome });
+}
+
+function byToken(
+  state: CoreState,
+  request: DeQueueRequest,
+  token: number,
+  now: number,
+  by: Stream | undefined,
+): DeQueueAnswer | Refusal {
+  const { queue, key } = request;
+  const found = findSettling(state, 'dequeue', queue, key, token, now);
+  if (found instanceof Turn) return endCallersTurn(state, found, request, now, by);
+  if (!isSettled(found)) return found;
+  const again = repeated(found, request.abandoned);
+  return again ?? stale(state, 'dequeue', queue, key, 'settled');
+}
+
+function repeated(settled: SettledBy, abandoned: boolean): DeQueueAnswer | undefined {
+  return settled.call === 'dequeue' && settled.abandoned === abandoned ? settled.answer : undefined;
+}
+
+function byTicket(
+  state: CoreState,
+  request: DeQueueRequest,
+  ticket: string,
+  now: number,
+  by: Stream | undefined,
+): DeQueueAnswer | Refusal {
+  const queue = findQueue(state, request.queue);
+  if (isRefusal(queue)) return queue;
+  const lane = queue === undefined ? undefined : findLane(state, queue, request.key, now);
+  const known = lane?.tickets?.get(ticket);
+  if (known instanceof Turn) return endCallersTurn(state, known, request, now, by);
+  if (known !== undefined) {
+    refuseCancelled(state, known);
+    giveUp(state, known, 'given_up', now);
+    return { promoted: false, waiting: known.lane.line?.length ?? 0 };
+  }
+  return lane === undefined ? NOBODY_WAITS : afterTicket(state, lane, request, ticket);
+}
+
+/** S10: nothing is known of the ticket, or how its turn ended. */
+function afterTicket(state: CoreState, lane: Lane, request: DeQueueRequest, ticket: string): DeQueueAnswer | Refusal {
+  const ending = endingByTicket(lane, ticket);
+  if (ending !== undefined && ending.ended !== 'settled')
+    return stale(state, 'dequeue', request.queue, request.key, ending.ended);
+  const again = ending === undefined ? undefined : repeated(ending, request.abandoned);
+  return again ?? { promoted: false, waiting: lane.line?.length ?? 0 };
+}
+
+const NOBODY_WAITS: DeQueueAnswer = Object.freeze({ promoted: false, waiting: 0 });
+const DONE: SettledBy = Object.freeze({ ended: 'settled', call: 'dequeue', abandoned: false, answer: NOBODY_WAITS });
+const ABANDONED: SettledBy = Object.freeze({
+  ended: 'settled',
+  call: 'dequeue',
+  abandoned: true,
+  answer: NOBODY_WAITS,
+});
+
+function endCallersTurn(
+  state: CoreState,
+  turn: Turn,
+  request: DeQueueRequest,
+  now: number,
+  by: Stream | undefined,
+): DeQueueAnswer | Refusal {
+  const { lane, cargo } = turn;
+  if (cargo.kind === 'items') {
+    lane.queue.counters.rejected.use_ack += 1;
+    return { kind: 'use_ack', queue: lane.queue.name, key: lane.key };
+  }
+  const { abandoned, result } = request;
+  if (!abandoned && cargo.kind === 'caller' && cargo.idempotencyKey !== undefined)
+    markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, result, now);
+  const way = abandoned ? 'release' : 'dequeue';
+  if (lane.line === undefined) {
+    // The usual end has one outcome, known beforehand: nothing is allocated for it.
+    endTurn(state, turn, way, abandoned ? ABANDONED : DONE, now, by);
+    resolve(state, lane, now);
+    return NOBODY_WAITS;
+  }
+  const answer = { promoted: false, waiting: 0 };
+  endTurn(state, turn, way, { ended: 'settled', call: 'dequeue', abandoned, answer }, now, by);
+  resolve(state, lane, now);
+  answer.promoted = lane.phase instanceof Turn;
+  answer.waiting = lane.line?.length ?? 0;
+  return answer;
+}

@@ -1,0 +1,89 @@
+/** The end: nobody new is let in, those who wait are told, those who hold a turn may finish. */
+
+import { dropRoomWaiter, type RoomWaiter, refuseWaiter } from '../admission/room.js';
+import type { Reply } from '../contract/model.js';
+import { DRAINING } from '../contract/refusals.js';
+import { dropWaiter } from '../dispatch/dispatch.js';
+import { AwaitWaiter, dropAwait } from '../items/await.js';
+import { answerDeliveries, refuse } from '../lane/answers.js';
+import { cancelCaller, giveUp, isWaiting } from '../lane/arrivals.js';
+import { expire } from '../lane/expiry.js';
+import { AcquireWaiter } from '../state/acquire-waiter.js';
+import { turnOf } from '../state/lane.js';
+import { Caller } from '../state/line.js';
+import type { Queue } from '../state/queue.js';
+import type { CoreState } from '../state/state.js';
+
+/** A call that waits, in the form in which the core gives it to the loop. */
+export type WaitingCall = Caller | AcquireWaiter | AwaitWaiter | RoomWaiter;
+
+export function startDraining(state: CoreState, now: number): void {
+  state.draining = true;
+  for (const queue of state.queues.values()) {
+    for (const waiter of queue.waiters) {
+      if (dropWaiter(state, waiter)) refuse(state, waiter.asker, DRAINING);
+    }
+    for (const waiter of queue.roomWaiters) refuseWaiter(state, waiter, DRAINING);
+    for (const caller of queue.callers) {
+      if (caller.asker !== undefined) refuse(state, caller.asker, DRAINING);
+      giveUp(state, caller, 'draining', now);
+    }
+    endHeldTurns(state, queue, now);
+  }
+}
+
+/** Their absent callers cannot come back any more. */
+function endHeldTurns(state: CoreState, queue: Queue, now: number): void {
+  const lanes = [...queue.lanes.values(), ...queue.keyless.values()];
+  for (const lane of lanes) if (turnOf(lane)?.handed === 'kept') expire(state, lane, now);
+}
+
+/** The process ends: calls that wait for an item are told so. */
+export function refuseAwaits(state: CoreState): void {
+  for (const queue of state.queues.values()) {
+    for (const waiters of queue.awaits.values()) {
+      for (const waiter of waiters) {
+        if (dropAwait(state, waiter)) state.effects.push({ kind: 'refuse', to: waiter.reply, refusal: DRAINING });
+      }
+    }
+  }
+}
+
+/** The one who asked is gone: no answer follows. Nothing is done for a call that waits no more. */
+export function cancel(state: CoreState, call: WaitingCall, reply: Reply<never>, leave: boolean, now: number): void {
+  if (!waits(call, reply)) return;
+  if (call instanceof Caller) cancelCaller(state, call, leave, now);
+  else if (call instanceof AcquireWaiter) dropWaiter(state, call);
+  else if (call instanceof AwaitWaiter) dropAwait(state, call);
+  else dropRoomWaiter(state, call);
+}
+
+/** `no`: it waited no more, and its answer is on its way. `gone`: no answer follows. `follows`: the answer does now. */
+export type CalledOff = 'no' | 'gone' | 'follows';
+
+/**
+ * The same, unless it is decided what the call comes to. An Ack is by then: only its `next` is called off, and it is
+ * answered that it was carried out.
+ */
+export function callOff(
+  state: CoreState,
+  call: WaitingCall,
+  reply: Reply<never>,
+  leave: boolean,
+  now: number,
+): CalledOff {
+  if (!waits(call, reply)) return 'no';
+  const asker = call instanceof Caller || call instanceof AcquireWaiter ? call.asker : undefined;
+  cancel(state, call, reply, leave, now);
+  if (asker?.kind !== 'ack') return 'gone';
+  answerDeliveries(state, asker, []);
+  return 'follows';
+}
+
+/** In a place that is kept by a ticket a newer call may wait by now. */
+function waits(call: WaitingCall, reply: Reply<never>): boolean {
+  if (call instanceof Caller) return call.asker?.reply === reply && isWaiting(call);
+  if (call instanceof AcquireWaiter) return call.queues.some(({ waiters }) => waiters.has(call));
+  if (call instanceof AwaitWaiter) return call.queue.awaits.get(call.itemId)?.has(call) === true;
+  return call.queue.roomWaiters.has(call);
+}

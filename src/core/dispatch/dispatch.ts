@@ -1,0 +1,227 @@
+/** Dispatch: who asks for the next turns of any keys gets them, first ready first served. */
+
+import type { AcquireRequest, Delivery } from '../contract/model.js';
+import { limitRefusal, TOKENS_USED_UP } from '../contract/refusals.js';
+import { finish, finishIfKeyDone, sizeOfItem } from '../items/items.js';
+import { answerDeliveries, deliveryView, refuse } from '../lane/answers.js';
+import { closedGate, markDirty } from '../lane/gates.js';
+import { catchUp } from '../lane/lookup.js';
+import { resolve } from '../lane/resolve.js';
+import { takeOut } from '../lane/show.js';
+import { startTurn, tellAgain } from '../lane/turns.js';
+import { AcquireWaiter } from '../state/acquire-waiter.js';
+import { isHeldBack } from '../state/dependencies.js';
+import type { DispatchTicket } from '../state/dispatch-tickets.js';
+import type { DeliveryAsker } from '../state/effects.js';
+import { type Lane, Lane as LaneClass, turnOf } from '../state/lane.js';
+import { Caller, Item } from '../state/line.js';
+import type { Queue } from '../state/queue.js';
+import { after, type CoreState } from '../state/state.js';
+import { isLinked } from '../structures/link.js';
+
+/** @returns the waiter, if the call has to wait */
+export function dispatch(
+  state: CoreState,
+  queues: readonly Queue[],
+  request: AcquireRequest,
+  asker: DeliveryAsker,
+  now: number,
+): AcquireWaiter | undefined {
+  const { consumerId } = request;
+  const ticket = request.ticket === undefined ? undefined : state.dispatchTickets.open(consumerId, request.ticket);
+  const again = ticket === undefined ? [] : comeBack(state, ticket, request, asker, now);
+  const deliveries = again.length > 0 ? again : gather(state, { asker, request, queues, ticket }, now, undefined);
+  if (deliveries.length === 0 && state.tokens.areUsedUp) {
+    refuse(state, asker, TOKENS_USED_UP);
+    return undefined;
+  }
+  if (deliveries.length > 0 || request.wait <= 0) {
+    answerDeliveries(state, asker, deliveries);
+    return undefined;
+  }
+  return wait(state, queues, request, asker, ticket, now);
+}
+
+function wait(
+  state: CoreState,
+  queues: readonly Queue[],
+  request: AcquireRequest,
+  asker: DeliveryAsker,
+  ticket: DispatchTicket | undefined,
+  now: number,
+): AcquireWaiter | undefined {
+  const { waitingAcquires } = state.settings.limits;
+  if (state.waitingAcquires >= waitingAcquires) {
+    for (const queue of queues) queue.counters.rejected.limit += 1;
+    refuse(state, asker, limitRefusal('waiting_acquires', waitingAcquires));
+    return undefined;
+  }
+  const waiter = new AcquireWaiter(asker, request, queues, ticket);
+  if (ticket !== undefined) state.dispatchTickets.addWaiter(ticket, waiter);
+  for (const queue of queues) {
+    queue.waiters.add(waiter);
+    // Something is ready behind a gate: from now on somebody has to be there when it opens.
+    if (hasReady(queue)) markDirty(state, queue);
+  }
+  state.waitingAcquires += 1;
+  state.wheel.schedule(waiter, after(now, request.wait));
+  return waiter;
+}
+
+/** It waits no longer; its call is still to be answered. @returns whether it waited */
+export function dropWaiter(state: CoreState, waiter: AcquireWaiter): boolean {
+  let waited = false;
+  for (const queue of waiter.queues) waited = queue.waiters.delete(waiter) || waited;
+  if (!waited) return false;
+  state.waitingAcquires -= 1;
+  state.wheel.cancel(waiter);
+  if (waiter.ticket !== undefined) state.dispatchTickets.endWaiter(waiter.ticket);
+  return true;
+}
+
+/** Its wait is over: nothing came. */
+export function endWaiter(state: CoreState, waiter: AcquireWaiter): void {
+  if (dropWaiter(state, waiter)) answerDeliveries(state, waiter.asker, []);
+}
+
+/** A ticket comes back: an older call that waits gets nothing; turns that still live are returned (S15). */
+function comeBack(
+  state: CoreState,
+  ticket: DispatchTicket,
+  request: AcquireRequest,
+  asker: DeliveryAsker,
+  now: number,
+): Delivery[] {
+  if (ticket.waiter !== undefined) endWaiter(state, ticket.waiter);
+  const deliveries: Delivery[] = [];
+  for (const [token, lane] of [...ticket.lanes]) {
+    catchUp(state, lane, now);
+    const turn = turnOf(lane);
+    if (turn?.token !== token) continue;
+    tellAgain(state, turn, asker.stream, request.lease, now);
+    deliveries.push(deliveryView(state, turn, now));
+  }
+  return deliveries;
+}
+
+/** Who takes turns of dispatch. */
+type Taker = Pick<AcquireWaiter, 'asker' | 'request' | 'queues' | 'ticket'>;
+
+/**
+ * Takes turns from the ready lanes of these queues, first ready first, as many as the request allows.
+ *
+ * @param waiter the taker, if it waits; unset: a newcomer. A queue where somebody else waits longer is passed over
+ */
+export function gather(state: CoreState, taker: Taker, now: number, waiter: AcquireWaiter | undefined): Delivery[] {
+  const { queues, request } = taker;
+  const deliveries: Delivery[] = [];
+  let bytesLeft = state.settings.limits.answerBytes;
+  while (deliveries.length < request.maxTurns) {
+    const lane = nextReady(state, queues, waiter, now);
+    if (lane === undefined) break;
+    const first = lane.line?.head;
+    if (deliveries.length > 0 && first instanceof Item && sizeOfItem(first) > bytesLeft) break;
+    const items = takeItems(state, lane, request.maxItemsPerTurn, bytesLeft, now);
+    if (items.length === 0) {
+      resolve(state, lane, now);
+      continue;
+    }
+    for (const item of items) bytesLeft -= sizeOfItem(item);
+    deliveries.push(deliver(state, lane, items, taker, now));
+  }
+  return deliveries;
+}
+
+/** The lane that has been ready longest, over all queues whose gates are open. O(queues of the request). */
+function nextReady(
+  state: CoreState,
+  queues: readonly Queue[],
+  waiter: AcquireWaiter | undefined,
+  now: number,
+): Lane | undefined {
+  let first: Lane | undefined;
+  let order = Number.POSITIVE_INFINITY;
+  for (const queue of queues) {
+    const lane = queue.readyLanes.next;
+    if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
+    if (longestWaiting(queue) !== waiter || closedGate(state, queue, now) !== undefined) continue;
+    if (lane.row.moves.dispatch !== 'start' || callerIsBefore(queue, lane.phase.order)) continue;
+    first = lane;
+    order = lane.phase.order;
+  }
+  return first;
+}
+
+function longestWaiting(queue: Queue): AcquireWaiter | undefined {
+  if (queue.waiters.size === 0) return undefined;
+  const [longest] = queue.waiters;
+  return longest;
+}
+
+/**
+ * However many turns a worker may take: a caller of the queue that was ready earlier comes in between (S7). Other queues
+ * have gates of their own. Precondition: that of this one is open.
+ */
+function callerIsBefore({ gatedLanes }: Queue, order: number): boolean {
+  const lane = gatedLanes.next;
+  return lane instanceof LaneClass && lane.phase.at === 'READY' && lane.phase.order < order;
+}
+
+/** Consecutive due items from the head. One whose idempotency key is done, or is in hand already, is not among them. */
+function takeItems(state: CoreState, lane: Lane, most: number, bytes: number, now: number): Item[] {
+  const items: Item[] = [];
+  let keys: Set<string> | undefined;
+  let bytesLeft = bytes;
+  for (;;) {
+    const head = lane.line?.head;
+    if (head === undefined || head instanceof Caller || head.notBefore > now || items.length >= most) return items;
+    if (isHeldBack(head)) return items;
+    const { idempotencyKey } = head;
+    if (idempotencyKey !== undefined && keys?.has(idempotencyKey)) return items;
+    const weight = sizeOfItem(head);
+    if (items.length > 0 && weight > bytesLeft) return items;
+    takeOut(state, head);
+    if (finishIfKeyDone(state, head, now)) continue;
+    if (idempotencyKey !== undefined) {
+      keys ??= new Set();
+      keys.add(idempotencyKey);
+    }
+    bytesLeft -= weight;
+    head.inFlight = true;
+    items.push(head);
+  }
+}
+
+function deliver(
+  state: CoreState,
+  lane: Lane,
+  items: readonly Item[],
+  { request, ticket, asker }: Taker,
+  now: number,
+): Delivery {
+  const done = lane.queue.policy.delivery === 'at_most_once';
+  const { consumerId, lease } = request;
+  const arrivedAt = waitedSince(items[0], now);
+  const holder = { consumerId, ticket, lease, arrivedAt };
+  const turn = startTurn(state, lane, { kind: 'items', items, done }, holder, asker.stream, now);
+  const delivery = deliveryView(state, turn, now);
+  if (done) for (const item of items) finishHandedOut(state, item, now);
+  return delivery;
+}
+
+/** at_most_once. */
+function finishHandedOut(state: CoreState, item: Item, now: number): void {
+  const { changes } = item.lane.queue;
+  if (item.stored !== undefined) changes?.handedOut.set(item.seq, item);
+  finish(state, item, 'done', undefined, now);
+}
+
+/** From the moment from which it could have started, as far as it is itself concerned. */
+function waitedSince(item: Item | undefined, now: number): number {
+  return item === undefined ? now : Math.max(item.submittedAt, item.notBefore);
+}
+
+/** Whether any of these queues has something for those who wait. */
+export function hasReady(queue: Queue): boolean {
+  return queue.waiters.size > 0 && isLinked(queue.readyLanes);
+}

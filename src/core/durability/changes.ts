@@ -1,0 +1,222 @@
+/**
+ * What of durable queues changed since it was written the last time: which rows, not how they are. `collect.ts` writes
+ * them down as they are then, so that a thing that changed five times is one row.
+ */
+
+import type { Durability } from '../contract/model.js';
+import type { Prerequisite } from '../state/dependencies.js';
+import type { Lane } from '../state/lane.js';
+import type { Item } from '../state/line.js';
+import type { Outbox } from '../state/outbox.js';
+import type { Queue } from '../state/queue.js';
+import type { RowId } from './rows.js';
+
+/** Of an item, whether it is kept, finished or forgotten by now. */
+export interface ItemMark {
+  readonly queue: Queue;
+  readonly id: string;
+  /** Unset: it was finished long ago. */
+  readonly item: Item | undefined;
+}
+
+/** By what is unique in each table. */
+export class Marks {
+  readonly items = new Map<number, ItemMark>();
+  /** Unset: the lane is forgotten, and all of its tokens with it. */
+  readonly tokens = new Map<number, Lane | undefined>();
+  /** Idempotency keys, by the names under which `idempotency.ts` remembers them. */
+  readonly keys = new Map<Queue, Set<string>>();
+  readonly parks = new Set<Lane>();
+  readonly pauses = new Set<Queue>();
+  readonly sessions = new Set<string>();
+  /** What ended of which not everybody was told, or was only now. */
+  readonly ends = new Set<Prerequisite>();
+  /** Rows that nothing in memory stands for. */
+  readonly strays: RowId[] = [];
+  floor = false;
+  #keys = 0;
+
+  /** Asked for after every step: nothing is walked over. */
+  get size(): number {
+    const rows = this.items.size + this.tokens.size + this.parks.size + this.pauses.size + this.sessions.size;
+    return rows + this.#keys + this.ends.size + this.strays.length + (this.floor ? 1 : 0);
+  }
+
+  key(queue: Queue, name: string): void {
+    const names = this.keys.get(queue) ?? new Set();
+    if (names.has(name)) return;
+    this.keys.set(queue, names.add(name));
+    this.#keys += 1;
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+export class Changes {
+  /** The moment of the step. */
+  now: number;
+  /** What the Submit that is being carried out asks for; unset: it is left to the queue. */
+  asked: Durability | undefined = undefined;
+  /** So much waits to be written that everybody waits with it, whatever the durability. */
+  isBehind = false;
+  /**
+   * Items that are done because they were handed out (at_most_once), while their turn lives: until then they stay on
+   * disk as they are, because what they carry is read when it is handed out, and they may come back if nobody got them.
+   */
+  readonly handedOut = new Map<number, Item>();
+  #marks = new Marks();
+  /** Those whose rows are in the batch that is being written. */
+  #sessionsInWriting: ReadonlySet<string> = NONE;
+  #urgent = false;
+  #flushBy = Number.POSITIVE_INFINITY;
+  /** Changes of queues that are flushed by count. */
+  readonly #counted = new Map<Queue, number>();
+
+  constructor(
+    private readonly outbox: Outbox,
+    now: number,
+  ) {
+    this.now = now;
+  }
+
+  get size(): number {
+    return this.#marks.size;
+  }
+
+  /** Somebody waits for what changed to be written. */
+  get urgent(): boolean {
+    return this.#urgent || this.outbox.hasHeld;
+  }
+
+  /** By when it must be written, whether somebody waits for that or not. */
+  get flushBy(): number {
+    return this.#flushBy;
+  }
+
+  /** A durable queue is looked at: what is told of it may not be on disk yet. */
+  begin(now: number): void {
+    this.now = now;
+    this.outbox.held = false;
+  }
+
+  /** Of an item that has {@link Item.stored}. */
+  item(item: Item): void {
+    const { queue } = item.lane;
+    this.#marks.items.set(item.seq, { queue, id: item.id, item });
+    this.#loud(queue);
+  }
+
+  /** What was remembered of a finished item is forgotten, or will be another at once. */
+  finishedGone(queue: Queue, id: string, seq: number): void {
+    const { items } = this.#marks;
+    if (!items.has(seq)) items.set(seq, { queue, id, item: this.handedOut.get(seq) });
+    this.#quiet(queue);
+  }
+
+  /** What is remembered of a finished item is to be written, though it was not before. */
+  finished(queue: Queue, id: string, seq: number): void {
+    this.#marks.items.set(seq, { queue, id, item: undefined });
+    this.#loud(queue);
+  }
+
+  /** A turn began, ended, or lives longer. */
+  turn(lane: Lane, token: number): void {
+    this.#marks.tokens.set(token, lane);
+    this.#loud(lane.queue);
+  }
+
+  /** How a turn ended is remembered otherwise than before. */
+  settlement(lane: Lane, token: number): void {
+    this.#marks.tokens.set(token, lane);
+    this.#quiet(lane.queue);
+  }
+
+  /** The lane is forgotten. */
+  tokensGone(queue: Queue, tokens: Iterable<number>): void {
+    for (const token of tokens) this.#marks.tokens.set(token, undefined);
+    this.#quiet(queue);
+  }
+
+  keyDone(queue: Queue, name: string): void {
+    this.#marks.key(queue, name);
+    this.#loud(queue);
+  }
+
+  keyGone(queue: Queue, name: string): void {
+    this.#marks.key(queue, name);
+    this.#quiet(queue);
+  }
+
+  park(lane: Lane): void {
+    this.#marks.parks.add(lane);
+    this.#loud(lane.queue);
+  }
+
+  pause(queue: Queue): void {
+    this.#marks.pauses.add(queue);
+    this.#loud(queue);
+  }
+
+  /** It has the first or has lost the last of its turns of durable queues, or its `ttl` is another. */
+  session(id: string): void {
+    this.#marks.sessions.add(id);
+    this.#urgent = true;
+    this.outbox.held = true;
+  }
+
+  /** What a start would find of this session is not what it is. */
+  isUnwritten(session: string): boolean {
+    return this.#marks.sessions.has(session) || this.#sessionsInWriting.has(session);
+  }
+
+  /** What was taken last is on disk. */
+  written(): void {
+    this.#sessionsInWriting = NONE;
+  }
+
+  floor(): void {
+    this.#marks.floor = true;
+    this.#urgent = true;
+  }
+
+  /** Items that are on disk have not been told that it ended, or all of them have. */
+  end(ended: Prerequisite): void {
+    this.#marks.ends.add(ended);
+    this.#flushBy = Math.min(this.#flushBy, this.now);
+  }
+
+  /** A row that was found at the start and is not needed. */
+  stray(id: RowId): void {
+    this.#marks.strays.push(id);
+    this.#flushBy = Math.min(this.#flushBy, this.now);
+  }
+
+  take(): Marks {
+    const marks = this.#marks;
+    this.#marks = new Marks();
+    this.#sessionsInWriting = marks.sessions;
+    this.#urgent = false;
+    this.#flushBy = Number.POSITIVE_INFINITY;
+    this.#counted.clear();
+    return marks;
+  }
+
+  #loud(queue: Queue): void {
+    if (queue.tellsLate) this.outbox.held = true;
+    const asked = this.asked ?? queue.policy.durability;
+    if (asked === 'on_flush') this.#urgent = true;
+    else this.#quiet(queue);
+    if (asked === 'count') this.#count(queue);
+  }
+
+  /** Nobody waits for it, but it is not to wait for ever. */
+  #quiet(queue: Queue): void {
+    this.#flushBy = Math.min(this.#flushBy, this.now + queue.policy.flushInterval);
+  }
+
+  #count(queue: Queue): void {
+    const count = (this.#counted.get(queue) ?? 0) + 1;
+    this.#counted.set(queue, count);
+    if (count >= queue.policy.flushCount) this.#urgent = true;
+  }
+}

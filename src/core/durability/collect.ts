@@ -1,0 +1,314 @@
+/** Marks become rows: what changed is written down as it is now. */
+
+import type { DeadLetter } from '../items/dead-letters.js';
+import { partsOf } from '../items/idempotency.js';
+import { markRoom } from '../lane/gates.js';
+import { isDispatchTicket } from '../lane/turns.js';
+import { type Prerequisite, waitsFor } from '../state/dependencies.js';
+import { type Cargo, keylessName, type Lane, parkOf, type Turn, turnOf } from '../state/lane.js';
+import type { Item } from '../state/line.js';
+import type { Queue } from '../state/queue.js';
+import { Session } from '../state/session.js';
+import { type Ending, settlementOf } from '../state/settlements.js';
+import type { CoreState } from '../state/state.js';
+import { AWAY, type Stored } from '../state/stored.js';
+import { isLinked } from '../structures/link.js';
+import type { FinishedItem } from '../structures/remembered.js';
+import type { Changes, ItemMark, Marks } from './changes.js';
+import type {
+  CargoRow,
+  EndedRow,
+  EndingRow,
+  FinishedRow,
+  ItemRow,
+  ProgressRow,
+  RowChange,
+  TicketRow,
+  TurnRow,
+} from './rows.js';
+
+/** What is written in one go: all of it or nothing. */
+export interface Batch {
+  readonly changes: readonly RowChange[];
+  /** When it was collected, as an instant of this run. */
+  readonly instant: number;
+  /** Those whose contents are in it. */
+  readonly items: readonly Item[];
+  /** What it says of tokens: all up to the next time are smaller. Unset: nothing. */
+  readonly floor: number | undefined;
+}
+
+/** A step is never torn: what changed together is in one batch. */
+export function collect(state: CoreState, changes: Changes, now: number): Batch {
+  const writer = new Writer(state, changes);
+  writer.write(changes.take());
+  const { rows, items, floor } = writer;
+  return { changes: rows, instant: now + state.epoch, items, floor };
+}
+
+/** It is flushed: what these items carry need not be in memory any more. */
+export function written(state: CoreState, changes: Changes, batch: Batch): void {
+  changes.written();
+  for (const item of batch.items) {
+    if (item.stored?.where !== 'written') continue;
+    if (isKept(item)) state.payloadBytes -= item.stored.bytes;
+    item.stored.where = 'away';
+    item.payload = AWAY;
+    item.headers = undefined;
+  }
+  if (batch.floor !== undefined && state.tokens.written(batch.floor)) openTokensGate(state, changes.now);
+  if (batch.items.length === 0) return;
+  for (const queue of state.roomQueues) {
+    markRoom(state, queue);
+    // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
+    state.wheel.schedule(queue.gateTimer, Math.ceil(changes.now));
+  }
+}
+
+/** Turns may start again, in whatever queue they are waited for. */
+function openTokensGate({ queues, wheel }: CoreState, now: number): void {
+  for (const queue of queues.values()) wheel.schedule(queue.gateTimer, Math.ceil(now));
+}
+
+/** Whether it is waiting, in flight, or a dead letter. */
+function isKept(item: Item): boolean {
+  return item.lane.queue.items.holds(item) || letterOf(item) !== undefined;
+}
+
+function letterOf(item: Item): DeadLetter | undefined {
+  const { deadLetters } = item.lane.queue;
+  // The usual case, for which nothing has to be hashed.
+  if (deadLetters.size === 0) return undefined;
+  const letter = deadLetters.get(item.id);
+  return letter?.item === item ? letter : undefined;
+}
+
+class Writer {
+  readonly rows: RowChange[] = [];
+  readonly items: Item[] = [];
+  floor: number | undefined = undefined;
+
+  constructor(
+    private readonly state: CoreState,
+    private readonly changes: Changes,
+  ) {}
+
+  write(marks: Marks): void {
+    for (const id of marks.strays) this.rows.push({ delete: id });
+    if (marks.floor) this.#floor();
+    for (const queue of marks.pauses) this.#pause(queue);
+    for (const id of marks.sessions) this.#session(id);
+    for (const [token, lane] of marks.tokens) this.#token(token, lane);
+    for (const [queue, names] of marks.keys) for (const name of names) this.#key(queue, name);
+    for (const lane of marks.parks) this.#park(lane);
+    for (const [seq, mark] of marks.items) this.#item(seq, mark);
+    for (const ended of marks.ends) this.#end(ended);
+  }
+
+  #floor(): void {
+    this.floor = this.state.tokens.reserved;
+    this.rows.push({ put: { table: 'floor', token: this.floor } });
+  }
+
+  #pause({ name, paused }: Queue): void {
+    const row = { table: 'pauses', queue: name } as const;
+    this.rows.push(paused ? { put: row } : { delete: row });
+  }
+
+  #session(id: string): void {
+    const session = this.state.sessions.get(id);
+    if (session === undefined || session.durable === 0) this.rows.push({ delete: { table: 'sessions', id } });
+    else this.rows.push({ put: { table: 'sessions', id, ttl: session.ttl } });
+  }
+
+  #key(queue: Queue, name: string): void {
+    const done = queue.doneKeys.peek(name);
+    const id = { table: 'keys', queue: queue.name, ...partsOf(name) } as const;
+    if (done === undefined) this.rows.push({ delete: id });
+    else this.rows.push({ put: { ...id, result: done.value.result, until: this.#instant(done.until) } });
+  }
+
+  #park(lane: Lane): void {
+    const { queue, key } = lane;
+    const parked = parkOf(lane);
+    const id = { table: 'parks', queue: queue.name, key, lane: keylessName(lane) } as const;
+    if (parked === undefined) this.rows.push({ delete: id });
+    else {
+      const { since, because, itemId } = parked;
+      this.rows.push({ put: { ...id, since: this.#instant(since), because, itemId } });
+    }
+  }
+
+  #token(token: number, lane: Lane | undefined): void {
+    const turn = lane === undefined ? undefined : turnOf(lane);
+    if (lane !== undefined && turn?.token === token) return this.#put(this.#turn(lane, turn));
+    const settlement = lane === undefined ? undefined : settlementOf(lane, token);
+    if (lane === undefined || settlement === undefined) {
+      this.rows.push({ delete: { table: 'tokens', token } });
+      return;
+    }
+    const { ticket, ending } = settlement;
+    this.#put({ ...tokenRow(lane, token, this.#startedAt(lane)), state: 'ended', ticket, ending: endingRow(ending) });
+  }
+
+  #turn(lane: Lane, turn: Turn): TurnRow {
+    const { consumerId, lease, since, latestEnd, handed } = turn;
+    const session = this.#sessionOf(turn);
+    const end = session === undefined ? this.#endOf(turn) : undefined;
+    return {
+      ...tokenRow(lane, turn.token, this.#startOf(lane, turn)),
+      state: 'live',
+      cargo: cargoRow(turn.cargo),
+      consumerId,
+      ticket: ticketRow(turn.ticket),
+      lease,
+      since: this.#instant(since),
+      end: end === undefined ? undefined : this.#instant(end),
+      latestEnd: latestEnd === undefined ? undefined : this.#instant(latestEnd),
+      handed,
+      session,
+    };
+  }
+
+  /** Of the turns of a key only the start of the last one counts, and that only if the queue has a `min_interval`. */
+  #startedAt(lane: Lane): number {
+    return lane.startedAt === undefined ? 0 : this.#instant(lane.startedAt);
+  }
+
+  #startOf(lane: Lane, { cargo, since }: Turn): number {
+    // When one that was adopted started is not known.
+    if (lane.startedAt !== undefined || cargo.kind === 'adopted') return this.#startedAt(lane);
+    return cargo.kind === 'items' && cargo.done ? this.#handedOutAt(cargo.items) : this.#instant(since);
+  }
+
+  /**
+   * at_most_once: for how long it is remembered that they are done counts from then. 0: it is not any more. Those that are
+   * kept in memory only have nothing to remember it by.
+   */
+  #handedOutAt(items: readonly Item[]): number {
+    for (const { lane, id, seq } of items) {
+      const { finished, policy } = lane.queue;
+      const known = finished.peek(id);
+      if (known?.value.seq === seq) return this.#instant(known.until - policy.resultTtl);
+    }
+    return 0;
+  }
+
+  /** One that is over by the clock comes to an end, whatever has its id now. */
+  #sessionOf({ owner }: Turn): string | undefined {
+    if (!(owner instanceof Session) || this.state.sessions.get(owner.id) !== owner) return undefined;
+    return owner.id;
+  }
+
+  #endOf({ owner, lane }: Turn): number {
+    return owner instanceof Session ? owner.endsAt : lane.due;
+  }
+
+  #item(seq: number, { queue, id, item }: ItemMark): void {
+    const stored = item?.stored;
+    if (item !== undefined && stored !== undefined && (isKept(item) || this.changes.handedOut.has(seq)))
+      return this.#open(item, stored);
+    const finished = queue.finished.peek(id);
+    if (finished?.value.seq !== seq) this.rows.push({ delete: { table: 'items', seq } });
+    else this.#put(this.#finished(seq, queue, id, finished.value, finished.until));
+    if (stored?.progressed !== true) return;
+    this.rows.push({ delete: { table: 'progress', seq } });
+    stored.progressed = false;
+  }
+
+  #open(item: Item, stored: Stored): void {
+    if (stored.where === 'new') {
+      stored.where = 'written';
+      this.items.push(item);
+      this.#put(this.#submitted(item, stored));
+    }
+    const dead = letterOf(item);
+    if (!stored.progressed && dead === undefined && !hasProgress(item, stored)) return;
+    stored.progressed = true;
+    this.#put(this.#progress(item, stored, dead));
+  }
+
+  #submitted(item: Item, { fingerprint, bytes }: Stored): ItemRow {
+    const { seq, lane, id, idempotencyKey, submittedAt, takesRoom, payload, headers } = item;
+    return {
+      table: 'items',
+      seq,
+      state: 'open',
+      queue: lane.queue.name,
+      key: lane.key,
+      id,
+      idempotencyKey,
+      fingerprint,
+      submittedAt: this.#instant(submittedAt),
+      notBefore: this.#notBefore(item),
+      takesRoom,
+      after: waitsFor(item),
+      contentBytes: bytes,
+      content: { payload, headers },
+    };
+  }
+
+  #progress(item: Item, { rank }: Stored, letter: DeadLetter | undefined): ProgressRow {
+    const { seq, attempts, lastError, takesRoom, waits } = item;
+    const dead = letter && { cause: letter.cause, at: this.#instant(letter.diedAt) };
+    const after = waits?.changed === true ? waitsFor(item) : undefined;
+    const common = { table: 'progress', seq, attempts, lastError, takesRoom, rank } as const;
+    return { ...common, notBefore: this.#notBefore(item), after, doomed: waits?.doomed === true, dead };
+  }
+
+  #finished(seq: number, queue: Queue, id: string, finished: FinishedItem, until: number): FinishedRow {
+    const { state, result, error, attempt, fingerprint } = finished;
+    const common = { table: 'items', seq, queue: queue.name, id } as const;
+    return { ...common, state, result, error, attempt, fingerprint, until: this.#instant(until) };
+  }
+
+  #end(ended: Prerequisite): void {
+    const { queue, itemId: id, end, seq } = ended;
+    if (end === undefined || !isLinked(ended)) this.rows.push({ delete: { table: 'items', seq } });
+    else this.#put({ table: 'items', seq, state: 'ended', queue, id, end });
+  }
+
+  #notBefore({ notBefore }: Item): number {
+    return notBefore === 0 ? 0 : this.#instant(notBefore);
+  }
+
+  #instant(moment: number): number {
+    return moment + this.state.epoch;
+  }
+
+  #put(row: Extract<RowChange, { put: unknown }>['put']): void {
+    this.rows.push({ put: row });
+  }
+}
+
+/** Whether anything is not as it was submitted. Its `notBefore` becomes another only with one of these. */
+function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank, hurried }: Stored): boolean {
+  return hurried || attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
+}
+
+function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 'state' | 'ticket' | 'ending'> {
+  return { table: 'tokens', token, queue: lane.queue.name, key: lane.key, lane: keylessName(lane), startedAt };
+}
+
+function cargoRow(cargo: Cargo): CargoRow {
+  if (cargo.kind !== 'items') return cargo;
+  return { kind: 'items', seqs: cargo.given ?? cargo.items.map(({ seq }) => seq), done: cargo.done };
+}
+
+function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {
+  if (ticket === undefined) return undefined;
+  return isDispatchTicket(ticket) ? { of: 'dispatch', ticket: ticket.id } : { of: 'key', ticket };
+}
+
+/** As it is now: what is written must not change with what is remembered. */
+function endingRow(ending: Ending): EndingRow {
+  if (ending.ended !== 'settled') return ending;
+  switch (ending.call) {
+    case 'dequeue':
+      return { ...ending, answer: { ...ending.answer } };
+    case 'ack':
+      return { ...ending, followUps: ending.followUps && [...ending.followUps] };
+    case 'nack':
+      return { ...ending, answer: { ...ending.answer } };
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * The core begins from rows: what durable queues were when the last batch was written. Rows come in the order of
+ * `TABLES`, so that what others refer to is there; lanes come to their states when all are there.
+ */
+import { checkAwaited } from '../admission/dependants.js';
+import { resolve } from '../lane/resolve.js';
+import { restIfNew } from '../lane/show.js';
+import { Lane, type Park } from '../state/lane.js';
+import { Item } from '../state/line.js';
+import type { CoreState } from '../state/state.js';
+import { isLinked, type Link, unlink } from '../structures/link.js';
+import { type Past, Restored, type Stranded } from './restored.js';
+import { RestoredItems } from './restored-items.js';
+import { RestoredMemory } from './restored-memory.js';
+import { RestoredTurns } from './restored-turns.js';
+import type { EndRow, FinishedRow, ItemRow, ParkRow, PauseRow, Row } from './rows.js';
+
+export type { Past, Stranded } from './restored.js';
+
+/** Rows say when a turn began and when a key was parked; of what else a key did not when. */
+function noteBefore(lane: Lane): void {
+  const { phase, line, startedAt = Number.NEGATIVE_INFINITY } = lane;
+  if (phase.at !== 'READY' && phase.at !== 'DELAY') return;
+  const head = line?.head;
+  const began =
+    head instanceof Item ? Math.max(head.submittedAt, phase.at === 'READY' ? head.notBefore : 0) : startedAt;
+  lane.phase = { ...phase, since: Math.min(phase.since, began), fromBefore: true };
+}
+
+/** What is being restored, until it is complete. */
+export class Restoring {
+  readonly #restored: Restored;
+  readonly #memory: RestoredMemory;
+  readonly #turns: RestoredTurns;
+  readonly #items: RestoredItems;
+  readonly #ends: EndRow[] = [];
+  #now: number;
+  #rest: Generator<undefined> | undefined;
+
+  constructor(
+    private readonly state: CoreState,
+    past: Past,
+    now: number,
+  ) {
+    this.#now = now;
+    state.remembersTurns = past.lastWrite !== undefined;
+    this.#restored = new Restored(state, past, now);
+    this.#memory = new RestoredMemory(this.#restored);
+    this.#turns = new RestoredTurns(this.#restored);
+    this.#items = new RestoredItems(this.#restored, this.#turns, this.#memory);
+  }
+
+  get stranded(): readonly Stranded[] {
+    return [...this.#restored.stranded].map(([queue, counts]) => ({ queue, ...counts }));
+  }
+
+  add(rows: readonly Row[], now: number): void {
+    this.state.changes?.begin(now);
+    for (const row of rows) this.#add(row, now);
+  }
+
+  /** @returns whether more is left */
+  finish(now: number, budget: number): boolean {
+    this.state.changes?.begin(now);
+    this.#now = now;
+    this.#rest ??= this.#finish();
+    for (let left = budget; left > 0; left--) if (this.#rest.next().done === true) return false;
+    return true;
+  }
+
+  #add(row: Row, now: number): void {
+    switch (row.table) {
+      case 'floor':
+        return this.#checkFloor(row.token);
+      case 'pauses':
+        return this.#addPause(row, now);
+      case 'sessions':
+        return this.#turns.addSession(row);
+      case 'tokens':
+        return this.#turns.add(row, now);
+      case 'keys':
+        return this.#memory.addKey(row, now);
+      case 'parks':
+        return this.#addPark(row, now);
+      case 'progress':
+        this.#restored.sawItem(row.seq);
+        return this.#items.addProgress(row);
+      case 'items':
+        this.#restored.sawItem(row.seq);
+        return this.#addItem(row, now);
+    }
+  }
+
+  #addItem(row: ItemRow | FinishedRow | EndRow, now: number): void {
+    if (row.state === 'open') this.#items.add(row, now);
+    else if (row.state === 'ended') this.#ends.push(row);
+    else this.#memory.addFinished(row, now);
+  }
+
+  /** Ids that are made here begin with the first token, so it has to be known before any queue is made. */
+  #checkFloor(token: number): void {
+    if (this.state.tokens.first < token) throw new RangeError(`tokenFloor of the start has to be ${token} at least`);
+  }
+
+  #addPause(row: PauseRow, now: number): void {
+    const queue = this.#restored.queue(row.queue, now);
+    if (queue === undefined) this.state.changes?.stray({ table: 'pauses', queue: row.queue });
+    else queue.paused = true;
+  }
+
+  #addPark(row: ParkRow, now: number): void {
+    const { table, queue: queueName, key, lane: seq, because, itemId } = row;
+    const queue = this.#restored.queue(queueName, now);
+    if (queue === undefined) {
+      this.state.changes?.stray({ table, queue: queueName, key, lane: seq });
+      return;
+    }
+    const lane = this.#restored.lane(queue, key, seq);
+    const park: Park = { at: 'PARK', since: this.#restored.moment(row.since), because, itemId };
+    lane.phase = park;
+    if (lane.key === '') queue.keylessParked.add(lane);
+  }
+
+  *#finish(): Generator<undefined> {
+    for (const row of this.#ends) {
+      if (!this.state.dependencies.endedAs(row)) this.state.changes?.stray({ table: row.table, seq: row.seq });
+      yield;
+    }
+    this.#memory.endAwaited(this.state);
+    this.#memory.finish();
+    this.#items.finish();
+    yield* checkAwaited(this.state, () => this.#now);
+    yield* this.#turns.finish(() => this.#now);
+    yield* this.#bringToState(this.#restored.waiting);
+    yield* this.#bringToState(this.#restored.lanes);
+  }
+
+  *#bringToState(lanes: Link): Generator<undefined> {
+    while (isLinked(lanes)) {
+      const lane = lanes.next;
+      unlink(lane);
+      if (!(lane instanceof Lane)) throw new TypeError('only lanes are restored');
+      resolve(this.state, lane, this.#now);
+      restIfNew(this.state, lane);
+      noteBefore(lane);
+      yield;
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/** Items from their rows: in line, in flight, dead. */
+import { waitAgain } from '../admission/dependants.js';
+import { isOwnId, weightOfItem } from '../items/items.js';
+import { countIn, lineOf } from '../lane/show.js';
+import { Lane } from '../state/lane.js';
+import { Item, type Line } from '../state/line.js';
+import type { Queue } from '../state/queue.js';
+import { AWAY, Stored } from '../state/stored.js';
+import { append, isLinked, unlink } from '../structures/link.js';
+import { NO_NUMBER } from '../structures/own-id.js';
+import type { Restored } from './restored.js';
+import type { RestoredMemory } from './restored-memory.js';
+import type { PendingTurn, RestoredTurns } from './restored-turns.js';
+import type { ItemRow, ProgressRow } from './rows.js';
+
+export class RestoredItems {
+  /** Until their items come. */
+  readonly #progress = new Map<number, ProgressRow>();
+
+  constructor(
+    private readonly restored: Restored,
+    private readonly turns: RestoredTurns,
+    private readonly memory: RestoredMemory,
+  ) {}
+
+  addProgress(row: ProgressRow): void {
+    this.#progress.set(row.seq, row);
+  }
+
+  add(row: ItemRow, now: number): void {
+    const progress = this.#progress.get(row.seq);
+    this.#progress.delete(row.seq);
+    const queue = this.restored.queue(row.queue, now);
+    if (queue === undefined) return this.restored.strand(row.queue, progress?.dead ? 'deadLetters' : 'items');
+    const turn = this.turns.carrierOf(row.seq);
+    if (turn !== undefined) this.#addInFlight(queue, turn, row, progress, now);
+    else if (progress?.dead !== undefined) this.#addDead(queue, row, progress, progress.dead);
+    else this.#addWaiting(queue, row, progress);
+  }
+
+  /** What became of items that are not there. */
+  finish(): void {
+    for (const seq of this.#progress.keys()) this.restored.state.changes?.stray({ table: 'progress', seq });
+    this.#progress.clear();
+  }
+
+  #addWaiting(queue: Queue, row: ItemRow, progress: ProgressRow | undefined): void {
+    const { state, waiting } = this.restored;
+    const lane = this.restored.laneOfItem(queue, row.key, row.seq);
+    const item = this.#item(lane, row, progress);
+    if (lane.line === undefined) {
+      if (isLinked(lane)) unlink(lane);
+      append(waiting, lane);
+    }
+    insert(lineOf(lane), item);
+    countIn(state, item);
+    this.#keep(queue, item);
+  }
+
+  #addDead(queue: Queue, row: ItemRow, progress: ProgressRow, dead: NonNullable<ProgressRow['dead']>): void {
+    const { key } = row;
+    // A lane of its own, known to nobody: the one in which it died may be forgotten by now.
+    const lane = queue.lanes.get(key) ?? new Lane(queue, key);
+    const item = this.#item(lane, row, progress);
+    const { state } = this.restored;
+    queue.deadLetters.set(item.id, { item, key, cause: dead.cause, diedAt: this.restored.moment(dead.at) });
+    state.payloadBytes += weightOfItem(item);
+  }
+
+  #addInFlight(queue: Queue, turn: PendingTurn, row: ItemRow, progress: ProgressRow | undefined, now: number): void {
+    const item = this.#item(turn.lane, row, progress);
+    item.inFlight = true;
+    turn.carry(item);
+    if (!turn.done) return this.#keep(queue, item);
+    // at_most_once: it was done when it was handed out.
+    const { seq, id } = item;
+    this.restored.state.changes?.handedOut.set(seq, item);
+    const until = this.restored.moment(turn.row.startedAt) + queue.policy.resultTtl;
+    const fingerprint = isOwnId(item) ? undefined : row.fingerprint;
+    const attempt = item.attempts + 1;
+    const value = { state: 'done', result: undefined, error: item.lastError, attempt, fingerprint, seq } as const;
+    this.memory.addHandedOut({ queue, id, value, until }, now);
+  }
+
+  #keep(queue: Queue, item: Item): void {
+    queue.items.setOld(item);
+    this.restored.state.payloadBytes += weightOfItem(item);
+  }
+
+  #item(lane: Lane, row: ItemRow, progress: ProgressRow | undefined): Item {
+    const { id, idempotencyKey, seq, fingerprint, contentBytes } = row;
+    const { notBefore, takesRoom, attempts, lastError, rank } = progress ?? fresh(row);
+    const submittedAt = this.restored.moment(row.submittedAt);
+    const notBeforeNow = notBefore === 0 ? 0 : Math.ceil(this.restored.moment(notBefore));
+    const item = new Item(lane, id, AWAY, undefined, idempotencyKey, submittedAt, seq, notBeforeNow, NO_NUMBER);
+    item.attempts = attempts;
+    item.lastError = lastError;
+    item.takesRoom = takesRoom;
+    item.stored = new Stored(rank, fingerprint, contentBytes);
+    item.stored.where = 'away';
+    item.stored.progressed = progress !== undefined;
+    const { state } = this.restored;
+    waitAgain(state, item, row.after, progress);
+    state.frontRank = Math.min(state.frontRank, rank);
+    return item;
+  }
+}
+
+type Progress = Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'takesRoom' | 'rank'>;
+
+/** Nothing became of it yet. */
+function fresh({ seq, notBefore, takesRoom }: ItemRow): Progress {
+  return { attempts: 0, lastError: undefined, notBefore, takesRoom, rank: seq };
+}
+
+/** Where its rank says; they come in the order of submission, which nearly always is the same. */
+function insert(line: Line, item: Item): void {
+  const rank = rankOf(item);
+  if (line.tail instanceof Item && rankOf(line.tail) > rank) {
+    let entry = line.head;
+    while (entry instanceof Item && rankOf(entry) < rank) entry = entry.behind;
+    if (entry !== undefined) return line.insert(item, entry);
+  }
+  line.append(item);
+}
+
+function rankOf({ stored, seq }: Item): number {
+  return stored?.rank ?? seq;
+}

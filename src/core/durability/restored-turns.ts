@@ -1,0 +1,166 @@
+/** Turns from their rows: how they ended, and those that live. */
+
+import { live } from '../lane/tenure.js';
+import { install } from '../lane/turns.js';
+import { ADOPTED, type Cargo, type Lane, PLAIN_CALLER, Turn } from '../state/lane.js';
+import type { Item } from '../state/line.js';
+import { forgetIfEmpty, Session } from '../state/session.js';
+import { type Ending, remember } from '../state/settlements.js';
+import { after } from '../state/state.js';
+import type { Epoch } from '../structures/hold-epochs.js';
+import type { Restored } from './restored.js';
+import type { EndedRow, EndingRow, SessionRow, TurnRow } from './rows.js';
+
+/** A live turn whose items are not read yet. */
+export class PendingTurn {
+  readonly #items = new Map<number, Item>();
+  constructor(
+    readonly lane: Lane,
+    readonly row: TurnRow,
+  ) {}
+
+  get done(): boolean {
+    return this.row.cargo.kind === 'items' && this.row.cargo.done;
+  }
+
+  carry(item: Item): void {
+    this.#items.set(item.seq, item);
+  }
+
+  toCargo(): Cargo {
+    const { cargo } = this.row;
+    switch (cargo.kind) {
+      case 'adopted':
+        return ADOPTED;
+      case 'caller':
+        return cargo.idempotencyKey === undefined ? PLAIN_CALLER : cargo;
+      case 'items': {
+        const items = cargo.seqs.flatMap((seq) => this.#items.get(seq) ?? []);
+        // All of them were kept in memory only: somebody works on what is not known any more.
+        if (items.length === 0) return ADOPTED;
+        const known = { kind: 'items', items, done: cargo.done } as const;
+        return items.length === cargo.seqs.length ? known : { ...known, given: cargo.seqs };
+      }
+    }
+  }
+}
+
+export class RestoredTurns {
+  readonly #pending: PendingTurn[] = [];
+  readonly #carriers = new Map<number, PendingTurn>();
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(private readonly restored: Restored) {}
+
+  addSession({ id, ttl }: SessionRow): void {
+    const session = new Session(id);
+    session.ttl = ttl;
+    this.#sessions.set(id, session);
+    this.restored.state.sessions.set(id, session);
+  }
+
+  add(row: TurnRow | EndedRow, now: number): void {
+    const queue = this.restored.queue(row.queue, now);
+    if (queue === undefined) return this.#strand(row);
+    const lane = this.restored.lane(queue, row.key, row.lane);
+    this.#noteStart(lane, row);
+    if (row.state === 'live') this.#addLive(lane, row);
+    else this.#addEnded(lane, row);
+  }
+
+  /** The live turn that has this item. */
+  carrierOf(seq: number): PendingTurn | undefined {
+    return this.#carriers.get(seq);
+  }
+
+  /** Gives every live turn to its lane; a step of the walk each. Precondition: all items are read. */
+  *finish(clock: () => number): Generator<undefined> {
+    const epochs = this.#epochs();
+    this.#breakSessions(clock());
+    for (const turn of this.#pending) {
+      this.#install(turn, epochs.get(turn), clock());
+      yield;
+    }
+    for (const session of this.#sessions.values()) this.#endIfEmpty(session);
+  }
+
+  #strand(row: TurnRow | EndedRow): void {
+    const { table, token } = row;
+    if (row.state === 'live') this.restored.strand(row.queue, 'liveTurns');
+    else this.restored.state.changes?.stray({ table, token });
+  }
+
+  #noteStart(lane: Lane, { startedAt }: TurnRow | EndedRow): void {
+    if (startedAt === 0 || lane.key === '' || lane.queue.policy.minInterval === 0) return;
+    const moment = this.restored.moment(startedAt);
+    lane.startedAt = Math.max(lane.startedAt ?? moment, moment);
+  }
+
+  #addEnded(lane: Lane, { token, ticket, ending }: EndedRow): void {
+    remember(lane, token, ticket, copied(ending));
+    if (ending.ended === 'settled' && ending.call === 'ack' && (ending.followUps?.length ?? 0) > 0)
+      lane.queue.withFollowUps.add(lane);
+    if (lane.key === '') lane.queue.keyless.set(token, lane);
+  }
+
+  #addLive(lane: Lane, row: TurnRow): void {
+    const turn = new PendingTurn(lane, row);
+    this.#pending.push(turn);
+    if (row.cargo.kind !== 'items') return;
+    for (const seq of row.cargo.seqs) {
+      this.#carriers.set(seq, turn);
+      // Also those that are not on disk.
+      this.restored.sawItem(seq);
+    }
+  }
+
+  /** Turns age by when they began, but they are given in the order of their tokens. */
+  #epochs(): ReadonlyMap<PendingTurn, Epoch> {
+    const byAge = this.#pending.toSorted((a, b) => a.row.since - b.row.since);
+    return new Map(byAge.map((turn) => [turn, turn.lane.queue.holds.start(this.restored.moment(turn.row.since))]));
+  }
+
+  /** From now on they have their whole time to be taken up again. */
+  #breakSessions(now: number): void {
+    for (const session of this.#sessions.values()) {
+      session.brokenAt = now;
+      session.endsAt = after(now, session.ttl);
+      this.restored.state.wheel.schedule(session, session.endsAt);
+    }
+  }
+
+  #endIfEmpty(session: Session): void {
+    const { state } = this.restored;
+    if (session.size > 0) return;
+    forgetIfEmpty(state, session);
+    state.changes?.session(session.id);
+  }
+
+  #ticketOf({ ticket, consumerId }: TurnRow): Turn['ticket'] {
+    if (ticket?.of === 'dispatch') return this.restored.state.dispatchTickets.open(consumerId, ticket.ticket);
+    return ticket?.ticket;
+  }
+
+  #install(pending: PendingTurn, epoch: Epoch | undefined, now: number): void {
+    const { state } = this.restored;
+    const { lane, row } = pending;
+    const { token, consumerId, lease, since, latestEnd } = row;
+    const ticket = this.#ticketOf(row);
+    const latest = latestEnd === undefined ? undefined : this.restored.endOf(latestEnd, now);
+    const started = this.restored.moment(since);
+    const age = epoch ?? lane.queue.holds.start(now);
+    const turn = new Turn(lane, token, pending.toCargo(), consumerId, ticket, lease, started, latest, age);
+    turn.handed = row.handed;
+    turn.fromBefore = true;
+    lane.spare = turn;
+    install(state, lane, turn);
+    turn.owner = row.session === undefined ? undefined : this.#sessions.get(row.session);
+    if (turn.owner !== undefined || row.end === undefined) live(state, turn, now);
+    else state.wheel.schedule(lane, this.restored.endOf(row.end, now));
+  }
+}
+
+/** What it remembers of follow-ups may be forgotten later: the row stays as it is. */
+function copied(ending: EndingRow): Ending {
+  return ending.ended === 'settled' && ending.call === 'ack' ? { ...ending } : ending;
+}

@@ -1,0 +1,242 @@
+/**
+ * What of durable queues is kept on disk, as plain data: one row for each thing that has a life of its own. The core
+ * says which rows changed (`changes.ts`) and begins from rows (`restore.ts`); how they are stored is the journal's.
+ *
+ * Rows tell how things are, not what happened. A row is written over or deleted, never appended to, so the disk holds
+ * as much as the queues do, and a change that was overtaken by another in the same batch costs nothing. An append-only
+ * log was not chosen: it has to be compacted, and a start would read the whole past.
+ *
+ * Instants are ms since the Unix epoch by the clock of the run that wrote them: its wall clock at its start, from then
+ * on monotonic, so that two instants of one run can be compared whatever the wall clock did meanwhile.
+ */
+import type {
+  Bytes,
+  DeathCause,
+  DeQueueAnswer,
+  ItemRef,
+  ItemState,
+  LossCause,
+  NackAnswer,
+  NackKind,
+  SubmitResult,
+} from '../contract/model.js';
+
+export type { ItemRef };
+
+/** What an item carries. It is read again when the item is handed out; nothing else of the core looks at it. */
+export interface Content {
+  readonly payload: Bytes;
+  readonly headers: ReadonlyMap<string, string> | undefined;
+}
+
+/** An item that is not finished: as it was submitted. Never written twice, however often it is tried. */
+export interface ItemRow {
+  readonly table: 'items';
+  /** Order of submission, unique in the whole directory. */
+  readonly seq: number;
+  readonly state: 'open';
+  readonly queue: string;
+  /** Empty: a lane of its own. */
+  readonly key: string;
+  readonly id: string;
+  readonly idempotencyKey: string | undefined;
+  /** Of key, idempotency key and content: tells whether the same id came with another content. */
+  readonly fingerprint: number;
+  readonly submittedAt: number;
+  /** Instant; 0: none. */
+  readonly notBefore: number;
+  /** False: it takes no room. */
+  readonly takesRoom: boolean;
+  /** Items that had to be done first and were not when it was written. */
+  readonly after: readonly ItemRef[];
+  /** Bytes of payload, and of header names and values. */
+  readonly contentBytes: number;
+  /** Set when it is written; unset when it is read at the start: then it stays on disk until the item is handed out. */
+  readonly content: Content | undefined;
+}
+
+/** An item that is finished, in the place of the other row. */
+export interface FinishedRow {
+  readonly table: 'items';
+  readonly seq: number;
+  readonly state: Extract<ItemState, 'done' | 'superseded' | 'discarded'>;
+  readonly queue: string;
+  readonly id: string;
+  readonly result: Bytes | undefined;
+  readonly error: string | undefined;
+  readonly attempt: number;
+  /** Unset: its id was made here, and nobody can send it again. */
+  readonly fingerprint: number | undefined;
+  /** Instant at which it is forgotten. */
+  readonly until: number;
+}
+
+/**
+ * Something that was waited for has ended, and not all items that wait for it were told: there may be many. Whatever is
+ * forgotten of it meanwhile, this stays until they were.
+ */
+export interface EndRow {
+  readonly table: 'items';
+  /** Its place among the items: those before it that name it wait for this one, those behind for another of its name. */
+  readonly seq: number;
+  readonly state: 'ended';
+  readonly queue: string;
+  readonly id: string;
+  readonly end: 'done' | 'dead' | 'superseded' | 'discarded' | 'declined';
+}
+
+/** What became of an item since it was submitted; no row: nothing. Goes with the item. */
+export interface ProgressRow {
+  readonly table: 'progress';
+  readonly seq: number;
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  readonly notBefore: number;
+  readonly takesRoom: boolean;
+  /** Its place among the items of its lane, smaller is nearer to the head; `seq` unless it came back before a smaller one. */
+  readonly rank: number;
+  /** Which of `after` have to be done still; unset: all of them. What became of the others may be forgotten. */
+  readonly after: readonly ItemRef[] | undefined;
+  /** One of them ended and was not done: it has to become a dead letter, and could not yet. */
+  readonly doomed: boolean;
+  /** Set: it is a dead letter. */
+  readonly dead: { readonly cause: DeathCause; readonly at: number } | undefined;
+}
+
+/** What a live turn was given for. */
+export type CargoRow =
+  | { readonly kind: 'caller'; readonly idempotencyKey: string | undefined }
+  /**
+   * `seqs`: its items in the order in which the worker has them. Those that are not on disk (durability `memory`) are
+   * not known after a start, but they keep their places: the worker counts them too.
+   */
+  | { readonly kind: 'items'; readonly seqs: readonly number[]; readonly done: boolean }
+  | { readonly kind: 'adopted' };
+
+export type TicketRow =
+  | { readonly of: 'key'; readonly ticket: string }
+  | { readonly of: 'dispatch'; readonly ticket: string };
+
+interface TokenRow {
+  readonly table: 'tokens';
+  readonly token: number;
+  readonly queue: string;
+  readonly key: string;
+  /** Which of the keyless lanes (empty key): the `seq` of its item. */
+  readonly lane: number | undefined;
+  /** When the turn started; for `min_interval`. */
+  readonly startedAt: number;
+}
+
+export interface TurnRow extends TokenRow {
+  readonly state: 'live';
+  readonly cargo: CargoRow;
+  readonly consumerId: string;
+  readonly ticket: TicketRow | undefined;
+  /** ms */
+  readonly lease: number;
+  /** When it started or was handed over. */
+  readonly since: number;
+  /** Instant of its end by lease, or of its ticket while it is kept for one; unset: its session renews it. */
+  readonly end: number | undefined;
+  /** Instant of the end by `max_hold`. */
+  readonly latestEnd: number | undefined;
+  readonly handed: 'kept' | 'given' | 'known';
+  /** The session it is tied to. */
+  readonly session: string | undefined;
+}
+
+/** How a turn ended: one of the last 8 of its key. Written over the live one. */
+export interface EndedRow extends TokenRow {
+  readonly state: 'ended';
+  /** Of a caller. */
+  readonly ticket: string | undefined;
+  readonly ending: EndingRow;
+}
+
+export type EndingRow =
+  | { readonly ended: Exclude<LossCause, 'settled' | 'unknown'> }
+  | { readonly ended: 'settled'; readonly call: 'dequeue'; readonly abandoned: boolean; readonly answer: DeQueueAnswer }
+  | { readonly ended: 'settled'; readonly call: 'ack'; readonly followUps: readonly SubmitResult[] | undefined }
+  | { readonly ended: 'settled'; readonly call: 'nack'; readonly kind: NackKind; readonly answer: NackAnswer };
+
+/** An idempotency key that is done. */
+export interface DoneKeyRow {
+  readonly table: 'keys';
+  readonly queue: string;
+  readonly key: string;
+  readonly idempotencyKey: string;
+  readonly result: Bytes | undefined;
+  readonly until: number;
+}
+
+/** A key that is parked. */
+export interface ParkRow {
+  readonly table: 'parks';
+  readonly queue: string;
+  readonly key: string;
+  readonly lane: number | undefined;
+  readonly since: number;
+  readonly because: 'dead_letter' | 'no_room';
+  readonly itemId: string;
+}
+
+/** A queue that is paused. */
+export interface PauseRow {
+  readonly table: 'pauses';
+  readonly queue: string;
+}
+
+/** A session that has tied turns of durable queues. */
+export interface SessionRow {
+  readonly table: 'sessions';
+  readonly id: string;
+  /** ms */
+  readonly ttl: number;
+}
+
+/** All tokens given so far are smaller than this. One row. */
+export interface FloorRow {
+  readonly table: 'floor';
+  readonly token: number;
+}
+
+export type Row =
+  | ItemRow
+  | FinishedRow
+  | EndRow
+  | ProgressRow
+  | TurnRow
+  | EndedRow
+  | DoneKeyRow
+  | ParkRow
+  | PauseRow
+  | SessionRow
+  | FloorRow;
+
+export type Table = Row['table'];
+
+/** Which row, by what is unique in its table. */
+export type RowId =
+  | Pick<ItemRow, 'table' | 'seq'>
+  | Pick<ProgressRow, 'table' | 'seq'>
+  | Pick<TurnRow, 'table' | 'token'>
+  | Pick<DoneKeyRow, 'table' | 'queue' | 'key' | 'idempotencyKey'>
+  | Pick<ParkRow, 'table' | 'queue' | 'key' | 'lane'>
+  | Pick<PauseRow, 'table' | 'queue'>
+  | Pick<SessionRow, 'table' | 'id'>;
+
+/** `put` writes over what is there; a `delete` of what is not there changes nothing. */
+export type RowChange = { readonly put: Row } | { readonly delete: RowId };
+
+/** The order in which rows are read at the start: what others refer to comes first. Items by `seq`, tokens by token. */
+export const TABLES = [
+  'floor',
+  'pauses',
+  'sessions',
+  'tokens',
+  'keys',
+  'parks',
+  'progress',
+  'items',
+] as const satisfies readonly Table[];

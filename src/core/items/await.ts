@@ -1,0 +1,95 @@
+import type { AwaitAnswer, AwaitRequest, Reply } from '../contract/model.js';
+import { DRAINING, limitRefusal } from '../contract/refusals.js';
+import type { Queue } from '../state/queue.js';
+import { after, type CoreState } from '../state/state.js';
+import { isLinked } from '../structures/link.js';
+import { Timer } from '../structures/timing-wheel.js';
+
+/** A call that waits for an item to finish. Its timer ends its wait. */
+export class AwaitWaiter extends Timer {
+  constructor(
+    readonly queue: Queue,
+    readonly itemId: string,
+    readonly reply: Reply<AwaitAnswer>,
+  ) {
+    super();
+  }
+}
+
+/** @returns the waiter, if the call has to wait */
+export function awaitItem(
+  state: CoreState,
+  queue: Queue | undefined,
+  request: AwaitRequest,
+  reply: Reply<AwaitAnswer>,
+  now: number,
+): AwaitWaiter | undefined {
+  const answer = stateOfItem(queue, request.itemId, now);
+  const open = answer.state === 'waiting' || answer.state === 'in_flight';
+  if (queue === undefined || !open || request.wait === 0) {
+    state.effects.push({ kind: 'await', to: reply, answer });
+    return undefined;
+  }
+  if (state.closed) {
+    state.effects.push({ kind: 'refuse', to: reply, refusal: DRAINING });
+    return undefined;
+  }
+  const { waitingAwaits } = state.settings.limits;
+  if (state.waitingAwaits >= waitingAwaits) {
+    queue.counters.rejected.limit += 1;
+    state.effects.push({ kind: 'refuse', to: reply, refusal: limitRefusal('waiting_awaits', waitingAwaits) });
+    return undefined;
+  }
+  const waiter = new AwaitWaiter(queue, request.itemId, reply);
+  const waiters = queue.awaits.get(request.itemId) ?? new Set();
+  queue.awaits.set(request.itemId, waiters.add(waiter));
+  state.waitingAwaits += 1;
+  state.wheel.schedule(waiter, after(now, request.wait));
+  return waiter;
+}
+
+/** The item's end is told to all who wait for it. */
+export function answerAwaits(state: CoreState, queue: Queue, itemId: string, now: number): void {
+  // Looking up an id means hashing it, and hardly anybody waits.
+  if (queue.awaits.size === 0) return;
+  const waiters = queue.awaits.get(itemId);
+  if (waiters === undefined) return;
+  for (const waiter of waiters) endAwait(state, waiter, now);
+}
+
+/** The wait ends with the state as it is. */
+export function endAwait(state: CoreState, waiter: AwaitWaiter, now: number): void {
+  if (!dropAwait(state, waiter)) return;
+  if (waiter.queue.tellsLate) state.effects.held = true;
+  const answer = stateOfItem(waiter.queue, waiter.itemId, now);
+  state.effects.push({ kind: 'await', to: waiter.reply, answer });
+}
+
+/** @returns whether it still waited */
+export function dropAwait(state: CoreState, waiter: AwaitWaiter): boolean {
+  const waiters = waiter.queue.awaits.get(waiter.itemId);
+  if (waiters?.delete(waiter) !== true) return false;
+  if (waiters.size === 0) waiter.queue.awaits.delete(waiter.itemId);
+  state.waitingAwaits -= 1;
+  if (isLinked(waiter)) state.wheel.cancel(waiter);
+  return true;
+}
+
+const UNKNOWN: AwaitAnswer = Object.freeze({ state: 'unknown', result: undefined, error: undefined, attempt: 0 });
+
+function stateOfItem(queue: Queue | undefined, id: string, now: number): AwaitAnswer {
+  if (queue === undefined) return UNKNOWN;
+  const item = queue.items.get(id);
+  if (item !== undefined) {
+    const attempt = item.attempts + (item.inFlight ? 1 : 0);
+    return { state: item.inFlight ? 'in_flight' : 'waiting', result: undefined, error: item.lastError, attempt };
+  }
+  const letter = queue.deadLetters.get(id);
+  if (letter !== undefined) {
+    return { state: 'dead', result: undefined, error: letter.item.lastError, attempt: letter.item.attempts };
+  }
+  const finished = queue.finished.get(id, now);
+  if (finished === undefined) return UNKNOWN;
+  const { state, result, error, attempt } = finished;
+  return { state, result, error, attempt };
+}

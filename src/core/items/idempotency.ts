@@ -1,0 +1,45 @@
+import type { Bytes } from '../contract/model.js';
+import type { Queue } from '../state/queue.js';
+import type { DoneKey } from '../structures/remembered.js';
+
+/** What is remembered of an idempotency key of (queue, key), if it is done. */
+export function isKeyDone(
+  queue: Queue,
+  key: string,
+  idempotencyKey: string | undefined,
+  now: number,
+): DoneKey | undefined {
+  if (idempotencyKey === undefined || queue.policy.idempotencyTtl === 0) return undefined;
+  return queue.doneKeys.get(name(key, idempotencyKey), now);
+}
+
+export function markKeyDone(
+  queue: Queue,
+  key: string,
+  idempotencyKey: string,
+  result: Bytes | undefined,
+  now: number,
+): void {
+  const { idempotencyTtl } = queue.policy;
+  if (idempotencyTtl === 0) return;
+  const id = name(key, idempotencyKey);
+  queue.doneKeys.set(id, { result }, now + idempotencyTtl, result?.length ?? 0);
+  queue.changes?.keyDone(queue, id);
+}
+
+/** It turned out not to be done after all: the worker never got it. */
+export function unmarkKeyDone(queue: Queue, key: string, idempotencyKey: string): void {
+  queue.doneKeys.delete(name(key, idempotencyKey));
+}
+
+/** The length keeps pairs apart that read the same when joined. */
+export function name(key: string, idempotencyKey: string): string {
+  return `${key.length}:${key}${idempotencyKey}`;
+}
+
+/** The pair again. */
+export function partsOf(id: string): { readonly key: string; readonly idempotencyKey: string } {
+  const colon = id.indexOf(':');
+  const end = colon + 1 + Number(id.slice(0, colon));
+  return { key: id.slice(colon + 1, end), idempotencyKey: id.slice(end) };
+}

@@ -1,0 +1,61 @@
+/** An item that was kept in memory only comes again, and is to outlive a crash this time. */
+
+import type { Durability } from '../contract/model.js';
+import type { Changes } from '../durability/changes.js';
+import { type Entry, Item } from '../state/line.js';
+import type { Queue } from '../state/queue.js';
+import type { CoreState } from '../state/state.js';
+import { Stored } from '../state/stored.js';
+import { bytesOf, contentOf, fingerprintOf } from './items.js';
+
+/**
+ * Precondition: something is known of this id.
+ * @param durability what whoever sends it again asks for; unset: the queue's
+ */
+export function keepAfterAll(state: CoreState, queue: Queue, id: string, durability: Durability | undefined): void {
+  const { changes } = queue;
+  if (changes === undefined || !queue.isMixed || durability === 'memory') return;
+  const item = queue.items.get(id) ?? queue.deadLetters.get(id)?.item;
+  if (item === undefined) keepEnd(state, queue, changes, id);
+  else if (item.stored === undefined) keepOnDisk(state, changes, item);
+}
+
+/** Wherever it is: in line, in a turn, or dead. */
+export function keepOnDisk(state: CoreState, changes: Changes, item: Item): void {
+  const content = contentOf(item);
+  const rank = rankOf(item);
+  state.frontRank = Math.min(state.frontRank, rank);
+  item.stored = new Stored(rank, fingerprintOf(content), bytesOf(content));
+  changes.item(item);
+  if (item.waits !== undefined) state.dependencies.isOnDisk(item.waits, (ended) => changes.end(ended));
+}
+
+/** It has finished: it must not be done once more after a crash. */
+function keepEnd(state: CoreState, queue: Queue, changes: Changes, id: string): void {
+  const known = queue.finished.peek(id);
+  if (known === undefined || known.value.seq !== undefined) return;
+  state.itemSeq += 1;
+  const seq = state.itemSeq;
+  queue.finished.set(id, { ...known.value, seq }, known.until, known.value.result?.length ?? 0);
+  changes.finished(queue, id, seq);
+}
+
+/**
+ * Its place among the items of its lane that are on disk. One that never came back stands in the order of submission; of
+ * one that did it is looked between which others it stands.
+ */
+function rankOf(item: Item): number {
+  const { seq, takesRoom } = item;
+  if (takesRoom) return seq;
+  const before = rankFrom(item.before, (entry) => entry.before);
+  const behind = rankFrom(item.behind, (entry) => entry.behind);
+  if (before !== undefined && seq <= before) return behind === undefined ? before + 0.5 : (before + behind) / 2;
+  if (behind !== undefined && seq >= behind) return before === undefined ? behind - 1 : (before + behind) / 2;
+  return seq;
+}
+
+function rankFrom(first: Entry | undefined, next: (entry: Entry) => Entry | undefined): number | undefined {
+  for (let entry = first; entry !== undefined; entry = next(entry))
+    if (entry instanceof Item && entry.stored !== undefined) return entry.stored.rank;
+  return undefined;
+}

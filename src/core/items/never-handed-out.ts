@@ -1,0 +1,37 @@
+/** Items of a turn that nobody got. */
+
+import type { Cargo, Lane } from '../state/lane.js';
+import type { Item } from '../state/line.js';
+import type { CoreState } from '../state/state.js';
+import { unmarkKeyDone } from './idempotency.js';
+import { weightOfItem } from './items.js';
+import { keepOnDisk } from './kept-after-all.js';
+
+const NONE: readonly Item[] = Object.freeze([]);
+
+/**
+ * The items that go back. Of at_most_once they are open again: what was not handed out is not done (S22).
+ * Precondition: the turn has ended.
+ */
+export function neverHandedOut(state: CoreState, { queue }: Lane, cargo: Cargo, now: number): readonly Item[] {
+  if (cargo.kind !== 'items') return NONE;
+  if (!cargo.done) return cargo.items;
+  const back = cargo.items.filter((item) => revive(state, item, now));
+  queue.counters.finished.done -= back.length;
+  return back;
+}
+
+/** @returns false: that it was done is forgotten by now, and so it stays; its id may be another item's */
+function revive(state: CoreState, item: Item, now: number): boolean {
+  const { queue, key } = item.lane;
+  const finished = queue.finished.get(item.id, now);
+  if (finished?.state !== 'done') return false;
+  queue.finished.delete(item.id);
+  if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
+  queue.items.setAgain(item);
+  if (item.stored !== undefined) queue.changes?.item(item);
+  // It came again meanwhile, to be kept.
+  else if (queue.changes !== undefined && finished.seq !== undefined) keepOnDisk(state, queue.changes, item);
+  state.payloadBytes += weightOfItem(item);
+  return true;
+}

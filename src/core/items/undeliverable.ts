@@ -1,0 +1,45 @@
+import type { TurnRef } from '../contract/model.js';
+import { findHeldLane } from '../lane/lookup.js';
+import { resolve } from '../lane/resolve.js';
+import { disown } from '../lane/tenure.js';
+import { endTurn, holdForTicket } from '../lane/turns.js';
+import { type Lane, type Turn, turnOf } from '../state/lane.js';
+import type { SettledBy } from '../state/settlements.js';
+import type { CoreState } from '../state/state.js';
+import { putBack } from './items.js';
+import { neverHandedOut } from './never-handed-out.js';
+
+/** These turns were given, but it is known that nobody learnt of them (S13). */
+export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {
+  for (const { queue: name, key, token } of refs) {
+    const queue = state.queues.get(name);
+    const lane = queue && findHeldLane(state, queue, key, token, now);
+    const turn = lane === undefined ? undefined : turnOf(lane);
+    if (lane === undefined || turn?.token !== token || turn.handed === 'known') continue;
+    if (turn.ticket !== undefined) holdForTicket(state, turn, now);
+    else takeBack(state, lane, turn, now);
+  }
+}
+
+/** As if the one who did not learn of it had given it back: then that call is a repeated one, and harmless. */
+const ABANDONED: SettledBy = Object.freeze({
+  ended: 'settled',
+  call: 'dequeue',
+  abandoned: true,
+  answer: { promoted: false, waiting: 0 },
+});
+const RELEASED: SettledBy = Object.freeze({
+  ended: 'settled',
+  call: 'nack',
+  kind: 'release',
+  answer: { retryAt: undefined, deadLettered: 0 },
+});
+
+function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
+  const { cargo } = turn;
+  // Nobody knows of it: nobody is told.
+  disown(state, turn);
+  endTurn(state, turn, 'release', cargo.kind === 'items' ? RELEASED : ABANDONED, now);
+  putBack(state, lane, neverHandedOut(state, lane, cargo, now));
+  resolve(state, lane, now);
+}

@@ -1,0 +1,111 @@
+/** The forms that answers take. Each pushes one effect. */
+
+import type { Bytes, DeliveredItem, Delivery, Reason, Refusal, Turn as TurnView } from '../contract/model.js';
+import type { Asker, DeliveryAsker } from '../state/effects.js';
+import type { Lane, Turn } from '../state/lane.js';
+import type { Caller, Entry, Item } from '../state/line.js';
+import { Caller as CallerEntry } from '../state/line.js';
+import type { CoreState } from '../state/state.js';
+import { endOf, lifeOf } from './tenure.js';
+
+export function turnView(state: CoreState, turn: Turn, now: number): TurnView {
+  const lane = turn.lane;
+  const cargo = turn.cargo;
+  return {
+    queue: lane.queue.name,
+    key: lane.key,
+    token: turn.token,
+    lease: lifeOf(turn, now),
+    leaseExpiresAt: endOf(turn) + state.wallOffset,
+    attempt: cargo.kind === 'items' ? (cargo.items[0]?.attempts ?? 0) + 1 : 0,
+  };
+}
+
+export function itemView(state: CoreState, item: Item): DeliveredItem {
+  const view = contentView(state, item);
+  return item.stored?.where === 'away' ? { ...view, stored: item.seq } : view;
+}
+
+function contentView(state: CoreState, item: Item): DeliveredItem {
+  return {
+    itemId: item.id,
+    payload: item.payload,
+    headers: item.headers,
+    idempotencyKey: item.idempotencyKey,
+    submittedAt: item.submittedAt + state.wallOffset,
+    attempt: item.attempts + 1,
+  };
+}
+
+export function deliveryView(state: CoreState, turn: Turn, now: number): Delivery {
+  const items = turn.cargo.kind === 'items' ? turn.cargo.items.map((item) => itemView(state, item)) : [];
+  return { turn: turnView(state, turn, now), items };
+}
+
+export function answerDeliveries(state: CoreState, asker: DeliveryAsker, deliveries: readonly Delivery[]): void {
+  if (asker.kind === 'acquire') {
+    state.effects.push({ kind: 'acquire', to: asker.reply, answer: { deliveries } });
+  } else {
+    const { reply, followUps, late } = asker;
+    const effect = { kind: 'ack', to: reply, answer: { followUps, next: { deliveries } } } as const;
+    if (late) state.effects.pushHeld(effect);
+    else state.effects.push(effect);
+  }
+}
+
+/** It is the caller's turn. */
+export function answerTurn(state: CoreState, asker: Asker, turn: Turn, now: number): void {
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [deliveryView(state, turn, now)]);
+  const ticket = typeof turn.ticket === 'string' ? turn.ticket : undefined;
+  const answer = { decision: 'accept', turn: turnView(state, turn, now), ticket } as const;
+  turn.lane.queue.counters.accepted += 1;
+  state.effects.push({ kind: 'enqueue', to: asker.reply, answer });
+}
+
+/** Not yet. */
+export function answerBlock(
+  state: CoreState,
+  lane: Lane,
+  asker: Asker,
+  ahead: number,
+  retryAfter: number | undefined,
+  ticket: string | undefined,
+): void {
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, []);
+  lane.queue.counters.blocked += 1;
+  state.effects.push({ kind: 'enqueue', to: asker.reply, answer: { decision: 'block', ahead, retryAfter, ticket } });
+}
+
+export interface Decline {
+  readonly reason: Reason;
+  readonly survivorId?: string | undefined;
+  readonly retryAfter?: number | undefined;
+  readonly result?: Bytes | undefined;
+}
+
+/** Acquire is never declined: to it, nothing is there. */
+export function answerDecline(state: CoreState, lane: Lane, asker: Asker, decline: Decline): void {
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, []);
+  const { reason, survivorId, retryAfter, result } = decline;
+  lane.queue.counters.declined[reason] += 1;
+  state.effects.push({
+    kind: 'enqueue',
+    to: asker.reply,
+    answer: { decision: 'decline', reason, survivorId, retryAfter, result },
+  });
+}
+
+/** An Ack has been carried out by now: whatever becomes of its `next`, it is not refused any more (S19). */
+export function refuse(state: CoreState, asker: Asker, refusal: Refusal): void {
+  if (asker.kind === 'ack') return answerDeliveries(state, asker, []);
+  state.effects.push({ kind: 'refuse', to: asker.reply, refusal });
+}
+
+/** How an entry is named to others: an item by its id, a caller by its ticket, else by its consumer. */
+export function nameOf(entry: Entry): string {
+  return entry instanceof CallerEntry ? callerName(entry) : entry.id;
+}
+
+function callerName(caller: Pick<Caller, 'ticket' | 'consumerId'>): string {
+  return caller.ticket ?? caller.consumerId;
+}

@@ -1,0 +1,54 @@
+import type { Lack } from '../admission/room.js';
+import type { Queue } from '../state/queue.js';
+import type { CoreState } from '../state/state.js';
+import { isLinked } from '../structures/link.js';
+
+/** A gate that holds turns back. `until`: when it opens, if that is known. */
+export interface ClosedGate {
+  readonly why: 'paused' | 'startup_hold' | 'max_in_flight' | 'rate' | 'tokens';
+  readonly until: number | undefined;
+}
+
+/** What keeps a turn of this queue from starting now; `undefined`: nothing. */
+export function closedGate(state: CoreState, queue: Queue, now: number): ClosedGate | undefined {
+  if (queue.paused) return { why: 'paused', until: undefined };
+  if (now < state.holdUntil) return { why: 'startup_hold', until: state.holdUntil };
+  if (queue.maxInFlight !== undefined && queue.inFlight >= queue.maxInFlight)
+    return { why: 'max_in_flight', until: undefined };
+  if (state.tokens.areUsedUp) return { why: 'tokens', until: undefined };
+  if (queue.rate === undefined) return undefined;
+  const opensAt = queue.rate.opensAt(now);
+  return opensAt > now ? { why: 'rate', until: opensAt } : undefined;
+}
+
+/**
+ * Whether somebody stands at the gate already: callers, or items for which a worker waits. A newcomer lines up behind
+ * them (S7): else the callers of one key could pass a freed place on among themselves for ever.
+ */
+export function hasGateLine(queue: Queue): boolean {
+  return isLinked(queue.gatedLanes) || (queue.waiters.size > 0 && isLinked(queue.readyLanes));
+}
+
+/** The queue is looked at once more at the end of this step: something may start. */
+export function markDirty(state: CoreState, queue: Queue): void {
+  if (queue.dirty) return;
+  queue.dirty = true;
+  state.dirty.push(queue);
+}
+
+/**
+ * There is more of something that all queues have together. Only those whose first Submit lacked it are looked at: each
+ * look counts a whole batch. What makes a batch need less is told to its queue, by {@link markRoom}.
+ */
+export function markAllRoom(state: CoreState, what: Lack, orElse: Lack = what): void {
+  if (state.roomQueues.size === 0) return;
+  for (const queue of state.roomQueues) {
+    const { roomLack } = queue;
+    if (roomLack === undefined || roomLack === what || roomLack === orElse) state.roomDirty.add(queue);
+  }
+}
+
+/** Its Submits that wait for room are looked at when everything that may start has started. */
+export function markRoom(state: CoreState, queue: Queue): void {
+  if (queue.roomWaiters.size > 0) state.roomDirty.add(queue);
+}

@@ -1,0 +1,93 @@
+/** What a stream is told, unasked, of the turns that were given on it. */
+
+import type { LossCause, Notice } from '../contract/model.js';
+import type { Turn } from '../state/lane.js';
+import { Session, type Stream } from '../state/session.js';
+import type { CoreState } from '../state/state.js';
+import { Timer } from '../structures/timing-wheel.js';
+import { turnView } from './answers.js';
+
+/**
+ * Fires when something is to be told of a turn whose end comes nearer. Made only for turns that have such a moment, so
+ * that others pay nothing: those that no stream was given, and tied ones without `max_hold`, have none. Of a tied turn
+ * it is also what ends it at `max_hold`: its lane is not on the wheel.
+ */
+export class TurnWatch extends Timer {
+  /** When the end of the lease is to be told; Infinity: it was told, or it is not what ends the turn. */
+  leaseNears = Number.POSITIVE_INFINITY;
+  /** That `max_hold` nears is told once. */
+  holdTold = false;
+  constructor(readonly turn: Turn) {
+    super();
+  }
+}
+
+/** Who is told of this turn. */
+export function streamOf(turn: Turn): Stream | undefined {
+  return turn.owner instanceof Session ? turn.owner.stream : turn.owner;
+}
+
+/** @param by the stream that settled it: it knows */
+export function tellLost(state: CoreState, turn: Turn, cause: LossCause, by: Stream | undefined, now: number): void {
+  if (cause === 'settled' && by !== undefined && streamOf(turn) === by) return;
+  tellStream(state, turn, { kind: 'turn_lost', turn: turnView(state, turn, now), cause });
+}
+
+export function tellEnding(state: CoreState, turn: Turn, now: number): void {
+  tellStream(state, turn, { kind: 'turn_ending', turn: turnView(state, turn, now) });
+}
+
+function tellStream(state: CoreState, turn: Turn, notice: Notice): void {
+  const listener = streamOf(turn)?.listener;
+  if (listener !== undefined) state.effects.push({ kind: 'notice', to: listener, notice });
+}
+
+/** The moment at which a third of its life is left, of a life that ends at `end`. */
+function lastThird(end: number, life: number): number {
+  return Math.ceil(end - life / 3);
+}
+
+/**
+ * A period of the turn's life begins: its lane is on the wheel with this lease, or it is tied. Told is whichever will
+ * end it: a lease in each period, `max_hold` once.
+ */
+export function watchPeriod(state: CoreState, turn: Turn, lease: number): void {
+  const { owner, lane, latestEnd } = turn;
+  const byLease = !(owner instanceof Session) && lane.due !== latestEnd;
+  turn.watch ??= new TurnWatch(turn);
+  turn.watch.leaseNears = byLease ? lastThird(lane.due, lease) : Number.POSITIVE_INFINITY;
+  arm(state, turn.watch);
+}
+
+/** It was told what had come by now. */
+export function watchOn(state: CoreState, watch: TurnWatch, now: number): void {
+  const { turn, leaseNears } = watch;
+  if (now >= leaseNears) watch.leaseNears = Number.POSITIVE_INFINITY;
+  if (turn.latestEnd !== undefined && now >= holdNears(turn, turn.latestEnd)) watch.holdTold = true;
+  arm(state, watch);
+}
+
+function arm(state: CoreState, watch: TurnWatch): void {
+  const next = nextMoment(watch);
+  if (next === Number.POSITIVE_INFINITY) state.wheel.cancel(watch);
+  else state.wheel.schedule(watch, next);
+}
+
+function nextMoment({ turn, leaseNears, holdTold }: TurnWatch): number {
+  const { owner, latestEnd } = turn;
+  if (latestEnd === undefined) return leaseNears;
+  if (!holdTold) return Math.min(leaseNears, holdNears(turn, latestEnd));
+  return owner instanceof Session ? latestEnd : leaseNears;
+}
+
+function holdNears(turn: Turn, latestEnd: number): number {
+  return lastThird(latestEnd, turn.lane.queue.policy.maxHold ?? 0);
+}
+
+/** Nothing is to be told of this turn any more. */
+export function unwatch(state: CoreState, turn: Turn): void {
+  const { watch } = turn;
+  if (watch === undefined) return;
+  watch.holdTold = false;
+  state.wheel.cancel(watch);
+}

@@ -1,0 +1,46 @@
+/** What the settling calls have in common: finding the turn, the remembered answer, or the reason for neither. */
+import { adoptable, adoptForSettling } from '../calls/adopt.js';
+import type { LossCause, Refusal } from '../contract/model.js';
+import { turnLost } from '../contract/refusals.js';
+import type { StaleCall } from '../state/counters.js';
+import { type Turn, turnOf } from '../state/lane.js';
+import { endingOf, type SettledBy } from '../state/settlements.js';
+import type { CoreState } from '../state/state.js';
+import { findHeldLane, findQueue, isRefusal } from './lookup.js';
+
+/**
+ * The turn, if it is live; how a settling call ended it: the same call again gets the same answer; or a refusal. As they
+ * are, in no object of their own: every turn that ends comes by here.
+ */
+export type Settling = Turn | SettledBy | Refusal;
+
+export function findSettling(
+  state: CoreState,
+  call: StaleCall,
+  queueName: string,
+  key: string,
+  token: number,
+  now: number,
+): Settling {
+  const queue = findQueue(state, queueName);
+  if (isRefusal(queue)) return queue;
+  const lane = queue === undefined ? undefined : findHeldLane(state, queue, key, token, now);
+  const turn = lane === undefined ? undefined : turnOf(lane);
+  if (turn?.token === token && turn.lane.row.moves.settle_done === 'end_turn') return turn;
+  const ending = lane === undefined ? undefined : endingOf(lane, token);
+  if (ending?.ended === 'settled') return ending;
+  if (ending === undefined && adoptable(state, queueName, key, token, lane, now))
+    return adoptForSettling(state, queueName, key, token, now);
+  return stale(state, call, queueName, key, ending?.ended ?? 'unknown');
+}
+
+export function isSettled(found: SettledBy | Refusal): found is SettledBy {
+  return 'ended' in found;
+}
+
+/** Counts a token that is not live and says so. */
+export function stale(state: CoreState, call: StaleCall, queueName: string, key: string, cause: LossCause): Refusal {
+  const queue = state.queues.get(queueName);
+  if (queue !== undefined) queue.counters.staleTokens[call] += 1;
+  return turnLost(queueName, key, cause);
+}

@@ -1,0 +1,48 @@
+import { type Lane, turnOf } from '../state/lane.js';
+import { Caller } from '../state/line.js';
+import type { Queue } from '../state/queue.js';
+import { LOST } from '../state/settlements.js';
+import type { CoreState } from '../state/state.js';
+import { isLinked } from '../structures/link.js';
+import { closedGate } from './gates.js';
+import { delayOf, resolve } from './resolve.js';
+import { endTurn } from './turns.js';
+
+/** The wait of this caller ends: if it may, it takes the turn of the holder, which is then lost (S16). */
+export function takeOverIfMay(state: CoreState, caller: Caller, now: number): void {
+  const { lane } = caller;
+  const turn = turnOf(lane);
+  if (turn === undefined || lane.row.moves.take_over !== 'end_turn' || !may(state, caller, now, now)) return;
+  endTurn(state, turn, 'taken_over', LOST.taken_over, now);
+  // The freed place is its own: it does not line up at the gate for it.
+  resolve(state, lane, now, true);
+}
+
+/**
+ * When the wait of the head ends and it takes the turn, if nothing changes until then; unset: it will not. Whether a
+ * gate lets it start then is as it is now.
+ */
+export function takesOverAt(state: CoreState, lane: Lane, now: number): number | undefined {
+  const head = lane.line?.head;
+  if (!(head instanceof Caller) || head.asker === undefined || !isLinked(head)) return undefined;
+  return may(state, head, head.due, now) ? head.due : undefined;
+}
+
+/** Nobody is driven out for one who could not start anyway. */
+function may(state: CoreState, caller: Caller, at: number, now: number): boolean {
+  const { lane } = caller;
+  const { queue } = lane;
+  const { onWaitTimeout, wait } = queue.policy;
+  const turn = turnOf(lane);
+  if (onWaitTimeout !== 'take_over' || turn?.cargo.kind !== 'caller' || lane.line?.head !== caller) return false;
+  if (at - caller.arrivedAt < wait || at - turn.since < wait) return false;
+  return delayOf(lane, caller, at) === undefined && isOpenWithoutThisTurn(state, queue, at, now);
+}
+
+/** Behind `max_in_flight` there may be `rate`; and one place is not enough where `max_in_flight` was lowered. */
+function isOpenWithoutThisTurn(state: CoreState, queue: Queue, at: number, now: number): boolean {
+  queue.inFlight -= 1;
+  const gate = closedGate(state, queue, now);
+  queue.inFlight += 1;
+  return gate === undefined || (gate.until !== undefined && gate.until <= at);
+}

@@ -1,0 +1,232 @@
+/** How turns start and end. */
+
+import type { Policy } from '../contract/policy.js';
+import type { SettlementWay } from '../contract/views.js';
+import type { Changes } from '../durability/changes.js';
+import { DispatchTicket } from '../state/dispatch-tickets.js';
+import { type Cargo, INIT, isKeyless, type Lane, parkOf, Turn } from '../state/lane.js';
+import type { Stream } from '../state/session.js';
+import { type Ending, remember } from '../state/settlements.js';
+import { after, type CoreState } from '../state/state.js';
+import { isLinked, unlink } from '../structures/link.js';
+import { markDirty, markRoom } from './gates.js';
+import { tellLost } from './notices.js';
+import { forgetTicket, show, tell } from './show.js';
+import { disown, leaseEnd, live, moveTo, ownerOn } from './tenure.js';
+
+/** For whom a turn starts. */
+export interface Holder {
+  readonly consumerId: string;
+  readonly ticket: string | DispatchTicket | undefined;
+  /** Unset: the queue's. */
+  readonly lease: number | undefined;
+  /** When what the turn is for arrived. */
+  readonly arrivedAt: number;
+}
+
+/**
+ * Starts a turn. Precondition: the lane has none, and no gate is closed.
+ *
+ * @param on the stream it is given on, if it is one
+ * @param heldUntil set: the holder is absent, and its ticket keeps the turn until then (S12)
+ */
+export function startTurn(
+  state: CoreState,
+  lane: Lane,
+  cargo: Cargo,
+  holder: Holder,
+  on: Stream | undefined,
+  now: number,
+  heldUntil?: number,
+): Turn {
+  const queue = lane.queue;
+  const { policy, counters } = queue;
+  if (queue.rate !== undefined) queue.rate.take(now);
+  const token = state.tokens.next();
+  const lease = holder.lease ?? policy.lease;
+  const latestEnd = latestEndOf(policy, now);
+  const turn = newTurn(lane, token, cargo, holder, lease, latestEnd, now);
+  counters.wait.add((now - holder.arrivedAt) / 1_000);
+  // A keyless item is never too soon (S2).
+  if (policy.minInterval > 0 && lane.key !== '') {
+    lane.startedAt = now;
+    // What waits for room may be too soon now, and need none.
+    if (policy.whenTooSoon === 'decline') markRoom(state, queue);
+  }
+  install(state, lane, turn);
+  if (heldUntil !== undefined) keepUntil(state, turn, heldUntil);
+  else if (on === undefined) state.wheel.schedule(lane, leaseEnd(lease, latestEnd, now));
+  else {
+    turn.owner = ownerOn(on, holder.lease);
+    live(state, turn, now);
+  }
+  if (state.watching) {
+    const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;
+    tell(state, 'turn', lane, now, { token, itemId, consumerId: holder.consumerId });
+  }
+  return turn;
+}
+
+/** The lane's last turn begins anew, or its first one is made. */
+export function newTurn(
+  lane: Lane,
+  token: number,
+  cargo: Cargo,
+  { consumerId, ticket }: Pick<Holder, 'consumerId' | 'ticket'>,
+  lease: number,
+  latestEnd: number | undefined,
+  now: number,
+): Turn {
+  const epoch = lane.queue.holds.start(now);
+  const turn = lane.spare;
+  if (turn === undefined) {
+    lane.spare = new Turn(lane, token, cargo, consumerId, ticket, lease, now, latestEnd, epoch);
+    return lane.spare;
+  }
+  turn.token = token;
+  turn.cargo = cargo;
+  turn.consumerId = consumerId;
+  turn.ticket = ticket;
+  turn.lease = lease;
+  turn.since = now;
+  turn.latestEnd = latestEnd;
+  turn.epoch = epoch;
+  turn.handed = 'given';
+  turn.renewals = 0;
+  turn.fromBefore = false;
+  return turn;
+}
+
+/** When `max_hold` ends a turn that starts now; unset: never. */
+export function latestEndOf(policy: Policy, now: number): number | undefined {
+  return policy.maxHold === undefined ? undefined : after(now, policy.maxHold);
+}
+
+/** Makes a turn the live one of its lane. How long it lives is the caller's to say. */
+export function install(state: CoreState, lane: Lane, turn: Turn): void {
+  const queue = lane.queue;
+  if (isLinked(lane)) unlink(lane);
+  turn.parked = parkOf(lane);
+  lane.phase = turn;
+  queue.changes?.turn(lane, turn.token);
+  queue.inFlight += 1;
+  if (typeof turn.ticket === 'string') {
+    lane.tickets ??= new Map();
+    lane.tickets.set(turn.ticket, turn);
+  } else if (turn.ticket !== undefined) {
+    state.dispatchTickets.addTurn(turn.ticket, turn.token, lane);
+  }
+  if (isKeyless(lane.key)) indexKeyless(lane, turn);
+  show(state, lane);
+}
+
+function indexKeyless(lane: Lane, turn: Turn): void {
+  lane.queue.keyless.set(turn.token, lane);
+}
+
+/** A held turn is handed over: only now its lease and `max_hold` start (S12). */
+function handOver(state: CoreState, turn: Turn, on: Stream | undefined, lease: number | undefined, now: number): void {
+  const { lane } = turn;
+  turn.handed = 'given';
+  turn.since = now;
+  turn.lease = lease ?? turn.lease;
+  turn.latestEnd = latestEndOf(lane.queue.policy, now);
+  // It ages from now on.
+  lane.queue.holds.end(turn.epoch);
+  turn.epoch = lane.queue.holds.start(now);
+  turn.owner = ownerOn(on, lease);
+  live(state, turn, now);
+}
+
+/** A ticket comes back to its turn. */
+export function tellAgain(
+  state: CoreState,
+  turn: Turn,
+  on: Stream | undefined,
+  lease: number | undefined,
+  now: number,
+): void {
+  turn.lane.queue.changes?.turn(turn.lane, turn.token);
+  countAnew(turn);
+  if (turn.handed === 'kept') return handOver(state, turn, on, lease, now);
+  turn.handed = 'known';
+  moveTo(state, turn, on, lease, now);
+}
+
+/** From now on the worker has the items that are told now, whatever it had before a crash. */
+function countAnew(turn: Turn): void {
+  const { cargo } = turn;
+  if (cargo.kind === 'items' && cargo.given !== undefined)
+    turn.cargo = { kind: 'items', items: cargo.items, done: cargo.done };
+}
+
+/** A turn goes back to waiting for its absent holder (S13). */
+export function holdForTicket(state: CoreState, turn: Turn, now: number): void {
+  disown(state, turn);
+  keepUntil(state, turn, after(now, turn.lane.queue.policy.ticketTtl));
+}
+
+function keepUntil(state: CoreState, turn: Turn, due: number): void {
+  turn.handed = 'kept';
+  turn.lane.queue.changes?.turn(turn.lane, turn.token);
+  state.wheel.schedule(turn.lane, due);
+}
+
+/**
+ * Ends the live turn of a lane and leaves it without one: whoever calls this puts back what the turn carried, and then
+ * resolves the lane. The stream that has the turn is told, unless it is the one that settled it.
+ */
+export function endTurn(
+  state: CoreState,
+  turn: Turn,
+  way: SettlementWay,
+  ending: Ending,
+  now: number,
+  by?: Stream,
+): void {
+  const { lane } = turn;
+  const queue = lane.queue;
+  if (queue.changes !== undefined) markEnd(queue.changes, turn);
+  if (turn.owner !== undefined) {
+    tellLost(state, turn, ending.ended, by, now);
+    disown(state, turn);
+  }
+  state.wheel.cancel(lane);
+  queue.holds.end(turn.epoch);
+  queue.inFlight -= 1;
+  queue.usedAt = now;
+  // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
+  markRoom(state, queue);
+  lane.phase = turn.parked ?? INIT;
+  queue.counters.countSettlement(way);
+  if (turn.cargo.kind === 'items' && turn.cargo.done) queue.counters.finished.done += turn.cargo.items.length;
+  queue.counters.hold.add((now - turn.since) / 1_000);
+  releaseTicket(state, turn, ending);
+  if (queue.maxInFlight !== undefined) markDirty(state, queue);
+  if (state.watching) tellEnd(state, turn, way, now);
+}
+
+/** First of all, so that whatever is told of it waits. */
+function markEnd(changes: Changes, { lane, token, cargo }: Turn): void {
+  changes.turn(lane, token);
+  if (cargo.kind !== 'items' || !cargo.done) return;
+  for (const item of cargo.items) if (changes.handedOut.delete(item.seq)) changes.item(item);
+}
+
+/** Remembers the end, under the ticket too, which is new again from now on. */
+function releaseTicket(state: CoreState, turn: Turn, ending: Ending): void {
+  const { lane, token, ticket } = turn;
+  remember(lane, token, typeof ticket === 'string' ? ticket : undefined, ending);
+  if (ticket === undefined) return;
+  if (typeof ticket === 'string') return forgetTicket(lane, ticket);
+  state.dispatchTickets.endTurn(ticket, token);
+}
+
+function tellEnd(state: CoreState, turn: Turn, way: SettlementWay, now: number): void {
+  const kind = way === 'expired' ? 'expiry' : way === 'evicted' || way === 'taken_over' ? 'eviction' : 'settlement';
+  tell(state, kind, turn.lane, now, { token: turn.token, consumerId: turn.consumerId, detail: way });
+}
+
+export function isDispatchTicket(ticket: Turn['ticket']): ticket is DispatchTicket {
+  return ticket instanceof DispatchTicket;
+}

@@ -1,0 +1,247 @@
+/** Which items wait for which others to be done. */
+
+import type { ItemRef } from '../contract/model.js';
+import type { AfterView } from '../contract/views.js';
+import type { EndRow } from '../durability/rows.js';
+import { append, isLinked, Link, unlink } from '../structures/link.js';
+import type { Item } from './line.js';
+
+/** How something that was waited for ended. */
+export type End = EndRow['end'];
+
+/** What is waited for: an item that is not finished, or an id of which nothing is known yet. */
+export class Prerequisite extends Link implements ItemRef {
+  /** Those that wait for it, in the order in which they began to. */
+  readonly dependencies = new Link();
+  /** Unset: it has not ended. */
+  end: End | undefined = undefined;
+  /** When it ended, among the items: those that wait for it came before, whatever comes by its name later. */
+  seq = 0;
+  /** How many of those that wait for it are on disk. */
+  onDisk = 0;
+  /** There is, or will be, a row that says how it ended. */
+  kept = false;
+  constructor(
+    readonly queue: string,
+    readonly itemId: string,
+  ) {
+    super();
+  }
+}
+
+/** One item waits for another. It is linked as long as it does. */
+export class Dependency extends Link {
+  constructor(
+    readonly item: Item,
+    public on: Prerequisite,
+  ) {
+    super();
+  }
+}
+
+/** What an item was submitted to wait for, and what of it is left. */
+export class Waits {
+  /** How many have not ended, as far as the item was told. */
+  left: number;
+  dependencies: readonly Dependency[] = NONE;
+  /** One of them ended and was not done: for that the item has to become a dead letter as soon as it can. */
+  doomed = false;
+  /** Less is left than there was when it arrived. */
+  changed = false;
+  /** @param after as it was submitted: it is part of what the item is */
+  constructor(readonly after: readonly ItemRef[]) {
+    // Held back from the beginning, though nothing is linked before all that arrives with it is there.
+    this.left = after.length;
+  }
+}
+
+const NONE: readonly Dependency[] = Object.freeze([]);
+const NOTHING: readonly Prerequisite[] = Object.freeze([]);
+
+/** Whether the item may not start yet for that. */
+export function isHeldBack({ waits }: Item): boolean {
+  return waits !== undefined && (waits.left > 0 || waits.doomed);
+}
+
+/** What has not ended of what an item waits for: what a row says of it, so that after a restart it waits as before. */
+export function waitsFor({ waits }: Item): readonly ItemRef[] {
+  if (waits === undefined) return [];
+  return openOf(waits).map(({ queue, itemId }) => ({ queue, itemId }));
+}
+
+/** Items that one of them waits for, of which people are told. */
+const AWAITED_TOLD = 10;
+
+/** What an item waits for, by name; there may be a hundred. */
+export function awaitedBy({ waits }: Item): AfterView | undefined {
+  if (waits === undefined || waits.left === 0) return undefined;
+  const first = openOf(waits).slice(0, AWAITED_TOLD);
+  return { first: first.map(({ queue, itemId }) => ({ queue, itemId })), count: waits.left };
+}
+
+/** What has not ended, or of which the item was not told yet, in the order in which it was named. */
+export function openOf({ dependencies }: Waits): readonly Prerequisite[] {
+  return dependencies.filter(isLinked).map(({ on }) => on);
+}
+
+/**
+ * All dependencies, found from what is waited for. Whoever waits is told at the end of the step in which that ended, and
+ * of very many some in the next steps: until then an ended one stands in a list of its own.
+ *
+ * Each takes a constant time to be added, told and dropped. By the name of the queue, not in it: what is waited for may
+ * be of a queue that nobody has used yet.
+ */
+export class Dependencies {
+  readonly #awaited = new Map<string, Map<string, Prerequisite>>();
+  readonly #ended = new Link();
+  /** What ended in this step. */
+  #endedNow: Prerequisite[] = [];
+  #size = 0;
+  /** To be told when everybody was told of the end of something that is kept on disk for that. */
+  onAllTold: ((ended: Prerequisite) => void) | undefined = undefined;
+
+  constructor(private readonly items: { itemSeq: number }) {}
+
+  /** How many have not been told. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Something ended of which not everybody was told. */
+  get hasNews(): boolean {
+    return isLinked(this.#ended);
+  }
+
+  /** Somebody waits for it. */
+  find({ queue, itemId }: ItemRef): Prerequisite | undefined {
+    return this.#awaited.get(queue)?.get(itemId);
+  }
+
+  /** What is waited for and has not ended. It may end while it is looked at. */
+  *all(): Generator<Prerequisite, undefined> {
+    for (const ofQueue of this.#awaited.values()) yield* ofQueue.values();
+  }
+
+  /** The item begins to wait for these. */
+  add(item: Item, waits: Waits, refs: readonly ItemRef[]): void {
+    waits.dependencies = refs.map((ref) => {
+      const dependency = new Dependency(item, this.find(ref) ?? this.#expect(ref));
+      append(dependency.on.dependencies, dependency);
+      if (item.stored !== undefined) dependency.on.onDisk += 1;
+      return dependency;
+    });
+    waits.left = refs.length;
+    this.#size += refs.length;
+  }
+
+  /** It has ended: those that wait for it are to be told. */
+  end(queue: string, itemId: string, end: End): void {
+    if (this.#awaited.size === 0) return;
+    const ended = this.find({ queue, itemId });
+    if (ended === undefined) return;
+    this.#forget(ended);
+    this.items.itemSeq += 1;
+    this.#isEnded(ended, end, this.items.itemSeq);
+    this.#endedNow.push(ended);
+  }
+
+  /**
+   * After a restart: it had ended as its row says, and those that came before were not told yet.
+   * @returns whether somebody is to be told
+   */
+  endedAs({ queue, id, end, seq }: EndRow): boolean {
+    const awaited = this.find({ queue, itemId: id });
+    if (awaited === undefined) return false;
+    const ended = new Prerequisite(queue, id);
+    let next = awaited.dependencies.next;
+    while (next instanceof Dependency && next.item.seq < seq) {
+      const dependency = next;
+      next = next.next;
+      unlink(dependency);
+      dependency.on = ended;
+      append(ended.dependencies, dependency);
+      if (dependency.item.stored === undefined) continue;
+      awaited.onDisk -= 1;
+      ended.onDisk += 1;
+    }
+    if (!isLinked(awaited.dependencies)) this.#forget(awaited);
+    if (!isLinked(ended.dependencies)) return false;
+    this.#isEnded(ended, end, seq);
+    ended.kept = true;
+    return true;
+  }
+
+  /** What ended in this step, and how many that are on disk were not told of it: that has to be written. */
+  takeUntold(): readonly Prerequisite[] {
+    if (this.#endedNow.length === 0) return NOTHING;
+    const untold = this.#endedNow.filter((ended) => isLinked(ended) && ended.onDisk > 0);
+    this.#endedNow = [];
+    for (const ended of untold) ended.kept = true;
+    return untold;
+  }
+
+  /**
+   * It waited in memory only, and is on disk from now on.
+   * @param keep what of it has ended already, and is to be written too
+   */
+  isOnDisk({ dependencies }: Waits, keep: (ended: Prerequisite) => void): void {
+    for (const { on } of dependencies.filter(isLinked)) {
+      on.onDisk += 1;
+      if (on.end === undefined || on.kept) continue;
+      on.kept = true;
+      keep(on);
+    }
+  }
+
+  /** The first whose item was not told yet that what it waits for has ended. */
+  firstNews(): Dependency | undefined {
+    const ended = this.#ended.next;
+    const first = ended instanceof Prerequisite ? ended.dependencies.next : undefined;
+    return first instanceof Dependency ? first : undefined;
+  }
+
+  /** The item waits for this one no more. */
+  drop(dependency: Dependency): void {
+    if (!isLinked(dependency)) return;
+    const { item, on } = dependency;
+    unlink(dependency);
+    this.#size -= 1;
+    if (item.stored !== undefined) on.onDisk -= 1;
+    if (item.waits !== undefined) {
+      item.waits.left -= 1;
+      item.waits.changed = true;
+      if (item.waits.left === 0) item.waits.dependencies = NONE;
+    }
+    if (isLinked(on.dependencies)) return;
+    if (on.end === undefined) return this.#forget(on);
+    unlink(on);
+    if (on.kept) this.onAllTold?.(on);
+  }
+
+  /** The item waits for nothing any more. */
+  dropAll({ waits }: Item): void {
+    if (waits === undefined) return;
+    for (const dependency of waits.dependencies) this.drop(dependency);
+    waits.left = 0;
+    waits.doomed = false;
+  }
+
+  #expect({ queue, itemId }: ItemRef): Prerequisite {
+    const awaited = new Prerequisite(queue, itemId);
+    const ofQueue = this.#awaited.get(queue);
+    if (ofQueue === undefined) this.#awaited.set(queue, new Map([[itemId, awaited]]));
+    else ofQueue.set(itemId, awaited);
+    return awaited;
+  }
+
+  #isEnded(ended: Prerequisite, end: End, seq: number): void {
+    ended.end = end;
+    ended.seq = seq;
+    append(this.#ended, ended);
+  }
+
+  #forget({ queue, itemId }: Prerequisite): void {
+    const ofQueue = this.#awaited.get(queue);
+    if (ofQueue?.delete(itemId) && ofQueue.size === 0) this.#awaited.delete(queue);
+  }
+}

@@ -1,0 +1,129 @@
+import { Numbered } from '../structures/numbered.js';
+import { NO_NUMBER, type OwnIds } from '../structures/own-id.js';
+import type { Item } from './line.js';
+
+/** Items that came last, beyond which the oldest of them move on. */
+const YOUNG = 16_384;
+/** Items after which the iterator over them is let go of. */
+const STILL = 1_024;
+
+/**
+ * Items by id. Those whose id was made here by its number; those of clients in two Maps. Of these the ones that come and
+ * go live and die in the young one; those that stay are moved to the old one, one for each that comes. In a single Map a
+ * backlog of a million would make every item that passes walk cold hash chains, and now and then wait for the rehash of
+ * all of them.
+ */
+export class ItemIndex {
+  readonly #own = new Numbered<Item>();
+  readonly #young = new Map<string, Item>();
+  readonly #old = new Map<string, Item>();
+  /** They stand behind others that were submitted later. */
+  readonly #again = new Set<Item>();
+  /**
+   * Goes on where it stopped: from the front it would pass all that are gone. Let go of when none had to move on for a
+   * while: a Map keeps every table it ever had for an iterator that stands still.
+   */
+  #aging: Iterator<Item> | undefined = undefined;
+  /** Items that came since one had to move on. */
+  #still = 0;
+
+  constructor(private readonly ownIds: OwnIds) {}
+
+  get size(): number {
+    return this.#own.size + this.#young.size + this.#old.size;
+  }
+
+  get(id: string): Item | undefined {
+    const number = this.ownIds.numberOf(id);
+    if (number !== NO_NUMBER) return this.#own.get(number);
+    return this.#young.get(id) ?? (this.#old.size > 0 ? this.#old.get(id) : undefined);
+  }
+
+  has(id: string): boolean {
+    return this.get(id) !== undefined;
+  }
+
+  /** Whether it is this one that its id stands for. */
+  holds(item: Item): boolean {
+    return (item.number === NO_NUMBER ? this.get(item.id) : this.#own.get(item.number)) === item;
+  }
+
+  set(item: Item): void {
+    if (item.number !== NO_NUMBER) return this.#own.set(item.number, item);
+    this.#young.set(item.id, item);
+    if (this.#young.size > YOUNG) this.#age();
+    else if (this.#aging !== undefined && ++this.#still > STILL) this.#aging = undefined;
+  }
+
+  /** One that has been here for long, before any that came in this run: it need not grow old first. */
+  setOld(item: Item): void {
+    this.#old.set(item.id, item);
+  }
+
+  delete(item: Item): void {
+    const { id, number } = item;
+    if (number !== NO_NUMBER) this.#own.delete(number);
+    else if (!this.#young.delete(id)) this.#old.delete(id);
+    if (this.#again.size > 0) this.#again.delete(item);
+  }
+
+  /** It was out of here, and comes back among those that came later. */
+  setAgain(item: Item): void {
+    this.set(item);
+    this.#again.add(item);
+  }
+
+  /** The one that was submitted first of those that wait. */
+  firstWaiting(): Item | undefined {
+    const inOrder = this.#firstInOrder();
+    let first = inOrder;
+    for (const item of this.#again) if (!item.inFlight && (first === undefined || item.seq < first.seq)) first = item;
+    return first;
+  }
+
+  #firstInOrder(): Item | undefined {
+    const own = waiting(this.#own.values());
+    const others = waiting(this.#old.values()) ?? waiting(this.#young.values());
+    return own === undefined || (others !== undefined && others.seq < own.seq) ? others : own;
+  }
+
+  /**
+   * In the order in which they came, but those that grew old last. For a walk with pauses: every one that stays
+   * throughout, some of them perhaps twice, and none that has left by then.
+   */
+  *scan(): Generator<Item, undefined> {
+    // The young before the old: those that grow old during the walk are met again, not missed.
+    const others = both(this.#young, this.#old);
+    let other = others.next();
+    for (const own of this.#own.values()) {
+      // Both were looked at ahead of a pause, perhaps: they may have left meanwhile.
+      for (; other.done !== true && other.value.seq < own.seq; other = others.next())
+        if (this.holds(other.value)) yield other.value;
+      if (this.holds(own)) yield own;
+    }
+    for (; other.done !== true; other = others.next()) if (this.holds(other.value)) yield other.value;
+  }
+
+  #age(): void {
+    this.#still = 0;
+    this.#aging ??= this.#young.values();
+    let next = this.#aging.next();
+    if (next.done === true) {
+      this.#aging = this.#young.values();
+      next = this.#aging.next();
+    }
+    if (next.done === true) return;
+    this.#young.delete(next.value.id);
+    this.#old.set(next.value.id, next.value);
+  }
+}
+
+function* both(first: ReadonlyMap<string, Item>, second: ReadonlyMap<string, Item>): Generator<Item, undefined> {
+  yield* first.values();
+  yield* second.values();
+}
+
+function waiting(items: Iterable<Item>): Item | undefined {
+  for (const item of items) if (!item.inFlight) return item;
+  return undefined;
+}

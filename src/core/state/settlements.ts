@@ -1,0 +1,121 @@
+/** How the last turns of a key ended, for calls that come again and for those that come too late. */
+
+import type { DeQueueAnswer, LossCause, NackAnswer, NackKind, SubmitResult } from '../contract/model.js';
+import type { Lane } from './lane.js';
+
+/** How a turn ended: what a repeated call is answered, or the cause that a late one is told. */
+export type Ending = SettledBy | Lost;
+
+export type SettledBy = { readonly ended: 'settled' } & (
+  | { readonly call: 'dequeue'; readonly abandoned: boolean; readonly answer: DeQueueAnswer }
+  /** Unset follow-ups: forgotten, a newer settlement has its own. */
+  | { readonly call: 'ack'; followUps: readonly SubmitResult[] | undefined }
+  | { readonly call: 'nack'; readonly kind: NackKind; readonly answer: NackAnswer }
+);
+
+export interface Lost {
+  readonly ended: Exclude<LossCause, 'settled' | 'unknown'>;
+}
+
+/** The endings that a holder did not bring about itself. */
+export const LOST = Object.freeze({
+  lease_expired: { ended: 'lease_expired' },
+  evicted: { ended: 'evicted' },
+  taken_over: { ended: 'taken_over' },
+} satisfies Readonly<Record<Lost['ended'], Lost>>);
+
+/** How many settlements of a key are remembered. */
+const SETTLEMENTS = 8;
+
+/**
+ * The end of a turn, remembered. The records of a lane form a ring from the oldest to the newest; when it is full the
+ * oldest is written over, so that a busy key allocates none. The lane knows the oldest one: a turn that ends touches
+ * that record alone, and not the newest too, which is as far away in memory.
+ */
+export class Settlement {
+  /** The next newer one; behind the newest comes the oldest. */
+  newer: Settlement = this;
+  /** The ring has as many as it may have. */
+  isFull = false;
+  constructor(
+    public token: number,
+    public ticket: string | undefined,
+    public ending: Ending,
+  ) {}
+}
+
+export function remember(lane: Lane, token: number, ticket: string | undefined, ending: Ending): void {
+  const { queue, settlements: oldest } = lane;
+  if (queue.withFollowUps.size > 0 && queue.withFollowUps.delete(lane)) forgetFollowUps(lane);
+  if (oldest === undefined) {
+    lane.settlements = new Settlement(token, ticket, ending);
+    return;
+  }
+  if (!oldest.isFull) return grow(oldest, new Settlement(token, ticket, ending));
+  queue.changes?.settlement(lane, oldest.token);
+  if (lane.key === '') queue.keyless.delete(oldest.token);
+  oldest.token = token;
+  oldest.ticket = ticket;
+  oldest.ending = ending;
+  lane.settlements = oldest.newer;
+}
+
+function grow(oldest: Settlement, added: Settlement): void {
+  const newest = newestOf(oldest);
+  newest.newer = added;
+  added.newer = oldest;
+  const ring = [...ringFrom(oldest)];
+  if (ring.length === SETTLEMENTS) for (const settlement of ring) settlement.isFull = true;
+}
+
+/**
+ * Only the newest settlement keeps the results of its follow-ups: eight times a thousand a key would be too many.
+ * Precondition: the newest one has some.
+ */
+function forgetFollowUps(lane: Lane): void {
+  const { queue, settlements } = lane;
+  if (settlements === undefined) return;
+  const { token, ending } = newestOf(settlements);
+  if (ending.ended !== 'settled' || ending.call !== 'ack') return;
+  ending.followUps = undefined;
+  queue.changes?.settlement(lane, token);
+}
+
+function newestOf(oldest: Settlement): Settlement {
+  let newest = oldest;
+  while (newest.newer !== oldest) newest = newest.newer;
+  return newest;
+}
+
+/** From the oldest to the newest. */
+function* ringFrom(oldest: Settlement | undefined): Generator<Settlement> {
+  if (oldest === undefined) return;
+  yield oldest;
+  for (let next = oldest.newer; next !== oldest; next = next.newer) yield next;
+}
+
+/** The tokens of the settlements that are remembered. */
+export function* settledTokens({ settlements }: Lane): Generator<number> {
+  for (const { token } of ringFrom(settlements)) yield token;
+}
+
+/** Unset: no turn of the key has ended. */
+export function newestSettledToken({ settlements }: Lane): number | undefined {
+  return settlements && newestOf(settlements).token;
+}
+
+export function endingOf(lane: Lane, token: number): Ending | undefined {
+  return settlementOf(lane, token)?.ending;
+}
+
+export function settlementOf({ settlements }: Lane, token: number): Settlement | undefined {
+  for (const settlement of ringFrom(settlements)) if (settlement.token === token) return settlement;
+  return undefined;
+}
+
+/** Of several turns of one ticket the newest counts. */
+export function endingByTicket({ settlements }: Lane, ticket: string): Ending | undefined {
+  let ending: Ending | undefined;
+  for (const settlement of ringFrom(settlements)) if (settlement.ticket === ticket) ending = settlement.ending;
+  return ending;
+}

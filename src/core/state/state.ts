@@ -1,0 +1,144 @@
+import type { CoordinatorSettings } from '../contract/settings.js';
+import { Changes } from '../durability/changes.js';
+import { OWN_ID } from '../structures/own-id.js';
+import { Random } from '../structures/random.js';
+import { ResultLedger } from '../structures/remembered.js';
+import { Timer, TimingWheel } from '../structures/timing-wheel.js';
+import { Tokens } from '../structures/tokens.js';
+import { Dependencies } from './dependencies.js';
+import { DispatchTickets } from './dispatch-tickets.js';
+import { IdleLanes } from './idle-lanes.js';
+import type { Lane } from './lane.js';
+import { Outbox } from './outbox.js';
+import type { Queue } from './queue.js';
+import type { Session } from './session.js';
+import { settledTokens } from './settlements.js';
+import { ROWS } from './table.js';
+
+/** What the core is told about the moment of its start. */
+export interface Start {
+  /** The monotonic clock, ms. All `now` of the core are of this clock. */
+  readonly now: number;
+  /** The wall clock, ms since the Unix epoch. */
+  readonly wall: number;
+  readonly seed: number;
+  /** There is a journal: queues whose policy says so are durable. Without it none is. */
+  readonly durable?: boolean;
+  /** All tokens of earlier runs are smaller. Unset: nothing is known. */
+  readonly tokenFloor?: number | undefined;
+  /** How many tokens are reserved on the disk ahead of use. Unset: 2^24. */
+  readonly tokensAhead?: number | undefined;
+}
+
+/** Everything the core knows. Written by one step at a time. */
+export class CoreState {
+  readonly wheel: TimingWheel;
+  readonly tokens: Tokens;
+  readonly random: Random;
+  /** Ids that are made here begin with this, unique across restarts because the first token is. */
+  readonly ownIds: string;
+  readonly queues = new Map<string, Queue>();
+  /** The queue that was asked for last: most calls in a row are for one. */
+  lastQueue: Queue | undefined = undefined;
+  /** Lanes in INIT, least recently used first. Only `show` adds and removes. */
+  readonly idle: IdleLanes;
+  readonly results: ResultLedger;
+  readonly dispatchTickets = new DispatchTickets();
+  readonly dependencies: Dependencies = new Dependencies(this);
+  /** Goes on telling items that what they wait for has ended. */
+  readonly newsTimer = new NewsTimer();
+  /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
+  readonly sessions = new Map<string, Session>();
+  /** Streams that are open, hello said or not. */
+  openStreams = 0;
+  readonly housekeeping = new Housekeeping();
+  /** No turn starts before this moment (startup_hold). */
+  readonly holdUntil: number;
+  /** Made by this step, to be carried out in order. */
+  readonly effects = new Outbox();
+  /** Unset: there is no journal. */
+  readonly changes: Changes | undefined;
+  /**
+   * Adding this to `now` gives an instant on disk: the wall clock at the start, from then on monotonic, so that instants
+   * of one run can be compared.
+   */
+  epoch: number;
+  /** Queues whose gate or ready lists changed in this step. */
+  readonly dirty: Queue[] = [];
+  /** Queues in which there may be room for who waits for it. */
+  readonly roomDirty = new Set<Queue>();
+  /** Queues with Submits that wait for room. They may lack what all queues have together. */
+  readonly roomQueues = new Set<Queue>();
+  draining = false;
+  /** Its time passes no more: nobody may begin to wait. */
+  closed = false;
+  /** Why the disk takes nothing that is written. Unset: it does, or there is none. */
+  diskTrouble: string | undefined = undefined;
+  /** It began from a directory that an earlier run wrote. */
+  remembersTurns = false;
+  /** Somebody watches events. */
+  watching = false;
+  /** Adding this to `now` gives the wall clock: for answers only, never compared. */
+  wallOffset: number;
+  payloadBytes = 0;
+  /** What Submits hold that wait for room, charged as if it were accepted. */
+  roomBytes = 0;
+  busyLanes = 0;
+  waitingCallers = 0;
+  waitingAcquires = 0;
+  waitingAwaits = 0;
+  waitingSubmits = 0;
+  readyOrder = 0;
+  itemSeq = 0;
+  /** Smaller than the place of any item that came back before others of which the places are not known. */
+  frontRank = 0;
+  queueSeq = 0;
+  /** Ids of sessions that were made here. */
+  sessionSeq = 0;
+
+  constructor(
+    readonly settings: CoordinatorSettings,
+    start: Start,
+  ) {
+    this.wheel = new TimingWheel(start.now);
+    this.tokens = new Tokens(start.wall, start.tokenFloor, start.tokensAhead);
+    this.random = new Random(start.seed);
+    this.ownIds = `${OWN_ID}${this.tokens.first.toString(36)}-`;
+    this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);
+    this.holdUntil = start.now + settings.startupHold;
+    this.wallOffset = start.wall - start.now;
+    this.epoch = this.wallOffset;
+    this.changes = start.durable === true ? new Changes(this.effects, start.now) : undefined;
+    this.idle = new IdleLanes(settings.limits.idleLanes, forgetLane);
+    const { changes } = this;
+    if (changes === undefined) return;
+    this.tokens.reserveBy(() => changes.floor());
+    this.dependencies.onAllTold = (ended) => changes.end(ended);
+  }
+}
+
+/** Wakes the core to forget what is over its time. */
+export class Housekeeping extends Timer {}
+
+/** Wakes the pump to tell more items that what they wait for has ended. */
+export class NewsTimer extends Timer {}
+
+function forgetLane(lane: Lane): void {
+  lane.queue.counters.idleEvicted += 1;
+  dropLane(lane);
+}
+
+/** Removes a lane in INIT from its queue. */
+export function dropLane(lane: Lane): void {
+  const queue = lane.queue;
+  queue.changes?.tokensGone(queue, settledTokens(lane));
+  queue.withFollowUps.delete(lane);
+  queue.states.add(ROWS.INIT, -1);
+  if (lane.key !== '') queue.lanes.delete(lane.key);
+  else for (const token of settledTokens(lane)) queue.keyless.delete(token);
+}
+
+/** The first whole ms at which `ms` from now have passed. */
+export function after(now: number, ms: number): number {
+  return Math.ceil(now + ms);
+}
