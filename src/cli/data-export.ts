@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import type { ProgressRow } from '../core/durability/rows.js';
+import type { ProgressRow } from '../core/contract/rows.js';
 import type { DataReader } from '../local/journal/data-reader.js';
 import { act } from './action.js';
 import { isGoneReader } from './closed-pipes.js';

@@ -1,5 +1,5 @@
 import { BUILT_IN_POLICY } from '../core/contract/policy.js';
-import type { FinishedRow, ItemRow, ProgressRow, Row } from '../core/durability/rows.js';
+import type { FinishedRow, ItemRow, ProgressRow, Row } from '../core/contract/rows.js';
 
 type TokenRow = Extract<Row, { readonly table: 'tokens' }>;
 

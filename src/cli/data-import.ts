@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Content, RowChange } from '../core/durability/rows.js';
+import type { Content, RowChange } from '../core/contract/rows.js';
 import { fingerprintOf } from '../core/items/items.js';
 import type { Journal } from '../local/journal/journal.js';
 import { openJournal } from '../local/journal/lmdb-journal.js';

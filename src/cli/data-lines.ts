@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../core/contract/limits.js';
 import type { DeathCause, ItemRef } from '../core/contract/model.js';
-import type { Content, EndRow, FinishedRow, ItemRow, ProgressRow } from '../core/durability/rows.js';
+import type { Content, EndRow, FinishedRow, ItemRow, ProgressRow } from '../core/contract/rows.js';
 import { harmlessJson } from '../observability/harmless.js';
 import { LineFields } from './line-fields.js';
 import { isoInstant } from './output.js';

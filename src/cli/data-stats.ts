@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Row } from '../core/durability/rows.js';
+import type { Row } from '../core/contract/rows.js';
 import type { DataReader } from '../local/journal/data-reader.js';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';

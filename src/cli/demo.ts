@@ -10,9 +10,9 @@ import { EXIT } from './exit-codes.js';
 import { text, wholeBetween } from './options.js';
 import { percent } from './output.js';
 import { Progress } from './replay/progress.js';
+import type { ReplaySummary } from './replay/replay-summary.js';
 import { FORMATS, type Format } from './replay/rows.js';
 import { type Mode, type ReplayOutcome, runReplay } from './replay/run-replay.js';
-import type { ReplaySummary } from './replay/summary.js';
 import { commandFailure, withWorker } from './sidecar.js';
 
 interface DemoOptions {

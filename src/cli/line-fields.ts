@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../core/contract/limits.js';
-import type { ItemRef } from '../core/durability/rows.js';
+import type { ItemRef } from '../core/contract/rows.js';
 import { harmlessJson } from '../observability/harmless.js';
 
 /** A field of a line is missing or wrong. The message names it, its value, and what is allowed. */

@@ -1,15 +1,11 @@
 /** `keyturn serve`: its flags and its help. What it does is in serve/. */
+
 import { type Command, Option } from 'commander';
-import type { Flags } from '../config/config.js';
 import type { YamlValue } from '../config/kinds.js';
 import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS, type ServerSetting } from '../config/server-settings.js';
 import { fieldsOf, writeField } from '../config/settings-table.js';
 import { TLS_DEFAULTS, TLS_SETTINGS } from '../config/tls-settings.js';
-
-export interface ServeFlags extends Flags {
-  readonly checkConfig?: boolean;
-  readonly printConfig?: boolean;
-}
+import type { ServeFlags } from './serve/flags.js';
 
 const EXAMPLES = `
 Settings come from the file, then the environment, then these flags. Limits and the policies of queues are set in the file:

@@ -8,18 +8,20 @@ import { type CalledOff, callOff, cancel, refuseAwaits, startDraining, type Wait
 import { nack } from './calls/nack.js';
 import { renew } from './calls/renew.js';
 import { closeStream, hello, helloNow, openStream } from './calls/sessions.js';
+import { undeliverable } from './calls/undeliverable.js';
 import type * as model from './contract/model.js';
+import type { Row } from './contract/rows.js';
 import type { CoordinatorSettings } from './contract/settings.js';
 import type * as views from './contract/views.js';
 import { finishStep } from './dispatch/pump.js';
+import { Changes } from './durability/changes.js';
 import { type Batch, collect, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
-import type { Row } from './durability/rows.js';
 import { awaitItem } from './items/await.js';
-import { undeliverable } from './items/undeliverable.js';
 import { findQueue, isRefusal, mayBeDurable, openQueue } from './lane/lookup.js';
 import type { Effect } from './state/effects.js';
-import type { Stream } from './state/session.js';
+import { Outbox } from './state/outbox.js';
+import type { Stream } from './state/records.js';
 import { CoreState, type Start } from './state/state.js';
 import { fire, HOUSEKEEPING } from './time.js';
 
@@ -28,7 +30,7 @@ export type { WaitingCall } from './calls/drain.js';
 export type { Batch } from './durability/collect.js';
 export type { Past, Stranded } from './durability/restore.js';
 export type { Effect } from './state/effects.js';
-export type { Stream } from './state/session.js';
+export type { Stream } from './state/records.js';
 export type { Start } from './state/state.js';
 
 /**
@@ -38,9 +40,14 @@ export type { Start } from './state/state.js';
  */
 export class Core extends AdminCalls {
   #restoring: Restoring | undefined;
+  /** Unset: there is no journal. */
+  readonly #changes: Changes | undefined;
 
   constructor(settings: CoordinatorSettings, start: Start) {
-    super(new CoreState(settings, start));
+    const effects = new Outbox();
+    const changes = start.durable === true ? new Changes(effects, start.now) : undefined;
+    super(new CoreState(settings, start, effects, changes));
+    this.#changes = changes;
     // People who look for a queue that the configuration names find it, used or not.
     for (const name of settings.queues.keys()) openQueue(this.state, name, start.now);
     this.state.wheel.schedule(this.state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
@@ -85,34 +92,34 @@ export class Core extends AdminCalls {
 
   /** How many rows have changed since they were collected. */
   get changes(): number {
-    return this.state.changes?.size ?? 0;
+    return this.#changes?.size ?? 0;
   }
 
   /** Somebody waits for what has changed to be on disk. */
   get urgent(): boolean {
-    return this.state.changes?.urgent ?? false;
+    return this.#changes?.urgent ?? false;
   }
 
   /** By when what has changed is to be written, though nobody waits for it; Infinity: nothing has. */
   get flushBy(): number {
-    return this.state.changes?.flushBy ?? Number.POSITIVE_INFINITY;
+    return this.#changes?.flushBy ?? Number.POSITIVE_INFINITY;
   }
 
   /** Too much waits to be written: who asked for `interval` or `count` waits for the disk, too. */
   set behind(behind: boolean) {
-    if (this.state.changes !== undefined) this.state.changes.isBehind = behind;
+    if (this.#changes !== undefined) this.#changes.isBehind = behind;
   }
 
   /** All that has changed since the last time, as it is now. Whoever takes it has to see to it that it is written. */
   collect(now: number): Batch {
-    const { changes } = this.state;
+    const changes = this.#changes;
     if (changes === undefined) return { changes: [], instant: now + this.state.epoch, items: [], floor: undefined };
     return collect(this.state, changes, now);
   }
 
   /** It is flushed: contents of items that are in it leave the memory. */
   written(batch: Batch): void {
-    const { changes } = this.state;
+    const changes = this.#changes;
     if (changes !== undefined) written(this.state, changes, batch);
   }
 

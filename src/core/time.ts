@@ -1,18 +1,23 @@
-import { endRoomWait, RoomWaiter } from './admission/room.js';
+import { endRoomWait } from './admission/serve-room.js';
 import { endNextTurn } from './calls/sessions.js';
 import { endWaiter } from './dispatch/dispatch.js';
 import { finishStep } from './dispatch/pump.js';
-import { AwaitWaiter, endAwait } from './items/await.js';
+import { endAwait } from './items/await.js';
 import { endWait, giveUp, isWaiting } from './lane/arrivals.js';
 import { expire, watchDue } from './lane/expiry.js';
-import { closedGate, markDirty } from './lane/gates.js';
+import { closedGate } from './lane/gates.js';
 import { endPhase, keepHouse } from './lane/lookup.js';
-import { TurnWatch } from './lane/notices.js';
-import { AcquireWaiter } from './state/acquire-waiter.js';
-import { Lane } from './state/lane.js';
-import { Caller } from './state/line.js';
-import { GateTimer } from './state/queue.js';
-import { Session } from './state/session.js';
+import { markDirty } from './state/marks.js';
+import {
+  AcquireWaiter,
+  AwaitWaiter,
+  Caller,
+  GateTimer,
+  Lane,
+  RoomWaiter,
+  Session,
+  TurnWatch,
+} from './state/records.js';
 import { type CoreState, Housekeeping, NewsTimer } from './state/state.js';
 import type { Timer } from './structures/timing-wheel.js';
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { Row } from '../../src/core/durability/rows.js';
+import type { Row } from '../../src/core/contract/rows.js';
 import { fingerprintOf } from '../../src/core/items/items.js';
 import { openJournal } from '../../src/local/journal/lmdb-journal.js';
 import { rowsOf } from '../local/journal/contract.js';

@@ -12,8 +12,8 @@ import type {
   SubmitAnswer,
   Turn,
 } from '../../src/coordinator.js';
+import type { RowChange } from '../../src/core/contract/rows.js';
 import { Core, type Effect } from '../../src/core/core.js';
-import type { RowChange } from '../../src/core/durability/rows.js';
 import * as build from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FIRST_WALL } from '../support/fake-clock.js';

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { DispatchTickets } from '../../src/core/state/dispatch-tickets.js';
-import { Lane } from '../../src/core/state/lane.js';
-import { Queue } from '../../src/core/state/queue.js';
+import { Lane, Queue } from '../../src/core/state/records.js';
 import { ResultLedger } from '../../src/core/structures/remembered.js';
 
 const lane = new Lane(new Queue('q', BUILT_IN_POLICY, true, new ResultLedger(0), 0), 'k');

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
-import { Lane } from '../../src/core/state/lane.js';
-import { Caller, type Entry, Item, Line } from '../../src/core/state/line.js';
-import { Queue } from '../../src/core/state/queue.js';
+import { Caller, type Entry, Item, Lane, Queue } from '../../src/core/state/records.js';
+import { Line } from '../../src/core/structures/line.js';
 import { ResultLedger } from '../../src/core/structures/remembered.js';
 import { bytes } from '../support/builders.js';
 
@@ -20,7 +19,7 @@ function item(takesRoom = true): Item {
   return one;
 }
 
-function entriesOf(line: Line): Entry[] {
+function entriesOf(line: Line<Entry>): Entry[] {
   const entries: Entry[] = [];
   for (let entry = line.head; entry !== undefined; entry = entry.behind) entries.push(entry);
   return entries;
@@ -28,7 +27,7 @@ function entriesOf(line: Line): Entry[] {
 
 /** A line and an array beside it. */
 class Pair {
-  readonly line = new Line();
+  readonly line = new Line<Entry>();
   list: Entry[] = [];
 
   append(entry: Entry): void {
@@ -99,14 +98,14 @@ describe('a line', () => {
     for (const entry of [item(), middle, item()]) pair.append(entry);
     pair.remove(1);
     assert.deepEqual([middle.before, middle.behind], [undefined, undefined]);
-    const other = new Line();
+    const other = new Line<Entry>();
     other.append(middle);
     assert.deepEqual(entriesOf(other), [middle]);
     pair.check();
   });
 
   it('tells a place exactly near both ends, and as 10,000 in the middle of a longer line', () => {
-    const line = new Line();
+    const line = new Line<Entry>();
     const entries = Array.from({ length: 30_000 }, () => caller());
     for (const entry of entries) line.append(entry);
     const places = [0, 1, 9_999, 10_000, 15_000, 19_999, 20_000, 20_001, 29_999];

@@ -4,8 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { fromWireToken } from '../../src/grpc/convert-time.js';
 import { Command, type Command as CommandMessage } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import type { Call, Command as QuickCommand } from '../../src/grpc/session-quick.js';
-import { QuickReader } from '../../src/grpc/session-quick.js';
+import { type Call, type Command as QuickCommand, QuickReader } from '../../src/grpc/session-quick.js';
 import { Commands } from '../../src/grpc/session-reader.js';
 import { refuseMalformedText } from '../../src/grpc/utf8.js';
 

@@ -13,8 +13,17 @@ import type {
 import { isOneTooMany, limit, waitingCallers } from './reference-room.js';
 import { movesTo } from './reference-sessions.js';
 import { refusedAsLost } from './reference-settling.js';
-import type { CallerCall, CallerEntry, Lane, LiveTurn, ModelStream } from './reference-state.js';
-import { intervalEnds, nameOf, stateOf, turnView } from './reference-state.js';
+import {
+  type CallerCall,
+  type CallerEntry,
+  intervalEnds,
+  type Lane,
+  type LiveTurn,
+  type ModelStream,
+  nameOf,
+  stateOf,
+  turnView,
+} from './reference-state.js';
 import type { World } from './reference-world.js';
 
 interface Asked {

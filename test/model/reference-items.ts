@@ -13,8 +13,17 @@ import type {
 } from '../../src/coordinator.js';
 import { Arrived, type Wanted, waitsWrongly } from './reference-dependencies.js';
 import { type Freed, lackOf, limit, mayNotWait, needOf, neverFits, weightOf } from './reference-room.js';
-import type { ItemRecord, Lane, ModelQueue, WaitingAwait, WaitingSubmit } from './reference-state.js';
-import { delayedUntil, intervalEnds, isCounted, nameOf } from './reference-state.js';
+import {
+  delayedUntil,
+  type ItemRecord,
+  intervalEnds,
+  isCounted,
+  type Lane,
+  type ModelQueue,
+  nameOf,
+  type WaitingAwait,
+  type WaitingSubmit,
+} from './reference-state.js';
 import type { World } from './reference-world.js';
 
 export function submit(world: World, request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {

@@ -1,7 +1,6 @@
 /** The dumb reference: streams, sessions, whose a turn is, and what is told of it unasked. */
 import type { HelloAnswer, HelloRequest, LossCause, Reply, Session, TurnRef } from '../../src/coordinator.js';
-import type { Lane, LiveTurn, ModelSession, ModelStream } from './reference-state.js';
-import { turnView } from './reference-state.js';
+import { type Lane, type LiveTurn, type ModelSession, type ModelStream, turnView } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 const DEFAULT_TTL = 10_000;

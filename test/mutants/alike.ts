@@ -11,7 +11,7 @@ export interface Alike {
 
 export const ALIKE: readonly Alike[] = [
   {
-    path: 'src/core/steps.ts',
+    path: 'src/core/calls/steps.ts',
     before: 'if (now !== undefined) this.finish(undefined, now);',
     after: 'if (true) this.finish(undefined, now);',
     why: 'Without a moment something is looked at only, and then nothing is unfinished: finish does nothing.',
@@ -29,7 +29,7 @@ export const ALIKE: readonly Alike[] = [
     why: 'What is given back is the same; a shorter array gets its places earlier.',
   },
   {
-    path: 'src/core/items/dead-letters.ts',
+    path: 'src/core/calls/admin/dead-letters.ts',
     before: 'let seen = 0;',
     after: 'let seen = 1;',
     why: 'The first slice of a walk has one item fewer: others get their say a moment earlier.',

@@ -1,7 +1,7 @@
 /**
  * The disk of a simulated world: what can go wrong with its writes, and what of the things that were told is on it.
  */
-import type { Row, RowChange } from '../../src/core/durability/rows.js';
+import type { Row, RowChange } from '../../src/core/contract/rows.js';
 import type { Journal } from '../../src/local/journal/journal.js';
 import { type Fate, MemoryDisk, type MemoryJournal } from '../support/memory-journal.js';
 import type { WorldTime } from './durable-time.js';

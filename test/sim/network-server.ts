@@ -1,8 +1,7 @@
 /** The sidecar of the simulated world: its streams are the real ones, over the real coordinator, in virtual time. */
 import type { Coordinator, CoordinatorSettings, SessionListener } from '../../src/coordinator.js';
 import { QuickReader } from '../../src/grpc/session-quick.js';
-import type { SessionCall, SessionKit } from '../../src/grpc/session-stream.js';
-import { SessionStream } from '../../src/grpc/session-stream.js';
+import { type SessionCall, type SessionKit, SessionStream } from '../../src/grpc/session-stream.js';
 import { type CallStatus, DETAILS_KEY, statusOf } from '../../src/grpc/status.js';
 import { Check } from '../../src/grpc/validate.js';
 import { WriteBuffers } from '../../src/grpc/write-buffers.js';

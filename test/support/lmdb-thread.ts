@@ -1,6 +1,6 @@
 /** The other side of the bridge: asks are answered one after the other. */
 import { type MessagePort, workerData } from 'node:worker_threads';
-import type { Content, RowChange } from '../../src/core/durability/rows.js';
+import type { Content, RowChange } from '../../src/core/contract/rows.js';
 import type { Journal, JournalPast } from '../../src/local/journal/journal.js';
 import { openJournal } from '../../src/local/journal/lmdb-journal.js';
 

@@ -3,7 +3,7 @@
  * can be made to fail, to be torn, or to wait, at the port where a real disk would.
  */
 import { Buffer } from 'node:buffer';
-import { type Content, type Row, type RowChange, type RowId, TABLES } from '../../src/core/durability/rows.js';
+import { type Content, type Row, type RowChange, type RowId, TABLES } from '../../src/core/contract/rows.js';
 import { type Journal, JournalError, type JournalPast, type JournalProblem } from '../../src/local/journal/journal.js';
 
 /** What happens to a write. */

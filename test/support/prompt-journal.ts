@@ -2,7 +2,7 @@
  * For tests that look at answers right after their calls: a journal whose writes are done when they are asked for, and a
  * clock whose `soon` is at once. What waits for the disk is then answered before the call returns.
  */
-import type { RowChange } from '../../src/core/durability/rows.js';
+import type { RowChange } from '../../src/core/contract/rows.js';
 import type { Clock } from '../../src/local/clock.js';
 import type { Journal } from '../../src/local/journal/journal.js';
 import { MemoryDisk } from './memory-journal.js';

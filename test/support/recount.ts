@@ -9,11 +9,16 @@ import { weightOfItem } from '../../src/core/items/items.js';
 import { closedGate } from '../../src/core/lane/gates.js';
 import { delayOf } from '../../src/core/lane/resolve.js';
 import { isHeldBack } from '../../src/core/state/dependencies.js';
-import type { DispatchTicket } from '../../src/core/state/dispatch-tickets.js';
-import { type Lane, Turn } from '../../src/core/state/lane.js';
-import { Caller, type Entry, Item } from '../../src/core/state/line.js';
-import type { Queue } from '../../src/core/state/queue.js';
-import { Session } from '../../src/core/state/session.js';
+import {
+  Caller,
+  type DispatchTicket,
+  type Entry,
+  Item,
+  type Lane,
+  type Queue,
+  Session,
+  Turn,
+} from '../../src/core/state/records.js';
 import { settledTokens } from '../../src/core/state/settlements.js';
 import type { CoreState } from '../../src/core/state/state.js';
 import { ROWS } from '../../src/core/state/table.js';

@@ -1,5 +1,5 @@
 import { alignColumns, count, percent } from '../output.js';
-import type { ReplaySummary } from '../replay/summary.js';
+import type { ReplaySummary } from '../replay/replay-summary.js';
 
 const WIDTH = 50;
 

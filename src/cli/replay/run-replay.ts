@@ -1,8 +1,9 @@
 import type { Keyturn } from '@keyturn/client';
 import { Engine, type LineSource, type ReplayPlan } from './engine.js';
 import { EnQueueMode } from './enqueue-mode.js';
+import type { ReplaySummary } from './replay-summary.js';
 import { SubmitMode } from './submit-mode.js';
-import { findProblems, type ReplaySummary } from './summary.js';
+import { findProblems } from './summary.js';
 
 export const MODES = ['enqueue', 'submit'] as const;
 export type Mode = (typeof MODES)[number];

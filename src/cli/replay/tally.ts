@@ -1,7 +1,7 @@
 import { build } from 'hdr-histogram-js';
 import { Repetition } from '../../core/items/repetition.js';
 import { Ledger } from './ledger.js';
-import type { ReplaySummary } from './summary.js';
+import type { ReplaySummary } from './replay-summary.js';
 
 /** Waits above this are counted as this, µs: a day. Bounds the histogram. */
 const LONGEST_WAIT = 86_400_000_000;

@@ -5,8 +5,8 @@ import { ConfigError } from '../../config/problem.js';
 import { createLogger } from '../../observability/logger.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
-import type { ServeFlags } from '../serve.js';
 import { packageVersion } from '../version.js';
+import type { ServeFlags } from './flags.js';
 import { drainOnSignals } from './shutdown.js';
 import { startSidecar } from './sidecar.js';
 

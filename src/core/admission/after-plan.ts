@@ -3,9 +3,8 @@
 import type { ItemRef, NewItem, Refusal } from '../contract/model.js';
 import { badRequest } from '../contract/refusals.js';
 import { standingOf } from '../items/standing.js';
-import { Dependency } from '../state/dependencies.js';
 import { nameOf, told } from '../state/item-names.js';
-import type { Queue } from '../state/queue.js';
+import { Dependency, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { circleIn, type Planned } from './circle.js';
 

@@ -4,7 +4,7 @@ import type { ItemRef, Refusal } from '../contract/model.js';
 import { badRequest, RETRY_SOON } from '../contract/refusals.js';
 import { openOf } from '../state/dependencies.js';
 import { nameOf, told } from '../state/item-names.js';
-import { Item } from '../state/line.js';
+import { Item } from '../state/records.js';
 
 /** Items beyond the batch that are looked through: one call must not hold up all others. */
 const MOST_SEARCHED = 10_000;

@@ -1,17 +1,13 @@
 /** What becomes of items that wait for others. */
 
 import type { ItemRef, NewItem, Reason } from '../contract/model.js';
-import type { ProgressRow } from '../durability/rows.js';
-import { bury, hasRoomForLetter, parkAfter } from '../items/items.js';
+import { bury, hasRoomForLetter } from '../items/items.js';
 import { standingOf } from '../items/standing.js';
-import { markAllRoom } from '../lane/gates.js';
-import { park } from '../lane/park.js';
 import { resolve } from '../lane/resolve.js';
-import { takeOut } from '../lane/show.js';
-import type { End } from '../state/dependencies.js';
-import { Waits } from '../state/dependencies.js';
 import { nameOf, told } from '../state/item-names.js';
-import type { Item } from '../state/line.js';
+import { markAllRoom } from '../state/marks.js';
+import { takeOut } from '../state/places.js';
+import { type End, type Item, Waits } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
 /** Items of a batch that wait for others, until the whole batch has arrived. */
@@ -62,44 +58,6 @@ export class BatchWaits {
     state.dependencies.add(item, waits, open);
     if (open.length === 0) lookAt(state, item, now);
   }
-}
-
-/**
- * After a restart: the item waits for these again, whatever became of them. To be called before it is weighed and its
- * lane resolved; of what ended {@link checkAwaited} finds out when all items are there.
- *
- * @param after what it waited for when it was written
- * @param progress unset: nothing became of it since
- */
-export function waitAgain(
-  state: CoreState,
-  item: Item,
-  after: readonly ItemRef[],
-  progress: Pick<ProgressRow, 'after' | 'doomed' | 'dead'> | undefined,
-): void {
-  if (after.length === 0 && progress?.doomed !== true) return;
-  // A dead letter waits for nothing, whoever wrote its row.
-  const left = progress?.dead === undefined ? (progress?.after ?? after) : [];
-  item.waits = new Waits(left);
-  // What is written of it from now on has to say so too.
-  item.waits.changed = left !== after;
-  item.waits.doomed = progress?.doomed === true;
-  state.dependencies.add(item, item.waits, left);
-}
-
-/**
- * After a restart, when all items are there: whoever waits for what has ended is told in the first steps. It stops after
- * each that is waited for.
- */
-export function* checkAwaited(state: CoreState, clock: () => number): Generator<undefined> {
-  for (const awaited of state.dependencies.all()) {
-    const standing = standingOf(state, awaited, clock());
-    if (standing !== 'open' && standing !== 'unknown') state.dependencies.end(awaited.queue, awaited.itemId, standing);
-    yield;
-  }
-  keepUntold(state);
-  // It must not take a call to wake them.
-  if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(clock()));
 }
 
 /** Precondition: there is news. @returns what is left of the budget */
@@ -165,14 +123,3 @@ const ENDED: Readonly<Record<End, string>> = {
   discarded: 'was discarded',
   declined: 'was declined',
 };
-
-/** Precondition: the head of its lane, which nobody holds and which is not parked, cannot be done any more. */
-export function die(state: CoreState, item: Item, now: number): void {
-  const { lane } = item;
-  const room = hasRoomForLetter(lane.queue);
-  if (room) {
-    takeOut(state, item);
-    bury(state, item, 'dependency', now);
-  }
-  park(state, lane, parkAfter(lane, item, room, now), now);
-}

@@ -5,32 +5,13 @@ import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON, roomMemory
 import { isKeyDone } from '../items/idempotency.js';
 import { fingerprintOf, fingerprintOfItem, weightOf } from '../items/items.js';
 import { isFull, tooSoon } from '../lane/arrivals.js';
-import { markRoom } from '../lane/gates.js';
 import { catchUpItems } from '../lane/lookup.js';
-import type { Lane } from '../state/lane.js';
-import type { Queue } from '../state/queue.js';
+import { markRoom } from '../state/marks.js';
+import { type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
 import { OWN_ID } from '../structures/own-id.js';
-import { Timer } from '../structures/timing-wheel.js';
 import { AfterPlan, isConcerned } from './after-plan.js';
-import { applySubmit } from './submit.js';
-
-/** A Submit that waits for room. Its timer ends its wait. */
-export class RoomWaiter extends Timer {
-  constructor(
-    readonly queue: Queue,
-    readonly request: SubmitRequest,
-    readonly reply: Reply<SubmitAnswer>,
-    /** What it holds meanwhile, charged as if it were accepted. */
-    readonly bytes: number,
-  ) {
-    super();
-  }
-}
-
-/** What a batch may lack: places in its queue, or what all queues have together. */
-export type Lack = 'queue' | 'memory' | 'lanes' | 'dependencies';
 
 /** What a batch needs. */
 export interface Need {
@@ -229,44 +210,6 @@ export function dropRoomWaiter(state: CoreState, waiter: RoomWaiter): boolean {
   state.roomBytes -= waiter.bytes;
   state.wheel.cancel(waiter);
   return true;
-}
-
-/** First come, first served: the first that does not fit stops the others. */
-export function serveRoom(state: CoreState, queue: Queue, now: number): void {
-  for (const waiter of queue.roomWaiters) {
-    queue.roomLack = serveWaiter(state, waiter, now);
-    if (queue.roomLack !== undefined) return;
-  }
-}
-
-/** @returns what it lacks; unset: it was answered */
-function serveWaiter(state: CoreState, waiter: RoomWaiter, now: number): Lack | undefined {
-  const { queue, request, reply } = waiter;
-  const need = needOf(state, queue, request, now);
-  if (!('entries' in need)) {
-    refuseWaiter(state, waiter, need);
-    return undefined;
-  }
-  const lack = lacks(state, queue, need);
-  if (lack !== undefined) return lack;
-  if (need.wrong !== undefined) refuseWaiter(state, waiter, need.wrong);
-  else if (dropRoomWaiter(state, waiter)) applySubmit(state, queue, request, reply, need, now);
-  return undefined;
-}
-
-/** The wait ended: if it fits now it is served, else it is told what it lacks, or that others wait before it. */
-export function endRoomWait(state: CoreState, waiter: RoomWaiter, now: number): void {
-  const { queue, request } = waiter;
-  const [first] = queue.roomWaiters;
-  if (waiter !== first && needsPlaces(needOf(state, queue, request, now)))
-    return refuseWaiter(state, waiter, behindOthers(queue, waiter));
-  const lack = serveWaiter(state, waiter, now);
-  if (lack !== undefined) refuseWaiter(state, waiter, lackRefusal(state, queue, lack));
-}
-
-/** Whoever needs none (all known, all declined) overtakes nobody. */
-function needsPlaces(need: Need | Refusal): boolean {
-  return 'entries' in need && need.entries > 0;
 }
 
 /** There may be room, but it is others' turn. */

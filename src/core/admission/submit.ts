@@ -8,34 +8,24 @@ import type {
   SubmitResult,
 } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
-import type { Changes } from '../durability/changes.js';
 import { isKeyDone } from '../items/idempotency.js';
 import { bytesOf, contentOf, fingerprintOf, weightOfItem } from '../items/items.js';
 import { keepAfterAll } from '../items/kept-after-all.js';
 import { nameOf } from '../lane/answers.js';
 import { countArrival, isFull, supersede, tooSoon } from '../lane/arrivals.js';
-import { markRoom } from '../lane/gates.js';
 import { isRefusal, openLane, openQueue } from '../lane/lookup.js';
 import { resolve } from '../lane/resolve.js';
-import { countIn, lineOf, restIfNew, tell } from '../lane/show.js';
-import { type Lane, nameKeyless } from '../state/lane.js';
-import { Item } from '../state/line.js';
-import type { Queue } from '../state/queue.js';
+import { restIfNew } from '../lane/show.js';
+import { tell } from '../state/events.js';
+import { nameKeyless } from '../state/lane.js';
+import { markRoom } from '../state/marks.js';
+import { countIn, lineOf } from '../state/places.js';
+import { type ChangeLog, Item, type Lane, type Queue, type RoomWaiter } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
 import { NO_NUMBER } from '../structures/own-id.js';
 import { BatchWaits } from './dependants.js';
-import {
-  behindOthers,
-  countRejected,
-  lackRefusal,
-  lacks,
-  type Need,
-  needOf,
-  neverFits,
-  type RoomWaiter,
-  waitForRoom,
-} from './room.js';
+import { behindOthers, countRejected, lackRefusal, lacks, type Need, needOf, neverFits, waitForRoom } from './room.js';
 
 /** @returns the waiter, if the call has to wait for room */
 export function submit(
@@ -101,7 +91,7 @@ export function applySubmit(
 function applyDurably(
   state: CoreState,
   queue: Queue,
-  changes: Changes,
+  changes: ChangeLog,
   request: SubmitRequest,
   reply: Reply<SubmitAnswer>,
   need: Need,
@@ -239,7 +229,7 @@ function keep(
 }
 
 /** It is kept on disk, unless whoever submits it does not want that. */
-function store(changes: Changes, item: Item, durability: Durability | undefined): void {
+function store(changes: ChangeLog, item: Item, durability: Durability | undefined): void {
   if (durability === 'memory') {
     item.lane.queue.isMixed = true;
     return;

@@ -9,16 +9,12 @@ import { markKeyDone } from '../items/idempotency.js';
 import { finishAll, weightOfItem } from '../items/items.js';
 import { catchUpItems, findQueue, openQueue } from '../lane/lookup.js';
 import { delayOf, resolve } from '../lane/resolve.js';
-import { findSettling, isSettled, stale } from '../lane/settle.js';
 import { endTurn } from '../lane/turns.js';
-import type { AcquireWaiter } from '../state/acquire-waiter.js';
-import { type Lane, Turn } from '../state/lane.js';
-import type { Caller } from '../state/line.js';
-import { Queue } from '../state/queue.js';
-import type { Stream } from '../state/session.js';
-import type { SettledBy } from '../state/settlements.js';
+import { type AcquireWaiter, type Caller, type Lane, Queue, type Stream, Turn } from '../state/records.js';
+import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
+import { findSettling, isSettled, stale } from './settle.js';
 
 /** @returns what waits, if `next` has to */
 export function ack(

@@ -5,11 +5,7 @@ import { dispatch } from '../dispatch/dispatch.js';
 import { refuse } from '../lane/answers.js';
 import { arrive } from '../lane/arrivals.js';
 import { isRefusal, openLane, openQueue } from '../lane/lookup.js';
-import type { AcquireWaiter } from '../state/acquire-waiter.js';
-import type { DeliveryAsker } from '../state/effects.js';
-import type { Caller } from '../state/line.js';
-import { Queue } from '../state/queue.js';
-import type { Stream } from '../state/session.js';
+import { type AcquireWaiter, type Caller, type DeliveryAsker, Queue, type Stream } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
 /** @returns the entry that waits, if the call has to */

@@ -1,15 +1,18 @@
 /** Turns from before the start, during `startup_hold` (S29). */
 
 import type { Refusal } from '../contract/model.js';
+import { isDurable } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
+import { ownerOn } from '../lane/lease.js';
 import { isRefusal, openLane, openQueue } from '../lane/lookup.js';
-import { restIfNew, tell } from '../lane/show.js';
-import { live, ownerOn } from '../lane/tenure.js';
+import { restIfNew } from '../lane/show.js';
+import { live } from '../lane/tenure.js';
 import { endTurn, install, latestEndOf, newTurn } from '../lane/turns.js';
-import { ADOPTED, type Lane, type Turn, turnOf } from '../state/lane.js';
-import { isDurable } from '../state/queue.js';
-import type { Stream } from '../state/session.js';
-import { LOST, newestSettledToken } from '../state/settlements.js';
+import { tell } from '../state/events.js';
+import { turnOf } from '../state/lane.js';
+import { ADOPTED, type Lane, type Stream, type Turn } from '../state/records.js';
+import { LOST } from '../state/settlement.js';
+import { newestSettledToken } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
 

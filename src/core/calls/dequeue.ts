@@ -3,12 +3,12 @@ import { markKeyDone } from '../items/idempotency.js';
 import { giveUp, refuseCancelled } from '../lane/arrivals.js';
 import { findLane, findQueue, isRefusal } from '../lane/lookup.js';
 import { resolve } from '../lane/resolve.js';
-import { findSettling, isSettled, stale } from '../lane/settle.js';
 import { endTurn } from '../lane/turns.js';
-import { type Lane, Turn } from '../state/lane.js';
-import type { Stream } from '../state/session.js';
-import { endingByTicket, type SettledBy } from '../state/settlements.js';
+import { type Lane, type Stream, Turn } from '../state/records.js';
+import type { SettledBy } from '../state/settlement.js';
+import { endingByTicket } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
+import { findSettling, isSettled, stale } from './settle.js';
 
 export function deQueue(
   state: CoreState,

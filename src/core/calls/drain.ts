@@ -1,17 +1,15 @@
 /** The end: nobody new is let in, those who wait are told, those who hold a turn may finish. */
 
-import { dropRoomWaiter, type RoomWaiter, refuseWaiter } from '../admission/room.js';
+import { dropRoomWaiter, refuseWaiter } from '../admission/room.js';
 import type { Reply } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { dropWaiter } from '../dispatch/dispatch.js';
-import { AwaitWaiter, dropAwait } from '../items/await.js';
+import { dropAwait } from '../items/await.js';
 import { answerDeliveries, refuse } from '../lane/answers.js';
 import { cancelCaller, giveUp, isWaiting } from '../lane/arrivals.js';
 import { expire } from '../lane/expiry.js';
-import { AcquireWaiter } from '../state/acquire-waiter.js';
 import { turnOf } from '../state/lane.js';
-import { Caller } from '../state/line.js';
-import type { Queue } from '../state/queue.js';
+import { AcquireWaiter, AwaitWaiter, Caller, type Queue, type RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
 /** A call that waits, in the form in which the core gives it to the loop. */

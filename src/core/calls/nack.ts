@@ -4,13 +4,11 @@ import type { SettlementWay } from '../contract/views.js';
 import { failAll, finishAll, putBack } from '../items/items.js';
 import { park } from '../lane/park.js';
 import { resolve } from '../lane/resolve.js';
-import { findSettling, isSettled, stale } from '../lane/settle.js';
 import { endTurn } from '../lane/turns.js';
-import { type Cargo, Turn } from '../state/lane.js';
-import type { Item } from '../state/line.js';
-import type { Stream } from '../state/session.js';
-import type { SettledBy } from '../state/settlements.js';
+import { type Cargo, type Item, type Stream, Turn } from '../state/records.js';
+import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
+import { findSettling, isSettled, stale } from './settle.js';
 
 const WAY: Readonly<Record<NackKind, SettlementWay>> = { retry: 'nack', release: 'release', dead_letter: 'nack' };
 

@@ -1,8 +1,9 @@
 import type { LossCause, RenewAnswer, RenewRequest, RenewResult, Reply, TurnRef } from '../contract/model.js';
+import { endOf } from '../lane/lease.js';
 import { findHeldLane, findQueue, isRefusal } from '../lane/lookup.js';
-import { endOf, liveBy } from '../lane/tenure.js';
-import { Turn, turnOf } from '../state/lane.js';
-import { Session, type Stream } from '../state/session.js';
+import { liveBy } from '../lane/tenure.js';
+import { turnOf } from '../state/lane.js';
+import { Session, type Stream, Turn } from '../state/records.js';
 import { endingOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { adopt, adoptable } from './adopt.js';

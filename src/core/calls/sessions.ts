@@ -4,8 +4,9 @@ import type { HelloAnswer, HelloRequest, Refusal, Reply, Result, SessionListener
 import { badRequest, limitRefusal } from '../contract/refusals.js';
 import { expire } from '../lane/expiry.js';
 import { catchUp } from '../lane/lookup.js';
-import { Lane, turnOf } from '../state/lane.js';
-import { forgetId, forgetIfEmpty, Session, Stream } from '../state/session.js';
+import { turnOf } from '../state/lane.js';
+import { Lane, Session, Stream } from '../state/records.js';
+import { forgetId, forgetIfEmpty } from '../state/session.js';
 import { after, type CoreState } from '../state/state.js';
 import type { Link } from '../structures/link.js';
 

@@ -77,3 +77,8 @@ export const BUILT_IN_POLICY: Policy = Object.freeze({
   flushCount: 1_000,
   onDependencyDead: 'dead',
 });
+
+/** Whether a queue of this policy is kept on disk, if there is one to keep it on. */
+export function isDurable({ durable, durability }: Policy): boolean {
+  return durable && durability !== 'memory';
+}

@@ -4,18 +4,24 @@ import type { AcquireRequest, Delivery } from '../contract/model.js';
 import { limitRefusal, TOKENS_USED_UP } from '../contract/refusals.js';
 import { finish, finishIfKeyDone, sizeOfItem } from '../items/items.js';
 import { answerDeliveries, deliveryView, refuse } from '../lane/answers.js';
-import { closedGate, markDirty } from '../lane/gates.js';
+import { closedGate } from '../lane/gates.js';
 import { catchUp } from '../lane/lookup.js';
 import { resolve } from '../lane/resolve.js';
-import { takeOut } from '../lane/show.js';
 import { startTurn, tellAgain } from '../lane/turns.js';
-import { AcquireWaiter } from '../state/acquire-waiter.js';
 import { isHeldBack } from '../state/dependencies.js';
-import type { DispatchTicket } from '../state/dispatch-tickets.js';
-import type { DeliveryAsker } from '../state/effects.js';
-import { type Lane, Lane as LaneClass, turnOf } from '../state/lane.js';
-import { Caller, Item } from '../state/line.js';
-import type { Queue } from '../state/queue.js';
+import { turnOf } from '../state/lane.js';
+import { markDirty } from '../state/marks.js';
+import { takeOut } from '../state/places.js';
+import {
+  AcquireWaiter,
+  Caller,
+  type DeliveryAsker,
+  type DispatchTicket,
+  Item,
+  type Lane,
+  Lane as LaneClass,
+  type Queue,
+} from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { isLinked } from '../structures/link.js';
 

@@ -1,13 +1,12 @@
 /** The end of a step: whatever a gate, a worker or room was missing for, and no longer is, happens now. */
 
 import { keepUntold, tellDependants } from '../admission/dependants.js';
-import { serveRoom } from '../admission/room.js';
+import { serveRoom } from '../admission/serve-room.js';
 import { answerDeliveries } from '../lane/answers.js';
-import { closedGate, markDirty } from '../lane/gates.js';
+import { closedGate } from '../lane/gates.js';
 import { resolve } from '../lane/resolve.js';
-import type { AcquireWaiter } from '../state/acquire-waiter.js';
-import { Lane } from '../state/lane.js';
-import type { Queue } from '../state/queue.js';
+import { markDirty } from '../state/marks.js';
+import { type AcquireWaiter, Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { dropWaiter, gather, hasReady } from './dispatch.js';
 

@@ -4,12 +4,9 @@
  */
 
 import type { Durability } from '../contract/model.js';
-import type { Prerequisite } from '../state/dependencies.js';
-import type { Lane } from '../state/lane.js';
-import type { Item } from '../state/line.js';
+import type { RowId } from '../contract/rows.js';
 import type { Outbox } from '../state/outbox.js';
-import type { Queue } from '../state/queue.js';
-import type { RowId } from './rows.js';
+import type { ChangeLog, Item, Lane, Prerequisite, Queue } from '../state/records.js';
 
 /** Of an item, whether it is kept, finished or forgotten by now. */
 export interface ItemMark {
@@ -52,7 +49,7 @@ export class Marks {
 
 const NONE: ReadonlySet<string> = new Set();
 
-export class Changes {
+export class Changes implements ChangeLog {
   /** The moment of the step. */
   now: number;
   /** What the Submit that is being carried out asks for; unset: it is left to the queue. */

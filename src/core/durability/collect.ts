@@ -1,20 +1,5 @@
 /** Marks become rows: what changed is written down as it is now. */
 
-import type { DeadLetter } from '../items/dead-letters.js';
-import { partsOf } from '../items/idempotency.js';
-import { markRoom } from '../lane/gates.js';
-import { isDispatchTicket } from '../lane/turns.js';
-import { type Prerequisite, waitsFor } from '../state/dependencies.js';
-import { type Cargo, keylessName, type Lane, parkOf, type Turn, turnOf } from '../state/lane.js';
-import type { Item } from '../state/line.js';
-import type { Queue } from '../state/queue.js';
-import { Session } from '../state/session.js';
-import { type Ending, settlementOf } from '../state/settlements.js';
-import type { CoreState } from '../state/state.js';
-import { AWAY, type Stored } from '../state/stored.js';
-import { isLinked } from '../structures/link.js';
-import type { FinishedItem } from '../structures/remembered.js';
-import type { Changes, ItemMark, Marks } from './changes.js';
 import type {
   CargoRow,
   EndedRow,
@@ -25,7 +10,29 @@ import type {
   RowChange,
   TicketRow,
   TurnRow,
-} from './rows.js';
+} from '../contract/rows.js';
+import { partsOf } from '../items/idempotency.js';
+import { isDispatchTicket } from '../lane/turns.js';
+import { waitsFor } from '../state/dependencies.js';
+import { keylessName, parkOf, turnOf } from '../state/lane.js';
+import { markRoom } from '../state/marks.js';
+import {
+  type Cargo,
+  type DeadLetter,
+  type Item,
+  type Lane,
+  type Prerequisite,
+  type Queue,
+  Session,
+  type Turn,
+} from '../state/records.js';
+import type { Ending } from '../state/settlement.js';
+import { settlementOf } from '../state/settlements.js';
+import type { CoreState } from '../state/state.js';
+import { AWAY, type Stored } from '../state/stored.js';
+import { isLinked } from '../structures/link.js';
+import type { FinishedItem } from '../structures/remembered.js';
+import type { Changes, ItemMark, Marks } from './changes.js';
 
 /** What is written in one go: all of it or nothing. */
 export interface Batch {

@@ -2,18 +2,18 @@
  * The core begins from rows: what durable queues were when the last batch was written. Rows come in the order of
  * `TABLES`, so that what others refer to is there; lanes come to their states when all are there.
  */
-import { checkAwaited } from '../admission/dependants.js';
+
+import type { EndRow, FinishedRow, ItemRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
 import { resolve } from '../lane/resolve.js';
 import { restIfNew } from '../lane/show.js';
-import { Lane, type Park } from '../state/lane.js';
-import { Item } from '../state/line.js';
+import { Item, Lane, type Park } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isLinked, type Link, unlink } from '../structures/link.js';
 import { type Past, Restored, type Stranded } from './restored.js';
+import { checkAwaited } from './restored-dependencies.js';
 import { RestoredItems } from './restored-items.js';
 import { RestoredMemory } from './restored-memory.js';
 import { RestoredTurns } from './restored-turns.js';
-import type { EndRow, FinishedRow, ItemRow, ParkRow, PauseRow, Row } from './rows.js';
 
 export type { Past, Stranded } from './restored.js';
 

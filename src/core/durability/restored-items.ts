@@ -1,17 +1,17 @@
 /** Items from their rows: in line, in flight, dead. */
-import { waitAgain } from '../admission/dependants.js';
+
+import type { ItemRow, ProgressRow } from '../contract/rows.js';
 import { isOwnId, weightOfItem } from '../items/items.js';
-import { countIn, lineOf } from '../lane/show.js';
-import { Lane } from '../state/lane.js';
-import { Item, type Line } from '../state/line.js';
-import type { Queue } from '../state/queue.js';
+import { countIn, lineOf } from '../state/places.js';
+import { type Entry, Item, Lane, type Queue } from '../state/records.js';
 import { AWAY, Stored } from '../state/stored.js';
+import type { Line } from '../structures/line.js';
 import { append, isLinked, unlink } from '../structures/link.js';
 import { NO_NUMBER } from '../structures/own-id.js';
 import type { Restored } from './restored.js';
+import { waitAgain } from './restored-dependencies.js';
 import type { RestoredMemory } from './restored-memory.js';
 import type { PendingTurn, RestoredTurns } from './restored-turns.js';
-import type { ItemRow, ProgressRow } from './rows.js';
 
 export class RestoredItems {
   /** Until their items come. */
@@ -114,7 +114,7 @@ function fresh({ seq, notBefore, takesRoom }: ItemRow): Progress {
 }
 
 /** Where its rank says; they come in the order of submission, which nearly always is the same. */
-function insert(line: Line, item: Item): void {
+function insert(line: Line<Entry>, item: Item): void {
   const rank = rankOf(item);
   if (line.tail instanceof Item && rankOf(line.tail) > rank) {
     let entry = line.head;

@@ -1,12 +1,13 @@
 /** What is remembered only: done idempotency keys, items that finished. */
+
+import type { DoneKeyRow, FinishedRow, RowId } from '../contract/rows.js';
 import { name } from '../items/idempotency.js';
 import { nameOf } from '../state/item-names.js';
-import type { Queue } from '../state/queue.js';
+import type { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { NO_NUMBER } from '../structures/own-id.js';
 import type { DoneKey, FinishedItem, Memory } from '../structures/remembered.js';
 import type { Restored } from './restored.js';
-import type { DoneKeyRow, FinishedRow, RowId } from './rows.js';
 
 interface Remembered {
   /** The least is forgotten first. */

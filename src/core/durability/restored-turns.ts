@@ -1,15 +1,15 @@
 /** Turns from their rows: how they ended, and those that live. */
 
+import type { EndedRow, EndingRow, SessionRow, TurnRow } from '../contract/rows.js';
 import { live } from '../lane/tenure.js';
 import { install } from '../lane/turns.js';
-import { ADOPTED, type Cargo, type Lane, PLAIN_CALLER, Turn } from '../state/lane.js';
-import type { Item } from '../state/line.js';
-import { forgetIfEmpty, Session } from '../state/session.js';
-import { type Ending, remember } from '../state/settlements.js';
+import { ADOPTED, type Cargo, type Item, type Lane, PLAIN_CALLER, Session, Turn } from '../state/records.js';
+import { forgetIfEmpty } from '../state/session.js';
+import type { Ending } from '../state/settlement.js';
+import { remember } from '../state/settlements.js';
 import { after } from '../state/state.js';
 import type { Epoch } from '../structures/hold-epochs.js';
 import type { Restored } from './restored.js';
-import type { EndedRow, EndingRow, SessionRow, TurnRow } from './rows.js';
 
 /** A live turn whose items are not read yet. */
 export class PendingTurn {

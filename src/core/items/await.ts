@@ -1,20 +1,8 @@
 import type { AwaitAnswer, AwaitRequest, Reply } from '../contract/model.js';
 import { DRAINING, limitRefusal } from '../contract/refusals.js';
-import type { Queue } from '../state/queue.js';
+import { AwaitWaiter, type Queue } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { isLinked } from '../structures/link.js';
-import { Timer } from '../structures/timing-wheel.js';
-
-/** A call that waits for an item to finish. Its timer ends its wait. */
-export class AwaitWaiter extends Timer {
-  constructor(
-    readonly queue: Queue,
-    readonly itemId: string,
-    readonly reply: Reply<AwaitAnswer>,
-  ) {
-    super();
-  }
-}
 
 /** @returns the waiter, if the call has to wait */
 export function awaitItem(

@@ -1,5 +1,5 @@
 import type { Bytes } from '../contract/model.js';
-import type { Queue } from '../state/queue.js';
+import type { Queue } from '../state/records.js';
 import type { DoneKey } from '../structures/remembered.js';
 
 /** What is remembered of an idempotency key of (queue, key), if it is done. */

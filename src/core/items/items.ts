@@ -1,19 +1,17 @@
 /** What becomes of items when their turn ends. */
 
 import type { Bytes, DeathCause, ItemRef } from '../contract/model.js';
-import { markAllRoom, markRoom } from '../lane/gates.js';
-import { countIn, lineOf, tell, tellLeaving } from '../lane/show.js';
-import type { End } from '../state/dependencies.js';
-import type { Lane, Park } from '../state/lane.js';
-import { Item, type Line } from '../state/line.js';
-import type { Queue } from '../state/queue.js';
+import { tell, tellLeaving } from '../state/events.js';
+import { markAllRoom, markRoom } from '../state/marks.js';
+import { countIn, lineOf } from '../state/places.js';
+import { type DeadLetter, type End, type Entry, Item, type Lane, type Park, type Queue } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import type { Stored } from '../state/stored.js';
 import { backOff } from '../structures/back-off.js';
+import type { Line } from '../structures/line.js';
 import { NO_NUMBER, OWN_ID } from '../structures/own-id.js';
 import type { FinishedItem } from '../structures/remembered.js';
 import { answerAwaits } from './await.js';
-import type { DeadLetter } from './dead-letters.js';
 import { fingerprint } from './fingerprint.js';
 import { isKeyDone, markKeyDone } from './idempotency.js';
 
@@ -180,14 +178,14 @@ export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): v
 }
 
 /** Precondition: it is about to be put at the head. */
-function comeBack(state: CoreState, line: Line, item: Item, stored: Stored): void {
+function comeBack(state: CoreState, line: Line<Entry>, item: Item, stored: Stored): void {
   stored.rank = rankBefore(state, line, stored.rank);
   state.frontRank = Math.min(state.frontRank, stored.rank);
   item.lane.queue.changes?.item(item);
 }
 
 /** The rank itself where it is the smallest already. Among callers it is not looked how far behind them the next item is. */
-function rankBefore(state: CoreState, line: Line, rank: number): number {
+function rankBefore(state: CoreState, line: Line<Entry>, rank: number): number {
   const { head } = line;
   if (line.length === line.callers) return rank;
   if (head instanceof Item && head.stored !== undefined) return Math.min(rank, head.stored.rank - 1);

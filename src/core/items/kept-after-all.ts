@@ -1,9 +1,7 @@
 /** An item that was kept in memory only comes again, and is to outlive a crash this time. */
 
 import type { Durability } from '../contract/model.js';
-import type { Changes } from '../durability/changes.js';
-import { type Entry, Item } from '../state/line.js';
-import type { Queue } from '../state/queue.js';
+import { type ChangeLog, type Entry, Item, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
 import { bytesOf, contentOf, fingerprintOf } from './items.js';
@@ -21,7 +19,7 @@ export function keepAfterAll(state: CoreState, queue: Queue, id: string, durabil
 }
 
 /** Wherever it is: in line, in a turn, or dead. */
-export function keepOnDisk(state: CoreState, changes: Changes, item: Item): void {
+export function keepOnDisk(state: CoreState, changes: ChangeLog, item: Item): void {
   const content = contentOf(item);
   const rank = rankOf(item);
   state.frontRank = Math.min(state.frontRank, rank);
@@ -31,7 +29,7 @@ export function keepOnDisk(state: CoreState, changes: Changes, item: Item): void
 }
 
 /** It has finished: it must not be done once more after a crash. */
-function keepEnd(state: CoreState, queue: Queue, changes: Changes, id: string): void {
+function keepEnd(state: CoreState, queue: Queue, changes: ChangeLog, id: string): void {
   const known = queue.finished.peek(id);
   if (known === undefined || known.value.seq !== undefined) return;
   state.itemSeq += 1;

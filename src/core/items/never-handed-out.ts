@@ -1,7 +1,6 @@
 /** Items of a turn that nobody got. */
 
-import type { Cargo, Lane } from '../state/lane.js';
-import type { Item } from '../state/line.js';
+import type { Cargo, Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { unmarkKeyDone } from './idempotency.js';
 import { weightOfItem } from './items.js';

@@ -1,5 +1,5 @@
 import type { ItemRef } from '../contract/model.js';
-import type { End } from '../state/dependencies.js';
+import type { End } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
 /** How an item stands, for one that waits for it: it has ended, or will, or nothing is known of it. */

@@ -1,12 +1,18 @@
 /** The forms that answers take. Each pushes one effect. */
 
 import type { Bytes, DeliveredItem, Delivery, Reason, Refusal, Turn as TurnView } from '../contract/model.js';
-import type { Asker, DeliveryAsker } from '../state/effects.js';
-import type { Lane, Turn } from '../state/lane.js';
-import type { Caller, Entry, Item } from '../state/line.js';
-import { Caller as CallerEntry } from '../state/line.js';
+import {
+  type Asker,
+  type Caller,
+  Caller as CallerEntry,
+  type DeliveryAsker,
+  type Entry,
+  type Item,
+  type Lane,
+  type Turn,
+} from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { endOf, lifeOf } from './tenure.js';
+import { endOf, lifeOf } from './lease.js';
 
 export function turnView(state: CoreState, turn: Turn, now: number): TurnView {
   const lane = turn.lane;

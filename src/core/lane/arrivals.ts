@@ -4,15 +4,17 @@ import type { Reason } from '../contract/model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '../contract/refusals.js';
 import { isKeyDone } from '../items/idempotency.js';
 import { finish } from '../items/items.js';
-import type { Asker } from '../state/effects.js';
-import { isKeyless, type Lane, PLAIN_CALLER, Turn } from '../state/lane.js';
-import { Caller, type Entry, type Line } from '../state/line.js';
+import { type Leaving, tell, tellLeaving } from '../state/events.js';
+import { isKeyless } from '../state/lane.js';
+import { countIn, countOut, lineOf, takeOut } from '../state/places.js';
+import { type Asker, Caller, type Entry, type Lane, PLAIN_CALLER, Turn } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
+import type { Line } from '../structures/line.js';
 import { answerBlock, answerDecline, answerTurn, nameOf, refuse } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
 import { delayOf, resolve } from './resolve.js';
-import { countIn, countOut, type Leaving, lineOf, restIfNew, show, takeOut, tell, tellLeaving } from './show.js';
+import { restIfNew, show } from './show.js';
 import { takeOverIfMay } from './take-over.js';
 import { startTurn, tellAgain } from './turns.js';
 
@@ -95,7 +97,7 @@ function isFullForCaller(lane: Lane): boolean {
   return waitingPerKey === undefined || isFull(lane.line, waitingPerKey);
 }
 
-export function isFull(line: Line, capacity: number | 'unlimited' | undefined): boolean {
+export function isFull(line: Line<Entry>, capacity: number | 'unlimited' | undefined): boolean {
   return typeof capacity === 'number' && line.taken >= capacity;
 }
 

@@ -2,16 +2,15 @@
 
 import { failAll, putBack } from '../items/items.js';
 import { neverHandedOut } from '../items/never-handed-out.js';
-import type { Lane, Turn } from '../state/lane.js';
-import { Caller } from '../state/line.js';
-import { LOST } from '../state/settlements.js';
+import { Caller, type Lane, type Turn, type TurnWatch } from '../state/records.js';
+import { LOST } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { isLinked, unlink } from '../structures/link.js';
 import { giveUp } from './arrivals.js';
-import { type TurnWatch, tellEnding, watchOn } from './notices.js';
+import { isOver } from './lease.js';
+import { tellEnding, watchOn } from './notices.js';
 import { park } from './park.js';
 import { resolve } from './resolve.js';
-import { isOver } from './tenure.js';
 import { endTurn } from './turns.js';
 
 /** The end of a lease, of `max_hold`, of the ticket a turn is held for, or of a delay. Precondition: it has come. */

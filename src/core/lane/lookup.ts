@@ -1,15 +1,15 @@
 /** Queues and lanes by their names. */
 
 import type { ItemRef, NewItem, Refusal } from '../contract/model.js';
-import type { Policy } from '../contract/policy.js';
+import { isDurable, type Policy } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
-import { isKeyless, Lane } from '../state/lane.js';
-import { isDurable, Queue } from '../state/queue.js';
+import { isKeyless } from '../state/lane.js';
+import { Lane, Queue } from '../state/records.js';
 import { type CoreState, dropLane } from '../state/state.js';
 import { ROWS } from '../state/table.js';
 import { endTickets, expire } from './expiry.js';
+import { isOver } from './lease.js';
 import { countNew } from './show.js';
-import { isOver } from './tenure.js';
 
 /** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
 const FORGET_AFTER = 60_000;

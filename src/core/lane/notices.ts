@@ -1,26 +1,9 @@
 /** What a stream is told, unasked, of the turns that were given on it. */
 
 import type { LossCause, Notice } from '../contract/model.js';
-import type { Turn } from '../state/lane.js';
-import { Session, type Stream } from '../state/session.js';
+import { Session, type Stream, type Turn, TurnWatch } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { Timer } from '../structures/timing-wheel.js';
 import { turnView } from './answers.js';
-
-/**
- * Fires when something is to be told of a turn whose end comes nearer. Made only for turns that have such a moment, so
- * that others pay nothing: those that no stream was given, and tied ones without `max_hold`, have none. Of a tied turn
- * it is also what ends it at `max_hold`: its lane is not on the wheel.
- */
-export class TurnWatch extends Timer {
-  /** When the end of the lease is to be told; Infinity: it was told, or it is not what ends the turn. */
-  leaseNears = Number.POSITIVE_INFINITY;
-  /** That `max_hold` nears is told once. */
-  holdTold = false;
-  constructor(readonly turn: Turn) {
-    super();
-  }
-}
 
 /** Who is told of this turn. */
 export function streamOf(turn: Turn): Stream | undefined {

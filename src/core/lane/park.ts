@@ -1,7 +1,8 @@
-import { INIT, type Lane, type Park, parkOf } from '../state/lane.js';
+import { tell } from '../state/events.js';
+import { parkOf } from '../state/lane.js';
+import { INIT, type Lane, type Park } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isLinked, unlink } from '../structures/link.js';
-import { tell } from './show.js';
 
 /** Stops the lane, if there is a reason. Precondition: it has no holder. The caller resolves it afterwards. */
 export function park(state: CoreState, lane: Lane, reason: Park | undefined, now: number): void {

@@ -1,15 +1,17 @@
 /** What a lane without a holder does next. */
 
-import { die } from '../admission/dependants.js';
 import { isKeyDone } from '../items/idempotency.js';
 import { isHeldBack } from '../state/dependencies.js';
-import { type Delay, INIT, type Lane, PLAIN_CALLER, type Ready } from '../state/lane.js';
-import { Caller, type Entry, Item } from '../state/line.js';
+import { tellLeaving } from '../state/events.js';
+import { markDirty } from '../state/marks.js';
+import { takeOut } from '../state/places.js';
+import { Caller, type Delay, type Entry, INIT, Item, type Lane, PLAIN_CALLER, type Ready } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { append, isLinked, unlink } from '../structures/link.js';
 import { answerDecline, answerTurn } from './answers.js';
-import { closedGate, hasGateLine, markDirty } from './gates.js';
-import { show, takeOut, tellLeaving } from './show.js';
+import { failHead } from './fail-head.js';
+import { closedGate, hasGateLine } from './gates.js';
+import { show } from './show.js';
 import { startTurn } from './turns.js';
 
 /**
@@ -29,7 +31,7 @@ function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean
   if (lane.phase.at === 'HELD' || lane.phase.at === 'PARK') return false;
   const head = lane.line?.head;
   if (head instanceof Item && head.waits?.doomed === true) {
-    die(state, head, now);
+    failHead(state, head, now);
     return true;
   }
   const delay = delayOf(lane, head, now);

@@ -1,7 +1,6 @@
-import { type Lane, turnOf } from '../state/lane.js';
-import { Caller } from '../state/line.js';
-import type { Queue } from '../state/queue.js';
-import { LOST } from '../state/settlements.js';
+import { turnOf } from '../state/lane.js';
+import { Caller, type Lane, type Queue } from '../state/records.js';
+import { LOST } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { isLinked } from '../structures/link.js';
 import { closedGate } from './gates.js';

@@ -2,17 +2,19 @@
 
 import type { Policy } from '../contract/policy.js';
 import type { SettlementWay } from '../contract/views.js';
-import type { Changes } from '../durability/changes.js';
-import { DispatchTicket } from '../state/dispatch-tickets.js';
-import { type Cargo, INIT, isKeyless, type Lane, parkOf, Turn } from '../state/lane.js';
-import type { Stream } from '../state/session.js';
-import { type Ending, remember } from '../state/settlements.js';
+import { tell } from '../state/events.js';
+import { isKeyless, parkOf } from '../state/lane.js';
+import { markDirty, markRoom } from '../state/marks.js';
+import { forgetTicket } from '../state/places.js';
+import { type Cargo, type ChangeLog, DispatchTicket, INIT, type Lane, type Stream, Turn } from '../state/records.js';
+import type { Ending } from '../state/settlement.js';
+import { remember } from '../state/settlements.js';
 import { after, type CoreState } from '../state/state.js';
 import { isLinked, unlink } from '../structures/link.js';
-import { markDirty, markRoom } from './gates.js';
+import { leaseEnd, ownerOn } from './lease.js';
 import { tellLost } from './notices.js';
-import { forgetTicket, show, tell } from './show.js';
-import { disown, leaseEnd, live, moveTo, ownerOn } from './tenure.js';
+import { show } from './show.js';
+import { disown, live, moveTo } from './tenure.js';
 
 /** For whom a turn starts. */
 export interface Holder {
@@ -207,7 +209,7 @@ export function endTurn(
 }
 
 /** First of all, so that whatever is told of it waits. */
-function markEnd(changes: Changes, { lane, token, cargo }: Turn): void {
+function markEnd(changes: ChangeLog, { lane, token, cargo }: Turn): void {
   changes.turn(lane, token);
   if (cargo.kind !== 'items' || !cargo.done) return;
   for (const item of cargo.items) if (changes.handedOut.delete(item.seq)) changes.item(item);

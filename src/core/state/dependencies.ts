@@ -1,61 +1,11 @@
 /** Which items wait for which others to be done. */
 
 import type { ItemRef } from '../contract/model.js';
+import type { EndRow } from '../contract/rows.js';
 import type { AfterView } from '../contract/views.js';
-import type { EndRow } from '../durability/rows.js';
 import { append, isLinked, Link, unlink } from '../structures/link.js';
-import type { Item } from './line.js';
+import { Dependency, type End, type Item, NO_DEPENDENCIES, Prerequisite, type Waits } from './records.js';
 
-/** How something that was waited for ended. */
-export type End = EndRow['end'];
-
-/** What is waited for: an item that is not finished, or an id of which nothing is known yet. */
-export class Prerequisite extends Link implements ItemRef {
-  /** Those that wait for it, in the order in which they began to. */
-  readonly dependencies = new Link();
-  /** Unset: it has not ended. */
-  end: End | undefined = undefined;
-  /** When it ended, among the items: those that wait for it came before, whatever comes by its name later. */
-  seq = 0;
-  /** How many of those that wait for it are on disk. */
-  onDisk = 0;
-  /** There is, or will be, a row that says how it ended. */
-  kept = false;
-  constructor(
-    readonly queue: string,
-    readonly itemId: string,
-  ) {
-    super();
-  }
-}
-
-/** One item waits for another. It is linked as long as it does. */
-export class Dependency extends Link {
-  constructor(
-    readonly item: Item,
-    public on: Prerequisite,
-  ) {
-    super();
-  }
-}
-
-/** What an item was submitted to wait for, and what of it is left. */
-export class Waits {
-  /** How many have not ended, as far as the item was told. */
-  left: number;
-  dependencies: readonly Dependency[] = NONE;
-  /** One of them ended and was not done: for that the item has to become a dead letter as soon as it can. */
-  doomed = false;
-  /** Less is left than there was when it arrived. */
-  changed = false;
-  /** @param after as it was submitted: it is part of what the item is */
-  constructor(readonly after: readonly ItemRef[]) {
-    // Held back from the beginning, though nothing is linked before all that arrives with it is there.
-    this.left = after.length;
-  }
-}
-
-const NONE: readonly Dependency[] = Object.freeze([]);
 const NOTHING: readonly Prerequisite[] = Object.freeze([]);
 
 /** Whether the item may not start yet for that. */
@@ -210,7 +160,7 @@ export class Dependencies {
     if (item.waits !== undefined) {
       item.waits.left -= 1;
       item.waits.changed = true;
-      if (item.waits.left === 0) item.waits.dependencies = NONE;
+      if (item.waits.left === 0) item.waits.dependencies = NO_DEPENDENCIES;
     }
     if (isLinked(on.dependencies)) return;
     if (on.end === undefined) return this.#forget(on);

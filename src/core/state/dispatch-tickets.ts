@@ -1,15 +1,4 @@
-import type { AcquireWaiter } from './acquire-waiter.js';
-import type { Lane } from './lane.js';
-
-/** What a ticket of dispatch stands for: the turns it was given that still live, or the call that waits for some. */
-export class DispatchTicket {
-  waiter: AcquireWaiter | undefined = undefined;
-  readonly lanes = new Map<number, Lane>();
-  constructor(
-    readonly id: string,
-    readonly consumerId: string,
-  ) {}
-}
+import { type AcquireWaiter, DispatchTicket, type Lane } from './records.js';
 
 /**
  * Tickets of dispatch belong to their consumer. Bounded: each stands for a live turn or for a call that waits, and is

@@ -12,31 +12,8 @@ import type {
   Reply,
   SessionListener,
   SubmitAnswer,
-  SubmitResult,
 } from '../contract/model.js';
 import type { CoordinatorEvent } from '../contract/views.js';
-import type { Stream } from './session.js';
-
-/** On which stream it was asked: the turn that is given is that stream's. Unset: on none. */
-interface OnStream {
-  readonly stream: Stream | undefined;
-}
-
-/** Who asked for deliveries, and in which form the answer comes. */
-export type DeliveryAsker = OnStream &
-  (
-    | { readonly kind: 'acquire'; readonly reply: Reply<AcquireAnswer> }
-    | {
-        readonly kind: 'ack';
-        readonly reply: Reply<AckAnswer>;
-        readonly followUps: readonly SubmitResult[];
-        /** What the Ack itself changed may not be on disk yet when its `next` comes, from whatever queue. */
-        readonly late: boolean;
-      }
-  );
-
-/** Who waits in a line. */
-export type Asker = (OnStream & { readonly kind: 'enqueue'; readonly reply: Reply<EnQueueAnswer> }) | DeliveryAsker;
 
 /**
  * What a step of the core wants done. The loop carries effects out in order. The core never calls a Reply.

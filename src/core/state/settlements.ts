@@ -1,48 +1,10 @@
 /** How the last turns of a key ended, for calls that come again and for those that come too late. */
 
-import type { DeQueueAnswer, LossCause, NackAnswer, NackKind, SubmitResult } from '../contract/model.js';
-import type { Lane } from './lane.js';
-
-/** How a turn ended: what a repeated call is answered, or the cause that a late one is told. */
-export type Ending = SettledBy | Lost;
-
-export type SettledBy = { readonly ended: 'settled' } & (
-  | { readonly call: 'dequeue'; readonly abandoned: boolean; readonly answer: DeQueueAnswer }
-  /** Unset follow-ups: forgotten, a newer settlement has its own. */
-  | { readonly call: 'ack'; followUps: readonly SubmitResult[] | undefined }
-  | { readonly call: 'nack'; readonly kind: NackKind; readonly answer: NackAnswer }
-);
-
-export interface Lost {
-  readonly ended: Exclude<LossCause, 'settled' | 'unknown'>;
-}
-
-/** The endings that a holder did not bring about itself. */
-export const LOST = Object.freeze({
-  lease_expired: { ended: 'lease_expired' },
-  evicted: { ended: 'evicted' },
-  taken_over: { ended: 'taken_over' },
-} satisfies Readonly<Record<Lost['ended'], Lost>>);
+import type { Lane } from './records.js';
+import { type Ending, Settlement } from './settlement.js';
 
 /** How many settlements of a key are remembered. */
 const SETTLEMENTS = 8;
-
-/**
- * The end of a turn, remembered. The records of a lane form a ring from the oldest to the newest; when it is full the
- * oldest is written over, so that a busy key allocates none. The lane knows the oldest one: a turn that ends touches
- * that record alone, and not the newest too, which is as far away in memory.
- */
-export class Settlement {
-  /** The next newer one; behind the newest comes the oldest. */
-  newer: Settlement = this;
-  /** The ring has as many as it may have. */
-  isFull = false;
-  constructor(
-    public token: number,
-    public ticket: string | undefined,
-    public ending: Ending,
-  ) {}
-}
 
 export function remember(lane: Lane, token: number, ticket: string | undefined, ending: Ending): void {
   const { queue, settlements: oldest } = lane;

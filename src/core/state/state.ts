@@ -1,5 +1,5 @@
 import type { CoordinatorSettings } from '../contract/settings.js';
-import { Changes } from '../durability/changes.js';
+import { IdleCache } from '../structures/idle-cache.js';
 import { OWN_ID } from '../structures/own-id.js';
 import { Random } from '../structures/random.js';
 import { ResultLedger } from '../structures/remembered.js';
@@ -7,11 +7,8 @@ import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
 import { DispatchTickets } from './dispatch-tickets.js';
-import { IdleLanes } from './idle-lanes.js';
-import type { Lane } from './lane.js';
-import { Outbox } from './outbox.js';
-import type { Queue } from './queue.js';
-import type { Session } from './session.js';
+import type { Outbox } from './outbox.js';
+import type { ChangeLog, Lane, Queue, Session } from './records.js';
 import { settledTokens } from './settlements.js';
 import { ROWS } from './table.js';
 
@@ -41,7 +38,7 @@ export class CoreState {
   /** The queue that was asked for last: most calls in a row are for one. */
   lastQueue: Queue | undefined = undefined;
   /** Lanes in INIT, least recently used first. Only `show` adds and removes. */
-  readonly idle: IdleLanes;
+  readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
   readonly dependencies: Dependencies = new Dependencies(this);
@@ -54,10 +51,8 @@ export class CoreState {
   readonly housekeeping = new Housekeeping();
   /** No turn starts before this moment (startup_hold). */
   readonly holdUntil: number;
-  /** Made by this step, to be carried out in order. */
-  readonly effects = new Outbox();
   /** Unset: there is no journal. */
-  readonly changes: Changes | undefined;
+  readonly changes: ChangeLog | undefined;
   /**
    * Adding this to `now` gives an instant on disk: the wall clock at the start, from then on monotonic, so that instants
    * of one run can be compared.
@@ -99,6 +94,10 @@ export class CoreState {
   constructor(
     readonly settings: CoordinatorSettings,
     start: Start,
+    /** Made by this step, to be carried out in order. */
+    readonly effects: Outbox,
+    /** Unset: there is no journal. */
+    changes: ChangeLog | undefined,
   ) {
     this.wheel = new TimingWheel(start.now);
     this.tokens = new Tokens(start.wall, start.tokenFloor, start.tokensAhead);
@@ -108,9 +107,8 @@ export class CoreState {
     this.holdUntil = start.now + settings.startupHold;
     this.wallOffset = start.wall - start.now;
     this.epoch = this.wallOffset;
-    this.changes = start.durable === true ? new Changes(this.effects, start.now) : undefined;
-    this.idle = new IdleLanes(settings.limits.idleLanes, forgetLane);
-    const { changes } = this;
+    this.changes = changes;
+    this.idle = new IdleCache<Lane>(settings.limits.idleLanes, forgetLane);
     if (changes === undefined) return;
     this.tokens.reserveBy(() => changes.floor());
     this.dependencies.onAllTold = (ended) => changes.end(ended);

@@ -1,5 +1,5 @@
+import type { Row } from '../../core/contract/rows.js';
 import type { Core, Stranded } from '../../core/core.js';
-import type { Row } from '../../core/durability/rows.js';
 import type { Clock } from '../clock.js';
 import type { Journal } from '../journal/journal.js';
 import type { TellState } from './state.js';

@@ -1,6 +1,6 @@
 /** Changes as what the library is to write. */
 import type { Buffer } from 'node:buffer';
-import type { ItemRow, Row, RowChange, RowId } from '../../core/durability/rows.js';
+import type { ItemRow, Row, RowChange, RowId } from '../../core/contract/rows.js';
 import type { ByteWriter } from './byte-writer.js';
 import { writeContent, writeItem } from './item-codec.js';
 import { keyOf, type RowKey, type SimpleRow, seedOf, writeRow } from './row-codec.js';

@@ -1,6 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import type { Transaction } from 'lmdb';
-import type { Content, Row } from '../../core/durability/rows.js';
+import type { Content, Row } from '../../core/contract/rows.js';
 import { ByteReader, NotAValue } from './byte-reader.js';
 import { flush, hasData } from './directory.js';
 import { tryToLock } from './directory-lock.js';

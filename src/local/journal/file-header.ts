@@ -8,7 +8,7 @@
 import { Buffer } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
 import { journalError } from './failures.js';
-import { readTree } from './pages.js';
+import { readTree, type Tree } from './tree.js';
 
 /** Bytes of a page before what it says, and of what it says. */
 const PAGE_HEADER = 24;
@@ -25,14 +25,6 @@ export interface FileHeader {
   readonly pageSize: number;
   /** That of the free pages, and that of the tables. */
   readonly trees: readonly Tree[];
-}
-
-/** A tree of pages. */
-export interface Tree {
-  /** Unset: it is empty. */
-  readonly root: number | undefined;
-  /** Levels; the lowest has the values. */
-  readonly depth: number;
 }
 
 /** @throws JournalError when it is no data file, or has less than its two first pages */

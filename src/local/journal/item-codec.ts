@@ -1,5 +1,5 @@
 /** Items on the disk. A small content stands in the row of its item, behind what the start reads; a large one has its own. */
-import type { Content, EndRow, FinishedRow, ItemRef, ItemRow } from '../../core/durability/rows.js';
+import type { Content, EndRow, FinishedRow, ItemRef, ItemRow } from '../../core/contract/rows.js';
 import { type ByteReader, NotAValue } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
 import { FINISHED_STATES } from './words.js';

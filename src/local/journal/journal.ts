@@ -1,4 +1,4 @@
-import type { Content, Row, RowChange } from '../../core/durability/rows.js';
+import type { Content, Row, RowChange } from '../../core/contract/rows.js';
 
 /**
  * Where the rows of durable queues are kept. One writer. What `write` resolved for is on the disk and outlives the

@@ -1,4 +1,4 @@
-import { type Content, type Row, type RowChange, TABLES } from '../../core/durability/rows.js';
+import { type Content, type Row, type RowChange, TABLES } from '../../core/contract/rows.js';
 import { type EncodedBatch, encode } from './batch.js';
 import { ByteReader, NotAValue } from './byte-reader.js';
 import { ByteWriter } from './byte-writer.js';

@@ -7,7 +7,8 @@
  */
 import { Buffer } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
-import type { FileHeader, Tree } from './file-header.js';
+import type { FileHeader } from './file-header.js';
+import { readTree, TREE, type Tree } from './tree.js';
 
 /** Offsets in a page. Those of its nodes are counted from the end of its header. */
 const PAGE = { number: 0, flags: 18, lower: 20, upper: 22, overflowPages: 20, header: 24 } as const;
@@ -21,8 +22,6 @@ const BIG = 0x01;
 const SUBTREE = 0x02;
 /** What stands for a value on pages of its own, and for a table. */
 const BIG_BYTES = 24;
-const TREE = { depth: 6, root: 40, bytes: 48 } as const;
-const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
 /** Pages read before the process does other work: some milliseconds. */
 const STEP = 2_048;
@@ -140,10 +139,4 @@ class Walk {
       first.readUInt32LE(PAGE.overflowPages) >= count;
     return isIt ? undefined : `has a value on page ${page}, which is another one`;
   }
-}
-
-/** A tree as a table or the file describes it. */
-export function readTree(bytes: Buffer, at: number): Tree {
-  const root = bytes.readBigUInt64LE(at + TREE.root);
-  return { root: root === NO_PAGE ? undefined : Number(root), depth: bytes.readUInt16LE(at + TREE.depth) };
 }

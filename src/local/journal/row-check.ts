@@ -1,5 +1,5 @@
 /** Whether rows are whole, and agree with each other. */
-import type { Row, TurnRow } from '../../core/durability/rows.js';
+import type { Row, TurnRow } from '../../core/contract/rows.js';
 import type { DataReader } from './data-reader.js';
 import { LARGEST_CONTENT_INSIDE } from './item-codec.js';
 import { JournalError } from './journal.js';

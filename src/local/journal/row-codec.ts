@@ -19,7 +19,7 @@ import type {
   RowId,
   SessionRow,
   Table,
-} from '../../core/durability/rows.js';
+} from '../../core/contract/rows.js';
 import type { ByteReader } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
 import { readItem, readRefs, writeEnd, writeFinished, writeRefs } from './item-codec.js';

@@ -1,7 +1,7 @@
 /** Reading all rows of a data file. */
 import { Buffer } from 'node:buffer';
 import type { Transaction } from 'lmdb';
-import { type Row, TABLES, type Table } from '../../core/durability/rows.js';
+import { type Row, TABLES, type Table } from '../../core/contract/rows.js';
 import { ByteReader, NotAValue, type Shown } from './byte-reader.js';
 import { accessError, journalError } from './failures.js';
 import type { JournalError } from './journal.js';

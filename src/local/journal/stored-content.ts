@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import type { Transaction } from 'lmdb';
-import type { Content } from '../../core/durability/rows.js';
+import type { Content } from '../../core/contract/rows.js';
 import { type ByteReader, NotAValue, type Shown } from './byte-reader.js';
 import { readContent, readContentInside } from './item-codec.js';
 import { seedOf } from './row-codec.js';

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { TABLES, type Table } from '../../core/durability/rows.js';
+import { TABLES, type Table } from '../../core/contract/rows.js';
 import type { Shown } from './byte-reader.js';
 import { accessError, journalError } from './failures.js';
 import { NUMBERED, type RowKey } from './row-codec.js';

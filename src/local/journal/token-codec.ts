@@ -1,6 +1,6 @@
 /** Live and ended turns on the disk. */
 import type { SubmitResult } from '../../core/contract/model.js';
-import type { CargoRow, EndedRow, EndingRow, TicketRow, TurnRow } from '../../core/durability/rows.js';
+import type { CargoRow, EndedRow, EndingRow, TicketRow, TurnRow } from '../../core/contract/rows.js';
 import { type ByteReader, NotAValue } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
 import { readOptional, writeOptional } from './optional.js';

@@ -1,6 +1,6 @@
 /** The numbers that stand for words on the disk. A number never changes its meaning; new words get new ones. */
 import type { DeathCause, LossCause, NackKind, Reason } from '../../core/contract/model.js';
-import type { CargoRow, FinishedRow, ParkRow, TicketRow, TurnRow } from '../../core/durability/rows.js';
+import type { CargoRow, FinishedRow, ParkRow, TicketRow, TurnRow } from '../../core/contract/rows.js';
 import { NotAValue } from './byte-reader.js';
 
 /** Words and their numbers, both ways. Total over the words: a new one does not compile until it has a number. */

@@ -1,5 +1,5 @@
 /** Rows in short words, for tables. */
-import type { Row, RowChange, RowId } from '../../../src/core/durability/rows.js';
+import type { Row, RowChange, RowId } from '../../../src/core/contract/rows.js';
 
 export function inWords(changes: readonly RowChange[]): string[] {
   return changes.map((change) => ('put' in change ? `+ ${put(change.put)}` : `- ${name(change.delete)}`)).sort();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { DeliveredItem } from '../../../src/coordinator.js';
-import type { Row, RowChange, RowId } from '../../../src/core/durability/rows.js';
+import type { Row, RowChange, RowId } from '../../../src/core/contract/rows.js';
 import { KEYS, QUEUES, SESSIONS } from '../../model/commands.js';
 import { deQueueRequest } from '../../support/builders.js';
 import { Call } from '../../support/call.js';

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy } from '../../../src/coordinator.js';
 import type { Stream } from '../../../src/core/core.js';
-import type { SettingsChange } from '../../support/builders.js';
-import { bytes, KEY, QUEUE } from '../../support/builders.js';
+import { bytes, KEY, QUEUE, type SettingsChange } from '../../support/builders.js';
 import { atOnce, lettersOf, okay, Stage } from '../stage.js';
 import { inWords } from './in-words.js';
 

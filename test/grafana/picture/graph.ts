@@ -1,6 +1,5 @@
 /** A graph: axes with units, a line for each series, its name and last value below. */
-import type { Panel } from '../dashboard-file.js';
-import { record } from '../dashboard-file.js';
+import { type Panel, record } from '../dashboard-file.js';
 import type { Span } from '../prometheus.js';
 import { nameOf, type Shown } from '../showing.js';
 import { type Box, colourOf, FAINT, fitting, INK, LINE, rectangle, round, words } from './svg.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import type { Row, RowChange } from '../../../src/core/durability/rows.js';
+import type { Row, RowChange } from '../../../src/core/contract/rows.js';
 import { type Journal, JournalError } from '../../../src/local/journal/journal.js';
 import { ALL_KINDS, asRead, contentOf, itemRow, puts } from './rows.js';
 

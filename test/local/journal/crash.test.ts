@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Row } from '../../../src/core/durability/rows.js';
+import type { Row } from '../../../src/core/contract/rows.js';
 import type { Journal } from '../../../src/local/journal/journal.js';
 import { openJournal } from '../../../src/local/journal/lmdb-journal.js';
 import { temporaryFolder } from '../../cli/keyturn-process.js';

@@ -1,6 +1,6 @@
 /** Rows of every kind, with what is rare in them too, and short ways to make some. */
 import { Buffer } from 'node:buffer';
-import type { Content, ItemRow, Row, RowChange } from '../../../src/core/durability/rows.js';
+import type { Content, ItemRow, Row, RowChange } from '../../../src/core/contract/rows.js';
 
 export const NO_CONTENT: Content = { payload: new Uint8Array(), headers: undefined };
 

@@ -1,4 +1,4 @@
-import type { RowChange } from '../../../src/core/durability/rows.js';
+import type { RowChange } from '../../../src/core/contract/rows.js';
 import { contentOf, itemRow } from './rows.js';
 
 /** Batches whose rows are still there when this many newer ones are; then they are deleted. */

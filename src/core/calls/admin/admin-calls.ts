@@ -3,10 +3,10 @@
 import type * as model from '../../contract/model.js';
 import { badPageToken } from '../../contract/refusals.js';
 import type * as views from '../../contract/views.js';
-import { discardDead, isLettersToken, listDeadLetters, redrive } from '../../items/dead-letters.js';
 import { findLane } from '../../lane/lookup.js';
-import type { Queue } from '../../state/queue.js';
-import { Steps } from '../../steps.js';
+import type { Queue } from '../../state/records.js';
+import { Steps } from '../steps.js';
+import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
 import { discardWaiting } from './discard-waiting.js';
 import { explainKey } from './explain.js';
 import { explainKeyless } from './explain-keyless.js';

@@ -1,15 +1,15 @@
 /** Discard of items that wait. */
 
 import type { ItemChoice } from '../../contract/views.js';
-import type { Slices } from '../../items/dead-letters.js';
 import { finish } from '../../items/items.js';
 import { findLane } from '../../lane/lookup.js';
 import { unpark } from '../../lane/park.js';
 import { resolve } from '../../lane/resolve.js';
-import { takeOut, tell } from '../../lane/show.js';
-import type { Item } from '../../state/line.js';
-import type { Queue } from '../../state/queue.js';
+import { tell } from '../../state/events.js';
+import { takeOut } from '../../state/places.js';
+import type { Item, Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
+import type { Slices } from './dead-letters.js';
 
 /**
  * Removes items that wait, of those that were submitted before it began (S88). There may be millions: it stops after

@@ -2,11 +2,10 @@
 
 import type { LaneState } from '../../contract/model.js';
 import type { KeyExplanation, LineEntryView } from '../../contract/views.js';
-import type { Slices } from '../../items/dead-letters.js';
-import { type Lane, stateOf, turnOf } from '../../state/lane.js';
-import { Item } from '../../state/line.js';
-import type { Queue } from '../../state/queue.js';
+import { stateOf, turnOf } from '../../state/lane.js';
+import { Item, type Lane, type Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
+import type { Slices } from './dead-letters.js';
 import { countDead, entryView, MOST_TOLD, sinceOf, wall } from './explain.js';
 import { keylessLanes } from './listing.js';
 import { whyOf } from './why.js';

@@ -2,13 +2,11 @@
 
 import type { HolderView, KeyExplanation, LineEntryView, SessionView } from '../../contract/views.js';
 import { nameOf } from '../../lane/answers.js';
-import { endOf } from '../../lane/tenure.js';
+import { endOf } from '../../lane/lease.js';
 import { isDispatchTicket } from '../../lane/turns.js';
 import { awaitedBy } from '../../state/dependencies.js';
-import { type Lane, stateOf, type Turn, turnOf } from '../../state/lane.js';
-import { Caller, type Entry, Item } from '../../state/line.js';
-import type { Queue } from '../../state/queue.js';
-import { Session } from '../../state/session.js';
+import { stateOf, turnOf } from '../../state/lane.js';
+import { Caller, type Entry, Item, type Lane, type Queue, Session, type Turn } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import { whyOf } from './why.js';
 

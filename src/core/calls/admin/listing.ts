@@ -2,8 +2,8 @@
 
 import type { LaneState } from '../../contract/model.js';
 import type { KeyPage, KeyView, ListKeysRequest } from '../../contract/views.js';
-import { keylessName, type Lane, stateOf, turnOf } from '../../state/lane.js';
-import type { Queue } from '../../state/queue.js';
+import { keylessName, stateOf, turnOf } from '../../state/lane.js';
+import type { Lane, Queue } from '../../state/records.js';
 import { newestSettledToken } from '../../state/settlements.js';
 import type { CoreState } from '../../state/state.js';
 import { sinceOf, wall } from './explain.js';

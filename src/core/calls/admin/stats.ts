@@ -5,8 +5,7 @@ import type {
   QueueStats,
   QueueView,
 } from '../../contract/views.js';
-import { Lane } from '../../state/lane.js';
-import type { Queue } from '../../state/queue.js';
+import { Lane, type Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import type { Link } from '../../structures/link.js';
 

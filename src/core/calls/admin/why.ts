@@ -1,14 +1,11 @@
 /** Why a key does not move, in one sentence, and until when. */
 
 import { type ClosedGate, closedGate } from '../../lane/gates.js';
+import { endOf } from '../../lane/lease.js';
 import { delayOf } from '../../lane/resolve.js';
 import { takesOverAt } from '../../lane/take-over.js';
-import { endOf } from '../../lane/tenure.js';
 import { awaitedBy } from '../../state/dependencies.js';
-import { type Delay, Lane, type Park, type Turn } from '../../state/lane.js';
-import { Item } from '../../state/line.js';
-import type { Queue } from '../../state/queue.js';
-import { Session } from '../../state/session.js';
+import { type Delay, Item, Lane, type Park, type Queue, Session, type Turn } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import { isLinked, type Link } from '../../structures/link.js';
 import { shellWord } from './shell-word.js';

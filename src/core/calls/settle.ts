@@ -1,12 +1,15 @@
 /** What the settling calls have in common: finding the turn, the remembered answer, or the reason for neither. */
-import { adoptable, adoptForSettling } from '../calls/adopt.js';
+
 import type { LossCause, Refusal } from '../contract/model.js';
 import { turnLost } from '../contract/refusals.js';
+import { findHeldLane, findQueue, isRefusal } from '../lane/lookup.js';
 import type { StaleCall } from '../state/counters.js';
-import { type Turn, turnOf } from '../state/lane.js';
-import { endingOf, type SettledBy } from '../state/settlements.js';
+import { turnOf } from '../state/lane.js';
+import type { Turn } from '../state/records.js';
+import type { SettledBy } from '../state/settlement.js';
+import { endingOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
-import { findHeldLane, findQueue, isRefusal } from './lookup.js';
+import { adoptable, adoptForSettling } from './adopt.js';
 
 /**
  * The turn, if it is live; how a settling call ended it: the same call again gets the same answer; or a refusal. As they

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
-import { ItemIndex } from '../../src/core/state/item-index.js';
-import { Lane } from '../../src/core/state/lane.js';
-import { Item } from '../../src/core/state/line.js';
-import { Queue } from '../../src/core/state/queue.js';
+import { Item, Lane, Queue } from '../../src/core/state/records.js';
+import { IdIndex } from '../../src/core/structures/id-index.js';
 import { OwnIds } from '../../src/core/structures/own-id.js';
 import { ResultLedger } from '../../src/core/structures/remembered.js';
 
@@ -13,8 +11,8 @@ const lane = new Lane(new Queue('q', BUILT_IN_POLICY, false, new ResultLedger(0)
 const item = (n: number) => new Item(lane, `i${n}`, new Uint8Array(0), undefined, undefined, 0, n, 0);
 const MANY = 40_000;
 
-function filled(): { index: ItemIndex; items: Item[] } {
-  const index = new ItemIndex(new OwnIds('~'));
+function filled(): { index: IdIndex<Item>; items: Item[] } {
+  const index = new IdIndex<Item>(new OwnIds('~'));
   const items = Array.from({ length: MANY }, (_, n) => item(n));
   for (const one of items) index.set(one);
   return { index, items };
@@ -59,7 +57,7 @@ test('a walk with pauses passes over nothing, though items move while it pauses'
 
 test('a walk that begins among young ones alone passes over none that grow old while it pauses', () => {
   const ids = new OwnIds('~a-');
-  const index = new ItemIndex(ids);
+  const index = new IdIndex<Item>(ids);
   // Those whose id was made here came first: the walk is there for long, and the others grow old meanwhile.
   for (let n = 0; n < 10; n++)
     index.set(new Item(lane, ids.idOf(n), new Uint8Array(0), undefined, undefined, 0, n, 0, n));
@@ -76,7 +74,7 @@ test('a walk that begins among young ones alone passes over none that grow old w
 
 test('items whose id was made here stand among the others in the order in which they came', () => {
   const ids = new OwnIds('~a-');
-  const index = new ItemIndex(ids);
+  const index = new IdIndex<Item>(ids);
   const own = (seq: number, number: number) =>
     new Item(lane, ids.idOf(number), new Uint8Array(0), undefined, undefined, 0, seq, 0, number);
   const items = Array.from({ length: 5_000 }, (_, seq) => (seq % 3 === 0 ? item(seq) : own(seq, seq)));

@@ -1,8 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import type { Lane } from './lane.js';
 
 /** At most this many of the lanes that came to rest last are kept out of the LRU. */
 const NURSERY = 16_384;
+
+/** What comes to rest. */
+export interface Resting {
+  /** Its place here; unset: it is not idle. Only the cache writes it. */
+  rests: number | undefined;
+}
 
 /**
  * Lanes in INIT, least recently used first; beyond `limit` the oldest is forgotten. Nothing else ever is.
@@ -11,16 +16,16 @@ const NURSERY = 16_384;
  * comes round to its place. If it is busy again by then, its place is void: a key that is busy again and again never
  * touches the LRU.
  */
-export class IdleLanes {
-  readonly #ring: (Lane | undefined)[];
+export class IdleCache<E extends Resting> {
+  readonly #ring: (E | undefined)[];
   /** The place that is written next. */
   #next = 0;
   #young = 0;
-  readonly #old: LRUCache<Lane, true>;
+  readonly #old: LRUCache<E, true>;
 
-  constructor(limit: number, forget: (lane: Lane) => void) {
+  constructor(limit: number, forget: (lane: E) => void) {
     const young = Math.min(NURSERY, Math.floor((limit - 1) / 2));
-    this.#ring = new Array<Lane | undefined>(young).fill(undefined);
+    this.#ring = new Array<E | undefined>(young).fill(undefined);
     this.#old = new LRUCache({
       max: Math.max(1, limit - young),
       dispose: (_, lane, reason) => {
@@ -34,7 +39,7 @@ export class IdleLanes {
   }
 
   /** Precondition: the lane came to rest. */
-  add(lane: Lane): void {
+  add(lane: E): void {
     if (this.#ring.length === 0) return this.#grow(lane);
     const place = this.#next;
     const eldest = this.#ring[place];
@@ -47,7 +52,7 @@ export class IdleLanes {
     this.#grow(eldest);
   }
 
-  delete(lane: Lane): void {
+  delete(lane: E): void {
     if (lane.rests === undefined) return;
     if (lane.rests === OLD) this.#old.delete(lane);
     else {
@@ -57,7 +62,7 @@ export class IdleLanes {
     lane.rests = undefined;
   }
 
-  #grow(lane: Lane): void {
+  #grow(lane: E): void {
     lane.rests = OLD;
     this.#old.set(lane, true);
   }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
-import { IdleLanes } from '../../src/core/state/idle-lanes.js';
-import { Lane } from '../../src/core/state/lane.js';
-import { Queue } from '../../src/core/state/queue.js';
+import { Lane, Queue } from '../../src/core/state/records.js';
+import { IdleCache } from '../../src/core/structures/idle-cache.js';
 import { ResultLedger } from '../../src/core/structures/remembered.js';
 
 const queue = new Queue('q', BUILT_IN_POLICY, true, new ResultLedger(0), 0);
@@ -22,7 +21,7 @@ describe('idle lanes', () => {
   for (const limit of LIMITS) {
     it(`of which ${limit} are remembered: exactly so many, the least recently idle forgotten first`, () => {
       const forgotten: Lane[] = [];
-      const idle = new IdleLanes(limit, (lane) => forgotten.push(lane));
+      const idle = new IdleCache<Lane>(limit, (lane) => forgotten.push(lane));
       const all = lanes(limit * 2 + 1);
       for (const [i, lane] of all.entries()) {
         idle.add(lane);
@@ -33,7 +32,7 @@ describe('idle lanes', () => {
 
     it(`of which ${limit} are remembered: one that is busy again is not forgotten, and makes room`, () => {
       const forgotten: Lane[] = [];
-      const idle = new IdleLanes(limit, (lane) => forgotten.push(lane));
+      const idle = new IdleCache<Lane>(limit, (lane) => forgotten.push(lane));
       const [first, ...others] = lanes(limit + 1);
       assert.ok(first);
       idle.add(first);
@@ -45,7 +44,7 @@ describe('idle lanes', () => {
 
     it(`of which ${limit} are remembered: one that came to rest anew is the youngest`, () => {
       const forgotten: Lane[] = [];
-      const idle = new IdleLanes(limit, (lane) => forgotten.push(lane));
+      const idle = new IdleCache<Lane>(limit, (lane) => forgotten.push(lane));
       const old = lanes(limit);
       for (const lane of old) idle.add(lane);
       const [first] = old;
@@ -58,7 +57,7 @@ describe('idle lanes', () => {
   }
 
   it('takes one out twice as once', () => {
-    const idle = new IdleLanes(3, () => assert.fail('nothing is forgotten'));
+    const idle = new IdleCache<Lane>(3, () => assert.fail('nothing is forgotten'));
     const [a, b] = lanes(2);
     assert.ok(a && b);
     idle.delete(a);

@@ -1,10 +1,10 @@
 /** What every call of the core is: one step, begun and finished in one way. */
 
-import type * as model from './contract/model.js';
-import { finishStep, isUnfinished } from './dispatch/pump.js';
-import { findQueue, isRefusal, openQueue } from './lane/lookup.js';
-import type { Queue } from './state/queue.js';
-import type { CoreState } from './state/state.js';
+import type * as model from '../contract/model.js';
+import { finishStep, isUnfinished } from '../dispatch/pump.js';
+import { findQueue, isRefusal, openQueue } from '../lane/lookup.js';
+import type { Queue } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
 
 export abstract class Steps {
   constructor(protected readonly state: CoreState) {}

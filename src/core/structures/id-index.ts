@@ -1,11 +1,21 @@
-import { Numbered } from '../structures/numbered.js';
-import { NO_NUMBER, type OwnIds } from '../structures/own-id.js';
-import type { Item } from './line.js';
+import { Numbered } from './numbered.js';
+import { NO_NUMBER, type OwnIds } from './own-id.js';
 
 /** Items that came last, beyond which the oldest of them move on. */
 const YOUNG = 16_384;
 /** Items after which the iterator over them is let go of. */
 const STILL = 1_024;
+
+/** What is indexed. */
+export interface Identified {
+  readonly id: string;
+  /** Of its id, if that was made here; else {@link NO_NUMBER}. */
+  readonly number: number;
+  /** Order of submission. */
+  readonly seq: number;
+  /** It does not wait. */
+  readonly inFlight: boolean;
+}
 
 /**
  * Items by id. Those whose id was made here by its number; those of clients in two Maps. Of these the ones that come and
@@ -13,17 +23,17 @@ const STILL = 1_024;
  * backlog of a million would make every item that passes walk cold hash chains, and now and then wait for the rehash of
  * all of them.
  */
-export class ItemIndex {
-  readonly #own = new Numbered<Item>();
-  readonly #young = new Map<string, Item>();
-  readonly #old = new Map<string, Item>();
+export class IdIndex<E extends Identified> {
+  readonly #own = new Numbered<E>();
+  readonly #young = new Map<string, E>();
+  readonly #old = new Map<string, E>();
   /** They stand behind others that were submitted later. */
-  readonly #again = new Set<Item>();
+  readonly #again = new Set<E>();
   /**
    * Goes on where it stopped: from the front it would pass all that are gone. Let go of when none had to move on for a
    * while: a Map keeps every table it ever had for an iterator that stands still.
    */
-  #aging: Iterator<Item> | undefined = undefined;
+  #aging: Iterator<E> | undefined = undefined;
   /** Items that came since one had to move on. */
   #still = 0;
 
@@ -33,7 +43,7 @@ export class ItemIndex {
     return this.#own.size + this.#young.size + this.#old.size;
   }
 
-  get(id: string): Item | undefined {
+  get(id: string): E | undefined {
     const number = this.ownIds.numberOf(id);
     if (number !== NO_NUMBER) return this.#own.get(number);
     return this.#young.get(id) ?? (this.#old.size > 0 ? this.#old.get(id) : undefined);
@@ -44,11 +54,11 @@ export class ItemIndex {
   }
 
   /** Whether it is this one that its id stands for. */
-  holds(item: Item): boolean {
+  holds(item: E): boolean {
     return (item.number === NO_NUMBER ? this.get(item.id) : this.#own.get(item.number)) === item;
   }
 
-  set(item: Item): void {
+  set(item: E): void {
     if (item.number !== NO_NUMBER) return this.#own.set(item.number, item);
     this.#young.set(item.id, item);
     if (this.#young.size > YOUNG) this.#age();
@@ -56,11 +66,11 @@ export class ItemIndex {
   }
 
   /** One that has been here for long, before any that came in this run: it need not grow old first. */
-  setOld(item: Item): void {
+  setOld(item: E): void {
     this.#old.set(item.id, item);
   }
 
-  delete(item: Item): void {
+  delete(item: E): void {
     const { id, number } = item;
     if (number !== NO_NUMBER) this.#own.delete(number);
     else if (!this.#young.delete(id)) this.#old.delete(id);
@@ -68,20 +78,20 @@ export class ItemIndex {
   }
 
   /** It was out of here, and comes back among those that came later. */
-  setAgain(item: Item): void {
+  setAgain(item: E): void {
     this.set(item);
     this.#again.add(item);
   }
 
   /** The one that was submitted first of those that wait. */
-  firstWaiting(): Item | undefined {
+  firstWaiting(): E | undefined {
     const inOrder = this.#firstInOrder();
     let first = inOrder;
     for (const item of this.#again) if (!item.inFlight && (first === undefined || item.seq < first.seq)) first = item;
     return first;
   }
 
-  #firstInOrder(): Item | undefined {
+  #firstInOrder(): E | undefined {
     const own = waiting(this.#own.values());
     const others = waiting(this.#old.values()) ?? waiting(this.#young.values());
     return own === undefined || (others !== undefined && others.seq < own.seq) ? others : own;
@@ -91,7 +101,7 @@ export class ItemIndex {
    * In the order in which they came, but those that grew old last. For a walk with pauses: every one that stays
    * throughout, some of them perhaps twice, and none that has left by then.
    */
-  *scan(): Generator<Item, undefined> {
+  *scan(): Generator<E, undefined> {
     // The young before the old: those that grow old during the walk are met again, not missed.
     const others = both(this.#young, this.#old);
     let other = others.next();
@@ -118,12 +128,12 @@ export class ItemIndex {
   }
 }
 
-function* both(first: ReadonlyMap<string, Item>, second: ReadonlyMap<string, Item>): Generator<Item, undefined> {
+function* both<E>(first: ReadonlyMap<string, E>, second: ReadonlyMap<string, E>): Generator<E, undefined> {
   yield* first.values();
   yield* second.values();
 }
 
-function waiting(items: Iterable<Item>): Item | undefined {
+function waiting<E extends Identified>(items: Iterable<E>): E | undefined {
   for (const item of items) if (!item.inFlight) return item;
   return undefined;
 }

@@ -1,13 +1,14 @@
 import type { TurnRef } from '../contract/model.js';
+import { putBack } from '../items/items.js';
+import { neverHandedOut } from '../items/never-handed-out.js';
 import { findHeldLane } from '../lane/lookup.js';
 import { resolve } from '../lane/resolve.js';
 import { disown } from '../lane/tenure.js';
 import { endTurn, holdForTicket } from '../lane/turns.js';
-import { type Lane, type Turn, turnOf } from '../state/lane.js';
-import type { SettledBy } from '../state/settlements.js';
+import { turnOf } from '../state/lane.js';
+import type { Lane, Turn } from '../state/records.js';
+import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
-import { putBack } from './items.js';
-import { neverHandedOut } from './never-handed-out.js';
 
 /** These turns were given, but it is known that nobody learnt of them (S13). */
 export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {

@@ -19,7 +19,7 @@ import type {
   NackAnswer,
   NackKind,
   SubmitResult,
-} from '../contract/model.js';
+} from './model.js';
 
 export type { ItemRef };
 

@@ -1,25 +1,15 @@
 /** Dead letters: listing, redrive, discard. There may be many: each walk stops after every slice, and keeps no letter across a stop. */
 
-import type { DeathCause } from '../contract/model.js';
-import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from '../contract/views.js';
-import { itemView } from '../lane/answers.js';
-import { findLane, openLane } from '../lane/lookup.js';
-import { resolve } from '../lane/resolve.js';
-import { tell } from '../lane/show.js';
-import { nameKeyless } from '../state/lane.js';
-import type { Item } from '../state/line.js';
-import type { Queue } from '../state/queue.js';
-import type { CoreState } from '../state/state.js';
-import { sortInSlices } from '../structures/sort-in-slices.js';
-import { finish, putBack } from './items.js';
-
-/** An item that ran out of attempts or was refused for good. It still counts as payload memory. */
-export interface DeadLetter {
-  readonly item: Item;
-  readonly key: string;
-  readonly cause: DeathCause;
-  readonly diedAt: number;
-}
+import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from '../../contract/views.js';
+import { finish, putBack } from '../../items/items.js';
+import { itemView } from '../../lane/answers.js';
+import { findLane, openLane } from '../../lane/lookup.js';
+import { resolve } from '../../lane/resolve.js';
+import { tell } from '../../state/events.js';
+import { nameKeyless } from '../../state/lane.js';
+import type { DeadLetter, Item, Queue } from '../../state/records.js';
+import type { CoreState } from '../../state/state.js';
+import { sortInSlices } from '../../structures/sort-in-slices.js';
 
 /** How a walk goes on: after so many letters it stops, and it is told the time anew. */
 export interface Slices {

@@ -1,0 +1,45 @@
+/** What waited for others before the restart waits for them again. */
+import { keepUntold } from '../admission/dependants.js';
+import type { ItemRef } from '../contract/model.js';
+import type { ProgressRow } from '../contract/rows.js';
+import { standingOf } from '../items/standing.js';
+import { type Item, Waits } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
+
+/**
+ * After a restart: the item waits for these again, whatever became of them. To be called before it is weighed and its
+ * lane resolved; of what ended {@link checkAwaited} finds out when all items are there.
+ *
+ * @param after what it waited for when it was written
+ * @param progress unset: nothing became of it since
+ */
+export function waitAgain(
+  state: CoreState,
+  item: Item,
+  after: readonly ItemRef[],
+  progress: Pick<ProgressRow, 'after' | 'doomed' | 'dead'> | undefined,
+): void {
+  if (after.length === 0 && progress?.doomed !== true) return;
+  // A dead letter waits for nothing, whoever wrote its row.
+  const left = progress?.dead === undefined ? (progress?.after ?? after) : [];
+  item.waits = new Waits(left);
+  // What is written of it from now on has to say so too.
+  item.waits.changed = left !== after;
+  item.waits.doomed = progress?.doomed === true;
+  state.dependencies.add(item, item.waits, left);
+}
+
+/**
+ * After a restart, when all items are there: whoever waits for what has ended is told in the first steps. It stops after
+ * each that is waited for.
+ */
+export function* checkAwaited(state: CoreState, clock: () => number): Generator<undefined> {
+  for (const awaited of state.dependencies.all()) {
+    const standing = standingOf(state, awaited, clock());
+    if (standing !== 'open' && standing !== 'unknown') state.dependencies.end(awaited.queue, awaited.itemId, standing);
+    yield;
+  }
+  keepUntold(state);
+  // It must not take a call to wake them.
+  if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(clock()));
+}

@@ -1,0 +1,17 @@
+/** The head of a line whose prerequisite failed. */
+import { bury, hasRoomForLetter, parkAfter } from '../items/items.js';
+import { takeOut } from '../state/places.js';
+import type { Item } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
+import { park } from './park.js';
+
+/** Precondition: the head of its lane, which nobody holds and which is not parked, cannot be done any more. */
+export function failHead(state: CoreState, item: Item, now: number): void {
+  const { lane } = item;
+  const room = hasRoomForLetter(lane.queue);
+  if (room) {
+    takeOut(state, item);
+    bury(state, item, 'dependency', now);
+  }
+  park(state, lane, parkAfter(lane, item, room, now), now);
+}

@@ -1,0 +1,45 @@
+import type { Durability } from '../contract/model.js';
+import type { RowId } from '../contract/rows.js';
+
+/**
+ * Where it is marked what of durable queues changed: which rows, not how they are. All that other rooms know of
+ * durability; `durability/changes.ts` is what the core is given for it.
+ */
+export interface ChangeLogOf<Queue, Lane, Item, Prerequisite> {
+  /** What the Submit that is being carried out asks for; unset: it is left to the queue. */
+  asked: Durability | undefined;
+  /** So much waits to be written that everybody waits with it, whatever the durability. */
+  readonly isBehind: boolean;
+  /**
+   * Items that are done because they were handed out (at_most_once), while their turn lives: until then they stay on
+   * disk as they are, because what they carry is read when it is handed out, and they may come back if nobody got them.
+   */
+  readonly handedOut: Map<number, Item>;
+  /** A durable queue is looked at: what is told of it may not be on disk yet. */
+  begin(now: number): void;
+  /** Of an item that has `stored`. */
+  item(item: Item): void;
+  /** What was remembered of a finished item is forgotten, or will be another at once. */
+  finishedGone(queue: Queue, id: string, seq: number): void;
+  /** What is remembered of a finished item is to be written, though it was not before. */
+  finished(queue: Queue, id: string, seq: number): void;
+  /** A turn began, ended, or lives longer. */
+  turn(lane: Lane, token: number): void;
+  /** How a turn ended is remembered otherwise than before. */
+  settlement(lane: Lane, token: number): void;
+  /** The lane is forgotten. */
+  tokensGone(queue: Queue, tokens: Iterable<number>): void;
+  keyDone(queue: Queue, name: string): void;
+  keyGone(queue: Queue, name: string): void;
+  park(lane: Lane): void;
+  pause(queue: Queue): void;
+  /** It has the first or has lost the last of its turns of durable queues, or its `ttl` is another. */
+  session(id: string): void;
+  /** What a start would find of this session is not what it is. */
+  isUnwritten(session: string): boolean;
+  floor(): void;
+  /** Items that are on disk have not been told that it ended, or all of them have. */
+  end(ended: Prerequisite): void;
+  /** A row that was found at the start and is not needed. */
+  stray(id: RowId): void;
+}

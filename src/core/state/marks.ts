@@ -1,0 +1,27 @@
+/** What the end of the step has to look at once more. */
+import type { Lack, Queue } from './records.js';
+import type { CoreState } from './state.js';
+
+/** The queue is looked at once more at the end of this step: something may start. */
+export function markDirty(state: CoreState, queue: Queue): void {
+  if (queue.dirty) return;
+  queue.dirty = true;
+  state.dirty.push(queue);
+}
+
+/**
+ * There is more of something that all queues have together. Only those whose first Submit lacked it are looked at: each
+ * look counts a whole batch. What makes a batch need less is told to its queue, by {@link markRoom}.
+ */
+export function markAllRoom(state: CoreState, what: Lack, orElse: Lack = what): void {
+  if (state.roomQueues.size === 0) return;
+  for (const queue of state.roomQueues) {
+    const { roomLack } = queue;
+    if (roomLack === undefined || roomLack === what || roomLack === orElse) state.roomDirty.add(queue);
+  }
+}
+
+/** Its Submits that wait for room are looked at when everything that may start has started. */
+export function markRoom(state: CoreState, queue: Queue): void {
+  if (queue.roomWaiters.size > 0) state.roomDirty.add(queue);
+}

@@ -1,0 +1,50 @@
+/** Places in lines, and what is counted with them. */
+
+import { Line } from '../structures/line.js';
+import { markRoom } from './marks.js';
+import { Caller, type Entry, type Lane } from './records.js';
+import type { CoreState } from './state.js';
+
+export function lineOf(lane: Lane): Line<Entry> {
+  lane.line ??= new Line<Entry>();
+  return lane.line;
+}
+
+/** To be called for every entry that was put in a line. */
+export function countIn(state: CoreState, entry: Entry): void {
+  const queue = entry.lane.queue;
+  if (entry instanceof Caller) {
+    queue.callers.add(entry);
+    state.waitingCallers += 1;
+    // A line that it fills declines what waits for room, which then needs none.
+    markRoom(state, queue);
+  } else {
+    queue.waitingItems += 1;
+  }
+}
+
+/** Takes an entry out of its line, and its place with it. Its call, if it has one, is still to be answered. */
+export function takeOut(state: CoreState, entry: Entry): void {
+  const lane = entry.lane;
+  lane.line?.remove(entry);
+  if (lane.line?.length === 0) lane.line = undefined;
+  countOut(state, entry);
+}
+
+export function countOut(state: CoreState, entry: Entry): void {
+  const { lane } = entry;
+  const queue = lane.queue;
+  if (entry instanceof Caller) {
+    state.wheel.cancel(entry);
+    queue.callers.delete(entry);
+    state.waitingCallers -= 1;
+    if (entry.ticket !== undefined && lane.tickets?.get(entry.ticket) === entry) forgetTicket(lane, entry.ticket);
+  } else {
+    queue.waitingItems -= 1;
+  }
+  markRoom(state, queue);
+}
+
+export function forgetTicket(lane: Lane, ticket: string): void {
+  if (lane.tickets?.delete(ticket) && lane.tickets.size === 0) lane.tickets = undefined;
+}

@@ -1,0 +1,543 @@
+/**
+ * The records of the core: who refers to whom stands here in one place. Nothing here decides.
+ *
+ *     CoreState --queues--> Queue --lanes--> Lane --phase--> Turn --cargo--> Item ...
+ *                             |               |               |--owner--> Session | Stream
+ *                             |               |               '--ticket-> DispatchTicket
+ *                             |               '--line--> Line: Caller | Item, first come first
+ *                             |--items------> Item --waits--> Dependency --on--> Prerequisite
+ *                             |--deadLetters> DeadLetter --item--> Item
+ *                             '--waiters, roomWaiters, awaits: calls that wait for the queue, not for a key
+ *
+ *     Session --tied--> lanes whose turn lives as long as it does
+ */
+import type {
+  AckAnswer,
+  AcquireAnswer,
+  AcquireRequest,
+  AwaitAnswer,
+  Bytes,
+  DeathCause,
+  EnQueueAnswer,
+  ItemRef,
+  Reply,
+  SessionListener,
+  SubmitAnswer,
+  SubmitRequest,
+  SubmitResult,
+} from '../contract/model.js';
+import { isDurable, type Policy } from '../contract/policy.js';
+import type { EndRow } from '../contract/rows.js';
+import type { DelayCause, QueueNumbers } from '../contract/views.js';
+import { type Epoch, HoldEpochs } from '../structures/hold-epochs.js';
+import { IdIndex } from '../structures/id-index.js';
+import type { Line } from '../structures/line.js';
+import { append, isLinked, Link } from '../structures/link.js';
+import { NO_NUMBER, OWN_ID, OwnIds } from '../structures/own-id.js';
+import { type DoneKey, type FinishedItem, Memory, type ResultLedger } from '../structures/remembered.js';
+import { Timer } from '../structures/timing-wheel.js';
+import { TokenBucket } from '../structures/token-bucket.js';
+import type { ChangeLogOf } from './change-log.js';
+import { Counters, LaneCounts } from './counters.js';
+import type { Settlement } from './settlement.js';
+import type { Stored } from './stored.js';
+import { ROWS, type StateRow } from './table.js';
+
+export type ChangeLog = ChangeLogOf<Queue, Lane, Item, Prerequisite>;
+
+/** On which stream it was asked: the turn that is given is that stream's. Unset: on none. */
+interface OnStream {
+  readonly stream: Stream | undefined;
+}
+
+/** Who asked for deliveries, and in which form the answer comes. */
+export type DeliveryAsker = OnStream &
+  (
+    | { readonly kind: 'acquire'; readonly reply: Reply<AcquireAnswer> }
+    | {
+        readonly kind: 'ack';
+        readonly reply: Reply<AckAnswer>;
+        readonly followUps: readonly SubmitResult[];
+        /** What the Ack itself changed may not be on disk yet when its `next` comes, from whatever queue. */
+        readonly late: boolean;
+      }
+  );
+
+/** Who waits in a line. */
+export type Asker = (OnStream & { readonly kind: 'enqueue'; readonly reply: Reply<EnQueueAnswer> }) | DeliveryAsker;
+
+/** What a turn was given for. */
+export type Cargo =
+  | { readonly kind: 'caller'; readonly idempotencyKey: string | undefined }
+  /** In order, at least one. `done`: they were done when they were handed out (at_most_once). */
+  | {
+      readonly kind: 'items';
+      readonly items: readonly Item[];
+      readonly done: boolean;
+      /** The `seq` of each item in the list that the worker has. Unset: that is `items`. Else a crash took some of them. */
+      readonly given?: readonly number[];
+    }
+  /** A turn from before the start: what it was given for is not known. */
+  | { readonly kind: 'adopted' };
+
+export const PLAIN_CALLER: Cargo = Object.freeze({ kind: 'caller', idempotencyKey: undefined });
+
+export const ADOPTED: Cargo = Object.freeze({ kind: 'adopted' });
+
+/**
+ * The live turn of a lane. It is over when its lane's `due` has come: the end of its lease or of its `max_hold`,
+ * whichever is first, or the end of its ticket while it is held for an absent caller. A tied turn is over at the end of
+ * its session or of its `max_hold` instead, and its lane is in the list of the session.
+ */
+export class Turn {
+  /**
+   * Who has it: nobody yet (`kept` for the ticket of one who is absent), the one it was handed to (`given`), or one who
+   * has shown with its ticket that it knows (`known`), whatever becomes of the repeated answer.
+   */
+  handed: 'kept' | 'given' | 'known' = 'given';
+  /** Since the start of the process. */
+  renewals = 0;
+  /** It began before the start of the process. */
+  fromBefore = false;
+  /**
+   * The session it is tied to, or the stream that it was given on and that is told of it. Unset: given on none, or
+   * nobody has it.
+   */
+  owner: Session | Stream | undefined = undefined;
+  watch: TurnWatch | undefined = undefined;
+  /** The key was stopped when the turn was adopted: it is so again when the turn ends, if nobody resumed it (S90). */
+  parked: Park | undefined = undefined;
+  constructor(
+    readonly lane: Lane,
+    public token: number,
+    public cargo: Cargo,
+    public consumerId: string,
+    public ticket: string | DispatchTicket | undefined,
+    /** ms; life without renewal. */
+    public lease: number,
+    /** When it started, or was handed over. */
+    public since: number,
+    /** Whole ms; unset: no `max_hold`. */
+    public latestEnd: number | undefined,
+    public epoch: Epoch,
+  ) {}
+
+  get at(): 'HELD' {
+    return 'HELD';
+  }
+}
+
+/**
+ * Fires when something is to be told of a turn whose end comes nearer. Made only for turns that have such a moment, so
+ * that others pay nothing: those that no stream was given, and tied ones without `max_hold`, have none. Of a tied turn
+ * it is also what ends it at `max_hold`: its lane is not on the wheel.
+ */
+export class TurnWatch extends Timer {
+  /** When the end of the lease is to be told; Infinity: it was told, or it is not what ends the turn. */
+  leaseNears = Number.POSITIVE_INFINITY;
+  /** That `max_hold` nears is told once. */
+  holdTold = false;
+  constructor(readonly turn: Turn) {
+    super();
+  }
+}
+
+export interface Init {
+  readonly at: 'INIT';
+}
+
+/** The head could start. The lane stands in a ready list of its queue. */
+export interface Ready {
+  readonly at: 'READY';
+  readonly since: number;
+  /** It was so before the start: `since` is the earliest moment at which it may have begun. */
+  readonly fromBefore?: boolean;
+  /** Order in which lanes became ready, over all queues. */
+  readonly order: number;
+  /** A caller waits for a gate, an item for a worker. */
+  readonly waitsFor: 'gate' | 'worker';
+}
+
+/** Nobody may start before the lane's `due`. */
+export interface Delay {
+  readonly at: 'DELAY';
+  readonly since: number;
+  /** As that of {@link Ready}. */
+  readonly fromBefore?: boolean;
+  readonly because: DelayCause;
+}
+
+/** Stopped until somebody resumes it. */
+export interface Park {
+  readonly at: 'PARK';
+  readonly since: number;
+  readonly because: 'dead_letter' | 'no_room';
+  readonly itemId: string;
+}
+
+/** What a lane is doing, each with its own fields. PROCESS and BLOCK are one phase, told apart by the line. */
+export type Phase = Init | Turn | Ready | Delay | Park;
+
+export const INIT: Init = Object.freeze({ at: 'INIT' });
+
+/**
+ * The state of one key. Its timer ends its turn or its delay; while READY it stands in a ready list instead, and while
+ * its turn is tied in the list of the session.
+ */
+export class Lane extends Timer {
+  phase: Phase = INIT;
+  /** Unset: empty. */
+  line: Line<Entry> | undefined = undefined;
+  /** The oldest one of the ring: the one that is written over next. Only `settlements.ts` writes it. */
+  settlements: Settlement | undefined = undefined;
+  /** Places and turns of this key by their ticket. Unset: none. */
+  tickets: Map<string, Caller | Turn> | undefined = undefined;
+  /** When the last turn started; kept only for `min_interval`. */
+  startedAt: number | undefined = undefined;
+  /** The number of the key's last arrival in its queue, 0: none. For repeat distances. Of a keyless lane: `nameKeyless`. */
+  lastArrival = 0;
+  /** Its place among the idle lanes; unset: it is not idle. Only `IdleLanes` writes it. */
+  rests: number | undefined = undefined;
+  /** Its last turn, to be used again: a busy key allocates none, and nobody keeps one that ended. */
+  spare: Turn | undefined = undefined;
+  /** Its state as it is counted, with the moves of that state. Only `show` writes it. */
+  row: StateRow = ROWS.INIT;
+  constructor(
+    readonly queue: Queue,
+    /** Empty: the lane of one keyless item. */
+    readonly key: string,
+  ) {
+    super();
+  }
+}
+
+/** One that stands in a line. */
+export type Entry = Caller | Item;
+
+/** A worker that brought its own message and waits. Its timer ends its wait, or, while it is absent, its ticket. */
+export class Caller extends Timer {
+  before: Entry | undefined = undefined;
+  behind: Entry | undefined = undefined;
+  get isCaller(): boolean {
+    return true;
+  }
+
+  constructor(
+    readonly lane: Lane,
+    /** The open call; unset: absent, the ticket keeps the place. */
+    public asker: Asker | undefined,
+    public consumerId: string,
+    readonly ticket: string | undefined,
+    public lease: number | undefined,
+    readonly idempotencyKey: string | undefined,
+    readonly arrivedAt: number,
+    /** Arrived by EnQueue: it takes room, and may be superseded. False: by Acquire with a key. */
+    readonly takesRoom: boolean,
+  ) {
+    super();
+  }
+}
+
+/** A message that Keyturn keeps: in its lane's line, or in the turn that carries it. */
+export class Item {
+  before: Entry | undefined = undefined;
+  behind: Entry | undefined = undefined;
+  /** Tries that failed so far. */
+  attempts = 0;
+  lastError: string | undefined = undefined;
+  /** False once it came back: then it takes no room and is never superseded. */
+  takesRoom = true;
+  inFlight = false;
+  /** Set: it is kept on disk. */
+  stored: Stored | undefined = undefined;
+  /** Unset: it was submitted to wait for nothing. */
+  waits: Waits | undefined = undefined;
+  get isCaller(): boolean {
+    return false;
+  }
+
+  constructor(
+    /** Changes only when a dead letter goes back: its old lane may be forgotten. */
+    public lane: Lane,
+    readonly id: string,
+    /** Empty, and headers unset, once they are on disk alone: `stored`. */
+    public payload: Bytes,
+    public headers: ReadonlyMap<string, string> | undefined,
+    readonly idempotencyKey: string | undefined,
+    readonly submittedAt: number,
+    /** Order of submission in the process. */
+    readonly seq: number,
+    /** Not before this moment: its delay, or its back-off. It holds the key while it is the head. */
+    public notBefore: number,
+    /** Of its id, if that was made here. */
+    readonly number: number = NO_NUMBER,
+  ) {}
+}
+
+/** One stream of a worker, from its opening until it breaks or is replaced. */
+export class Stream {
+  /** What its hello named. Set exactly as long as it is this session's stream. */
+  session: Session | undefined = undefined;
+  constructor(
+    /** Unset: the stream is gone, and nobody can be told anything. */
+    public listener: SessionListener | undefined,
+  ) {}
+}
+
+/**
+ * What a hello names: turns are tied to it, and they live as long as it does. While a stream is attached it has no end;
+ * afterwards it ends `ttl` later. So a break, a new stream and the keeping alive cost the same for one turn as for a
+ * million: none of them touches a turn. As a timer it fires when it is over, once for every turn that is left.
+ */
+export class Session extends Timer {
+  /** Unset: it is broken. */
+  stream: Stream | undefined = undefined;
+  ttl = 0;
+  /** Meaningful while it is broken. */
+  brokenAt = 0;
+  /** Whole ms; Infinity while a stream is attached. Over when `now >= endsAt`, even if the wheel is late. */
+  endsAt = Number.POSITIVE_INFINITY;
+  /** How many turns are tied. */
+  size = 0;
+  /** How many of them are of durable queues. */
+  durable = 0;
+  /** The lanes of the tied turns, in the order in which they were tied. */
+  readonly #tied = new Link();
+
+  constructor(readonly id: string) {
+    super();
+  }
+
+  /** Precondition: the lane is in no list. It leaves this one as it leaves the wheel. */
+  tie(lane: Link): void {
+    append(this.#tied, lane);
+    this.size += 1;
+  }
+
+  get firstTied(): Link | undefined {
+    return isLinked(this.#tied) ? this.#tied.next : undefined;
+  }
+
+  tiedAfter(lane: Link): Link | undefined {
+    return lane.next === this.#tied ? undefined : lane.next;
+  }
+}
+
+/** A dispatch call that waits for its first turn. Its timer ends its wait. */
+export class AcquireWaiter extends Timer {
+  constructor(
+    readonly asker: DeliveryAsker,
+    readonly request: AcquireRequest,
+    /** It stands among the waiters of each of them. */
+    readonly queues: readonly Queue[],
+    readonly ticket: DispatchTicket | undefined,
+  ) {
+    super();
+  }
+}
+
+/** A Submit that waits for room. Its timer ends its wait. */
+export class RoomWaiter extends Timer {
+  constructor(
+    readonly queue: Queue,
+    readonly request: SubmitRequest,
+    readonly reply: Reply<SubmitAnswer>,
+    /** What it holds meanwhile, charged as if it were accepted. */
+    readonly bytes: number,
+  ) {
+    super();
+  }
+}
+
+/** What a batch may lack: places in its queue, or what all queues have together. */
+export type Lack = 'queue' | 'memory' | 'lanes' | 'dependencies';
+
+/** A call that waits for an item to finish. Its timer ends its wait. */
+export class AwaitWaiter extends Timer {
+  constructor(
+    readonly queue: Queue,
+    readonly itemId: string,
+    readonly reply: Reply<AwaitAnswer>,
+  ) {
+    super();
+  }
+}
+
+/** What a ticket of dispatch stands for: the turns it was given that still live, or the call that waits for some. */
+export class DispatchTicket {
+  waiter: AcquireWaiter | undefined = undefined;
+  readonly lanes = new Map<number, Lane>();
+  constructor(
+    readonly id: string,
+    readonly consumerId: string,
+  ) {}
+}
+
+/** How something that was waited for ended. */
+export type End = EndRow['end'];
+
+/** What is waited for: an item that is not finished, or an id of which nothing is known yet. */
+export class Prerequisite extends Link implements ItemRef {
+  /** Those that wait for it, in the order in which they began to. */
+  readonly dependencies = new Link();
+  /** Unset: it has not ended. */
+  end: End | undefined = undefined;
+  /** When it ended, among the items: those that wait for it came before, whatever comes by its name later. */
+  seq = 0;
+  /** How many of those that wait for it are on disk. */
+  onDisk = 0;
+  /** There is, or will be, a row that says how it ended. */
+  kept = false;
+  constructor(
+    readonly queue: string,
+    readonly itemId: string,
+  ) {
+    super();
+  }
+}
+
+/** One item waits for another. It is linked as long as it does. */
+export class Dependency extends Link {
+  constructor(
+    readonly item: Item,
+    public on: Prerequisite,
+  ) {
+    super();
+  }
+}
+
+/** What an item was submitted to wait for, and what of it is left. */
+export class Waits {
+  /** How many have not ended, as far as the item was told. */
+  left: number;
+  dependencies: readonly Dependency[] = NO_DEPENDENCIES;
+  /** One of them ended and was not done: for that the item has to become a dead letter as soon as it can. */
+  doomed = false;
+  /** Less is left than there was when it arrived. */
+  changed = false;
+  /** @param after as it was submitted: it is part of what the item is */
+  constructor(readonly after: readonly ItemRef[]) {
+    // Held back from the beginning, though nothing is linked before all that arrives with it is there.
+    this.left = after.length;
+  }
+}
+
+export const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
+
+/** An item that ran out of attempts or was refused for good. It still counts as payload memory. */
+export interface DeadLetter {
+  readonly item: Item;
+  readonly key: string;
+  readonly cause: DeathCause;
+  readonly diedAt: number;
+}
+
+/** A named set of keys that share one policy. */
+export class Queue {
+  /** Lanes of keys. Those in INIT are in the idle LRU too. */
+  readonly lanes = new Map<string, Lane>();
+  /** Lanes of keyless items by the tokens of their live turn and of those that are remembered. */
+  readonly keyless = new Map<number, Lane>();
+  /** Lanes whose newest settlement keeps the results of its follow-ups. */
+  readonly withFollowUps = new Set<Lane>();
+  /** Keyless lanes that are parked: they can be found by no key. */
+  readonly keylessParked = new Set<Lane>();
+  /** Items that wait or are in flight, in order of submission. */
+  readonly items: IdIndex<Item>;
+  readonly ownIds: OwnIds;
+  /** Of the next item whose id is made here. */
+  nextNumber = 0;
+  readonly deadLetters = new Map<string, DeadLetter>();
+  readonly finished: Memory<FinishedItem>;
+  readonly doneKeys: Memory<DoneKey>;
+
+  /** Callers in all lines, in order of arrival. */
+  readonly callers = new Set<Caller>();
+  /** Items in all lines. */
+  waitingItems = 0;
+  /** Live turns by age; how many. */
+  readonly holds = new HoldEpochs();
+  inFlight = 0;
+
+  /** Lanes whose head is a caller that waits for a gate, first ready first. */
+  readonly gatedLanes = new Link();
+  /** Lanes whose head is an item, first ready first. */
+  readonly readyLanes = new Link();
+  /** Dispatch calls that wait, in order of arrival. */
+  readonly waiters = new Set<AcquireWaiter>();
+  /** Submits that wait for room, in order of arrival. */
+  readonly roomWaiters = new Set<RoomWaiter>();
+  /** What the first of them lacked when it was looked at; unset: nobody has looked. */
+  roomLack: Lack | undefined = undefined;
+  /** Await calls by item id. */
+  readonly awaits = new Map<string, Set<AwaitWaiter>>();
+
+  paused = false;
+  /** As they are handed out; unset: nobody asked. */
+  numbers: QueueNumbers | undefined;
+  rate: TokenBucket | undefined;
+  maxInFlight: number | undefined;
+  /** A person changed its limits: it must not be forgotten. */
+  limitsChanged = false;
+  /** Wakes the pump when a gate opens. */
+  readonly gateTimer = new GateTimer(this);
+  /** Waits for the pump at the end of this step. */
+  dirty = false;
+
+  readonly states = new LaneCounts();
+  readonly counters = new Counters();
+  arrivals = 0;
+  usedAt: number;
+  /** Where it is marked what changed; unset: it is not durable. */
+  readonly changes: ChangeLog | undefined;
+  readonly #onFlush: boolean;
+  /** Though it is durable, some Submit asked for memory: not all of its items are on disk. */
+  isMixed = false;
+
+  constructor(
+    readonly name: string,
+    readonly policy: Policy,
+    /** Named in the configuration. */
+    readonly named: boolean,
+    ledger: ResultLedger,
+    now: number,
+    /** Of the ids of its items that are made here; no other queue has it. */
+    ownPrefix = OWN_ID,
+    /** Unset: there is no journal. */
+    changes?: ChangeLog | undefined,
+  ) {
+    this.ownIds = new OwnIds(ownPrefix);
+    this.items = new IdIndex<Item>(this.ownIds);
+    this.finished = new Memory(policy.maxRemembered, ledger, this.ownIds);
+    this.doneKeys = new Memory(policy.maxRemembered, ledger);
+    this.rate = policy.rate === undefined ? undefined : new TokenBucket(policy.rate, now);
+    this.maxInFlight = policy.maxInFlight;
+    this.usedAt = now;
+    this.changes = isDurable(policy) ? changes : undefined;
+    this.#onFlush = this.changes !== undefined && policy.durability === 'on_flush';
+    if (this.changes !== undefined) this.#forgetOnDisk(this.changes);
+  }
+
+  /** What is told of it waits until that is on disk. */
+  get tellsLate(): boolean {
+    const { changes } = this;
+    return changes !== undefined && (this.#onFlush || changes.isBehind);
+  }
+
+  get waiting(): number {
+    return this.callers.size + this.waitingItems;
+  }
+
+  #forgetOnDisk(changes: ChangeLog): void {
+    this.finished.onForget = (id, { seq }) => {
+      if (seq !== undefined) changes.finishedGone(this, id, seq);
+    };
+    this.doneKeys.onForget = (name) => changes.keyGone(this, name);
+  }
+}
+
+export class GateTimer extends Timer {
+  constructor(readonly queue: Queue) {
+    super();
+  }
+}

@@ -1,0 +1,89 @@
+/** One that stands in a line: only the line writes `before` and `behind`. */
+export interface LineEntry<E> {
+  before: E | undefined;
+  behind: E | undefined;
+  /** A call that waits; else something that is kept. */
+  readonly isCaller: boolean;
+  readonly takesRoom: boolean;
+}
+
+const FARTHEST_PLACE = 10_000;
+
+/** The FIFO of those who wait in a lane. A lane without one has an empty line. */
+export class Line<E extends LineEntry<E>> {
+  head: E | undefined = undefined;
+  tail: E | undefined = undefined;
+  length = 0;
+  callers = 0;
+  /** Entries that take room: they arrived by EnQueue or Submit and did not come back. */
+  taken = 0;
+
+  append(entry: E): void {
+    this.#put(entry, this.tail, undefined);
+  }
+
+  prepend(entry: E): void {
+    this.#put(entry, undefined, this.head);
+  }
+
+  /** Precondition: the other stands in this line. */
+  insert(entry: E, before: E): void {
+    this.#put(entry, before.before, before);
+  }
+
+  /** Puts the newcomer where the other stands, which leaves. */
+  replace(old: E, newcomer: E): void {
+    const { before, behind } = old;
+    this.remove(old);
+    this.#put(newcomer, before, behind);
+  }
+
+  remove(entry: E): void {
+    if (entry.before === undefined) this.head = entry.behind;
+    else entry.before.behind = entry.behind;
+    if (entry.behind === undefined) this.tail = entry.before;
+    else entry.behind.before = entry.before;
+    entry.before = undefined;
+    entry.behind = undefined;
+    this.#count(entry, -1);
+  }
+
+  /** The newest entry that may be superseded. Those that may not stand at the head or are few, near the tail. */
+  newestTakingRoom(): E | undefined {
+    let entry = this.taken === 0 ? undefined : this.tail;
+    while (entry !== undefined && !entry.takesRoom) entry = entry.before;
+    return entry;
+  }
+
+  /**
+   * How many stand before this entry, counted from both ends at once. Exact up to {@link FARTHEST_PLACE} from either
+   * end; in the middle of a longer line it is told as that, because counting on would let one caller stall all others.
+   */
+  placeOf(entry: E): number {
+    let before = entry.before;
+    let behind = entry.behind;
+    for (let steps = 0; steps < FARTHEST_PLACE; steps++) {
+      if (before === undefined) return steps;
+      if (behind === undefined) return this.length - 1 - steps;
+      before = before.before;
+      behind = behind.behind;
+    }
+    return FARTHEST_PLACE;
+  }
+
+  #put(entry: E, before: E | undefined, behind: E | undefined): void {
+    entry.before = before;
+    entry.behind = behind;
+    if (before === undefined) this.head = entry;
+    else before.behind = entry;
+    if (behind === undefined) this.tail = entry;
+    else behind.before = entry;
+    this.#count(entry, 1);
+  }
+
+  #count(entry: E, by: 1 | -1): void {
+    this.length += by;
+    if (entry.isCaller) this.callers += by;
+    if (entry.takesRoom) this.taken += by;
+  }
+}
