@@ -2,6 +2,7 @@
 import { strictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
 import { isGenerated } from './clients/generated.js';
+import { checkFloors, fileCircles, HOUSES } from './project/floors.js';
 import { read, sources, tracked } from './project/repository.js';
 import { checkRooms, runTimeCycles } from './project/rooms.js';
 import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime } from './project/style.js';
@@ -27,6 +28,14 @@ test('every room imports only what it may', () => {
 
 test('no cycle of rooms at run time', () => {
   nothingWrong(runTimeCycles([...src, ...client, ...conformance]));
+});
+
+test('rooms stand on floors and import downhill', () => {
+  nothingWrong(HOUSES.flatMap((house) => checkFloors(house, src)));
+});
+
+test('no circle of files, type imports included', () => {
+  nothingWrong(fileCircles([...src, ...client]));
 });
 
 test('the core knows no clock, chance, promise, timer, process or console', () => {

@@ -1,6 +1,6 @@
 /** Items on the disk as a sidecar leaves them, written through its journal: faster than submitting them. */
 import type { ItemRow } from '../../src/core/contract/rows.js';
-import { openJournal } from '../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../src/local/journal/lmdb/lmdb-journal.js';
 import { keyOf, QUEUE } from '../coordinator.js';
 import type { Say } from '../row.js';
 

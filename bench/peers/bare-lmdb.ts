@@ -4,8 +4,8 @@
  * second.
  */
 import { open } from 'lmdb';
-import { encode } from '../../src/local/journal/batch.js';
-import { ByteWriter } from '../../src/local/journal/byte-writer.js';
+import { ByteWriter } from '../../src/local/journal/codec/byte-writer.js';
+import { encode } from '../../src/local/journal/lmdb/batch.js';
 import { keyOf } from '../coordinator.js';
 import { itemRow, KEYS, PAYLOAD } from '../load/backlog.js';
 import { perSecondInFlight } from '../load/in-flight.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { DataReader } from '../local/journal/data-reader.js';
-import { checkRows } from '../local/journal/row-check.js';
+import type { DataReader } from '../local/journal/lmdb/data-reader.js';
+import { checkRows } from '../local/journal/lmdb/row-check.js';
 import { harmless, harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { type DataDirectoryOptions, dataDirectoryOption, withData } from './data-directory.js';

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { DataReader } from '../local/journal/data-reader.js';
 import { JournalError } from '../local/journal/journal.js';
+import { DataReader } from '../local/journal/lmdb/data-reader.js';
 import { StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { ProgressRow } from '../core/contract/rows.js';
-import type { DataReader } from '../local/journal/data-reader.js';
+import type { DataReader } from '../local/journal/lmdb/data-reader.js';
 import { act } from './action.js';
 import { isGoneReader } from './closed-pipes.js';
 import { type DataDirectoryOptions, dataDirectoryOption, withData } from './data-directory.js';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Content, RowChange } from '../core/contract/rows.js';
 import { fingerprintOf } from '../core/items/items.js';
 import type { Journal } from '../local/journal/journal.js';
-import { openJournal } from '../local/journal/lmdb-journal.js';
+import { openJournal } from '../local/journal/lmdb/lmdb-journal.js';
 import { act } from './action.js';
 import { type DataDirectoryOptions, dataDirectoryOption, toldToPeople } from './data-directory.js';
 import { type DataLine, type ItemLine, readLine } from './data-lines.js';

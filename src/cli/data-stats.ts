@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Row } from '../core/contract/rows.js';
-import type { DataReader } from '../local/journal/data-reader.js';
+import type { DataReader } from '../local/journal/lmdb/data-reader.js';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { type DataDirectoryOptions, dataDirectoryOption, withData } from './data-directory.js';

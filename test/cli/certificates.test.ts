@@ -8,7 +8,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { Certificates, type WatchTimes } from '../../src/cli/serve/certificates.js';
 import type { TlsMaterial } from '../../src/config/tls-files.js';
 import type { TlsSettings } from '../../src/config/tls-settings.js';
-import type { Log } from '../../src/grpc/handler.js';
+import type { Log } from '../../src/grpc/call/handler.js';
 import { writeCertificates } from '../support/certificate-files.js';
 import { Happenings } from '../support/happenings.js';
 

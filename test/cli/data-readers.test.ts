@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Journal } from '../../src/local/journal/journal.js';
-import { openJournal } from '../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../src/local/journal/lmdb/lmdb-journal.js';
 import { contentOf, itemRow, puts } from '../local/journal/rows.js';
 import { MAIN, temporaryFolder } from './keyturn-process.js';
 

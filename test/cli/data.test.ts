@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Row } from '../../src/core/contract/rows.js';
 import { fingerprintOf } from '../../src/core/items/items.js';
-import { openJournal } from '../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../src/local/journal/lmdb/lmdb-journal.js';
 import { rowsOf } from '../local/journal/contract.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from '../local/journal/rows.js';
 import { keyturn, MAIN, put, shell, temporaryFolder } from './keyturn-process.js';

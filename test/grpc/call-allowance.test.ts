@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { test } from 'node:test';
 import type { EnQueueAnswer } from '../../src/coordinator.js';
-import { type Allowing, type CallAllowance, CallAllowances } from '../../src/grpc/call-allowance.js';
+import { type Allowing, type CallAllowance, CallAllowances } from '../../src/grpc/call/call-allowance.js';
 import { EnQueueRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { call, message, startSidecar } from '../support/sidecar.js';
 import { until } from '../support/until.js';

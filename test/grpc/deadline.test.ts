@@ -1,7 +1,7 @@
 /** How long a call may wait so that its answer is out before its own deadline. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerWithin, consumerOf, endedByDeadline, isOver } from '../../src/grpc/deadline.js';
+import { answerWithin, consumerOf, endedByDeadline, isOver } from '../../src/grpc/convert/deadline.js';
 
 function caller(left: number, waiting = 0) {
   return { getPeer: () => '127.0.0.1:5', getDeadline: () => Date.now() + left, waiting };

@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from 'node:http2';
 import { type TestContext, test } from 'node:test';
 import type { EnQueueAnswer } from '../../src/coordinator.js';
-import { type FairConnection, FairTurns } from '../../src/grpc/fair-turns.js';
+import { type FairConnection, FairTurns } from '../../src/grpc/call/fair-turns.js';
 import { EnQueueRequest } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { call, message, type SidecarOptions, startSidecar } from '../support/sidecar.js';
 import { until } from '../support/until.js';

@@ -1,7 +1,7 @@
 /** Node shows neither of these: where it keeps them elsewhere one day, calls must go on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { http2StreamOf, readingOf } from '../../src/grpc/http2-stream.js';
+import { http2StreamOf, readingOf } from '../../src/grpc/call/http2-stream.js';
 
 type Session = Parameters<typeof readingOf>[0];
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
-import { ackRequest, deQueueRequest, readAck, readSubmit, submitRequest } from '../../src/grpc/convert-requests.js';
+import { ackRequest, deQueueRequest, readAck, readSubmit, submitRequest } from '../../src/grpc/convert/requests.js';
+import { Check } from '../../src/grpc/convert/validate.js';
 import {
   AckRequest,
   Command,
@@ -10,8 +11,7 @@ import {
   NewItem,
   SubmitRequest,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { QuickReader } from '../../src/grpc/session-quick.js';
-import { Check } from '../../src/grpc/validate.js';
+import { QuickReader } from '../../src/grpc/session/codec/fast-decoder.js';
 
 const CALLER = { waiting: 0, getPeer: () => 'peer', getDeadline: () => Number.POSITIVE_INFINITY };
 const BYTES = new Uint8Array(80).fill(7);

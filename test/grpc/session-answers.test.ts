@@ -23,14 +23,14 @@ import {
   nackResponse,
   renewResponse,
   submitResponse,
-} from '../../src/grpc/convert-answers.js';
+} from '../../src/grpc/convert/answers.js';
 import type * as wire from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { Reply, SessionResponse } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { KnownTexts } from '../../src/grpc/known-texts.js';
-import * as session from '../../src/grpc/session-answers.js';
-import { type Form, Outgoing } from '../../src/grpc/session-outgoing.js';
-import { WireWriter } from '../../src/grpc/wire-writer.js';
-import { WriteBuffers } from '../../src/grpc/write-buffers.js';
+import * as session from '../../src/grpc/session/codec/answers.js';
+import { KnownTexts } from '../../src/grpc/session/codec/known-texts.js';
+import { WireWriter } from '../../src/grpc/session/codec/wire-writer.js';
+import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
+import { type Form, Outgoing } from '../../src/grpc/session/outgoing.js';
 
 const LARGEST_TOKEN = Number.MAX_SAFE_INTEGER;
 const bytes = (length: number) => Buffer.alloc(length, 7);

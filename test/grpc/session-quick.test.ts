@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { fromWireToken } from '../../src/grpc/convert-time.js';
+import { fromWireToken } from '../../src/grpc/convert/time.js';
+import { refuseMalformedText } from '../../src/grpc/convert/utf8.js';
 import { Command, type Command as CommandMessage } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { type Call, type Command as QuickCommand, QuickReader } from '../../src/grpc/session-quick.js';
-import { Commands } from '../../src/grpc/session-reader.js';
-import { refuseMalformedText } from '../../src/grpc/utf8.js';
+import { type Call, type Command as QuickCommand, QuickReader } from '../../src/grpc/session/codec/fast-decoder.js';
+import { Commands } from '../../src/grpc/session/codec/reader.js';
 
 refuseMalformedText();
 

@@ -15,8 +15,8 @@ import {
   TlsError,
   type TlsOptions,
 } from '@keyturn/client';
-import { RefusedHandshakes } from '../../src/grpc/refused-handshakes.js';
-import { type Certificates, TlsCredentials } from '../../src/grpc/tls-credentials.js';
+import { RefusedHandshakes } from '../../src/grpc/server/refused-handshakes.js';
+import { type Certificates, TlsCredentials } from '../../src/grpc/server/tls-credentials.js';
 import { writeCertificates } from '../support/certificate-files.js';
 import { rsaPair } from '../support/certificates.js';
 import { deferred } from '../support/deferred.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { KnownTexts } from '../../src/grpc/known-texts.js';
-import { Outgoing } from '../../src/grpc/session-outgoing.js';
-import { WriteBuffers } from '../../src/grpc/write-buffers.js';
+import { KnownTexts } from '../../src/grpc/session/codec/known-texts.js';
+import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
+import { Outgoing } from '../../src/grpc/session/outgoing.js';
 
 const LARGE = 10_000;
 

@@ -59,13 +59,13 @@ export const ALIKE: readonly Alike[] = [
     why: 'Of an empty list an empty one is made: the way out is for speed alone.',
   },
   {
-    path: 'src/local/journal/byte-writer.ts',
+    path: 'src/local/journal/codec/byte-writer.ts',
     before: 'this.#at = 0;',
     after: 'this.#at = 1;',
     why: 'The values of a batch stand one byte further on in memory; each is the same.',
   },
   {
-    path: 'src/local/journal/byte-reader.ts',
+    path: 'src/local/journal/codec/byte-reader.ts',
     before: 'return this.#bytes[this.#at++] ?? 0;',
     after: 'return this.#bytes[this.#at++];',
     why: 'That there is one more byte was looked at before; the zero is for the type checker.',

@@ -17,7 +17,7 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ['src/coordinator.ts', "export type * from './core/model.js';"],
   ['src/core/queue.ts', "import { LRUCache } from 'lru-cache';\nimport { Link } from './link.js';"],
   ['src/local/loop.ts', "import { hrtime } from 'node:process';\nimport { Core } from '../core/core.js';"],
-  ['src/grpc/convert-time.ts', "import type { Duration } from './gen/google/protobuf/duration.js';"],
+  ['src/grpc/convert/time.ts', "import type { Duration } from '../gen/google/protobuf/duration.js';"],
   ['src/grpc/server.ts', "import { Server } from '@grpc/grpc-js';"],
   ['src/cli/run.ts', "import { connect } from '@keyturn/client';"],
   ['clients/conformance/main.ts', "import { parse } from 'yaml';\nimport { connect } from '@keyturn/client';"],
@@ -27,7 +27,7 @@ const ALLOWED: readonly (readonly [string, string])[] = [
     'clients/typescript/src/channel.ts',
     "import { Channel } from '@grpc/grpc-js';\nimport { hrtime } from 'node:process';",
   ],
-  ['src/config/config.ts', "import { DEFAULT_LIMITS } from '../core/limits.js';"],
+  ['src/config/config.ts', "import { DEFAULT_LIMITS } from '../core/contract/limits.js';"],
   [
     'src/http/server.ts',
     "// import { Core } from '../core/core.js';\nconst text = `import { Core } from '../core/core.js'`;",

@@ -1,10 +1,10 @@
 /** The sidecar of the simulated world: its streams are the real ones, over the real coordinator, in virtual time. */
 import type { Coordinator, CoordinatorSettings, SessionListener } from '../../src/coordinator.js';
-import { QuickReader } from '../../src/grpc/session-quick.js';
-import { type SessionCall, type SessionKit, SessionStream } from '../../src/grpc/session-stream.js';
-import { type CallStatus, DETAILS_KEY, statusOf } from '../../src/grpc/status.js';
-import { Check } from '../../src/grpc/validate.js';
-import { WriteBuffers } from '../../src/grpc/write-buffers.js';
+import { type CallStatus, DETAILS_KEY, statusOf } from '../../src/grpc/call/status.js';
+import { Check } from '../../src/grpc/convert/validate.js';
+import { QuickReader } from '../../src/grpc/session/codec/fast-decoder.js';
+import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
+import { type SessionCall, type SessionKit, SessionStream } from '../../src/grpc/session/stream.js';
 import type { LocalCoordinator } from '../../src/local/coordinator.js';
 import { RecountedCoordinator } from '../support/recounted.js';
 import type { ConnectionEnd, ConnectionListener, StreamEnd } from './network-connection.js';
@@ -17,7 +17,7 @@ import type { Process } from './network-world.js';
 /** Recounted after each so many steps; a prime, so that it is not always after the same. */
 const RECOUNTED = 47;
 
-/** As src/grpc/transport.ts has them. */
+/** As src/grpc/call/transport.ts has them. */
 const KEEPALIVE = { time: 30_000, timeout: 10_000 };
 
 export class Server implements Host {

@@ -2,7 +2,7 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type { Content, RowChange } from '../../src/core/contract/rows.js';
 import type { Journal, JournalPast } from '../../src/local/journal/journal.js';
-import { openJournal } from '../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../src/local/journal/lmdb/lmdb-journal.js';
 
 interface Questions {
   readonly open: { readonly directory: string };

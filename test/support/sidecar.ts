@@ -13,8 +13,8 @@ import type { Coordinator, Limits } from '../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
 import { AdminServiceClient } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { CoordinatorServiceClient } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js';
-import type { Certificates } from '../../src/grpc/tls-credentials.js';
+import { type GrpcServer, startGrpcServer } from '../../src/grpc/server/server.js';
+import type { Certificates } from '../../src/grpc/server/tls-credentials.js';
 
 export interface ObservedCall {
   readonly method: string;

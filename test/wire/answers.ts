@@ -14,8 +14,8 @@ import type {
   SubmitResult,
   Turn,
 } from '../../src/coordinator.js';
-import { fromDuration, fromTimestamp, fromWireToken } from '../../src/grpc/convert-time.js';
-import { DECISIONS, ITEM_STATES, LOSS_CAUSES, NOTICE_KINDS, REASONS, wordOf } from '../../src/grpc/convert-words.js';
+import { fromDuration, fromTimestamp, fromWireToken } from '../../src/grpc/convert/time.js';
+import { DECISIONS, ITEM_STATES, LOSS_CAUSES, NOTICE_KINDS, REASONS, wordOf } from '../../src/grpc/convert/words.js';
 import type * as wire from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 
 /** What the command named, and the reply of a session leaves out. */

@@ -11,8 +11,8 @@ import type {
   RenewRequest,
   SubmitRequest,
 } from '../../src/coordinator.js';
-import { toOptionalDuration } from '../../src/grpc/convert-time.js';
-import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS } from '../../src/grpc/convert-words.js';
+import { toOptionalDuration } from '../../src/grpc/convert/time.js';
+import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS } from '../../src/grpc/convert/words.js';
 import * as wire from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 
 const NOTHING = new Uint8Array(0);

@@ -18,17 +18,17 @@ import type {
   TurnRef,
   Waiting,
 } from '../../src/coordinator.js';
+import type { CallStatus } from '../../src/grpc/call/status.js';
+import { Check } from '../../src/grpc/convert/validate.js';
 import {
   type Command,
   type Reply as ReplyMessage,
   SessionRequest,
   SessionResponse,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { QuickReader } from '../../src/grpc/session-quick.js';
-import { type SessionCall, SessionStream } from '../../src/grpc/session-stream.js';
-import type { CallStatus } from '../../src/grpc/status.js';
-import { Check } from '../../src/grpc/validate.js';
-import { WriteBuffers } from '../../src/grpc/write-buffers.js';
+import { QuickReader } from '../../src/grpc/session/codec/fast-decoder.js';
+import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
+import { type SessionCall, SessionStream } from '../../src/grpc/session/stream.js';
 import * as answers from './answers.js';
 import { refusalOf } from './refusals.js';
 import * as requests from './requests.js';

@@ -9,7 +9,7 @@ import {
   type TlsProblem,
 } from '../../config/tls-files.js';
 import { TLS_NAMES, type TlsSettings } from '../../config/tls-settings.js';
-import type { Log } from '../../grpc/handler.js';
+import type { Log } from '../../grpc/call/handler.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
 

@@ -9,7 +9,7 @@ import { CommandFailure } from '../failure.js';
 export async function openDataDirectory({ server: { dataDir } }: Config): Promise<Journal | undefined> {
   if (dataDir === undefined) return undefined;
   // Only here: without a directory the library need not be there.
-  const { openJournal } = await import('../../local/journal/lmdb-journal.js');
+  const { openJournal } = await import('../../local/journal/lmdb/lmdb-journal.js');
   return openJournal(dataDir).catch(failData);
 }
 

@@ -7,7 +7,7 @@ import type { Surroundings } from '../../observability/process-metrics.js';
 export async function diskSpace(dataDir: string): Promise<Surroundings['disk']> {
   try {
     // As the directory itself: without one the library need not be there.
-    const { DATA_FILE } = await import('../../local/journal/tables.js');
+    const { DATA_FILE } = await import('../../local/journal/lmdb/tables.js');
     const path = join(dataDir, DATA_FILE);
     const [{ size }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
     return { fileBytes: size, freeBytes: bavail * bsize };

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.js';
 import type { TlsMaterial } from '../../config/tls-files.js';
 import type { Coordinator, DrainReport } from '../../coordinator.js';
 import { isDurable } from '../../core/contract/policy.js';
-import { type GrpcServer, startGrpcServer } from '../../grpc/server.js';
+import { type GrpcServer, startGrpcServer } from '../../grpc/server/server.js';
 import { type HttpServer, startHttpServer } from '../../http/server.js';
 import { LocalCoordinator } from '../../local/coordinator.js';
 import type { StoreState } from '../../local/durable/state.js';

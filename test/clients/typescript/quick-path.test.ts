@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { wireAck, wireDeQueue, wireEnQueue, wireSubmit } from '#client/wire/requests';
 import { encodeSessionRequest } from '#client/wire/session-encoder';
 import type { Command } from '../../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { QuickReader } from '../../../src/grpc/session-quick.js';
-import { Commands } from '../../../src/grpc/session-reader.js';
+import { QuickReader } from '../../../src/grpc/session/codec/fast-decoder.js';
+import { Commands } from '../../../src/grpc/session/codec/reader.js';
 
 const ITEM = { key: 'k', payload: Buffer.from('x'), itemId: 'i', idempotencyKey: 'b', delay: 50 };
 

@@ -10,7 +10,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { connect, type Keyturn, KeyturnError, type KeyturnOptions, TlsError, type TlsOptions } from '@keyturn/client';
 import { connectionFailure } from '#client/connection-failure';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
-import { type GrpcServer, startGrpcServer } from '../../../src/grpc/server.js';
+import { type GrpcServer, startGrpcServer } from '../../../src/grpc/server/server.js';
 import { writeCertificates } from '../../support/certificate-files.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
 import { stage } from './stage.js';

@@ -7,10 +7,10 @@ import { SessionRequest, SessionResponse } from '#client/gen/keyturn/v1/coordina
 import type { SessionStream as ClientStream, OpenStream, StreamHandlers } from '#client/session/network';
 import type { Coordinator } from '../../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
-import { QuickReader } from '../../../src/grpc/session-quick.js';
-import { type SessionCall, type SessionKit, SessionStream } from '../../../src/grpc/session-stream.js';
-import { Check } from '../../../src/grpc/validate.js';
-import { WriteBuffers } from '../../../src/grpc/write-buffers.js';
+import { Check } from '../../../src/grpc/convert/validate.js';
+import { QuickReader } from '../../../src/grpc/session/codec/fast-decoder.js';
+import { WriteBuffers } from '../../../src/grpc/session/codec/write-buffers.js';
+import { type SessionCall, type SessionKit, SessionStream } from '../../../src/grpc/session/stream.js';
 import type { Chance } from '../../sim/random.js';
 import type { FakeClock } from '../../support/fake-clock.js';
 

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { type RowChange, TABLES, type Table } from '../../../src/core/contract/rows.js';
-import { encode } from '../../../src/local/journal/batch.js';
-import { ByteWriter } from '../../../src/local/journal/byte-writer.js';
+import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
+import { encode } from '../../../src/local/journal/lmdb/batch.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from './rows.js';
 
 const CHUNK = 512 * 1_024;

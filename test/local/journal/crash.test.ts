@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Row } from '../../../src/core/contract/rows.js';
 import type { Journal } from '../../../src/local/journal/journal.js';
-import { openJournal } from '../../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../../src/local/journal/lmdb/lmdb-journal.js';
 import { temporaryFolder } from '../../cli/keyturn-process.js';
 import { NodeProcess } from '../../support/node-process.js';
 import { rowsOf } from './contract.js';

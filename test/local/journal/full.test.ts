@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { openJournal } from '../../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../../src/local/journal/lmdb/lmdb-journal.js';
 import { temporaryFolder } from '../../cli/keyturn-process.js';
 import { GuardedProcess } from '../../support/guarded-process.js';
 import { needs, pathOf } from '../../support/needed-program.js';

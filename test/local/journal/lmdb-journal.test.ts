@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { openJournal } from '../../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../../src/local/journal/lmdb/lmdb-journal.js';
 import { temporaryFolder } from '../../cli/keyturn-process.js';
 import { journalContract } from './contract.js';
 import { contentOf, itemRow, puts } from './rows.js';

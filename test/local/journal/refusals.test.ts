@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { open as openLibrary } from 'lmdb';
 import { JournalError, type JournalProblem } from '../../../src/local/journal/journal.js';
-import { openJournal } from '../../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../../src/local/journal/lmdb/lmdb-journal.js';
 import { temporaryFolder } from '../../cli/keyturn-process.js';
 import { NodeProcess } from '../../support/node-process.js';
 import { isProblem, rowsOf } from './contract.js';

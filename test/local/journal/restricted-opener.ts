@@ -4,7 +4,7 @@
  */
 import { argv, exit, getuid, setegid, seteuid } from 'node:process';
 import { JournalError } from '../../../src/local/journal/journal.js';
-import { openJournal } from '../../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../../src/local/journal/lmdb/lmdb-journal.js';
 
 const NOBODY = 65_534;
 

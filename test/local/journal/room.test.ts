@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
-import { Room } from '../../../src/local/journal/room.js';
+import { Room } from '../../../src/local/journal/lmdb/room.js';
 import { put, temporaryFolder } from '../../cli/keyturn-process.js';
 
 const PAGE = 4_096;

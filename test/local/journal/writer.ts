@@ -6,7 +6,7 @@
 import { rmSync, writeSync } from 'node:fs';
 import { argv, exit } from 'node:process';
 import { JournalError } from '../../../src/local/journal/journal.js';
-import { openJournal } from '../../../src/local/journal/lmdb-journal.js';
+import { openJournal } from '../../../src/local/journal/lmdb/lmdb-journal.js';
 import { batchOf } from './writer-batches.js';
 
 const [, , directory = '', first = '1', rows = '20', ballast] = argv;

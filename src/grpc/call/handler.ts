@@ -1,0 +1,195 @@
+/**
+ * The one place that wraps handlers. Whatever a handler does, its call is answered exactly once: a throw or a rejection
+ * would otherwise leave the caller hanging, or end the process.
+ */
+import { randomUUID } from 'node:crypto';
+import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+import type { Coordinator, Limits, Refusal, Reply, Result, Turn, Waiting } from '../../coordinator.js';
+import { type Caller, isOver } from '../convert/deadline.js';
+import { Check } from '../convert/validate.js';
+import { type CallStatus, internalStatus, statusOf } from './status.js';
+import { isGone, whenUnsent } from './transport.js';
+
+/** Where the gRPC side writes what an operator should know. */
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What every handler needs. */
+export interface Kit {
+  readonly coordinator: Coordinator;
+  readonly limits: Limits;
+  readonly log: Log;
+  /** Counts failures of our own. */
+  readonly failed?: () => void;
+  /** Unary calls of CoordinatorService that wait now. */
+  readonly parked: { count: number };
+}
+
+/** From the message to the request; fields that are wrong are told to the check. */
+export type Read<Q, R> = (message: Q, check: Check, caller: Caller) => R;
+
+/** Adds the turns that an answer gives. */
+export type Gives<A> = (answer: A, turns: Turn[]) => void;
+
+/** A call of a worker: answered through a {@link Reply}, with no promise on the way. */
+export function replied<Q, R, A, M>(
+  kit: Kit,
+  read: Read<Q, R>,
+  ask: (request: R, reply: Reply<A>) => Waiting,
+  write: (answer: A) => M,
+  gives: Gives<A> = givesNothing,
+): handleUnaryCall<Q, M> {
+  return (call, callback) => {
+    const reply = new UnaryReply(kit, call, callback, write, gives);
+    try {
+      const request = readRequest(kit, reply, call.request, read);
+      if (!request.ok) reply.refuse(request.refusal);
+      else reply.waitFor(ask(request.value, reply));
+    } catch (error) {
+      reply.fail(error);
+    }
+  };
+}
+
+/** A call of a person: the port answers with a promise. */
+export function promised<Q, R, A, M>(
+  kit: Kit,
+  read: Read<Q, R>,
+  ask: (request: R) => Promise<Result<A>>,
+  write: (answer: A) => M,
+): handleUnaryCall<Q, M> {
+  return (call, callback) => {
+    const reply = new UnaryReply(kit, call, callback, write, givesNothing);
+    const run = async () => {
+      const request = readRequest(kit, reply, call.request, read);
+      const result = request.ok ? await ask(request.value) : request;
+      if (result.ok) reply.answer(result.value);
+      else reply.refuse(result.refusal);
+    };
+    run().catch((error: unknown) => reply.fail(error));
+  };
+}
+
+export function readRequest<Q, R>(kit: Kit, caller: Caller, message: Q, read: Read<Q, R>): Result<R> {
+  // Nobody hears the answer any more, so a turn would be lost on this call.
+  if (isOver(caller)) return { ok: false, refusal: { kind: 'cancelled' } };
+  const check = new Check(kit.limits);
+  const value = read(message, check, caller);
+  const refusal = check.refusal();
+  return refusal === undefined ? { ok: true, value } : { ok: false, refusal };
+}
+
+/** Says what went wrong in the log, and to the caller only under which id it stands there. */
+export function internalError(kit: Pick<Kit, 'log' | 'failed'>, method: string, error: unknown): CallStatus {
+  return internalStatus(report(kit, method, error));
+}
+
+/** @returns the id under which the log says it */
+export function report({ log, failed }: Pick<Kit, 'log' | 'failed'>, method: string, error: unknown): string {
+  const id = randomUUID();
+  failed?.();
+  log.error({ id, method, err: error }, 'a call failed inside the sidecar');
+  return id;
+}
+
+class UnaryReply<Q, A, M> implements Reply<A>, Caller {
+  #open = true;
+  #parked = false;
+
+  constructor(
+    private readonly kit: Kit,
+    private readonly call: ServerUnaryCall<Q, M>,
+    private readonly callback: sendUnaryData<M>,
+    private readonly write: (answer: A) => M,
+    private readonly gives: Gives<A>,
+  ) {}
+
+  get waiting(): number {
+    return this.kit.parked.count;
+  }
+
+  getPeer(): string {
+    return this.call.getPeer();
+  }
+
+  getDeadline(): Date | number {
+    return this.call.getDeadline();
+  }
+
+  answer(value: A): boolean {
+    if (!this.#open || isGone(this.call)) return false;
+    try {
+      const message = this.write(value);
+      this.#close();
+      this.callback(null, message);
+      this.#watch(value);
+      return true;
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  /** Who gives up a call in the moment of its answer has not had it: its turns would live on for nobody. */
+  #watch(value: A): void {
+    const turns: Turn[] = [];
+    this.gives(value, turns);
+    if (turns.length === 0) return;
+    whenUnsent(this.call, () => {
+      try {
+        this.kit.coordinator.undeliverable(turns);
+      } catch (error) {
+        report(this.kit, this.call.getPath(), error);
+      }
+    });
+  }
+
+  refuse(refusal: Refusal): void {
+    try {
+      this.#end(statusOf(refusal));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#end(internalError(this.kit, this.call.getPath(), error));
+  }
+
+  /** @param waiting unset: it waits for nobody, though its answer may still be held back until the disk has it */
+  waitFor(waiting: Waiting): void {
+    if (!this.#open) return;
+    if (waiting !== undefined) {
+      this.#parked = true;
+      this.kit.parked.count += 1;
+    }
+    // grpc-js says "cancelled" after every end of a call, an answered one too.
+    this.call.once('cancelled', () => this.#cancel(waiting));
+  }
+
+  #cancel(pending: Waiting): void {
+    if (!this.#open) return;
+    this.#close();
+    try {
+      pending?.cancel();
+    } catch (error) {
+      internalError(this.kit, this.call.getPath(), error);
+    }
+  }
+
+  #end(status: CallStatus): void {
+    if (!this.#open) return;
+    this.#close();
+    this.callback(status);
+  }
+
+  #close(): void {
+    this.#open = false;
+    if (this.#parked) this.kit.parked.count -= 1;
+  }
+}
+
+function givesNothing(): void {}

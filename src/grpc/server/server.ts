@@ -1,0 +1,139 @@
+/** The gRPC server: what it serves, where it listens, how it stops. */
+import { type Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
+import type { Coordinator, Limits } from '../../coordinator.js';
+import type { Kit, Log } from '../call/handler.js';
+import type { Observe } from '../call/observe.js';
+import { OpenStreams } from '../call/streams.js';
+import { createServer } from '../call/transport.js';
+import { refuseMalformedText } from '../convert/utf8.js';
+import { AdminServiceService } from '../gen/keyturn/v1/admin.js';
+import { adminService } from '../services/admin-service.js';
+import { COORDINATOR_SERVICE, coordinatorService } from '../services/coordinator-service.js';
+import { Health } from '../services/health.js';
+import { addReflection } from '../services/reflection.js';
+import { Connections } from './connections.js';
+import { openToGroup, parseListen, removeStaleSocket, targetOf } from './listen.js';
+import { TlsConnections } from './tls-connections.js';
+import { type Certificates, TlsCredentials } from './tls-credentials.js';
+
+export interface GrpcServerOptions {
+  /** `host:port`, `[v6]:port` (port 0: any free one), or `unix:/path`. */
+  readonly listen: string;
+  readonly coordinator: Coordinator;
+  readonly limits: Limits;
+  /** Called once for every finished call, streams included. `code` is the name of its gRPC status. */
+  readonly observe: Observe;
+  /** Called once for every failure of our own, in a command of a session too. */
+  readonly failed?: () => void;
+  readonly log: Log;
+  /** What health says from the start. Default: SERVING. */
+  readonly serving?: boolean;
+  /** Set: TLS only. */
+  readonly certificates?: Certificates | undefined;
+}
+
+export interface GrpcServer {
+  /** Where it listens, with the real port; usable as the target of a client. */
+  readonly address: string;
+  /** What health answers: SERVING, or NOT_SERVING (not ready yet, without its disk, draining). */
+  setServing(serving: boolean): void;
+  /** For new connections, from now on. Not for a server that began without TLS. */
+  useCertificates(certificates: Certificates): void;
+  /** Takes no new calls, ends the streams, and resolves when all calls ended, or were ended after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+  /** Ends everything now. */
+  forceStop(): void;
+}
+
+/** Starts to serve, and to tell health checks. Rejects when the address is malformed, in use, or not usable. */
+export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
+  refuseMalformedText();
+  // grpc-js writes through one logger of the process; what it says belongs to our log, not beside it.
+  setLogger({ error: (...said: unknown[]) => options.log.warn({ said: said.map(String) }, 'grpc-js') });
+  const connections = new Connections(options.limits, options.log);
+  const server = createServer(options.limits, options.observe, [connections.interceptor]);
+  const streams = new OpenStreams();
+  const health = new Health();
+  try {
+    const kit = { ...options, parked: { count: 0 } };
+    await addServices(server, kit, health, streams);
+    const tls = options.certificates && new TlsCredentials(options.certificates);
+    const address = await listen(server, options.listen, tls ?? ServerCredentials.createInsecure());
+    connections.watch(server);
+    health.setServing(options.serving ?? true);
+    const parts = { server, health, streams };
+    if (tls === undefined) return new RunningServer(address, parts);
+    return new RunningServer(address, { ...parts, tls, connections: new TlsConnections(server, options.log) });
+  } catch (error) {
+    server.forceShutdown();
+    throw error;
+  }
+}
+
+async function addServices(server: Server, kit: Kit, health: Health, streams: OpenStreams): Promise<void> {
+  server.addService(COORDINATOR_SERVICE, coordinatorService(kit, streams));
+  server.addService(AdminServiceService, adminService(kit, streams));
+  health.addTo(server, streams);
+  await addReflection(server, streams);
+}
+
+async function listen(server: Server, wanted: string, credentials: ServerCredentials): Promise<string> {
+  const address = parseListen(wanted);
+  if (address.kind === 'unix') await removeStaleSocket(address.path);
+  const port = await bind(server, targetOf(address, address.kind === 'tcp' ? address.port : 0), credentials);
+  // Node makes the socket for its owner only, so nobody gets in before this.
+  if (address.kind === 'unix') await openToGroup(address.path);
+  return targetOf(address, port);
+}
+
+function bind(server: Server, target: string, credentials: ServerCredentials): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(target, credentials, (error, port) => {
+      if (error) reject(new Error(`cannot listen on ${target}: ${error.message}`, { cause: error }));
+      else resolve(port);
+    });
+  });
+}
+
+interface Parts {
+  readonly server: Server;
+  readonly health: Health;
+  readonly streams: OpenStreams;
+  readonly tls?: TlsCredentials;
+  readonly connections?: TlsConnections;
+}
+
+class RunningServer implements GrpcServer {
+  constructor(
+    readonly address: string,
+    private readonly parts: Parts,
+  ) {}
+
+  useCertificates(certificates: Certificates): void {
+    if (this.parts.tls === undefined) throw new Error('this server was started without TLS');
+    this.parts.tls.use(certificates);
+  }
+
+  setServing(serving: boolean): void {
+    this.parts.health.setServing(serving);
+  }
+
+  stop(graceMs: number): Promise<void> {
+    this.setServing(false);
+    this.parts.streams.endAll();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.forceStop(), graceMs);
+      this.parts.server.tryShutdown((error) => {
+        clearTimeout(timer);
+        this.parts.connections?.endAll();
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  forceStop(): void {
+    this.parts.server.forceShutdown();
+    this.parts.connections?.endAll();
+  }
+}

@@ -1,0 +1,94 @@
+/** CoordinatorService: the calls of workers. */
+
+import type { handleBidiStreamingCall } from '@grpc/grpc-js';
+import { type Kit, replied } from '../call/handler.js';
+import type { OpenStreams } from '../call/streams.js';
+import {
+  ackResponse,
+  acquireResponse,
+  awaitResponse,
+  deQueueResponse,
+  enQueueResponse,
+  nackResponse,
+  renewResponse,
+  submitResponse,
+} from '../convert/answers.js';
+import {
+  acquireRequest,
+  awaitRequest,
+  deQueueRequest,
+  enQueueRequest,
+  nackRequest,
+  readAck,
+  readSubmit,
+  renewRequest,
+} from '../convert/requests.js';
+import { type CoordinatorServiceServer, CoordinatorServiceService } from '../gen/keyturn/v1/coordinator.js';
+import { givesDeliveries, givesNext, givesTurn } from '../session/commands.js';
+import { session } from '../session/session.js';
+
+/** The service as it is registered: messages of a session are read and written by the session itself. */
+export const COORDINATOR_SERVICE = {
+  ...CoordinatorServiceService,
+  session: { ...CoordinatorServiceService.session, requestDeserialize: asItIs, responseSerialize: asItIs },
+};
+
+function asItIs(bytes: Buffer): Buffer {
+  return bytes;
+}
+
+type UnaryCall = 'enQueue' | 'deQueue' | 'submit' | 'acquire' | 'ack' | 'nack' | 'renew' | 'await';
+
+export type CoordinatorHandlers = Pick<CoordinatorServiceServer, UnaryCall> & {
+  readonly session: handleBidiStreamingCall<Buffer, Buffer>;
+};
+
+export function coordinatorService(kit: Kit, streams: OpenStreams): CoordinatorHandlers {
+  const { coordinator } = kit;
+  return {
+    enQueue: replied(
+      kit,
+      enQueueRequest,
+      (request, reply) => coordinator.enQueue(request, reply),
+      enQueueResponse,
+      givesTurn,
+    ),
+    deQueue: replied(
+      kit,
+      deQueueRequest,
+      atOnce((request, reply) => coordinator.deQueue(request, reply)),
+      deQueueResponse,
+    ),
+    submit: replied(kit, readSubmit, (request, reply) => coordinator.submit(request, reply), submitResponse),
+    acquire: replied(
+      kit,
+      acquireRequest,
+      (request, reply) => coordinator.acquire(request, reply),
+      acquireResponse,
+      givesDeliveries,
+    ),
+    ack: replied(kit, readAck, (request, reply) => coordinator.ack(request, reply), ackResponse, givesNext),
+    nack: replied(
+      kit,
+      nackRequest,
+      atOnce((request, reply) => coordinator.nack(request, reply)),
+      nackResponse,
+    ),
+    renew: replied(
+      kit,
+      renewRequest,
+      atOnce((request, reply) => coordinator.renew(request, reply)),
+      renewResponse,
+    ),
+    await: replied(kit, awaitRequest, (request, reply) => coordinator.awaitItem(request, reply), awaitResponse),
+    session: session(kit, streams),
+  };
+}
+
+/** Calls that never wait have nothing to cancel. */
+function atOnce<R, P>(ask: (request: R, reply: P) => void): (request: R, reply: P) => undefined {
+  return (request, reply) => {
+    ask(request, reply);
+    return undefined;
+  };
+}

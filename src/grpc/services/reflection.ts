@@ -1,0 +1,78 @@
+/**
+ * Server reflection, v1 and v1alpha, so that grpcurl and its like need no proto files. The files are those that buf has
+ * compiled at build time, byte for byte: a library that makes descriptors again out of what it loaded gave files that no
+ * tool could put together.
+ */
+import { readFile } from 'node:fs/promises';
+import { type handleBidiStreamingCall, type Server, type ServerDuplexStream, status } from '@grpc/grpc-js';
+import type { OpenStreams } from '../call/streams.js';
+import {
+  type ServerReflectionRequest,
+  type ServerReflectionResponse,
+  ServerReflectionService,
+} from '../gen/grpc/reflection/v1/reflection.js';
+import { DescribedFiles } from './described-files.js';
+
+/** What `npm run build` puts beside this file. */
+const DESCRIPTORS = new URL('../descriptors.binpb', import.meta.url);
+/** The messages of the two versions are the same on the wire. */
+const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
+
+type Call = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
+type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
+
+/** Rejects when the descriptors are not where the package has them. */
+export async function addReflection(server: Server, streams: OpenStreams): Promise<void> {
+  const files = new DescribedFiles(await readFile(DESCRIPTORS));
+  for (const path of PATHS) {
+    const serverReflectionInfo = { ...ServerReflectionService.serverReflectionInfo, path };
+    server.addService({ serverReflectionInfo }, { serverReflectionInfo: answering(files, streams) });
+  }
+}
+
+function answering(
+  files: DescribedFiles,
+  streams: OpenStreams,
+): handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse> {
+  return (call: Call) => {
+    streams.add(call);
+    call.once('cancelled', () => streams.remove(call));
+    call.on('data', (request: ServerReflectionRequest) => {
+      const messageResponse = answer(files, request.messageRequest);
+      // Whoever asks and does not read is not asked for more.
+      if (!call.write({ validHost: request.host, originalRequest: request, messageResponse })) call.pause();
+    });
+    call.on('drain', () => call.resume());
+    call.on('end', () => call.end());
+  };
+}
+
+function answer(files: DescribedFiles, asked: ServerReflectionRequest['messageRequest']): Answer {
+  switch (asked?.$case) {
+    case 'listServices':
+      return { $case: 'listServicesResponse', value: { service: files.services().map((name) => ({ name })) } };
+    case 'fileByFilename':
+      return filesOr(files.named(asked.value), `file ${asked.value}`);
+    case 'fileContainingSymbol':
+      return filesOr(files.defining(asked.value), `symbol ${asked.value}`);
+    case 'fileContainingExtension': {
+      const { containingType, extensionNumber } = asked.value;
+      // None of these files extends anything.
+      return failure(status.NOT_FOUND, `there is no extension ${extensionNumber} of ${containingType}`);
+    }
+    case 'allExtensionNumbersOfType':
+      if (files.defining(asked.value) === undefined) return failure(status.NOT_FOUND, `there is no ${asked.value}`);
+      return { $case: 'allExtensionNumbersResponse', value: { baseTypeName: asked.value, extensionNumber: [] } };
+    case undefined:
+      return failure(status.INVALID_ARGUMENT, 'message_request: none is not allowed; allowed: one of its fields');
+  }
+}
+
+function filesOr(fileDescriptorProto: Uint8Array[] | undefined, what: string): Answer {
+  if (fileDescriptorProto === undefined) return failure(status.NOT_FOUND, `there is no ${what} here`);
+  return { $case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
+}
+
+function failure(errorCode: status, errorMessage: string): Answer {
+  return { $case: 'errorResponse', value: { errorCode, errorMessage } };
+}

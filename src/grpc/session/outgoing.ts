@@ -1,0 +1,164 @@
+/**
+ * What a session has to tell its client: encoded at once, so that its size is known and nothing else is kept of it, and
+ * cut into messages. It counts until the transport has taken it.
+ */
+import type { Notice, Turn } from '../../coordinator.js';
+import { RESPONSE, writeCancel, writeError, writeNotice } from './codec/answers.js';
+import type { KnownTexts } from './codec/known-texts.js';
+import { WireWriter } from './codec/wire-writer.js';
+import type { WriteBuffers } from './codec/write-buffers.js';
+
+/** How an answer is written into its reply. */
+export interface Form {
+  write(out: WireWriter, answer: unknown): void;
+  /** Adds the turns that the answer gives. */
+  gives(answer: unknown, turns: Turn[]): void;
+  /**
+   * The command can be called off even when it is decided what it comes to, and only the disk is waited for: it gives
+   * nothing but turns, which are taken back, or asks only. Of others the answer follows.
+   */
+  readonly canBeUndone: boolean;
+}
+
+export interface Message {
+  readonly bytes: Buffer;
+  /** Given in it. */
+  readonly turns: readonly Turn[];
+}
+
+/** Where a message ends. Clients accept 4 MiB; the largest answer has 3 MiB and a little, and travels alone. */
+const MESSAGE_BYTES = 1_048_576;
+
+/** With one alone the transport would have nothing to do from the moment it took it until the end of our turn. */
+const MOST_HANDED = 2;
+
+export class Outgoing {
+  readonly #writer: WireWriter;
+  /** Given in what the writer holds. */
+  #turns: Turn[] = [];
+  readonly #cut: Message[] = [];
+  /** Handed to the transport, which has not said yet that they are out. */
+  readonly #handed: Message[] = [];
+  #bytesBeyondWriter = 0;
+
+  /** @param texts where the keys of turns that are given are expected to be named again */
+  constructor(
+    private readonly texts: KnownTexts,
+    private readonly buffers: WriteBuffers,
+  ) {
+    this.#writer = new WireWriter(buffers);
+  }
+
+  /** What the transport has not taken yet. */
+  get bytes(): number {
+    return this.#bytesBeyondWriter + this.#writer.length;
+  }
+
+  /** What was not handed to the transport yet. */
+  get gathered(): number {
+    return this.#writer.length;
+  }
+
+  /** As much is on its way as may be: one message that the transport works on, and one that waits for it. */
+  get isBusy(): boolean {
+    return this.#handed.length >= MOST_HANDED;
+  }
+
+  /** Throws when the answer cannot be written; then nothing is. */
+  answer(id: number, form: Form, answer: unknown): void {
+    const before = this.#writer.length;
+    try {
+      const start = this.#begin(id);
+      form.write(this.#writer, answer);
+      this.#writer.close(start);
+    } catch (error) {
+      this.#writer.rewind(before);
+      throw error;
+    }
+    this.#keepApart(before);
+    const turns = this.#turns;
+    const first = turns.length;
+    form.gives(answer, turns);
+    for (let i = first; i < turns.length; i++) this.texts.expect(turns[i]?.key ?? '');
+  }
+
+  /** @param status an encoded google.rpc.Status */
+  error(id: number, status: Uint8Array): void {
+    const before = this.#writer.length;
+    const start = this.#begin(id);
+    writeError(this.#writer, status);
+    this.#writer.close(start);
+    this.#keepApart(before);
+  }
+
+  cancelled(id: number, cancelled: boolean): void {
+    const start = this.#begin(id);
+    writeCancel(this.#writer, cancelled);
+    this.#writer.close(start);
+  }
+
+  notice(notice: Notice): void {
+    const before = this.#writer.length;
+    try {
+      writeNotice(this.#writer, notice);
+    } catch (error) {
+      this.#writer.rewind(before);
+      throw error;
+    }
+    this.#keepApart(before);
+  }
+
+  /** The next message for the transport; {@link taken} is to be told when it is out. */
+  next(): Message | undefined {
+    const message = this.#cut.shift() ?? (this.#writer.length > 0 ? this.#seal(this.#writer.length) : undefined);
+    if (message !== undefined) this.#handed.push(message);
+    return message;
+  }
+
+  /** The oldest message that was handed over is out: its bytes are written over. */
+  taken(): void {
+    const message = this.#handed.shift();
+    if (message === undefined) return;
+    this.#bytesBeyondWriter -= message.bytes.length;
+    this.buffers.giveBack(message.bytes);
+  }
+
+  /** Forgets what was not handed over. @returns the turns that were given in it */
+  discard(): readonly Turn[] {
+    const turns = [...this.#cut.flatMap((message) => message.turns), ...this.#turns];
+    for (const { bytes } of this.#cut) this.#bytesBeyondWriter -= bytes.length;
+    this.#cut.length = 0;
+    this.#turns = [];
+    this.#writer.take();
+    return turns;
+  }
+
+  /** Forgets everything. @returns the turns of which the client cannot know */
+  end(): readonly Turn[] {
+    const handed = this.#handed.flatMap((message) => message.turns);
+    this.#handed.length = 0;
+    const turns = [...handed, ...this.discard()];
+    this.#bytesBeyondWriter = 0;
+    return turns;
+  }
+
+  #begin(id: number): number {
+    const start = this.#writer.open(RESPONSE.replies);
+    this.#writer.number(1, id);
+    return start;
+  }
+
+  /** What was written last begins a message of its own when one message cannot hold it with the rest. */
+  #keepApart(before: number): void {
+    if (this.#writer.length <= MESSAGE_BYTES || before === 0) return;
+    const message = this.#seal(before);
+    this.#cut.push(message);
+  }
+
+  #seal(length: number): Message {
+    const message = { bytes: this.#writer.take(length), turns: this.#turns };
+    if (message.turns.length > 0) this.#turns = [];
+    this.#bytesBeyondWriter += length;
+    return message;
+  }
+}

@@ -1,0 +1,360 @@
+/**
+ * One stream of a worker. Its commands are run in order as they come; its answers are gathered until what runs has
+ * ended, so that what became ready together travels together. A command that is answered at once leaves no
+ * trace: its reply is used again for the next one.
+ */
+import type { Notice, Refusal, Session, SessionListener, Turn } from '../../coordinator.js';
+import { internalError, type Kit, report } from '../call/handler.js';
+import { type CallStatus, internalBytes, statusBytes, statusOf } from '../call/status.js';
+import type { Endable } from '../call/streams.js';
+import type { Caller } from '../convert/deadline.js';
+import { helloRequest } from '../convert/requests.js';
+import type { Check } from '../convert/validate.js';
+import type * as wire from '../gen/keyturn/v1/coordinator.js';
+import type { Command, QuickReader } from './codec/fast-decoder.js';
+import { Commands } from './codec/reader.js';
+import type { WriteBuffers } from './codec/write-buffers.js';
+import { HELLO, type Kind, kindOf } from './commands.js';
+import { Flow, type FlowListener, type Pace } from './flow.js';
+import { type Desk, OpenCommand, OpenCommands } from './open.js';
+import { DRAINING, idInUse, malformedCommand, tooManyOpen, unknownCommand, unread, unsentFull } from './refusals.js';
+
+/** What of a grpc-js stream a session needs. Its messages are bytes. */
+export interface SessionCall {
+  getPeer(): string;
+  getDeadline(): Date | number;
+  getPath(): string;
+  on(event: 'data', listener: (message: Buffer) => void): unknown;
+  on(event: 'end' | 'cancelled', listener: () => void): unknown;
+  pause(): unknown;
+  resume(): unknown;
+  write(message: Buffer, taken: () => void): unknown;
+  end(): unknown;
+  emit(event: 'error', status: CallStatus): unknown;
+}
+
+export interface SessionKit extends Kit, Pace {
+  /** Of all streams: nothing stays in it from one request to the next. */
+  readonly check: Check;
+  /** The same goes for it, but for texts that it knows again. */
+  readonly quick: QuickReader;
+  readonly buffers: WriteBuffers;
+}
+
+export interface SessionHooks {
+  /** Breaks the stream off, whatever its client does. */
+  reset(): void;
+  /** It is over. */
+  over(): void;
+}
+
+/** Commands that are run in one go: a millisecond or two, then others get their say. */
+const AT_ONCE = 1_000;
+/** How long a client may take to hear that its stream was ended. */
+const END_GRACE_MS = 5_000;
+
+export class SessionStream implements SessionListener, Caller, Desk, Endable, FlowListener {
+  /** For {@link Caller}: its commands are no calls of grpc-js, so none of them has a deadline that could end late. */
+  readonly waiting = 0;
+  readonly #open = new OpenCommands();
+  readonly #flow: Flow;
+  #life: 'open' | 'ending' | 'over' = 'open';
+  #session: Session | undefined;
+  /** Its turns are another stream's. */
+  #replaced = false;
+  /** The message in hand; what is left of it is run later. */
+  #commands: Commands | undefined;
+  #spare: OpenCommand | undefined;
+  #consumerId: string | undefined;
+  #deadline: Date | number | undefined;
+  #sessionId = '';
+  #halfClosed = false;
+  #callOffReset: (() => void) | undefined;
+  /** The last one, and how it is written: those who wait are often refused together, for one reason. */
+  #refusal: Refusal | undefined;
+  #refusalBytes: Uint8Array = new Uint8Array(0);
+
+  constructor(
+    private readonly kit: SessionKit,
+    private readonly call: SessionCall,
+    private readonly hooks: SessionHooks,
+  ) {
+    this.#flow = new Flow(call, kit.limits, kit, this, kit.quick.texts, kit.buffers);
+  }
+
+  start(session: Session): void {
+    this.#session = session;
+    this.call.on('data', (message) => this.#take(message));
+    this.call.on('end', () => {
+      this.#halfClosed = true;
+      this.#flow.schedule();
+    });
+    // grpc-js says so after every end of a stream, whoever ended it.
+    this.call.on('cancelled', () => this.#over());
+  }
+
+  getPeer(): string {
+    this.#consumerId ??= this.call.getPeer();
+    return this.#consumerId;
+  }
+
+  getDeadline(): Date | number {
+    this.#deadline ??= this.call.getDeadline();
+    return this.#deadline;
+  }
+
+  notice(notice: Notice): void {
+    if (!this.#canTell()) return;
+    try {
+      this.#flow.out.notice(notice);
+      this.#flow.schedule();
+    } catch (error) {
+      this.#end(internalError(this.kit, this.call.getPath(), error));
+    }
+  }
+
+  replaced(): void {
+    this.#replaced = true;
+    this.#end(statusOf({ kind: 'session_replaced', sessionId: this.#sessionId }));
+  }
+
+  /** The server stops. */
+  end(): void {
+    this.#end(statusOf(DRAINING));
+  }
+
+  answered(command: OpenCommand, answer: unknown): boolean {
+    if (!this.#settle(command)) return false;
+    try {
+      this.#flow.out.answer(command.id, command.form, answer);
+      this.#flow.schedule();
+      return true;
+    } catch (error) {
+      this.#tellFailure(command.id, error);
+      return false;
+    }
+  }
+
+  refused(command: OpenCommand, refusal: Refusal): void {
+    if (this.#settle(command)) this.#refuse(command.id, refusal);
+  }
+
+  clogged(): void {
+    this.call.pause();
+  }
+
+  cleared(): void {
+    if (this.#commands === undefined) this.call.resume();
+    else this.kit.soon(this.#work);
+  }
+
+  stuck(): void {
+    this.#end(statusOf(unread(this.kit.limits)), 'discard');
+  }
+
+  flushed(): void {
+    if (this.#halfClosed && this.#open.size === 0) this.#end(undefined);
+  }
+
+  #take(message: Buffer): void {
+    if (this.#life !== 'open') return;
+    this.#commands = new Commands(message, this.kit.quick);
+    this.#work();
+  }
+
+  readonly #work = (): void => {
+    for (let left = AT_ONCE; left > 0; left--) {
+      if (this.#commands === undefined || this.#life !== 'open' || this.#flow.isClogged) return;
+      const command = this.#next(this.#commands);
+      if (command === undefined) {
+        this.#commands = undefined;
+        this.call.resume();
+        return;
+      }
+      this.#run(command, this.#commands.index);
+      if (this.#commands?.isAtEnd === false && this.#flow.sendEarly()) break;
+    }
+    this.call.pause();
+    this.kit.soon(this.#work);
+  };
+
+  #next(commands: Commands): Command | undefined {
+    try {
+      return commands.next();
+    } catch {
+      this.#end(statusOf(malformedCommand(commands.index + 1)));
+      return undefined;
+    }
+  }
+
+  #run({ id, call }: Command, index: number): void {
+    if (this.#open.has(id)) return this.#refuse(id, idInUse(index, id));
+    if (call === undefined) return this.#refuse(id, unknownCommand(index));
+    if (call.$case === 'cancel') return this.#cancel(id, call.value);
+    const command = this.#commandOf(id);
+    try {
+      if (call.$case === 'hello') this.#hello(command, call.value);
+      else this.#ask(command, kindOf(call), call.value);
+    } catch (error) {
+      this.kit.check.forget();
+      if (this.#settle(command)) this.#tellFailure(id, error);
+      return;
+    }
+    if (command.stage === 'done') this.#spare = command;
+    else this.#open.keep(command);
+  }
+
+  #commandOf(id: number): OpenCommand {
+    const command = this.#spare ?? new OpenCommand(this, id, HELLO);
+    this.#spare = undefined;
+    command.id = id;
+    command.stage = 'run';
+    return command;
+  }
+
+  #ask<Q>(command: OpenCommand, kind: Kind<Q>, message: Q): void {
+    const { check, limits } = this.kit;
+    const request = kind.read(message, check, this);
+    const wrong = check.take();
+    if (wrong !== undefined) return command.refuse(wrong);
+    if (this.#open.size >= limits.openCommands && kind.mayWait(request)) return command.refuse(tooManyOpen(limits));
+    command.form = kind.form;
+    command.pending = kind.ask(this.#opened(), request, command);
+  }
+
+  #hello(command: OpenCommand, message: wire.Hello): void {
+    const request = helloRequest(message, this.kit.check, this);
+    const wrong = this.kit.check.take();
+    if (wrong !== undefined) return command.refuse(wrong);
+    command.form = HELLO;
+    let isRefused = false;
+    this.#opened().hello(request, {
+      answer: (answer) => {
+        this.#sessionId = answer.sessionId;
+        return command.answer(answer);
+      },
+      refuse: (refusal) => {
+        isRefused = true;
+        command.refuse(refusal);
+      },
+    });
+    // Its answer may have to wait for the disk; the commands behind it do not wait for its answer.
+    if (!isRefused) this.#consumerId = request.consumerId;
+  }
+
+  #cancel(id: number, { id: which, leave }: wire.Cancel): void {
+    const command = this.#open.get(which);
+    const isCancelled = command !== undefined && this.#callOff(command, leave);
+    if (isCancelled) this.#refuse(which, { kind: 'cancelled' });
+    if (!this.#canTell()) return;
+    this.#flow.out.cancelled(id, isCancelled);
+    this.#flow.schedule();
+  }
+
+  /** @returns false: it is carried out, and its answer follows */
+  #callOff(command: OpenCommand, leave: boolean): boolean {
+    const { pending, form } = command;
+    if (form.canBeUndone || (pending !== undefined && pending.callOff === undefined)) {
+      this.#settle(command);
+      this.#giveUp(command, leave);
+      return true;
+    }
+    let isCalledOff = false;
+    this.#attempt(() => {
+      isCalledOff = pending?.callOff?.(leave) === true;
+    });
+    if (isCalledOff) this.#settle(command);
+    return isCalledOff;
+  }
+
+  /** @returns whether its answer can be told */
+  #settle(command: OpenCommand): boolean {
+    return this.#open.settle(command) && this.#canTell();
+  }
+
+  #canTell(): boolean {
+    if (this.#life !== 'open') return false;
+    if (!this.#flow.isFull) return true;
+    this.#end(statusOf(unsentFull(this.kit.limits)), 'discard');
+    return false;
+  }
+
+  #refuse(id: number, refusal: Refusal): void {
+    if (!this.#canTell()) return;
+    if (refusal !== this.#refusal) {
+      this.#refusalBytes = statusBytes(refusal);
+      this.#refusal = refusal;
+    }
+    this.#flow.out.error(id, this.#refusalBytes);
+    this.#flow.schedule();
+  }
+
+  #tellFailure(id: number, error: unknown): void {
+    this.#flow.out.error(id, internalBytes(report(this.kit, this.call.getPath(), error)));
+    this.#flow.schedule();
+  }
+
+  #opened(): Session {
+    if (this.#session === undefined) throw new Error('a command before the session was opened');
+    return this.#session;
+  }
+
+  /**
+   * Ends the stream from our side; unset: with OK. Not at once: we may stand in the middle of a step of the port.
+   * @param unsent what becomes of answers that are not on their way yet
+   */
+  #end(status: CallStatus | undefined, unsent: 'send' | 'discard' = 'send'): void {
+    if (this.#life !== 'open') return;
+    this.#life = 'ending';
+    this.#commands = undefined;
+    this.kit.soon(() => {
+      if (this.#life === 'ending') this.#finish(status, unsent);
+    });
+  }
+
+  #finish(status: CallStatus | undefined, unsent: 'send' | 'discard'): void {
+    this.#giveUpAll(() => {});
+    if (unsent === 'discard') this.#undeliverable(this.#flow.out.discard());
+    this.#flow.finish();
+    if (status === undefined) this.call.end();
+    else this.call.emit('error', status);
+    // A client that does not read would never hear it, and the stream never end.
+    this.#callOffReset = this.kit.after(END_GRACE_MS, this.hooks.reset);
+  }
+
+  #over(): void {
+    if (this.#life === 'over') return;
+    this.#life = 'over';
+    this.#commands = undefined;
+    this.#flow.stop();
+    this.#callOffReset?.();
+    this.hooks.over();
+    const unknown = this.#flow.out.end();
+    this.#giveUpAll(() => {
+      this.#undeliverable(unknown);
+      this.#attempt(() => this.#opened().close());
+    });
+  }
+
+  #giveUpAll(then: () => void): void {
+    this.#open.giveUpAll((command) => this.#giveUp(command, false), this.kit, then);
+  }
+
+  #giveUp(command: OpenCommand, leave: boolean): void {
+    this.#attempt(() => command.pending?.cancel(leave));
+  }
+
+  /** What was given to a stream that was replaced is the newer stream's, which was told of it. */
+  #undeliverable(turns: readonly Turn[]): void {
+    if (turns.length > 0 && !this.#replaced) this.#attempt(() => this.#opened().undeliverable(turns));
+  }
+
+  /** What fails here has nobody to be told to. */
+  #attempt(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      report(this.kit, this.call.getPath(), error);
+    }
+  }
+}

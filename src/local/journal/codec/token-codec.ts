@@ -1,0 +1,183 @@
+/** Live and ended turns on the disk. */
+import type { SubmitResult } from '../../../core/contract/model.js';
+import type { CargoRow, EndedRow, EndingRow, TicketRow, TurnRow } from '../../../core/contract/rows.js';
+import { type ByteReader, NotAValue } from './byte-reader.js';
+import type { ByteWriter } from './byte-writer.js';
+import { readOptional, writeOptional } from './optional.js';
+import { CARGOES, HANDED, LOSS_CAUSES, NACK_KINDS, REASONS, TICKETS } from './words.js';
+
+const LIVE = 1;
+const ENDED = 2;
+
+export function writeToken(to: ByteWriter, row: TurnRow | EndedRow): void {
+  to.byte(row.state === 'live' ? LIVE : ENDED);
+  to.text(row.queue);
+  to.text(row.key);
+  writeOptional(to, row.lane, to.whole);
+  to.number(row.startedAt);
+  if (row.state === 'live') writeLive(to, row);
+  else writeEnded(to, row);
+}
+
+/** @throws NotAValue */
+export function readToken(from: ByteReader, token: number): TurnRow | EndedRow {
+  const tag = from.byte();
+  if (tag !== LIVE && tag !== ENDED) throw new NotAValue(`a token of the kind ${tag}`);
+  const turn = {
+    table: 'tokens',
+    token,
+    queue: from.queue(),
+    key: from.text(),
+    lane: readOptional(from, from.whole),
+    startedAt: from.number(),
+  } as const;
+  return tag === LIVE ? { ...turn, ...readLive(from) } : { ...turn, ...readEnded(from) };
+}
+
+function writeLive(to: ByteWriter, row: TurnRow): void {
+  writeCargo(to, row.cargo);
+  to.text(row.consumerId);
+  writeOptional(to, row.ticket, writeTicket);
+  to.number(row.lease);
+  to.number(row.since);
+  writeOptional(to, row.end, to.number);
+  writeOptional(to, row.latestEnd, to.number);
+  to.byte(HANDED.number(row.handed));
+  writeOptional(to, row.session, to.text);
+}
+
+type Live = Omit<TurnRow, 'table' | 'token' | 'queue' | 'key' | 'lane' | 'startedAt'>;
+type Ended = Omit<EndedRow, 'table' | 'token' | 'queue' | 'key' | 'lane' | 'startedAt'>;
+
+function readLive(from: ByteReader): Live {
+  return {
+    state: 'live',
+    cargo: readCargo(from),
+    consumerId: from.text(),
+    ticket: readOptional(from, readTicket),
+    lease: from.number(),
+    since: from.number(),
+    end: readOptional(from, from.number),
+    latestEnd: readOptional(from, from.number),
+    handed: HANDED.word(from.byte()),
+    session: readOptional(from, from.text),
+  };
+}
+
+function writeEnded(to: ByteWriter, row: EndedRow): void {
+  writeOptional(to, row.ticket, to.text);
+  writeEnding(to, row.ending);
+}
+
+function readEnded(from: ByteReader): Ended {
+  return { state: 'ended', ticket: readOptional(from, from.text), ending: readEnding(from) };
+}
+
+function writeCargo(to: ByteWriter, cargo: CargoRow): void {
+  to.byte(CARGOES.number(cargo.kind));
+  if (cargo.kind === 'caller') writeOptional(to, cargo.idempotencyKey, to.text);
+  if (cargo.kind === 'items') {
+    to.byte(cargo.done ? 1 : 0);
+    to.whole(cargo.seqs.length);
+    for (const seq of cargo.seqs) to.whole(seq);
+  }
+}
+
+function readCargo(from: ByteReader): CargoRow {
+  const kind = CARGOES.word(from.byte());
+  if (kind === 'adopted') return { kind };
+  if (kind === 'caller') return { kind, idempotencyKey: readOptional(from, from.text) };
+  const done = from.byte() === 1;
+  const seqs: number[] = [];
+  for (let left = from.whole(); left > 0; left -= 1) seqs.push(from.whole());
+  return { kind, seqs, done };
+}
+
+function writeTicket(this: ByteWriter, { of, ticket }: TicketRow): void {
+  this.byte(TICKETS.number(of));
+  this.text(ticket);
+}
+
+function readTicket(this: ByteReader): TicketRow {
+  return { of: TICKETS.word(this.byte()), ticket: this.text() };
+}
+
+/** How a turn ended, as numbers. */
+const ENDING = { loss: 1, dequeue: 2, ack: 3, nack: 4 } as const;
+
+function writeEnding(to: ByteWriter, ending: EndingRow): void {
+  if (ending.ended !== 'settled') {
+    to.byte(ENDING.loss);
+    to.byte(LOSS_CAUSES.number(ending.ended));
+    return;
+  }
+  to.byte(ENDING[ending.call]);
+  if (ending.call === 'dequeue') {
+    to.byte((ending.abandoned ? 1 : 0) | (ending.answer.promoted ? 2 : 0));
+    to.whole(ending.answer.waiting);
+  } else if (ending.call === 'ack') {
+    writeOptional(to, ending.followUps, writeResults);
+  } else {
+    to.byte(NACK_KINDS.number(ending.kind));
+    writeOptional(to, ending.answer.retryAt, to.number);
+    to.whole(ending.answer.deadLettered);
+  }
+}
+
+function readEnding(from: ByteReader): EndingRow {
+  const how = from.byte();
+  switch (how) {
+    case ENDING.loss:
+      return { ended: LOSS_CAUSES.word(from.byte()) };
+    case ENDING.dequeue: {
+      const flags = from.byte();
+      const answer = { promoted: (flags & 2) !== 0, waiting: from.whole() };
+      return { ended: 'settled', call: 'dequeue', abandoned: (flags & 1) !== 0, answer };
+    }
+    case ENDING.ack:
+      return { ended: 'settled', call: 'ack', followUps: readOptional(from, readResults) };
+    case ENDING.nack: {
+      const kind = NACK_KINDS.word(from.byte());
+      const answer = { retryAt: readOptional(from, from.number), deadLettered: from.whole() };
+      return { ended: 'settled', call: 'nack', kind, answer };
+    }
+    default:
+      throw new NotAValue(`an ending of the kind ${how}`);
+  }
+}
+
+function writeResults(this: ByteWriter, results: readonly SubmitResult[]): void {
+  this.whole(results.length);
+  for (const result of results) writeResult(this, result);
+}
+
+function writeResult(to: ByteWriter, result: SubmitResult): void {
+  to.text(result.itemId);
+  if (result.decision === 'accept') {
+    to.byte(0);
+    writeOptional(to, result.supersededId, to.text);
+    return;
+  }
+  to.byte(REASONS.number(result.reason));
+  writeOptional(to, result.survivorId, to.text);
+  writeOptional(to, result.retryAfter, to.number);
+}
+
+function readResults(this: ByteReader): readonly SubmitResult[] {
+  const results: SubmitResult[] = [];
+  for (let left = this.whole(); left > 0; left -= 1) results.push(readResult(this));
+  return results;
+}
+
+function readResult(from: ByteReader): SubmitResult {
+  const itemId = from.text();
+  const reason = from.byte();
+  if (reason === 0) return { decision: 'accept', itemId, supersededId: readOptional(from, from.text) };
+  return {
+    decision: 'decline',
+    itemId,
+    reason: REASONS.word(reason),
+    survivorId: readOptional(from, from.text),
+    retryAfter: readOptional(from, from.number),
+  };
+}

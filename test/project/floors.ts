@@ -1,0 +1,154 @@
+/** The floors of the house: who may stand on whom, and that nothing goes round in a circle. */
+import { posix } from 'node:path';
+import type { TextFile } from './repository.js';
+import { sourceWords } from './source-words.js';
+
+export interface Floor {
+  /** Folders below the house; '' are the files at its top. On one floor, they do not know each other. */
+  readonly rooms: readonly string[];
+  /** Of each room, in their order: what it is for. It is the first line of the room's README.md. */
+  readonly rules: readonly string[];
+}
+
+export interface House {
+  readonly folder: string;
+  /** From the ground up: a room imports rooms further down, and its own files. */
+  readonly floors: readonly Floor[];
+}
+
+export const CORE: House = {
+  folder: 'src/core',
+  floors: [
+    {
+      rooms: ['contract'],
+      rules: [
+        'The words: requests, answers, views, policy, limits, settings, refusals, rows. Types and frozen values.',
+      ],
+    },
+    {
+      rooms: ['structures'],
+      rules: ['Data structures that would serve any program: they know no queue, lane, turn or item.'],
+    },
+    { rooms: ['state'], rules: ['What the core knows: records, counts, indexes, marks. It decides nothing.'] },
+    { rooms: ['items'], rules: ['What becomes of a message: finished, failed, put back, dead, remembered.'] },
+    { rooms: ['lane'], rules: ["One key's machine: turns, leases, tickets, arrivals, gates, take-over."] },
+    { rooms: ['admission'], rules: ['How a batch gets in: capacity, acceptance, waiting for room, dependencies.'] },
+    {
+      rooms: ['durability', 'dispatch'],
+      rules: [
+        'Changes to rows, and rows back to state. Rooms further down know the ChangeLog of state/ only.',
+        'How turns that are ready get out, and what the end of a step does.',
+      ],
+    },
+    { rooms: ['calls'], rules: ['One call a file: check, do, answer.'] },
+    { rooms: ['calls/admin'], rules: ['What people ask and do: explain, list, operate, dead letters, statistics.'] },
+    { rooms: [''], rules: ['Whose moment has come (time.ts), and the face of it all (core.ts).'] },
+  ],
+};
+
+export const GRPC: House = {
+  folder: 'src/grpc',
+  floors: [
+    { rooms: ['convert'], rules: ['Messages to words of the port and back; what is wrong in a message.'] },
+    { rooms: ['call'], rules: ['What is around every call: transport, deadlines, status, streams, handlers.'] },
+    { rooms: ['session/codec'], rules: ['Messages of a session, read and written without what costs time.'] },
+    { rooms: ['session'], rules: ['One stream of a worker: its commands, its answers, how much of it is under way.'] },
+    { rooms: ['services'], rules: ['One service a file: coordinator, admin, health, reflection.'] },
+    { rooms: ['server'], rules: ['Where it listens, with which certificates, for how many connections.'] },
+  ],
+};
+
+export const JOURNAL: House = {
+  folder: 'src/local/journal',
+  floors: [
+    { rooms: [''], rules: ['What is asked of a journal (journal.ts), and how one fails (failures.ts).'] },
+    {
+      rooms: ['codec', 'checks'],
+      rules: [
+        'Rows to bytes and back.',
+        'What a data file looks like from outside, before the library is trusted with it.',
+      ],
+    },
+    { rooms: ['lmdb'], rules: ['The journal on LMDB: its directory, its tables, its batches.'] },
+  ],
+};
+
+/** Every house of which the rooms stand on floors. */
+export const HOUSES: readonly House[] = [CORE, GRPC, JOURNAL];
+
+/** @returns what is wrong, one sentence each */
+export function checkFloors(house: House, files: readonly TextFile[]): readonly string[] {
+  const floorOf = new Map(house.floors.flatMap(({ rooms }, floor) => rooms.map((room) => [room, floor] as const)));
+  return files
+    .filter(({ path }) => path.startsWith(`${house.folder}/`) && !isGenerated(path))
+    .flatMap((file) => {
+      const room = roomIn(house, file.path);
+      const floor = floorOf.get(room);
+      if (floor === undefined) return [`${file.path}: stands in no room of ${house.folder}`];
+      return targetsOf(file).flatMap(({ target, line }) => {
+        if (!target.startsWith(`${house.folder}/`) || isGenerated(target)) return [];
+        const there = roomIn(house, target);
+        const below = floorOf.get(there);
+        if (there === room || (below !== undefined && below < floor)) return [];
+        return [`${file.path}:${line}: ${room || 'the top'} may not import ${there || 'the top'} (${target})`];
+      });
+    });
+}
+
+/** It stands beside the rooms: who may see it is told by the check of rooms. */
+function isGenerated(path: string): boolean {
+  return path.startsWith('src/grpc/gen/');
+}
+
+function roomIn(house: House, path: string): string {
+  const folder = posix.dirname(path.slice(house.folder.length + 1));
+  return folder === '.' ? '' : folder;
+}
+
+/** @returns circles of files, type imports included, as `a -> b -> a`; of each knot of files one */
+export function fileCircles(files: readonly TextFile[]): readonly string[] {
+  const graph = new Map(files.map((file) => [file.path, targetsOf(file).map(({ target }) => target)]));
+  const circles: string[] = [];
+  const done = new Set<string>();
+  for (const start of graph.keys()) {
+    const circle = done.has(start) ? undefined : circleFrom(graph, start, done);
+    if (circle !== undefined) circles.push(circle.join(' -> '));
+  }
+  return circles;
+}
+
+/** Depth first, without recursion of its own depth in files. Everything that was seen is done afterwards. */
+function circleFrom(
+  graph: ReadonlyMap<string, readonly string[]>,
+  start: string,
+  done: Set<string>,
+): readonly string[] | undefined {
+  const path: string[] = [start];
+  const next: number[] = [0];
+  let found: readonly string[] | undefined;
+  while (path.length > 0) {
+    const at = path[path.length - 1] ?? '';
+    const index = next[next.length - 1] ?? 0;
+    const target = graph.get(at)?.[index];
+    next[next.length - 1] = index + 1;
+    if (target === undefined) {
+      done.add(at);
+      path.pop();
+      next.pop();
+    } else if (path.includes(target)) found ??= [...path.slice(path.indexOf(target)), target];
+    else if (graph.has(target) && !done.has(target)) {
+      path.push(target);
+      next.push(0);
+    }
+  }
+  return found;
+}
+
+function targetsOf({ path, text }: TextFile): readonly { readonly target: string; readonly line: number }[] {
+  return sourceWords(text)
+    .imports.filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier, line }) => ({
+      target: posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'),
+      line,
+    }));
+}
