@@ -47,7 +47,7 @@ export const ALIKE: readonly Alike[] = [
     why: 'A timer is hardly ever put where the one before was without a search, which is for speed alone.',
   },
   {
-    path: 'src/core/lane/gates.ts',
+    path: 'src/core/state/marks.ts',
     before: 'return;',
     after: ';',
     why: 'Of a queue that stands twice in the list of a step the second look finds what the first left; and where no queue has a Submit that waits, none is looked at.',
@@ -71,7 +71,7 @@ export const ALIKE: readonly Alike[] = [
     why: 'That there is one more byte was looked at before; the zero is for the type checker.',
   },
   {
-    path: 'src/core/state/line.ts',
+    path: 'src/core/state/records.ts',
     before: 'this.stored = undefined;',
     after: ';',
     why: 'What is not there reads as undefined too; it is set so that all items have one shape.',

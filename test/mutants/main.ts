@@ -1,7 +1,7 @@
 /**
  * How many small breaks of the core and of the embedded coordinator the tests see:
  *
- *     npm run test:mutants -- --seed 7 --count 100 --files core/pump local
+ *     npm run test:mutants -- --seed 7 --count 100 --files core/dispatch local
  */
 import { setPriority } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';

@@ -26,7 +26,7 @@ describe('mutants', () => {
 
   it('name the line of the source', () => {
     const lines = read('src/core/dispatch/pump.ts').text.split('\n');
-    const mutants = mutantsOf(['core/pump']);
+    const mutants = mutantsOf(['core/dispatch/pump']);
     const budget = mutants.filter(({ before }) => before.startsWith('const BUDGET'));
     assert.ok(budget.length > 0 && budget.every(({ line }) => lines[line - 1]?.startsWith('const BUDGET')));
   });
