@@ -114,7 +114,10 @@ describe('a run of mutants', () => {
     assert.ok(!asked.includes('model mutant 1'));
     assert.equal(share(verdicts), 66.6);
     const told = report(verdicts, []);
-    assert.match(told, /^SURVIVES src\/core\/dispatch\/pump\.ts:3 logic: a && b -> a \|\| b \[by all tests that execute it\]/);
+    assert.match(
+      told,
+      /^SURVIVES src\/core\/dispatch\/pump\.ts:3 logic: a && b -> a \|\| b \[by all tests that execute it\]/,
+    );
     assert.match(told, /score 66\.6 %: 2 of 3 seen, 0 change nothing/);
   });
 
