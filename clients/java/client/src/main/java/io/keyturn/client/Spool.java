@@ -28,6 +28,7 @@ final class Spool {
     record Chunk(List<QueueItem> items, int end) {}
 
     private final SpoolOptions options;
+    private final SpoolDisk disk;
     private final byte[] title;
     private final DirectoryLock lock;
     private final SpoolMarks marks;
@@ -37,6 +38,8 @@ final class Spool {
 
     private SpoolException torn;
     private SpoolException broken;
+    /** A file that was not whole was removed, and its name may come back with a power cut. */
+    private boolean hasRagged;
     private SpoolException full;
 
     /** The newest segment; null: none. */
@@ -54,6 +57,11 @@ final class Spool {
 
     /** @throws SpoolException nothing was changed then */
     Spool(SpoolOptions options, String queue) {
+        this(options, queue, SpoolDisk.REAL);
+    }
+
+    Spool(SpoolOptions options, String queue, SpoolDisk disk) {
+        this.disk = disk;
         this.options = options;
         this.title = SpoolSegment.title(queue);
         this.marks = new SpoolMarks(options.directory());
@@ -92,8 +100,8 @@ final class Spool {
         SpoolSegment segment = scan.segment();
         nextNumber = Math.max(nextNumber, segment.number() + 1);
         if (scan.torn() > 0) {
-            try (FileChannel file = FileChannel.open(segment.path(), StandardOpenOption.WRITE)) {
-                file.truncate(segment.bytes());
+            try (FileChannel file = disk.open(segment.path(), StandardOpenOption.WRITE)) {
+                SpoolFile.cut(file, segment.bytes());
             }
             String what = scan.torn() + " bytes of a record that was never confirmed were cut away";
             torn = new SpoolException(Problem.TORN, segment.path(), what, null);
@@ -198,7 +206,9 @@ final class Spool {
 
     /** All of it was handed over: nothing is uncertain any more. */
     void begin() {
-        if (items == 0 && active == null) broken = null;
+        if (broken == null || items > 0 || active != null) return;
+        broken = null;
+        hasRagged = true;
     }
 
     /** The next items, at least one; null: there are none. They stay until {@link #advance}. */
@@ -284,12 +294,24 @@ final class Spool {
         if (active != null && active.items() > 0 && active.bytes() + size > most) seal();
         if (broken != null) return false;
         if (active != null) return true;
+        if (hasRagged) forgetRagged();
         long number = nextNumber;
         marks.use(number);
         nextNumber++;
-        active = SpoolFile.create(options.directory(), number, title);
+        hasRagged = true;
+        active = SpoolFile.create(disk, options.directory(), number, title);
+        hasRagged = false;
         bytes += title.length;
         return true;
+    }
+
+    private void forgetRagged() throws IOException {
+        try {
+            removeGone();
+        } catch (SpoolException error) {
+            throw new IOException(error.getMessage(), error);
+        }
+        SpoolDirectory.sync(options.directory());
     }
 
     /** Nothing is written to the newest segment any more: it may be read. */

@@ -23,9 +23,9 @@ final class SpoolFile {
     }
 
     /** Its name and its title are on disk when this returns; nothing is left of it when this fails. */
-    static SpoolFile create(Path directory, long number, byte[] title) throws IOException {
+    static SpoolFile create(SpoolDisk disk, Path directory, long number, byte[] title) throws IOException {
         Path path = SpoolSegment.path(directory, number);
-        FileChannel file = FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        FileChannel file = disk.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         try {
             write(file, title, 0);
             file.force(true);
@@ -53,9 +53,15 @@ final class SpoolFile {
         items++;
     }
 
-    /** After a failed append: cuts away what is not whole. */
+    /** After a failed append: cuts away what is not whole, for good: no power cut brings it back in front of what is written next. */
     void mend() throws IOException {
+        cut(file, bytes);
+    }
+
+    /** Safe when it returns. */
+    static void cut(FileChannel file, int bytes) throws IOException {
         file.truncate(bytes);
+        file.force(true);
     }
 
     void sync() throws IOException {

@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -138,5 +140,43 @@ final class SpoolTest {
         spool.sync();
         assertEquals(2, drain(spool, 10).size());
         spool.close();
+    }
+
+    private Spool told(List<String> done, ToldChannel.Room room) {
+        SpoolDisk disk = (path, options) -> new ToldChannel(FileChannel.open(path, options), path, done, room);
+        return new Spool(SpoolOptions.builder(folder.resolve("spool")).build(), "q", disk);
+    }
+
+    @Test
+    void whatAFailedWriteLeftIsCutAwayForGoodBeforeAnythingElseIsWritten() {
+        List<String> done = new ArrayList<>();
+        ToldChannel.Room room = new ToldChannel.Room();
+        Spool spool = told(done, room);
+        append(spool, items("a", 1, 10));
+        done.clear();
+        room.left = 9;
+        List<byte[]> records = items("b", 1, 100).stream().map(Spool::encode).toList();
+        assertEquals(0, spool.append(records));
+        assertNotNull(spool.full());
+        room.left = -1;
+        assertEquals(1, spool.append(records));
+        assertEquals(List.of("write 1", "write 1", "truncate 1", "force 1", "write 1"), done);
+        spool.close();
+    }
+
+    @Test
+    void aTornRecordIsCutAwayForGoodWhenTheSpoolIsOpened() throws IOException {
+        Spool first = open();
+        append(first, items("a", 2, 10));
+        first.close();
+        byte[] torn = java.util.Arrays.copyOf(Spool.encode(items("b", 1, 10).get(0)), 9);
+        Files.write(folder.resolve("spool/0000000001.spool"), torn, StandardOpenOption.APPEND);
+        List<String> done = new ArrayList<>();
+        Spool second = told(done, new ToldChannel.Room());
+        assertNotNull(second.torn());
+        assertEquals(List.of("truncate 1", "force 1"), done);
+        append(second, items("c", 1, 10));
+        assertEquals(List.of("a-0", "a-1", "c-0"), drain(second, 10));
+        second.close();
     }
 }
