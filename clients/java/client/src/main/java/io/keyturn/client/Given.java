@@ -15,6 +15,8 @@ final class Given {
     int told = 1;
     /** NEVER ends: as long as the session is known to live. Else until this moment: a new stream did not tell of it. */
     long safeUntil = Clock.NEVER;
+    /** Told lost for silence, its holders have until then to come to their end. */
+    long endAt = Long.MIN_VALUE;
     /** Who holds it, here; usually one. */
     final List<Held> holders = new ArrayList<>(1);
 

@@ -31,6 +31,11 @@ final class Liveness {
         ttl = ns;
     }
 
+    /** How long before the end of their life the holders of turns are told to stop. */
+    long margin() {
+        return Margin.of(ttl, margin);
+    }
+
     void proved(long sentAt) {
         if (sentAt > provedAt) provedAt = sentAt;
     }
@@ -46,7 +51,7 @@ final class Liveness {
 
     /** When the holders of turns are told to stop. */
     long stopAt() {
-        return provedAt + ttl - Margin.of(ttl, margin);
+        return provedAt + ttl - margin();
     }
 
     /** When a proof is to be asked for: after a third of the ttl. */

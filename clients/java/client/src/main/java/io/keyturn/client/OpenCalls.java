@@ -2,6 +2,7 @@ package io.keyturn.client;
 
 import io.keyturn.v1.Cancel;
 import java.util.List;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -18,10 +19,10 @@ final class OpenCalls {
     private long firstDeadline = Clock.NEVER;
     private boolean isOver;
 
-    OpenCalls(KeyturnOptions options, Renewals renewals) {
+    OpenCalls(KeyturnOptions options, Renewals renewals, LongSupplier margin) {
         this.open = new OpenCommands(options.openCommands(), options.openBytes());
         this.outbox = new Outbox(open);
-        this.turns = new TurnKeeping(renewals, this::askOwn);
+        this.turns = new TurnKeeping(renewals, margin, this::askOwn);
     }
 
     TurnKeeping turns() {

@@ -79,13 +79,13 @@ final class Session {
         this.connection = connection;
         this.loop = connection.loop();
         this.callbacks = connection.callbacks();
-        this.calls = new OpenCalls(options, renewals);
+        long margin = options.margin() == null ? -1 : Clock.nanos(options.margin());
+        this.liveness = new Liveness(Clock.nanos(options.sessionTtl()), margin);
+        this.calls = new OpenCalls(options, renewals, liveness::margin);
         this.turns = calls.turns();
         this.inbox = new Inbox(connection, this::take, this::tellAndFlush);
         this.alarm = new Alarm(loop, this::wake);
         this.farewell = new Farewell(loop);
-        long margin = options.margin() == null ? -1 : Clock.nanos(options.margin());
-        this.liveness = new Liveness(Clock.nanos(options.sessionTtl()), margin);
     }
 
     TurnKeeping turns() {
@@ -125,6 +125,13 @@ final class Session {
         loop.tell(() -> {
             turns.untold(command, answer);
             flush();
+        });
+    }
+
+    /** From any thread: its holder has come to the end. */
+    void releaseLater(Held held) {
+        loop.tell(() -> {
+            if (turns.release(held)) flush();
         });
     }
 

@@ -69,7 +69,7 @@ final class SessionTransport implements Transport {
 
     @Override
     public Held hold(Turn turn, long askedAt) {
-        Held held = new Held(turn, one -> loop.tell(() -> session.turns().release(one)));
+        Held held = new Held(turn, session::releaseLater);
         long since = confirmations.since(turn, askedAt);
         loop.tell(() -> session.turns().hold(held, since));
         if (session.stopped() != null) held.lose(session.stoppedLoss());

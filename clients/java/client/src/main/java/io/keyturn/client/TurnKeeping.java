@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /**
  * What a session does for the turns it was given: it knows which the application holds, tells when one is lost, and gives back
@@ -26,10 +27,6 @@ final class TurnKeeping implements Books {
     private static final long UNCLAIMED = 10_000 * Clock.MS;
     /** More of them are not waited for. */
     private static final int MOST_UNCLAIMED = 10_000;
-    /** Turns that were told lost and may live; more are not remembered, and wait as those do of which nobody learnt. */
-    private static final int MOST_GIVEN_UP = 100_000;
-    /** A hello names no more turns than that. */
-    private static final int MOST_TOLD = 10_000;
     /** The most that one Renew may name. */
     private static final int LARGEST_RENEW = 1_000;
 
@@ -41,17 +38,15 @@ final class TurnKeeping implements Books {
     private final ArrayDeque<Unclaimed> unclaimed = new ArrayDeque<>();
     /** Tied turns that a new stream did not tell of, until a Renew does. */
     private final Set<Given> uncertain = new HashSet<>();
-    /**
-     * Tied turns of which their holders were told that they are lost, though the session may have them still. They were
-     * delivered, so no open call waits for them: whoever finds one gives it back at once.
-     */
-    private final Set<TurnName> givenUp = new HashSet<>();
+    private final GivenUpTurns givenUp;
     /** Null: there are none. */
     private Orphans orphans;
 
-    TurnKeeping(Renewals renewals, Consumer<OwnCommand> ask) {
+    /** @param margin how long before the end of its life the holder of a tied turn is told to stop */
+    TurnKeeping(Renewals renewals, LongSupplier margin, Consumer<OwnCommand> ask) {
         this.renewals = renewals;
         this.ask = ask;
+        this.givenUp = new GivenUpTurns(margin, this::giveBack);
     }
 
     /** Turns that live as long as the session does. */
@@ -65,6 +60,7 @@ final class TurnKeeping implements Books {
         if (orphans != null) orphans.claimed(name);
         Given known = turns.find(name);
         if (known == null) {
+            givenUp.forget(name);
             turns.add(new Given(turn, tied, ticket));
             return;
         }
@@ -128,7 +124,7 @@ final class TurnKeeping implements Books {
     private void lose(Given given, TurnLoss why) {
         for (Held held : given.holders) renewals.drop(held);
         uncertain.remove(given);
-        if (given.tied && why == TurnLoss.UNREACHABLE && givenUp.size() < MOST_GIVEN_UP) givenUp.add(given.name());
+        if (given.tied && why == TurnLoss.UNREACHABLE) givenUp.add(given);
         turns.lose(given, why);
     }
 
@@ -137,6 +133,9 @@ final class TurnKeeping implements Books {
         Given given = turns.find(name);
         TurnLoss loss = given == null ? turns.takeLoss(name) : null;
         if (loss != null) {
+            // It begins all the same, and has the time to end.
+            Given lost = givenUp.find(name);
+            if (lost != null) lost.holders.add(held);
             held.lose(loss);
             return;
         }
@@ -146,10 +145,14 @@ final class TurnKeeping implements Books {
         if (!livesBySession) renewals.keep(held, since);
     }
 
-    void release(Held held) {
+    /** Its holder has come to the end. True: there is something to be sent. */
+    boolean release(Held held) {
         renewals.drop(held);
-        Given given = turns.find(new TurnName(held.turn.getQueue(), held.turn.getToken()));
-        if (given != null) given.holders.remove(held);
+        TurnName name = new TurnName(held.turn.getQueue(), held.turn.getToken());
+        Given given = turns.find(name);
+        if (given == null) return givenUp.released(name, held);
+        given.holders.remove(held);
+        return false;
     }
 
     void notice(Notice notice) {
@@ -181,12 +184,13 @@ final class TurnKeeping implements Books {
         List<TurnRef> nobodys = new ArrayList<>();
         for (TurnRef turn : told) {
             Given given = turns.find(nameOf(turn));
+            Given lost = givenUp.find(nameOf(turn));
             if (given != null) here.add(given);
             else if (settling.contains(nameOf(turn))) continue;
-            else if (givenUp.contains(nameOf(turn))) giveBack(turn);
+            else if (lost != null) givenUp.found(lost);
             else nobodys.add(turn);
         }
-        forgetGone(told);
+        givenUp.keepOnly(told);
         Orphans found = new Orphans(nobodys, open, this::giveBack);
         orphans = found.isEmpty() ? null : found;
         List<Given> missing = new ArrayList<>();
@@ -202,13 +206,14 @@ final class TurnKeeping implements Books {
         orphans = null;
         // A new stream tells of those that live.
         unclaimed.clear();
+        givenUp.detached();
         // Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
         for (Given given : List.copyOf(turns.all())) if (!given.tied) turns.remove(given);
     }
 
     /** When {@link #tick} is to be called. */
     long nextAt(long stopAt) {
-        long next = turns.tied() > 0 ? stopAt : Clock.NEVER;
+        long next = Math.min(givenUp.nextAt(), turns.tied() > 0 ? stopAt : Clock.NEVER);
         for (Given given : uncertain) next = Math.min(next, given.safeUntil);
         return unclaimed.isEmpty() ? next : Math.min(next, unclaimed.peek().until());
     }
@@ -219,6 +224,7 @@ final class TurnKeeping implements Books {
         for (Given given : List.copyOf(isSilent ? turns.all() : uncertain)) {
             if (given.tied && (isSilent || now >= given.safeUntil)) lose(given, TurnLoss.UNREACHABLE);
         }
+        givenUp.tick(now);
         while (!unclaimed.isEmpty() && now >= unclaimed.peek().until()) {
             TurnRef turn = unclaimed.poll().turn();
             if (turns.find(nameOf(turn)) == null) giveBack(turn);
@@ -229,14 +235,6 @@ final class TurnKeeping implements Books {
     void loseAll(TurnLoss why) {
         renewals.close(why);
         for (Given given : List.copyOf(turns.all())) lose(given, why);
-    }
-
-    /** What the session has not is gone. */
-    private void forgetGone(List<TurnRef> told) {
-        if (givenUp.isEmpty() || told.size() >= MOST_TOLD) return;
-        Set<TurnName> there = new HashSet<>();
-        for (TurnRef turn : told) there.add(nameOf(turn));
-        givenUp.retainAll(there);
     }
 
     private void askFor(List<Given> missing, long stopAt) {
@@ -260,10 +258,8 @@ final class TurnKeeping implements Books {
             RenewResult result = reply.getRenew().getResults(at);
             boolean isKnown = turns.find(given.name()) == given;
             // Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
-            if (!isKnown && result.getAlive()) {
-                givenUp.add(given.name());
-                giveBack(Renewals.refOf(given.turn));
-            } else if (result.getAlive()) certain(given);
+            if (!isKnown && result.getAlive()) givenUp.found(given);
+            else if (result.getAlive()) certain(given);
             else if (isKnown) {
                 TurnLoss loss = TurnLoss.of(result.getCause());
                 lose(given, loss == null ? TurnLoss.UNKNOWN : loss);
@@ -284,7 +280,7 @@ final class TurnKeeping implements Books {
                 .setToken(turn.getToken())
                 .setKind(NackKind.NACK_KIND_RELEASE)
                 .build();
-        ask.accept(new OwnCommand(command -> command.setNack(request), reply -> givenUp.remove(nameOf(turn)), true));
+        ask.accept(new OwnCommand(command -> command.setNack(request), reply -> givenUp.forget(nameOf(turn)), true));
     }
 
     private static TurnName nameOf(TurnRef turn) {
