@@ -97,5 +97,7 @@ describe('a queue is not forgotten as long as it holds', () => {
     stage.deQueue('holder', { queue: Q, holder: { token: value.turn.token } });
     stage.pass(200_000);
     assert.equal(stage.queue(Q), undefined);
+    stage.enQueue('holder', { queue: Q });
+    assert.equal(stage.queue(Q)?.liveTurns, 1, 'and made anew by who uses it again');
   });
 });
