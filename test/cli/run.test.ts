@@ -222,12 +222,14 @@ describe('keyturn run', () => {
 
       it('renews the turn while the command runs', async (t: TestContext) => {
         const key = keyOf('renewed');
-        const options = ['--lease', '300ms', ...transport];
-        const running = await started(t, key, options, 'echo ready; sleep 1.5; echo done');
+        // Renewed each second: a busy machine may stop everything for one or two.
+        const options = ['--lease', '3s', ...transport];
+        const running = await started(t, key, options, 'echo ready; read go; echo done');
         const other = waiting(t, key, ...transport);
         await until('it was renewed past its lease', async () => {
           return ((await sidecar.client.admin.explainKey('line', key)).holder?.renewals ?? 0) >= 4;
         });
+        running.child.stdin?.end('go\n');
         const { exitCode, stdout } = await running.ended;
         assert.deepEqual([exitCode, stdout], [0, 'ready\ndone\n']);
         assert.deepEqual((await other.ended).stdout, 'mine\n');
@@ -235,7 +237,7 @@ describe('keyturn run', () => {
 
       describe('when the turn is lost', () => {
         // A session is told. Without one the next renewal tells.
-        const brief = transport.length === 0 ? transport : [...transport, '--lease', '300ms'];
+        const brief = transport.length === 0 ? transport : [...transport, '--lease', '3s'];
 
         it('stops the command with SIGTERM', async (t: TestContext) => {
           const script = `trap 'echo stopped; exit 0' TERM; ${WAIT_LONG}`;

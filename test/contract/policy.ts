@@ -458,6 +458,13 @@ export function policies(set: SetStage): void {
       }
     });
 
+    it('park: of several items that die at once the first is told as what stopped the key', async () => {
+      const stage = set({ onDeadLetter: 'park' });
+      stage.items('first', 'second');
+      stage.nack(stage.take({ maxItemsPerTurn: 2 }).turn, { kind: 'dead_letter' });
+      assert.match((await stage.explain()).why, /^parked: item first became a dead letter;/);
+    });
+
     it('park: callers wait too, even with an empty line', async () => {
       const stage = set({ onDeadLetter: 'park' });
       stage.items('i');

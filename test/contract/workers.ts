@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bytes } from '../support/builders.js';
+import { bytes, newItem } from '../support/builders.js';
 import { deliveryOf, idsOf, type SetStage, turnOf } from './stage.js';
 
 export function workers(set: SetStage): void {
@@ -58,6 +58,16 @@ export function workers(set: SetStage): void {
       const calls = [0, 1, 2].map(() => stage.acquire({ wait: 60_000 }));
       for (const id of ['x', 'y', 'z']) stage.submit([{ itemId: id, key: id }]);
       assert.deepEqual(calls.map(idsOf), [[['x']], [['y']], [['z']]]);
+    });
+
+    it('fairness: who waits for several queues takes nothing of one in which another waits longer', () => {
+      const stage = set();
+      stage.items('i');
+      const { turn } = stage.take();
+      const longest = stage.acquire({ queues: ['b'], wait: 60_000 });
+      const greedy = stage.acquire({ queues: ['a', 'b'], maxTurns: 2, wait: 60_000 });
+      stage.ack(turn, { followUps: ['a', 'b'].map((queue) => ({ queue, item: newItem({ itemId: queue }) })) });
+      assert.deepEqual([longest, greedy].map(idsOf), [[['b']], [['a']]]);
     });
 
     it('a cancelled call takes nothing', () => {

@@ -56,6 +56,21 @@ describe('more than the pump does in a step', () => {
     );
   });
 
+  it('600 workers whose items are let go at once: who comes before all are served takes nothing of theirs', () => {
+    const stage = pausedStage();
+    const workers = names(MANY).map((name) => stage.acquire(name, { wait: 60_000 }));
+    stage.submit(
+      'submitter',
+      names(MANY).map((key) => ({ key, itemId: key })),
+    );
+    resume(stage);
+    assert.ok(workers.some(({ open }) => open));
+    const late = stage.acquire('late', { wait: 60_000 });
+    stage.pass(0);
+    assert.ok(late.open);
+    assert.ok(workers.every(({ open }) => !open));
+  });
+
   it('600 callers of two queues, behind a rate that then allows them', () => {
     const rate = { perSecond: 1_000_000, burst: 1 };
     const stage = new Stage({ queues: { a: { rate }, b: {} }, startupHold: 1_000 });

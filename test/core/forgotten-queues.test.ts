@@ -67,6 +67,29 @@ describe('a queue is not forgotten as long as it holds', () => {
     );
   });
 
+  it('S172: a rate that is not full again: it does not begin anew with a full one', () => {
+    const rate = { perSecond: 0.001, burst: 2 };
+    const stage = new Stage({ queues: {}, defaultPolicy: { rate }, limits: { queues: 1 } });
+    const enQueue = () => stage.enQueue('holder', { queue: Q, wait: 0 }).value;
+    const spend = () => {
+      const answer = enQueue();
+      assert.ok(answer.decision === 'accept');
+      stage.deQueue('holder', { queue: Q, holder: { token: answer.turn.token } });
+    };
+    spend();
+    spend();
+    stage.pass(900_000);
+    const early = enQueue();
+    assert.ok(early.decision === 'block');
+    assert.equal(Math.ceil(early.retryAfter ?? 0), 100_000);
+    const { kind } = stage.enQueue('over', { queue: 'another', wait: 0 }).refusal;
+    assert.equal(kind, 'limit', 'nor does it make room for another');
+    stage.pass(1_000_000);
+    assert.ok(stage.queue(Q), 'one of the two turns is still to be gained');
+    stage.pass(200_000);
+    assert.equal(stage.queue(Q), undefined, 'nothing is lost any more');
+  });
+
   it('nothing of all this: it is forgotten', () => {
     const stage = new Stage({ queues: {} });
     const { value } = stage.enQueue('holder', { queue: Q });
@@ -74,5 +97,7 @@ describe('a queue is not forgotten as long as it holds', () => {
     stage.deQueue('holder', { queue: Q, holder: { token: value.turn.token } });
     stage.pass(200_000);
     assert.equal(stage.queue(Q), undefined);
+    stage.enQueue('holder', { queue: Q });
+    assert.equal(stage.queue(Q)?.liveTurns, 1, 'and made anew by who uses it again');
   });
 });

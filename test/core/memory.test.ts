@@ -300,6 +300,13 @@ const CYCLES_OF: Readonly<Record<string, Cycle>> = {
       table.do((core, now) => okay(atOnce(core.discardDead(ALL, 1_000, () => now))));
     },
   },
+  'an item that waits for what never comes, and is discarded': {
+    run: (table, n) => {
+      const after = [{ queue: build.QUEUE, itemId: `never${n}` }];
+      table.submit({ key: 'b', itemId: `b${n}`, after, afterUnknown: 'wait' });
+      table.do((core, now) => assert.equal(okay(atOnce(core.discardWaiting(ALL, 1_000, () => now))), 1));
+    },
+  },
   'a Submit that waits for room, cancelled or to its end': {
     prepare: (table) => void table.submit({ key: 'k' }),
     run: (table, n) => {

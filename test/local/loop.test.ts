@@ -186,6 +186,25 @@ describe('the loop', () => {
     assert.equal(clock.pending, 0);
   });
 
+  it('follows a wall clock that was set, though nobody asks anything: the end of a lease is told by it', () => {
+    const { clock, coordinator, enQueue } = setUp();
+    const opened = coordinator.admin.watch(undefined, undefined, { wake: () => undefined, end: () => undefined });
+    assert.ok(opened.ok);
+    const watch = opened.value;
+    enQueue('k', 5_000);
+    for (const step of [86_400_000, -2 * 86_400_000]) {
+      watch.take();
+      clock.stepWall(step);
+      clock.advance(5_000);
+      const told = watch.take().events.map(({ kind, at }) => ({ kind, at }));
+      assert.deepEqual(told, [{ kind: 'expiry', at: clock.wall() }]);
+      const next = new Call<EnQueueAnswer>();
+      enQueue('k', 5_000, 0, next);
+      assert.ok(next.value.decision === 'accept');
+      assert.equal(next.value.turn.leaseExpiresAt, clock.wall() + 5_000);
+    }
+  });
+
   it('does not take an event of the wall clock for time: a step moves no lease', () => {
     const { clock, enQueue, live } = setUp();
     enQueue('k', 5_000);

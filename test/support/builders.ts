@@ -28,6 +28,8 @@ export function policy(change: Partial<Policy> = {}): Policy {
 
 export interface SettingsChange {
   readonly queues?: Readonly<Record<string, Partial<Policy>>>;
+  /** Of the queues that are not named. */
+  readonly defaultPolicy?: Partial<Policy>;
   readonly limits?: Partial<Limits>;
   readonly autoCreate?: boolean;
   readonly startupHold?: number;
@@ -37,7 +39,7 @@ export interface SettingsChange {
 export function settings(change: SettingsChange = {}): CoordinatorSettings {
   const queues = change.queues ?? { [QUEUE]: {} };
   return {
-    defaultPolicy: policy(),
+    defaultPolicy: policy(change.defaultPolicy),
     queues: new Map(Object.entries(queues).map(([name, part]) => [name, policy(part)])),
     autoCreate: change.autoCreate ?? true,
     startupHold: change.startupHold ?? 0,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { type handleUnaryCall, Metadata, type ServerUnaryCall } from '@grpc/grpc-js';
-import type { Calls, Coordinator, Limits, Pending, Reply, Waiting } from '../../src/coordinator.js';
+import type { Calls, Coordinator, Limits, Reply, Waiting } from '../../src/coordinator.js';
 import { DETAILS_KEY } from '../../src/grpc/call/status.js';
 import { OpenStreams } from '../../src/grpc/call/streams.js';
 import { Status } from '../../src/grpc/gen/google/rpc/status.js';
@@ -49,8 +49,9 @@ export function unaryCalls(coordinator: Coordinator, limits: Limits): Calls {
     enQueue(request, reply) {
       if (isUndeliverable(reply)) return coordinator.enQueue(request, reply);
       const message = requests.enQueueMessage(request);
-      const waiting = call(enQueue, message, request, reply, (answer) => answers.enQueueAnswer(answer, request));
-      return waiting && leaving(waiting, () => leave(coordinator, request.queue, request.key, request.ticket));
+      const read = (answer: wire.EnQueueResponse) => answers.enQueueAnswer(answer, request);
+      const andLeave = () => leave(coordinator, request.queue, request.key, request.ticket);
+      return call(enQueue, message, request, reply, read, andLeave);
     },
     deQueue: (request, reply) =>
       void call(deQueue, requests.deQueueMessage(request), request, reply, (answer) => answer),
@@ -80,19 +81,10 @@ function isUndeliverable(reply: object): boolean {
   return reply instanceof Call && !reply.deliverable;
 }
 
-/** Unary calls cannot say that they leave with their place: a client does that with its ticket. */
+/** Unary calls cannot say that they leave with their place: a client does that with its ticket, if it was not answered. */
 function leave(coordinator: Coordinator, queue: string, key: string, ticket: string | undefined): void {
   if (ticket === undefined) return;
   coordinator.deQueue({ queue, key, holder: { ticket }, abandoned: true, result: undefined }, new Call());
-}
-
-function leaving(waiting: Pending, andLeave: () => void): Pending {
-  return {
-    cancel(leaves) {
-      waiting.cancel();
-      if (leaves === true) andLeave();
-    },
-  };
 }
 
 function call<Q, M, A>(
@@ -101,6 +93,7 @@ function call<Q, M, A>(
   named: answers.Named,
   reply: Reply<A>,
   read: (answer: M) => A,
+  andLeave: () => void = () => undefined,
 ): Waiting {
   const sent = new FakeCall<Q, M>(request.decode(request.encode(message).finish()));
   let isOpen = true;
@@ -109,7 +102,12 @@ function call<Q, M, A>(
     if (error === null && answer) reply.answer(read(response.decode(response.encode(answer).finish())));
     else reply.refuse(refusalOf(statusOf(error), named));
   });
-  return isOpen ? { cancel: () => void sent.emit('cancelled') } : undefined;
+  const cancel = (leaves = false) => {
+    const mayLeave = leaves && isOpen;
+    sent.emit('cancelled');
+    if (mayLeave) andLeave();
+  };
+  return isOpen ? { cancel } : undefined;
 }
 
 function statusOf(error: object | null): Status {

@@ -100,7 +100,8 @@ function comeBack(
 ): Delivery[] {
   if (ticket.waiter !== undefined) endWaiter(state, ticket.waiter);
   const deliveries: Delivery[] = [];
-  for (const [token, lane] of [...ticket.lanes]) {
+  // A turn that ends meanwhile leaves the map, and none comes in: a walk of the map bears that.
+  for (const [token, lane] of ticket.lanes) {
     catchUp(state, lane, now);
     const turn = turnOf(lane);
     if (turn?.token !== token) continue;

@@ -156,9 +156,8 @@ function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
   }
 }
 
-/** A keyless lane may stand there under several tokens. */
+/** A keyless lane stands there under several tokens: with it all of them go, so it is met once. */
 function forgetIdle(state: CoreState, lane: Lane): void {
-  if (lane.rests === undefined) return;
   state.idle.delete(lane);
   dropLane(lane);
 }

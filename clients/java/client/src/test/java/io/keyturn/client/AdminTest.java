@@ -2,8 +2,11 @@ package io.keyturn.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.keyturn.v1.ListQueuesRequest;
 import io.keyturn.v1.ListQueuesResponse;
 import io.keyturn.v1.QueueInfo;
@@ -58,7 +61,10 @@ class AdminTest {
             assertTrue(retried.getChanged());
             assertEquals(List.of("delay"), retried.getEndedList());
             assertEquals("later", handled.get(Wait.SECONDS, TimeUnit.SECONDS));
-            assertFalse(keyturn.admin().retryNow(RetryNowRequest.newBuilder().setQueue("q").setKey("ada").build()).getChanged());
+            // Of a key that nobody ever named: of this one it is not known whether its turn has ended by now.
+            RetryNowRequest unknown = RetryNowRequest.newBuilder().setQueue("q").setKey("eve").build();
+            StatusRuntimeException refused = assertThrows(StatusRuntimeException.class, () -> keyturn.admin().retryNow(unknown));
+            assertEquals(Status.Code.NOT_FOUND, refused.getStatus().getCode());
         }
     }
 }
