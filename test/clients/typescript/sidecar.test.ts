@@ -139,12 +139,12 @@ describe('a wait', () => {
 describe('a turn that is held', () => {
   for (const transport of TRANSPORTS) {
     it(`outlives its lease, over ${transport}`, async (t) => {
-      const { address } = await startSidecar(t, localCoordinator(t, { policy: { lease: 1_000 } }));
+      const { address } = await startSidecar(t, localCoordinator(t, { policy: { lease: 2_000 } }));
       const made = client(t, address, { transport });
       const askedAt = made.clock.now();
-      const turns = await Promise.all([given(made, 'a'), given(made, 'b', 1_000)]);
+      const turns = await Promise.all([given(made, 'a'), given(made, 'b', 2_000)]);
       const held = turns.map((turn) => made.hold(turn, askedAt));
-      await elapsed(1_500);
+      await elapsed(2_500);
       assert.deepEqual(
         held.map(({ signal }) => signal.aborted),
         [false, false],
@@ -157,7 +157,7 @@ describe('a turn that is held', () => {
       const { address } = await startSidecar(t, localCoordinator(t));
       const made = client(t, address, { transport });
       const askedAt = made.clock.now();
-      const held = made.hold(await given(made, 'k', transport === 'unary' ? 150 : undefined), askedAt);
+      const held = made.hold(await given(made, 'k', transport === 'unary' ? 3_000 : undefined), askedAt);
       await Promise.all([once(held.signal, 'abort'), made.admin.evictHolder('q', 'k')]);
       assert.equal(lostCause(held.signal), 'evicted');
     });
