@@ -9,13 +9,13 @@ const [name = '', other = ''] = process.argv.slice(2);
 const sideOf = ROWS.get(name)?.side;
 if (sideOf === undefined) throw new Error(`not started by the benchmark: row '${name}' has no sides`);
 
-const sides = [await sideOf(TODAY), await sideOf(new URL(other))] as const;
+const say = (progress: string) => void tellParent({ kind: 'progress', progress });
 const comparisons = await compare(
-  ...sides,
+  () => sideOf(TODAY),
+  () => sideOf(new URL(other)),
   LAPS_SECONDS,
-  (progress) => void tellParent({ kind: 'progress', progress }),
+  say,
 );
-await Promise.all(sides.map((side) => side.close()));
 await tellParent({ kind: 'report', report: comparisons });
 // What a row still has open, like the timer of a coordinator, must not keep the process.
 process.exit(0);

@@ -1,4 +1,9 @@
-/** Two commits, lap by lap in turn, until the ratio is known well enough. */
+/**
+ * Two commits, lap by lap in turn, until the ratio is known well enough.
+ *
+ * Every round begins with both started anew: how an engine compiles the same code, and where its memory lies, differs
+ * from process to process by several percent, and rounds of one process would agree with each other about that.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Say } from '../row.js';
 import { FEWEST, type Interval, isWithin, medianInterval } from './interval.js';
@@ -51,20 +56,57 @@ interface Round {
   readonly other: Sample;
 }
 
+/** There and back, of each part, after one of them to warm up. */
+const TIMES = 3;
+
 /** @param longestSeconds no round begins after it */
-export async function compare(today: Side, other: Side, longestSeconds: number, say: Say): Promise<Comparison[]> {
-  const pairs = today.parts.map((part) => ({ today: part, other: partOf(other, part), rounds: [] as Round[] }));
+export async function compare(
+  startToday: () => Promise<Side>,
+  startOther: () => Promise<Side>,
+  longestSeconds: number,
+  say: Say,
+): Promise<Comparison[]> {
+  const measured = new Map<string | undefined, PartRounds>();
   const end = performance.now() + longestSeconds * 1_000;
-  say('warming up');
-  for (const pair of pairs) await round(pair);
   for (let index = 1; index <= MOST_ROUNDS && performance.now() < end; index++) {
-    const known = pairs.map((pair) => (pair.rounds.length < FEWEST ? undefined : comparisonOf(pair)));
-    if (known.every((each) => each !== undefined && isWithin(judged(each), NARROW))) break;
+    const known = [...measured.values()].map((part) => (part.rounds.length < FEWEST ? undefined : comparisonOf(part)));
+    if (index > 1 && known.every((each) => each !== undefined && isWithin(judged(each), NARROW))) break;
     say(`round ${index}${widths(known)}`);
-    for (const pair of pairs) pair.rounds.push(await round(pair));
+    const [today, other] = [await startToday(), await startOther()];
+    await oneRound(today, other, measured);
+    await Promise.all([today.close(), other.close()]);
   }
-  if (pairs.some(({ rounds }) => rounds.length === 0)) throw new Error(`no round was measured in ${longestSeconds} s`);
-  return pairs.map(comparisonOf);
+  if (measured.size === 0) throw new Error(`no round was measured in ${longestSeconds} s`);
+  return [...measured.values()].map(comparisonOf);
+}
+
+interface PartRounds {
+  readonly part: Part;
+  readonly rounds: Round[];
+}
+
+async function oneRound(today: Side, other: Side, measured: Map<string | undefined, PartRounds>): Promise<void> {
+  const pairs = today.parts.map((part) => ({ today: part, other: partOf(other, part), times: [] as Round[] }));
+  for (let time = 0; time <= TIMES; time++)
+    for (const pair of pairs) {
+      const thereAndBack = await round(pair);
+      if (time > 0) pair.times.push(thereAndBack);
+    }
+  for (const { today: part, times } of pairs) {
+    const known = measured.get(part.name) ?? { part, rounds: [] };
+    measured.set(part.name, known);
+    known.rounds.push({
+      today: middleOf(times.map((each) => each.today)),
+      other: middleOf(times.map((each) => each.other)),
+    });
+  }
+}
+
+function middleOf(samples: readonly Sample[]): Sample {
+  return {
+    wall: medianInterval(samples.map(({ wall }) => wall)).median,
+    cpu: medianInterval(samples.map(({ cpu }) => cpu)).median,
+  };
 }
 
 function partOf(side: Side, { name }: Part): Part {
@@ -95,8 +137,7 @@ function mean(a: Sample | undefined, b: Sample | undefined): Sample {
   return { wall: (a.wall + b.wall) / 2, cpu: (a.cpu + b.cpu) / 2 };
 }
 
-function comparisonOf(pair: { readonly today: Part; readonly rounds: readonly Round[] }): Comparison {
-  const { today, rounds } = pair;
+function comparisonOf({ part: today, rounds }: PartRounds): Comparison {
   const middle = (of: (round: Round) => number): number => medianInterval(rounds.map(of)).median;
   return {
     part: today.name,

@@ -83,10 +83,13 @@ async function compared(judgedBy: Part['judgedBy'], now: readonly [number, numbe
   const laps: string[] = [];
   const today = makeSide('now', laps, judgedBy, () => now);
   const other = makeSide('then', laps, judgedBy, () => then);
-  const [comparison] = await compare(today.side, other.side, 60, () => {});
+  const [comparison] = await compare(started(today), started(other), 60, () => {});
   assert.ok(comparison !== undefined);
   return { comparison, laps };
 }
+
+/** The same one again and again, so that its laps go on. */
+const started = (made: Made) => async () => made.side;
 
 test('a ratio above 1 is better now: half the time is twice as good, on the wall and of CPU each', async () => {
   const { comparison } = await compared('wall', [1, 2], [2, 1]);
@@ -105,12 +108,31 @@ test('what runs in one process is judged by its CPU time, what has servers by th
   assert.equal(isWorse(withServers.comparison), false);
 });
 
-test('laps run there and back, and end when the interval is narrow', async () => {
+test('laps run there and back, four times a round, and end when the interval is narrow', async () => {
   const { comparison, laps } = await compared('cpu', [1, 1], [1, 1]);
   assert.equal(comparison.rounds, FEWEST);
-  // A round to warm up.
-  assert.equal(laps.length, (FEWEST + 1) * 4);
+  assert.equal(laps.length, FEWEST * 4 * 4);
   assert.deepEqual(laps.slice(0, 8), ['now', 'then', 'then', 'now', 'now', 'then', 'then', 'now']);
+});
+
+test('every round is of sides that were started anew, and closed', async () => {
+  const laps: string[] = [];
+  let open = 0;
+  let begun = 0;
+  const start = (name: string) => async (): Promise<Side> => {
+    begun += 1;
+    open += 1;
+    const { side } = makeSide(name, laps, 'cpu', () => [1, 1]);
+    return {
+      ...side,
+      close: async () => {
+        open -= 1;
+      },
+    };
+  };
+  await compare(start('now'), start('then'), 60, () => {});
+  assert.equal(begun, 2 * FEWEST);
+  assert.equal(open, 0);
 });
 
 test('what grows with each lap weighs on both alike', async () => {
@@ -119,15 +141,15 @@ test('what grows with each lap weighs on both alike', async () => {
   const cost = () => [laps.length, laps.length] as const;
   const today = makeSide('now', laps, 'cpu', cost);
   const other = makeSide('then', laps, 'cpu', cost);
-  const [comparison] = await compare(today.side, other.side, 60, () => {});
+  const [comparison] = await compare(started(today), started(other), 60, () => {});
   assert.equal(comparison?.wall.median, 1);
 });
 
 test('rounds go on while the ratio is not known, to an end, and that is said', async () => {
   const laps: string[] = [];
-  const today = makeSide('now', laps, 'wall', (lap) => [lap % 4 < 2 ? 1 : 2, 1]);
+  const today = makeSide('now', laps, 'wall', (lap) => [lap % 16 < 8 ? 1 : 2, 1]);
   const other = makeSide('then', laps, 'wall', () => [1, 1]);
-  const comparisons = await compare(today.side, other.side, 60, () => {});
+  const comparisons = await compare(started(today), started(other), 60, () => {});
   assert.equal(comparisons[0]?.rounds, 60);
   const said = renderComparisons(
     comparisons.map((each) => ({ ...each, row: 'waves' })),
@@ -138,7 +160,7 @@ test('rounds go on while the ratio is not known, to an end, and that is said', a
 
 test('no round begins after the time that a row has: one that was not measured six times has no interval', async () => {
   const laps: string[] = [];
-  const slow = (name: string) => makeSide(name, laps, 'wall', () => [1, 1]).side;
+  const slow = (name: string) => started(makeSide(name, laps, 'wall', () => [1, 1]));
   await assert.rejects(
     compare(slow('now'), slow('then'), 0, () => {}),
     /no round was measured/,
