@@ -13,6 +13,7 @@ import type {
   Watch,
   Watcher,
 } from '../coordinator.js';
+import { DRAINING } from '../core/contract/refusals.js';
 import type { Walk } from '../core/core.js';
 import type { Clock } from './clock.js';
 import type { Loop } from './loop.js';
@@ -110,7 +111,8 @@ export class LocalAdministration implements Administration {
 
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
     const mayNot = queue === undefined ? undefined : this.loop.core.mayUse(queue);
-    const refusal = this.#closed() ?? mayNot ?? this.#tooMany();
+    const ended = this.loop.watches.isEnded ? DRAINING : undefined;
+    const refusal = ended ?? this.#closed() ?? mayNot ?? this.#tooMany();
     if (refusal !== undefined) return { ok: false, refusal };
     return { ok: true, value: this.loop.watches.add(queue, key, watcher) };
   }

@@ -17,11 +17,17 @@ interface Watching {
 /** Those who watch events. Each has a bounded buffer: what does not fit is counted as missed. */
 export class Watches {
   readonly #watching = new Set<Watching>();
+  #ended = false;
 
   constructor(private readonly onChange: (anybody: boolean) => void) {}
 
   get size(): number {
     return this.#watching.size;
+  }
+
+  /** Nobody would ever end one that begins now. */
+  get isEnded(): boolean {
+    return this.#ended;
   }
 
   add(queue: string | undefined, key: string | undefined, watcher: Watcher): Watch {
@@ -48,6 +54,7 @@ export class Watches {
   }
 
   end(): void {
+    this.#ended = true;
     const all = [...this.#watching];
     this.#watching.clear();
     this.onChange(false);

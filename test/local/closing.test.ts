@@ -53,3 +53,19 @@ test('a disk that never answers the first write does not keep the coordinator fr
   assert.ok(end?.at === 'closed');
   assert.match(end.problem ?? '', /has not ended/, 'the directory may not be free');
 });
+
+test('S177: who wants to watch from then on is refused, also from within the end of the one before', async () => {
+  const coordinator = new LocalCoordinator(settings(), { clock: new FakeClock(), seed: 1 });
+  const watch = (end = (): void => assert.fail('it does not watch')) =>
+    coordinator.admin.watch(undefined, undefined, { wake: () => undefined, end });
+  const again: ReturnType<typeof watch>[] = [];
+  const first = watch(() => {
+    again.push(watch());
+  });
+  assert.ok(first.ok);
+  await coordinator.close();
+  for (const watched of [again[0], watch()]) {
+    assert.ok(watched?.ok === false);
+    assert.equal(watched.refusal.kind, 'draining');
+  }
+});
