@@ -10,6 +10,7 @@ import { okay, Stage } from './stage.js';
 
 const TICKET_TTL = 10_000;
 const PAYLOAD = new Uint8Array(500);
+const RESULT = new Uint8Array([7]);
 const POLICIES: Readonly<Record<string, Partial<Policy>>> = {
   at_least_once: {},
   'at_least_once, one attempt': { retry: { maxAttempts: 1, initial: 1, factor: 1, max: 1, jitter: 'none' } },
@@ -158,6 +159,36 @@ describe('items that could not be delivered', () => {
     stage.core.undeliverable([delivery.turn], stage.now);
     assert.equal(stage.core.stats(stage.now).payloadBytes, before, 'its id is another one’s');
     assert.equal(stage.queue()?.waitingItems, 1);
+  });
+
+  /** The first `i` was forgotten while its turn lives; a second one was handed out, and was acked with a result. */
+  function secondOfItsName() {
+    const stage = new Stage({ queues: { [QUEUE]: { delivery: 'at_most_once', resultTtl: 100 } } });
+    const hand = (key: string) => {
+      stage.submit('submitter', [{ key, itemId: 'i' }]);
+      const [delivery] = stage.acquire('worker').value.deliveries;
+      assert.equal(delivery?.turn.key, key);
+      return delivery.turn;
+    };
+    const first = hand('first');
+    stage.pass(100);
+    const { token } = hand('second');
+    stage.ack('worker', { key: 'second', token, result: RESULT });
+    return { stage, first };
+  }
+
+  it('at_most_once: another with its id is done by then: that stays done, with its result', () => {
+    const { stage, first } = secondOfItsName();
+    stage.core.undeliverable([first], stage.now);
+    const { state, result } = stage.awaitItem('someone', 'i', 0).value;
+    assert.deepEqual({ state, result }, { state: 'done', result: RESULT });
+    assert.equal(stage.queue()?.waitingItems, 0);
+  });
+
+  it('at_most_once: a result is not that of another item which has its id by then', () => {
+    const { stage, first } = secondOfItsName();
+    stage.ack('worker', { key: 'first', token: first.token, result: new Uint8Array([1]) });
+    assert.deepEqual(stage.awaitItem('someone', 'i', 0).value.result, RESULT);
   });
 });
 

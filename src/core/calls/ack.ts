@@ -6,7 +6,7 @@ import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResul
 import { DRAINING } from '../contract/refusals.js';
 import { finishStep } from '../dispatch/pump.js';
 import { markKeyDone } from '../items/idempotency.js';
-import { finishAll, weightOfItem } from '../items/items.js';
+import { finishAll, handedOutAs, weightOfItem } from '../items/items.js';
 import { catchUpItems, findQueue, openQueue } from '../lane/lookup.js';
 import { delayOf, resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
@@ -190,8 +190,8 @@ function amend(turn: Turn, result: Bytes | undefined, now: number): void {
   if (cargo.kind !== 'items' || result === undefined) return;
   const { queue } = lane;
   for (const item of cargo.items) {
-    const finished = queue.finished.get(item.id, now);
-    if (finished?.state === 'done')
+    const finished = handedOutAs(item, now);
+    if (finished !== undefined)
       queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
     if (item.idempotencyKey !== undefined) markKeyDone(queue, lane.key, item.idempotencyKey, result, now);
   }

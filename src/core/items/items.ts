@@ -124,10 +124,19 @@ function finishedAs(
   const { lastError: error, stored, seq } = item;
   const print = isOwnId(item) ? undefined : fingerprintOfItem(item);
   if (stored !== undefined) return { state, result, error, attempt, fingerprint: print, seq };
+  // Only an id of a client can be another item's later.
+  if (print !== undefined && item.lane.queue.policy.delivery === 'at_most_once')
+    return { state, result, error, attempt, fingerprint: print, of: seq };
   const usual = state === 'done' && attempt === 1 && print === undefined;
   return usual && result === undefined && error === undefined
     ? DONE_AT_ONCE
     : { state, result, error, attempt, fingerprint: print };
+}
+
+/** at_most_once: what is remembered of an item that was handed out. Unset: nothing, though perhaps of another with its id. */
+export function handedOutAs({ id, seq, lane }: Item, now: number): FinishedItem | undefined {
+  const finished = lane.queue.finished.get(id, now);
+  return finished?.state === 'done' && (finished.of ?? finished.seq ?? seq) === seq ? finished : undefined;
 }
 
 /** Items done in a turn. */

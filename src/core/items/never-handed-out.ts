@@ -3,7 +3,7 @@
 import type { Cargo, Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { unmarkKeyDone } from './idempotency.js';
-import { weightOfItem } from './items.js';
+import { handedOutAs, weightOfItem } from './items.js';
 import { keepOnDisk } from './kept-after-all.js';
 
 const NONE: readonly Item[] = Object.freeze([]);
@@ -23,8 +23,8 @@ export function neverHandedOut(state: CoreState, { queue }: Lane, cargo: Cargo, 
 /** @returns false: that it was done is forgotten by now, and so it stays; its id may be another item's */
 function revive(state: CoreState, item: Item, now: number): boolean {
   const { queue, key } = item.lane;
-  const finished = queue.finished.get(item.id, now);
-  if (finished?.state !== 'done') return false;
+  const finished = handedOutAs(item, now);
+  if (finished === undefined) return false;
   queue.finished.delete(item.id);
   if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
   queue.items.setAgain(item);

@@ -13,6 +13,8 @@ export interface FinishedItem {
   readonly fingerprint: number | undefined;
   /** Where it stands on disk. Unset: nowhere. */
   readonly seq?: number;
+  /** at_most_once: the order of submission of the item, whose turn may live on when this is forgotten. */
+  readonly of?: number;
 }
 
 /** What is known of an idempotency key that is done. */
