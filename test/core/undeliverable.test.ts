@@ -161,6 +161,24 @@ describe('items that could not be delivered', () => {
     assert.equal(stage.queue()?.waitingItems, 1);
   });
 
+  for (const acked of [false, true])
+    it(`at_most_once: its idempotency key was done by another meanwhile${acked ? ', with a result' : ''}: so is it`, () => {
+      const stage = new Stage({ queues: { [QUEUE]: { delivery: 'at_most_once', idempotencyTtl: 100 } } });
+      const hand = (itemId: string) => {
+        stage.submit('submitter', [{ key: '', itemId, idempotencyKey: 'b' }]);
+        const [delivery] = stage.acquire('worker').value.deliveries;
+        assert.equal(delivery?.items[0]?.itemId, itemId);
+        return delivery.turn;
+      };
+      const first = hand('i');
+      stage.pass(100);
+      const { token } = hand('j');
+      if (acked) stage.ack('worker', { key: '', token, result: RESULT });
+      stage.core.undeliverable([first], stage.now);
+      assert.deepEqual(stage.acquire('worker').value.deliveries, [], 'it would be done twice');
+      assert.equal(stage.awaitItem('someone', 'i', 0).value.state, 'done');
+    });
+
   /** The first `i` was forgotten while its turn lives; a second one was handed out, and was acked with a result. */
   function secondOfItsName() {
     const stage = new Stage({ queues: { [QUEUE]: { delivery: 'at_most_once', resultTtl: 100 } } });

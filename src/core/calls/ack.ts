@@ -177,7 +177,7 @@ function finishCargo(state: CoreState, turn: Turn, result: Bytes | undefined, no
       if (cargo.done) return amend(turn, result, now);
       return finishAll(state, cargo.items, result, now);
     case 'caller':
-      if (cargo.idempotencyKey !== undefined) markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, result, now);
+      if (cargo.idempotencyKey !== undefined) markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, { result }, now);
       return;
     case 'adopted':
       return;
@@ -193,6 +193,7 @@ function amend(turn: Turn, result: Bytes | undefined, now: number): void {
     const finished = handedOutAs(item, now);
     if (finished !== undefined)
       queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
-    if (item.idempotencyKey !== undefined) markKeyDone(queue, lane.key, item.idempotencyKey, result, now);
+    if (item.idempotencyKey !== undefined)
+      markKeyDone(queue, lane.key, item.idempotencyKey, { result, by: item.seq }, now);
   }
 }

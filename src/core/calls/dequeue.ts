@@ -97,7 +97,7 @@ function endCallersTurn(
   }
   const { abandoned, result } = request;
   if (!abandoned && cargo.kind === 'caller' && cargo.idempotencyKey !== undefined)
-    markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, result, now);
+    markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, { result }, now);
   const way = abandoned ? 'release' : 'dequeue';
   if (lane.line === undefined) {
     // The usual end has one outcome, known beforehand: nothing is allocated for it.

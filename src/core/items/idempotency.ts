@@ -1,4 +1,3 @@
-import type { Bytes } from '../contract/model.js';
 import type { Queue } from '../state/records.js';
 import type { DoneKey } from '../structures/remembered.js';
 
@@ -13,23 +12,18 @@ export function isKeyDone(
   return queue.doneKeys.get(name(key, idempotencyKey), now);
 }
 
-export function markKeyDone(
-  queue: Queue,
-  key: string,
-  idempotencyKey: string,
-  result: Bytes | undefined,
-  now: number,
-): void {
+export function markKeyDone(queue: Queue, key: string, idempotencyKey: string, done: DoneKey, now: number): void {
   const { idempotencyTtl } = queue.policy;
   if (idempotencyTtl === 0) return;
   const id = name(key, idempotencyKey);
-  queue.doneKeys.set(id, { result }, now + idempotencyTtl, result?.length ?? 0);
+  queue.doneKeys.set(id, done, now + idempotencyTtl, done.result?.length ?? 0);
   queue.changes?.keyDone(queue, id);
 }
 
-/** It turned out not to be done after all: the worker never got it. */
-export function unmarkKeyDone(queue: Queue, key: string, idempotencyKey: string): void {
-  queue.doneKeys.delete(name(key, idempotencyKey));
+/** It turned out not to be done after all: the worker never got the item. What another item did stays done. */
+export function unmarkKeyDone(queue: Queue, key: string, idempotencyKey: string, by: number): void {
+  const id = name(key, idempotencyKey);
+  if ((queue.doneKeys.peek(id)?.value.by ?? by) === by) queue.doneKeys.delete(id);
 }
 
 /** The length keeps pairs apart that read the same when joined. */

@@ -97,7 +97,8 @@ export function finish(
   if (item.stored !== undefined) queue.changes?.item(item);
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
-  if (byTurn && item.idempotencyKey !== undefined) markKeyDone(queue, item.lane.key, item.idempotencyKey, result, now);
+  if (byTurn && item.idempotencyKey !== undefined)
+    markKeyDone(queue, item.lane.key, item.idempotencyKey, { result, by: item.seq }, now);
   answerAwaits(state, queue, item.id, now);
 }
 

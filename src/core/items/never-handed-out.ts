@@ -26,7 +26,7 @@ function revive(state: CoreState, item: Item, now: number): boolean {
   const finished = handedOutAs(item, now);
   if (finished === undefined) return false;
   queue.finished.delete(item.id);
-  if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey);
+  if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey, item.seq);
   queue.items.setAgain(item);
   if (item.stored !== undefined) queue.changes?.item(item);
   // It came again meanwhile, to be kept.

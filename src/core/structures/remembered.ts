@@ -20,6 +20,8 @@ export interface FinishedItem {
 /** What is known of an idempotency key that is done. */
 export interface DoneKey {
   readonly result: Bytes | undefined;
+  /** The order of submission of the item that did it. Unset: a caller did, or it was before the start. */
+  readonly by?: number;
 }
 
 /**
