@@ -1,4 +1,5 @@
 /** HTTP for machines that watch: metrics and probes. Nothing here changes anything. */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Places } from './places.js';
@@ -90,6 +91,8 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   // A body is of no use here; read on, so that the connection can be used again.
   request.resume();
   const result = await answerOr500(request, options);
+  // It is not told when its connection closes before that, and would be kept until it is given up.
+  if (response.socket === null) await once(response, 'socket');
   // Whoever asked may be gone.
   if (!response.destroyed && !request.socket.destroyed) await send(request, response, result);
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type HttpOptions, type HttpServer, startHttpServer } from '../../src/http/server.js';
 import { deferred } from '../support/deferred.js';
 import { until } from '../support/until.js';
@@ -226,6 +227,33 @@ describe('the life of the server', () => {
     scrapes = 0;
     await raw(port, request.repeat(1_000), 'open').catch(() => {});
     assert.ok(scrapes <= 8, `${scrapes} scrapes`);
+  });
+
+  test('an answer is begun when those before it on its connection are sent: who goes leaves none behind', async (t) => {
+    const piece = Buffer.alloc(65_536, 'x');
+    let asked = 0;
+    let begun = 0;
+    const metrics = async () => {
+      asked += 1;
+      // More than the kernel takes.
+      const body = Array.from({ length: 128 }, () => piece);
+      body[Symbol.iterator] = () => {
+        begun += 1;
+        return body.values();
+      };
+      return { contentType: 'text/plain', body };
+    };
+    const { port } = await listening(t, { metrics });
+    const socket = connect(port, '127.0.0.1').pause();
+    t.after(() => socket.destroy());
+    const request = 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n';
+    socket.write(request.repeat(2));
+    await once(socket, 'readable');
+    await until(() => asked === 2);
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    assert.equal(begun, 1);
+    socket.resume();
+    await until(() => begun === 2);
   });
 
   test('a long answer is sent piece by piece, others get their say in between', async (t) => {

@@ -11,7 +11,7 @@ import {
   type TablePanel,
   type TimelinePanel,
 } from './panel.js';
-import { byShortMethod, LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS } from './process-parts.js';
+import { byShortMethod, LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_SERVING, NOT_STREAMS } from './process-parts.js';
 import { by, mostInRange, orZero, percentile, rate, series, top, topOfRange } from './queries.js';
 
 const QUEUE = ['queue'];
@@ -29,10 +29,7 @@ const WELL: readonly StatPanel[] = [
     title: 'Sidecars that do not serve',
     asks: 'Is a sidecar gone, or not ready for new work? `/readyz` and its log say why. The dashboard Process shows it by instance.',
     unit: 'none',
-    queries: [
-      { expr: orZero(`count(${series('up')} == 0)`), name: 'down' },
-      { expr: orZero(`count(${series('keyturn_ready')} == 0)`), name: 'not ready' },
-    ],
+    queries: NOT_SERVING,
     shows: 'value_and_name',
     thresholds: NONE_IS_GOOD,
   },

@@ -1,6 +1,12 @@
 /** What the dashboards Overview and Process both ask of a process. */
-import type { Threshold } from './panel.js';
-import { series } from './queries.js';
+import type { Query, Threshold } from './panel.js';
+import { orZero, series } from './queries.js';
+
+/** How many sidecars Prometheus does not reach, and how many take no work. */
+export const NOT_SERVING: readonly Query[] = [
+  { expr: orZero(`count(${series('up')} == 0)`), name: 'down' },
+  { expr: orZero(`count(${series('keyturn_ready')} == 0)`), name: 'not ready' },
+];
 
 /**
  * A matcher. Calls that are streams last as long as their client likes: a percentile of them says nothing, and hides

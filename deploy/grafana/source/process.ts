@@ -8,8 +8,16 @@ import {
   type StatPanel,
   type TablePanel,
 } from './panel.js';
-import { byShortMethod, LIFE_LEFT, LOOP_LAG, lifeLeft, NOT_STREAMS, secondsLeft } from './process-parts.js';
-import { by, orZero, percentile, rate, series, top } from './queries.js';
+import {
+  byShortMethod,
+  LIFE_LEFT,
+  LOOP_LAG,
+  lifeLeft,
+  NOT_SERVING,
+  NOT_STREAMS,
+  secondsLeft,
+} from './process-parts.js';
+import { by, percentile, rate, series, top } from './queries.js';
 
 const INSTANCE = ['instance'];
 const METHOD = ['method'];
@@ -28,10 +36,7 @@ const NOW: readonly StatPanel[] = [
     title: 'Down, not ready',
     asks: 'Is a sidecar gone for Prometheus, or not ready for new work? `/readyz` says why.',
     unit: 'none',
-    queries: [
-      { expr: orZero(`count(${series('up')} == 0)`), name: 'down' },
-      { expr: orZero(`count(${series('keyturn_ready')} == 0)`), name: 'not ready' },
-    ],
+    queries: NOT_SERVING,
     shows: 'value_and_name',
     thresholds: NONE_IS_GOOD,
   },

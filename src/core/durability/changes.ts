@@ -12,7 +12,6 @@ import type { ChangeLog, Item, Lane, Prerequisite, Queue } from '../state/record
 export interface ItemMark {
   readonly queue: Queue;
   readonly id: string;
-  /** Unset: it was finished long ago. */
   readonly item: Item | undefined;
 }
 
@@ -49,17 +48,12 @@ export class Marks {
 
 const NONE: ReadonlySet<string> = new Set();
 
+/** What each mark means is said by {@link ChangeLog}. */
 export class Changes implements ChangeLog {
   /** The moment of the step. */
   now: number;
-  /** What the Submit that is being carried out asks for; unset: it is left to the queue. */
   asked: Durability | undefined = undefined;
-  /** So much waits to be written that everybody waits with it, whatever the durability. */
   isBehind = false;
-  /**
-   * Items that are done because they were handed out (at_most_once), while their turn lives: until then they stay on
-   * disk as they are, because what they carry is read when it is handed out, and they may come back if nobody got them.
-   */
   readonly handedOut = new Map<number, Item>();
   #marks = new Marks();
   /** Those whose rows are in the batch that is being written. */
@@ -90,45 +84,38 @@ export class Changes implements ChangeLog {
     return this.#flushBy;
   }
 
-  /** A durable queue is looked at: what is told of it may not be on disk yet. */
   begin(now: number): void {
     this.now = now;
     this.outbox.held = false;
   }
 
-  /** Of an item that has {@link Item.stored}. */
   item(item: Item): void {
     const { queue } = item.lane;
     this.#marks.items.set(item.seq, { queue, id: item.id, item });
     this.#loud(queue);
   }
 
-  /** What was remembered of a finished item is forgotten, or will be another at once. */
   finishedGone(queue: Queue, id: string, seq: number): void {
     const { items } = this.#marks;
     if (!items.has(seq)) items.set(seq, { queue, id, item: this.handedOut.get(seq) });
     this.#quiet(queue);
   }
 
-  /** What is remembered of a finished item is to be written, though it was not before. */
   finished(queue: Queue, id: string, seq: number): void {
     this.#marks.items.set(seq, { queue, id, item: undefined });
     this.#loud(queue);
   }
 
-  /** A turn began, ended, or lives longer. */
   turn(lane: Lane, token: number): void {
     this.#marks.tokens.set(token, lane);
     this.#loud(lane.queue);
   }
 
-  /** How a turn ended is remembered otherwise than before. */
   settlement(lane: Lane, token: number): void {
     this.#marks.tokens.set(token, lane);
     this.#quiet(lane.queue);
   }
 
-  /** The lane is forgotten. */
   tokensGone(queue: Queue, tokens: Iterable<number>): void {
     for (const token of tokens) this.#marks.tokens.set(token, undefined);
     this.#quiet(queue);
@@ -154,14 +141,12 @@ export class Changes implements ChangeLog {
     this.#loud(queue);
   }
 
-  /** It has the first or has lost the last of its turns of durable queues, or its `ttl` is another. */
   session(id: string): void {
     this.#marks.sessions.add(id);
     this.#urgent = true;
     this.outbox.held = true;
   }
 
-  /** What a start would find of this session is not what it is. */
   isUnwritten(session: string): boolean {
     return this.#marks.sessions.has(session) || this.#sessionsInWriting.has(session);
   }
@@ -176,13 +161,11 @@ export class Changes implements ChangeLog {
     this.#urgent = true;
   }
 
-  /** Items that are on disk have not been told that it ended, or all of them have. */
   end(ended: Prerequisite): void {
     this.#marks.ends.add(ended);
     this.#flushBy = Math.min(this.#flushBy, this.now);
   }
 
-  /** A row that was found at the start and is not needed. */
   stray(id: RowId): void {
     this.#marks.strays.push(id);
     this.#flushBy = Math.min(this.#flushBy, this.now);

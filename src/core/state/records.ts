@@ -218,10 +218,6 @@ export type Entry = Caller | Item;
 export class Caller extends Timer {
   before: Entry | undefined = undefined;
   behind: Entry | undefined = undefined;
-  get isCaller(): boolean {
-    return true;
-  }
-
   constructor(
     readonly lane: Lane,
     /** The open call; unset: absent, the ticket keeps the place. */
@@ -235,6 +231,10 @@ export class Caller extends Timer {
     readonly takesRoom: boolean,
   ) {
     super();
+  }
+
+  get isCaller(): boolean {
+    return true;
   }
 }
 
@@ -252,10 +252,6 @@ export class Item {
   stored: Stored | undefined = undefined;
   /** Unset: it was submitted to wait for nothing. */
   waits: Waits | undefined = undefined;
-  get isCaller(): boolean {
-    return false;
-  }
-
   constructor(
     /** Changes only when a dead letter goes back: its old lane may be forgotten. */
     public lane: Lane,
@@ -272,6 +268,10 @@ export class Item {
     /** Of its id, if that was made here. */
     readonly number: number = NO_NUMBER,
   ) {}
+
+  get isCaller(): boolean {
+    return false;
+  }
 }
 
 /** One stream of a worker, from its opening until it breaks or is replaced. */

@@ -1,9 +1,9 @@
 import { Numbered } from './numbered.js';
 import { NO_NUMBER, type OwnIds } from './own-id.js';
 
-/** Items that came last, beyond which the oldest of them move on. */
+/** Those that came last, beyond which the oldest of them move on. */
 const YOUNG = 16_384;
-/** Items after which the iterator over them is let go of. */
+/** How many may come before the iterator over them is let go of. */
 const STILL = 1_024;
 
 /** What is indexed. */
@@ -18,9 +18,9 @@ export interface Identified {
 }
 
 /**
- * Items by id. Those whose id was made here by its number; those of clients in two Maps. Of these the ones that come and
+ * Entries by id. Those whose id was made here by its number; those of clients in two Maps. Of these the ones that come and
  * go live and die in the young one; those that stay are moved to the old one, one for each that comes. In a single Map a
- * backlog of a million would make every item that passes walk cold hash chains, and now and then wait for the rehash of
+ * backlog of a million would make every one that passes walk cold hash chains, and now and then wait for the rehash of
  * all of them.
  */
 export class IdIndex<E extends Identified> {
@@ -54,40 +54,41 @@ export class IdIndex<E extends Identified> {
   }
 
   /** Whether it is this one that its id stands for. */
-  holds(item: E): boolean {
-    return (item.number === NO_NUMBER ? this.get(item.id) : this.#own.get(item.number)) === item;
+  holds(entry: E): boolean {
+    return (entry.number === NO_NUMBER ? this.get(entry.id) : this.#own.get(entry.number)) === entry;
   }
 
-  set(item: E): void {
-    if (item.number !== NO_NUMBER) return this.#own.set(item.number, item);
-    this.#young.set(item.id, item);
+  set(entry: E): void {
+    if (entry.number !== NO_NUMBER) return this.#own.set(entry.number, entry);
+    this.#young.set(entry.id, entry);
     if (this.#young.size > YOUNG) this.#age();
     else if (this.#aging !== undefined && ++this.#still > STILL) this.#aging = undefined;
   }
 
   /** One that has been here for long, before any that came in this run: it need not grow old first. */
-  setOld(item: E): void {
-    this.#old.set(item.id, item);
+  setOld(entry: E): void {
+    this.#old.set(entry.id, entry);
   }
 
-  delete(item: E): void {
-    const { id, number } = item;
+  delete(entry: E): void {
+    const { id, number } = entry;
     if (number !== NO_NUMBER) this.#own.delete(number);
     else if (!this.#young.delete(id)) this.#old.delete(id);
-    if (this.#again.size > 0) this.#again.delete(item);
+    if (this.#again.size > 0) this.#again.delete(entry);
   }
 
   /** It was out of here, and comes back among those that came later. */
-  setAgain(item: E): void {
-    this.set(item);
-    this.#again.add(item);
+  setAgain(entry: E): void {
+    this.set(entry);
+    this.#again.add(entry);
   }
 
   /** The one that was submitted first of those that wait. */
   firstWaiting(): E | undefined {
     const inOrder = this.#firstInOrder();
     let first = inOrder;
-    for (const item of this.#again) if (!item.inFlight && (first === undefined || item.seq < first.seq)) first = item;
+    for (const entry of this.#again)
+      if (!entry.inFlight && (first === undefined || entry.seq < first.seq)) first = entry;
     return first;
   }
 
@@ -133,7 +134,7 @@ function* both<E>(first: ReadonlyMap<string, E>, second: ReadonlyMap<string, E>)
   yield* second.values();
 }
 
-function waiting<E extends Identified>(items: Iterable<E>): E | undefined {
-  for (const item of items) if (!item.inFlight) return item;
+function waiting<E extends Identified>(entries: Iterable<E>): E | undefined {
+  for (const entry of entries) if (!entry.inFlight) return entry;
   return undefined;
 }

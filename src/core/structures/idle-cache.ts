@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** At most this many of the lanes that came to rest last are kept out of the LRU. */
+/** At most this many of those that came to rest last are kept out of the LRU. */
 const NURSERY = 16_384;
 
 /** What comes to rest. */
@@ -10,10 +10,10 @@ export interface Resting {
 }
 
 /**
- * Lanes in INIT, least recently used first; beyond `limit` the oldest is forgotten. Nothing else ever is.
+ * What is idle, least recently used first; beyond `limit` the oldest is forgotten. Nothing else ever is.
  *
- * A lane that comes to rest is first written into a ring of the youngest, and moves on to the LRU only when the ring
- * comes round to its place. If it is busy again by then, its place is void: a key that is busy again and again never
+ * One that comes to rest is first written into a ring of the youngest, and moves on to the LRU only when the ring
+ * comes round to its place. If it is busy again by then, its place is void: what is busy again and again never
  * touches the LRU.
  */
 export class IdleCache<E extends Resting> {
@@ -23,13 +23,13 @@ export class IdleCache<E extends Resting> {
   #young = 0;
   readonly #old: LRUCache<E, true>;
 
-  constructor(limit: number, forget: (lane: E) => void) {
+  constructor(limit: number, forget: (one: E) => void) {
     const young = Math.min(NURSERY, Math.floor((limit - 1) / 2));
     this.#ring = new Array<E | undefined>(young).fill(undefined);
     this.#old = new LRUCache({
       max: Math.max(1, limit - young),
-      dispose: (_, lane, reason) => {
-        if (reason === 'evict') forget(lane);
+      dispose: (_, one, reason) => {
+        if (reason === 'evict') forget(one);
       },
     });
   }
@@ -38,35 +38,35 @@ export class IdleCache<E extends Resting> {
     return this.#young + this.#old.size;
   }
 
-  /** Precondition: the lane came to rest. */
-  add(lane: E): void {
-    if (this.#ring.length === 0) return this.#grow(lane);
+  /** Precondition: it came to rest. */
+  add(one: E): void {
+    if (this.#ring.length === 0) return this.#grow(one);
     const place = this.#next;
     const eldest = this.#ring[place];
-    this.#ring[place] = lane;
+    this.#ring[place] = one;
     this.#next = place + 1 === this.#ring.length ? 0 : place + 1;
-    lane.rests = place;
+    one.rests = place;
     this.#young += 1;
-    if (eldest === undefined || eldest.rests !== place || eldest === lane) return;
+    if (eldest === undefined || eldest.rests !== place || eldest === one) return;
     this.#young -= 1;
     this.#grow(eldest);
   }
 
-  delete(lane: E): void {
-    if (lane.rests === undefined) return;
-    if (lane.rests === OLD) this.#old.delete(lane);
+  delete(one: E): void {
+    if (one.rests === undefined) return;
+    if (one.rests === OLD) this.#old.delete(one);
     else {
-      this.#ring[lane.rests] = undefined;
+      this.#ring[one.rests] = undefined;
       this.#young -= 1;
     }
-    lane.rests = undefined;
+    one.rests = undefined;
   }
 
-  #grow(lane: E): void {
-    lane.rests = OLD;
-    this.#old.set(lane, true);
+  #grow(one: E): void {
+    one.rests = OLD;
+    this.#old.set(one, true);
   }
 }
 
-/** Where a lane rests that is in the LRU. */
+/** Where one rests that is in the LRU. */
 const OLD = -1;
