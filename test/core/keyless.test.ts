@@ -132,6 +132,18 @@ describe('keyless items', () => {
     assert.match(why, /^items without a key are each for themselves: \d READY$/);
   });
 
+  it('S175: of one that moved on in a pause it is not told why it stands where it stood', () => {
+    const stage = withPolicy();
+    stage.submit('submitter', [KEYLESS, KEYLESS]);
+    const scan = okay(stage.core.explainKeyless(QUEUE, 1, () => stage.now));
+    assert.ok(scan);
+    scan.next();
+    takeAll(stage);
+    const { why, until, since, attempts } = runThrough(scan);
+    assert.equal(why, 'items without a key are each for themselves: 1 READY, 1 PROCESS');
+    assert.deepEqual([until, since, attempts], [undefined, undefined, 0]);
+  });
+
   it('S175: at most once, those that are handed out are told too', () => {
     const stage = withPolicy({ delivery: 'at_most_once' });
     stage.submit('submitter', [KEYLESS]);

@@ -17,7 +17,7 @@ const STATES = ['PARK', 'READY', 'DELAY', 'BLOCK', 'PROCESS'] as const satisfies
 class Met {
   readonly #lanes = new Set<Lane>();
   readonly counts = new Map<LaneState, number>();
-  /** Of each state the one that was met first. */
+  /** Of each state the one that was met first of those that have not moved on. */
   readonly #first = new Map<LaneState, Lane>();
   readonly line: LineEntryView[] = [];
   waitingItems = 0;
@@ -30,7 +30,8 @@ class Met {
     if (state === 'INIT' || this.#lanes.has(lane)) return;
     this.#lanes.add(lane);
     this.counts.set(state, (this.counts.get(state) ?? 0) + 1);
-    if (!this.#first.has(state)) this.#first.set(state, lane);
+    const first = this.#first.get(state);
+    if (first === undefined || stateOf(first) !== state) this.#first.set(state, lane);
     const head = lane.line?.head;
     if (!(head instanceof Item)) return;
     this.waitingItems += 1;
@@ -59,11 +60,14 @@ export function* explainKeyless(
     if (++seen % size === 0) yield;
   }
   const { example, line, waitingItems } = met;
-  const item = example && itemOf(example.lane);
-  const { why, until } = example === undefined ? NO_REASON : reasonOf(state, met, example, clock());
+  // What moved on in a pause is counted as it was met; of where it is now nothing is told.
+  const lane = example !== undefined && stateOf(example.lane) === example.state ? example.lane : undefined;
+  const item = lane && itemOf(lane);
+  const { why, until } =
+    example === undefined ? NO_REASON : reasonOf(state, met, { state: example.state, lane }, clock());
   return {
     state: example?.state ?? 'INIT',
-    since: example && wall(state, sinceOf(example.lane)),
+    since: lane && wall(state, sinceOf(lane)),
     holder: undefined,
     waitingCallers: 0,
     waitingItems,
@@ -81,12 +85,12 @@ const NO_REASON = Object.freeze({ why: '', until: undefined });
 function reasonOf(
   state: CoreState,
   { counts }: Met,
-  { state: first, lane }: { readonly state: LaneState; readonly lane: Lane },
+  { state: first, lane }: { readonly state: LaneState; readonly lane: Lane | undefined },
   now: number,
 ): { readonly why: string; readonly until: number | undefined } {
-  const { why, until } = whyOf(state, lane, now);
+  const { why, until } = lane === undefined ? NO_REASON : whyOf(state, lane, now);
   const told = STATES.flatMap((name) => (counts.has(name) ? [`${counts.get(name)} ${name}`] : [])).join(', ');
-  const id = itemOf(lane)?.id;
+  const id = lane && itemOf(lane)?.id;
   const example = id === undefined || why === '' ? '' : `; item ${id} is ${first}: ${why}`;
   return { why: `items without a key are each for themselves: ${told}${example}`, until };
 }
