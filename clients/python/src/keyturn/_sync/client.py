@@ -19,7 +19,7 @@ from keyturn._sync.handler_threads import HandlerThreads
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.open_clients import open_clients
 from keyturn._sync.producer import Producer
-from keyturn._sync.scope import ScopedTurn
+from keyturn._sync.scoped_turn import ScopedTurn
 from keyturn._work.consume_options import ConsumeSettings, Trouble, consume_settings
 from keyturn._work.consumer import Consumption
 from keyturn._work.producer import Production
