@@ -49,6 +49,10 @@ class UnaryTransport:
         def after(answer: A, asked_at: float, future: Call[A]) -> None:
             self._given(call.turns(answer), asked_at, future, answer)
 
+        def give_back(answer: A) -> None:
+            self._give_back(call.turns(answer))
+
+        taking = call.taking()
         future = self._unary.ask(
             f"CoordinatorService/{call.rpc}",
             lambda: call.request(self._consumer_id),
@@ -56,10 +60,12 @@ class UnaryTransport:
             call.read,
             timeout,
             call.max_wait,
-            after,
-            lambda answer: self._give_back(call.turns(answer)),
+            after if taking else None,
+            give_back if taking else None,
         )
-        self._leaves(future, call)
+        # What an Ack takes along it does not wait for.
+        if taking and taking.ticket and not call.keeps_or_ends:
+            self._leaves(future, call, taking)
         return future
 
     def hold(self, turn: Turn, asked_at: float) -> Held:
@@ -101,23 +107,21 @@ class UnaryTransport:
             self._metrics.turn_lost(held.turn.queue, cause)
         held.lose(cause)
 
-    def _leaves(self, future: Call[A], call: WorkerCall[A]) -> None:
+    def _leaves(self, future: Call[A], call: WorkerCall[A], taking: Taking) -> None:
         """A cancelled call leaves its ticket where it is, with what it got meanwhile; to leave takes a call of its own."""
         end = future.on_cancel
-        # What an Ack takes along it does not wait for.
-        if end is None or call.keeps_or_ends:
+        if end is None:
             return
 
         def cancelled(leaves: bool) -> None:
             end(leaves)
-            taking = call.taking() if leaves else None
-            if taking is not None and taking.ticket:
+            if leaves:
                 self._leave(call, taking)
 
         future.on_cancel = cancelled
 
     def _leave(self, call: WorkerCall[A], taking: Taking) -> None:
-        if isinstance(call, Acquire) and not taking.key:
+        if isinstance(call, Acquire) and not call.asked.key:
             # Ask once more with its ticket: what comes is what the earlier call got, and goes back.
             again = self.ask(Acquire(call.asked._replace(wait=0)), _GIVING_UP)
             again.add_done_callback(lambda done: None if _failed(done) else self._give_back(call.turns(done.result())))

@@ -283,7 +283,7 @@ class Await(WorkerCall[AwaitAnswer]):
 
 
 def _taking(asked: AcquireCall) -> Taking:
-    return Taking(tuple(asked.queues), asked.key, asked.ticket, asked.lease is None)
+    return Taking(asked.queues, asked.key, asked.ticket, asked.lease is None)
 
 
 def _said(asked: AcquireCall) -> tuple[str, str]:

@@ -16,7 +16,7 @@ A = TypeVar("A")
 class Taking(NamedTuple):
     """Where a call takes turns: of one key, or (empty) of any key of these queues."""
 
-    queues: tuple[str, ...]
+    queues: Sequence[str]
     key: str
     ticket: str
     tied: bool
