@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Content, RowChange } from '../core/contract/rows.js';
-import { fingerprintOf } from '../core/items/items.js';
+import { contentHashOf } from '../core/items/items.js';
 import type { Journal } from '../local/journal/journal.js';
 import { openJournal } from '../local/journal/lmdb/lmdb-journal.js';
 import { act } from './action.js';
@@ -22,7 +22,7 @@ if it is not there. The queues have to be durable when a sidecar starts on it.
 
 Fields of an item: kind ("item"), queue, key, item_id, submitted_at, payload (base64); and if it has them
 idempotency_key, not_before, after, attempts, last_error, headers, waits_for if that is not all of "after" any
-more, and doomed (true) if one of these is dead and it could not become a dead letter yet; fingerprint (of the item
+more, and dependencyFailed (true) if one of these is dead and it could not become a dead letter yet; contentHash (of the item
 as it was submitted, worked out if it is left out); of a "dead_letter" also cause and died_at.
 `;
 
@@ -154,7 +154,7 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
       ...item,
       seq,
       notBefore: progress === undefined ? item.notBefore : 0,
-      fingerprint: line.fingerprint ?? workedOut(item),
+      contentHash: line.contentHash ?? workedOut(item),
       takesRoom: true,
       contentBytes: bytesOf(content),
     },
@@ -163,7 +163,7 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
 }
 
 function workedOut({ key, idempotencyKey, content: { payload, headers }, after }: ItemLine['item']): number {
-  return fingerprintOf({ key, idempotencyKey, payload, headers, after: after.length > 0 ? after : undefined });
+  return contentHashOf({ key, idempotencyKey, payload, headers, after: after.length > 0 ? after : undefined });
 }
 
 /** What came back takes no room. */

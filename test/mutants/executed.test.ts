@@ -27,7 +27,7 @@ describe('what a test file executes', () => {
   it('is found by counting, and kept for the next time', async () => {
     const executed = await lookedUp();
     assert.ok(isExecuted(executed, compiled, text.indexOf('return')));
-    assert.ok(!isExecuted(executed, join(ROOT, 'dist/src/core/dispatch/pump.js'), 0), 'it is not loaded');
+    assert.ok(!isExecuted(executed, join(ROOT, 'dist/src/core/dispatch/step-end.js'), 0), 'it is not loaded');
     assert.ok(executed.ms > 0);
     assert.deepEqual(await lookedUp(), { ...executed });
     assert.equal(runs, 1);
