@@ -10,7 +10,7 @@ import { type Trial, tried } from './trial.js';
 describe('what a test file executes', () => {
   const compiled = join(ROOT, 'dist/src/core/structures/back-off.js');
   const text = readFileSync(compiled, 'utf8');
-  const file = join(ROOT, 'dist/test/core/back-off.test.js');
+  const file = join(ROOT, 'dist/test/core/structures/back-off.test.js');
   let folder = '';
   let runs = 0;
   before(() => {

@@ -200,7 +200,7 @@ export class Lane extends Timer {
   rests: number | undefined = undefined;
   /** Its last turn, to be used again: a busy key allocates none, and nobody keeps one that ended. */
   spare: Turn | undefined = undefined;
-  /** Its state as it is counted, with the moves of that state. Only `show` writes it. */
+  /** Its state as it is counted, with the moves of that state. Only `syncLane` writes it. */
   row: StateRow = ROWS.INIT;
   constructor(
     readonly queue: Queue,
