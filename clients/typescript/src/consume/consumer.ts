@@ -1,12 +1,12 @@
-import { BackOff } from '../back-off.js';
-import type { Base } from '../base.js';
-import { KeyturnError } from '../errors.js';
-import { failureOf, retryAfterOf } from '../failure.js';
-import { follow } from '../follow.js';
-import { checkEndOptions, functionNeeded } from '../option-checks.js';
-import { GRACE } from '../patience.js';
-import { pause } from '../pause.js';
-import type { AcquireCall, Delivery } from '../words.js';
+import { BackOff } from '../retry/back-off.js';
+import { follow } from '../time/follow.js';
+import { pause } from '../time/pause.js';
+import type { Base } from '../words/base.js';
+import { GRACE_MS } from '../words/calls.js';
+import { KeyturnError } from '../words/errors.js';
+import { failureOf, retryAfterOf } from '../words/failure.js';
+import { checkEndOptions, functionNeeded } from '../words/option-checks.js';
+import type { AcquireCall, Delivery } from '../words/worker-words.js';
 import {
   type ConsumeOptions,
   type ConsumeSettings,
@@ -186,7 +186,7 @@ class Consumption implements Consumer {
       const tried = this.#now();
       try {
         // Called off, or given up, it may have been answered with turns: what its ticket was given goes back.
-        const settings = { signal, timeout: this.#settings.wait + GRACE, leave: true };
+        const settings = { signal, timeout: this.#settings.wait + GRACE_MS, leave: true };
         const { deliveries } = await this.#base.transport.acquire(call, settings);
         this.#backOff.reset();
         const early = tried + LEAST_BETWEEN - this.#now();

@@ -1,5 +1,5 @@
 /** How a session stands to its streams: it has one at a time, or none. */
-import type { KeyturnError } from '../errors.js';
+import type { KeyturnError } from '../words/errors.js';
 import type { SessionStream } from './network.js';
 
 export type Link =

@@ -2,7 +2,7 @@
  * Turns of the session that nobody here holds: their answers were lost with a stream. Each is given back, but not while an
  * open call with a ticket may still be answered with it.
  */
-import type { TurnRef } from '../words.js';
+import type { TurnRef } from '../words/worker-words.js';
 import type { WorkerCommand } from './command.js';
 
 interface Group {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '../time/clock.js';
 
 /**
  * When a session writes what was asked: two messages a turn of the event loop at most. The first leaves at once, so that

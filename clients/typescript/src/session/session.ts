@@ -5,19 +5,19 @@
  * hello with the same session id, settles which turns there are, and then every open call is sent again, in order. All
  * of them may be: tickets, item ids and tokens make the same call twice one call.
  */
-import type { CallSettings, HeldTurn } from '../calls.js';
-import type { Clock } from '../clock.js';
-import { clientClosed } from '../closed.js';
-import { KeyturnError, TlsError } from '../errors.js';
-import { follow } from '../follow.js';
+
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
-import { checkCallSettings } from '../option-checks.js';
+import { BackOff } from '../retry/back-off.js';
+import { Alarm } from '../time/alarm.js';
+import type { Clock } from '../time/clock.js';
+import { follow } from '../time/follow.js';
 import type { Renewals } from '../turns/renewals.js';
 import { commandError } from '../wire/status.js';
 import { fromDuration, toDuration } from '../wire/time.js';
-import type { Turn } from '../words.js';
-import { Alarm } from './alarm.js';
-import { BackOff } from './back-off.js';
+import type { CallSettings, HeldTurn } from '../words/calls.js';
+import { clientClosed, KeyturnError, TlsError } from '../words/errors.js';
+import { checkCallSettings } from '../words/option-checks.js';
+import type { Turn } from '../words/worker-words.js';
 import { type CallCommand, type Command, type Outcome, OwnCommand, WorkerCommand } from './command.js';
 import { Deadlines } from './deadlines.js';
 import { Farewell } from './farewell.js';
@@ -63,7 +63,7 @@ export class Session {
     this.#openStream = openStream;
     this.#open = new OpenCommands(settings.limits);
     this.#outbox = new Outbox(this.#open);
-    this.#backOff = new BackOff(settings.backOff, random);
+    this.#backOff = new BackOff(random, settings.backOff);
     this.#liveness = new Liveness(settings.ttl, settings.margin);
     this.#alarm = new Alarm(clock, () => this.#wake());
     const margin = () => this.#liveness.margin;

@@ -2,16 +2,17 @@
  * What a session does for the turns it was given: it knows which the application holds, tells when one is lost, and gives
  * back those of which nobody learnt.
  */
-import type { HeldTurn } from '../calls.js';
-import type { Clock } from '../clock.js';
-import { type KeyturnError, type TurnLoss, TurnLostError } from '../errors.js';
+
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
+import type { Clock } from '../time/clock.js';
 import { Held } from '../turns/held-turn.js';
 import type { Renewals } from '../turns/renewals.js';
 import { lossOf, renewAnswer, turnRef } from '../wire/answers.js';
 import { wireNack, wireRenew } from '../wire/requests.js';
 import { fromWireToken } from '../wire/time.js';
-import type { Token, Turn, TurnRef } from '../words.js';
+import type { HeldTurn } from '../words/calls.js';
+import { type KeyturnError, type TurnLoss, TurnLostError } from '../words/errors.js';
+import type { Token, Turn, TurnRef } from '../words/worker-words.js';
 import { type Books, type Outcome, OwnCommand, type WorkerCommand } from './command.js';
 import { GivenTurn, GivenTurns } from './given-turns.js';
 import { Orphans } from './orphans.js';

@@ -5,10 +5,11 @@
  * The end of a lease is reckoned from the moment the last good renewal was *sent*, by the local monotonic clock: so a
  * turn is given up rather too early than too late.
  */
-import type { Calls } from '../calls.js';
-import type { Clock } from '../clock.js';
-import type { TurnLoss } from '../errors.js';
-import type { RenewAnswer } from '../words.js';
+
+import type { Clock } from '../time/clock.js';
+import type { Calls } from '../words/calls.js';
+import type { TurnLoss } from '../words/errors.js';
+import type { RenewAnswer } from '../words/worker-words.js';
 import type { Held } from './held-turn.js';
 import { marginOf } from './margin.js';
 
