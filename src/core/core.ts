@@ -13,12 +13,12 @@ import type * as model from './contract/model.js';
 import type { Row } from './contract/rows.js';
 import type { CoordinatorSettings } from './contract/settings.js';
 import type * as views from './contract/views.js';
-import { finishStep } from './dispatch/pump.js';
+import { finishStep } from './dispatch/step-end.js';
 import { Changes } from './durability/changes.js';
 import { type Batch, collect, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
 import { awaitItem } from './items/await.js';
-import { findQueue, isRefusal, mayBeDurable, openQueue } from './lane/lookup.js';
+import { findOrMakeQueue, findQueue, isRefusal, mayBeDurable } from './lane/lookup.js';
 import type { Effect } from './state/effects.js';
 import { Outbox } from './state/outbox.js';
 import type { Stream } from './state/records.js';
@@ -49,7 +49,7 @@ export class Core extends AdminCalls {
     super(new CoreState(settings, start, effects, changes));
     this.#changes = changes;
     // People who look for a queue that the configuration names find it, used or not.
-    for (const name of settings.queues.keys()) openQueue(this.state, name, start.now);
+    for (const name of settings.queues.keys()) findOrMakeQueue(this.state, name, start.now);
     this.state.wheel.schedule(this.state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
   }
 

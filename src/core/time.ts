@@ -1,7 +1,7 @@
-import { endRoomWait } from './admission/serve-room.js';
+import { endRoomWait } from './admission/room-waiters.js';
 import { endNextTurn } from './calls/sessions.js';
 import { endWaiter } from './dispatch/dispatch.js';
-import { finishStep } from './dispatch/pump.js';
+import { finishStep } from './dispatch/step-end.js';
 import { endAwait } from './items/await.js';
 import { endWait, giveUp, isWaiting } from './lane/arrivals.js';
 import { expire, watchDue } from './lane/expiry.js';

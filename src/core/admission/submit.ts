@@ -9,13 +9,13 @@ import type {
 } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { isKeyDone } from '../items/idempotency.js';
-import { bytesOf, contentOf, fingerprintOf, weightOfItem } from '../items/items.js';
+import { bytesOf, contentHashOf, contentOf, weightOfItem } from '../items/items.js';
 import { keepAfterAll } from '../items/kept-after-all.js';
 import { nameOf } from '../lane/answers.js';
 import { countArrival, isFull, supersede, tooSoon } from '../lane/arrivals.js';
-import { isRefusal, openLane, openQueue } from '../lane/lookup.js';
+import { currentOrNewLane, findOrMakeQueue, isRefusal } from '../lane/lookup.js';
 import { resolve } from '../lane/resolve.js';
-import { restIfNew } from '../lane/show.js';
+import { restIfNew } from '../lane/sync-lane.js';
 import { tell } from '../state/events.js';
 import { nameKeyless } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
@@ -24,8 +24,17 @@ import { type ChangeLog, Item, type Lane, type Queue, type RoomWaiter } from '..
 import { after, type CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
 import { NO_NUMBER } from '../structures/own-id.js';
+import {
+  behindOthers,
+  countRejected,
+  lackRefusal,
+  lacks,
+  type Need,
+  needOf,
+  neverFits,
+  waitForRoom,
+} from './capacity.js';
 import { BatchWaits } from './dependants.js';
-import { behindOthers, countRejected, lackRefusal, lacks, type Need, needOf, neverFits, waitForRoom } from './room.js';
 
 /** @returns the waiter, if the call has to wait for room */
 export function submit(
@@ -34,7 +43,7 @@ export function submit(
   reply: Reply<SubmitAnswer>,
   now: number,
 ): RoomWaiter | undefined {
-  const queue = state.draining ? DRAINING : openQueue(state, request.queue, now);
+  const queue = state.draining ? DRAINING : findOrMakeQueue(state, request.queue, now);
   if (!isQueue(queue)) return refuse(state, state.queues.get(request.queue), queue, reply);
   const tooMuch = asksTooMuch(queue, request.durability);
   if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
@@ -154,7 +163,7 @@ function submitNew(
   durability: Durability | undefined,
 ): SubmitResult {
   const { itemId } = item;
-  const lane = openLane(state, queue, item.key, now);
+  const lane = currentOrNewLane(state, queue, item.key, now);
   countArrival(lane, now);
   const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
   const result = decide(state, lane, item, id, now, batch, durability);
@@ -235,7 +244,7 @@ function store(changes: ChangeLog, item: Item, durability: Durability | undefine
     return;
   }
   const content = contentOf(item);
-  item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
+  item.stored = new Stored(item.seq, contentHashOf(content), bytesOf(content));
   changes.item(item);
 }
 

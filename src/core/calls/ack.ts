@@ -1,13 +1,13 @@
-import { AfterPlan, isConcerned } from '../admission/after-plan.js';
+import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks, type Need } from '../admission/capacity.js';
 import { BatchWaits } from '../admission/dependants.js';
-import { countRejected, countsLanes, lackRefusal, lacks, type Need, RoomPlan } from '../admission/room.js';
+import { DependencyCheck, isConcerned } from '../admission/dependency-check.js';
 import { submitItem } from '../admission/submit.js';
 import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
-import { finishStep } from '../dispatch/pump.js';
+import { finishStep } from '../dispatch/step-end.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { finishAll, handedOutAs, weightOfItem } from '../items/items.js';
-import { catchUpItems, findQueue, openQueue } from '../lane/lookup.js';
+import { catchUpItems, findOrMakeQueue, findQueue } from '../lane/lookup.js';
 import { delayOf, resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
 import { type AcquireWaiter, type Caller, type Lane, Queue, type Stream, Turn } from '../state/records.js';
@@ -80,7 +80,7 @@ function repeated(settled: SettledBy): readonly SubmitResult[] | undefined {
 }
 
 interface QueuePlan {
-  readonly plan: RoomPlan;
+  readonly plan: CapacityPlan;
   readonly need: Need;
 }
 
@@ -93,11 +93,11 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
     if (queue !== undefined) catchUpItems(state, queue, [item], now);
   }
   const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
-  const after = concerned ? new AfterPlan(state, now) : undefined;
+  const after = concerned ? new DependencyCheck(state, now) : undefined;
   const plans = new Map<Queue, QueuePlan>();
   const freed = freesLane(turn, now) ? turn.lane : undefined;
   for (const [index, { queue: name, item }] of request.followUps.entries()) {
-    const queue = openQueue(state, name, now);
+    const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
     const planned = plans.get(queue) ?? planFor(state, queue, after, request.followUps.length, freed, now);
     plans.set(queue, planned);
@@ -120,12 +120,12 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
 function planFor(
   state: CoreState,
   queue: Queue,
-  after: AfterPlan | undefined,
+  after: DependencyCheck | undefined,
   items: number,
   freed: Lane | undefined,
   now: number,
 ): QueuePlan {
-  const plan = new RoomPlan(queue, now, after, countsLanes(state, items), freed);
+  const plan = new CapacityPlan(queue, now, after, countsLanes(state, items), freed);
   return { plan, need: { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 } };
 }
 
@@ -139,8 +139,8 @@ function itemsOf({ followUps }: AckRequest): NewItem[] {
 }
 
 function freedBy(turn: Turn): number {
-  if (turn.cargo.kind !== 'items' || turn.cargo.done) return 0;
-  return turn.cargo.items.reduce((sum, item) => sum + weightOfItem(item), 0);
+  if (turn.assignment.kind !== 'items' || turn.assignment.done) return 0;
+  return turn.assignment.items.reduce((sum, item) => sum + weightOfItem(item), 0);
 }
 
 function apply(
@@ -157,27 +157,28 @@ function apply(
   const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
   endTurn(state, turn, 'ack', ending, now, by);
   if (!plain) lane.queue.withFollowUps.add(lane);
-  finishCargo(state, turn, request.result, now);
+  finishAssignment(state, turn, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);
   if (plain) return NONE;
   const batch = BatchWaits.of(itemsOf(request));
   for (const { queue: name, item } of request.followUps) {
-    const queue = openQueue(state, name, now);
+    const queue = findOrMakeQueue(state, name, now);
     if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now, batch));
   }
   batch?.complete(state, now);
   return followUps;
 }
 
-function finishCargo(state: CoreState, turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, cargo } = turn;
-  switch (cargo.kind) {
+function finishAssignment(state: CoreState, turn: Turn, result: Bytes | undefined, now: number): void {
+  const { lane, assignment } = turn;
+  switch (assignment.kind) {
     case 'items':
-      if (cargo.done) return amend(turn, result, now);
-      return finishAll(state, cargo.items, result, now);
+      if (assignment.done) return amend(turn, result, now);
+      return finishAll(state, assignment.items, result, now);
     case 'caller':
-      if (cargo.idempotencyKey !== undefined) markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, { result }, now);
+      if (assignment.idempotencyKey !== undefined)
+        markKeyDone(lane.queue, lane.key, assignment.idempotencyKey, { result }, now);
       return;
     case 'adopted':
       return;
@@ -186,10 +187,10 @@ function finishCargo(state: CoreState, turn: Turn, result: Bytes | undefined, no
 
 /** at_most_once: they were done already; what they came to is remembered now. */
 function amend(turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, cargo } = turn;
-  if (cargo.kind !== 'items' || result === undefined) return;
+  const { lane, assignment } = turn;
+  if (assignment.kind !== 'items' || result === undefined) return;
   const { queue } = lane;
-  for (const item of cargo.items) {
+  for (const item of assignment.items) {
     const finished = handedOutAs(item, now);
     if (finished !== undefined)
       queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);

@@ -1,10 +1,10 @@
-import { countRejected } from '../admission/room.js';
+import { countRejected } from '../admission/capacity.js';
 import type { AcquireRequest, EnQueueAnswer, EnQueueRequest, Refusal, Reply } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { dispatch } from '../dispatch/dispatch.js';
 import { refuse } from '../lane/answers.js';
 import { arrive } from '../lane/arrivals.js';
-import { isRefusal, openLane, openQueue } from '../lane/lookup.js';
+import { currentOrNewLane, findOrMakeQueue, isRefusal } from '../lane/lookup.js';
 import { type AcquireWaiter, type Caller, type DeliveryAsker, Queue, type Stream } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
@@ -16,7 +16,7 @@ export function enQueue(
   now: number,
   stream?: Stream,
 ): Caller | undefined {
-  const queue = state.draining ? DRAINING : openQueue(state, request.queue, now);
+  const queue = state.draining ? DRAINING : findOrMakeQueue(state, request.queue, now);
   if (isRefusal(queue)) {
     const known = state.queues.get(request.queue);
     if (known !== undefined) countRejected(known, queue);
@@ -26,7 +26,7 @@ export function enQueue(
   const { consumerId, ticket, lease, idempotencyKey, maxWait } = request;
   const wanted = request.wait ?? queue.policy.wait;
   const wait = maxWait === undefined ? wanted : Math.min(wanted, maxWait);
-  const lane = openLane(state, queue, request.key, now);
+  const lane = currentOrNewLane(state, queue, request.key, now);
   const asker = { kind: 'enqueue', reply, stream } as const;
   return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey, wait, arrivedAt: now }, now);
 }
@@ -50,7 +50,7 @@ export function acquire(
   const [queue] = queues;
   if (request.key === undefined || queue === undefined) return dispatch(state, queues, request, asker, now);
   const { consumerId, ticket, lease, wait } = request;
-  const lane = openLane(state, queue, request.key, now);
+  const lane = currentOrNewLane(state, queue, request.key, now);
   return arrive(
     state,
     lane,
@@ -64,7 +64,7 @@ export function openQueues(state: CoreState, request: AcquireRequest, now: numbe
   if (state.draining) return DRAINING;
   const queues: Queue[] = [];
   for (const name of request.queues) {
-    const queue = openQueue(state, name, now);
+    const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
     queues.push(queue);
   }

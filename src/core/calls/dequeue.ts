@@ -1,7 +1,7 @@
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from '../contract/model.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { giveUp, refuseCancelled } from '../lane/arrivals.js';
-import { findLane, findQueue, isRefusal } from '../lane/lookup.js';
+import { currentLane, findQueue, isRefusal } from '../lane/lookup.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
 import { type Lane, type Stream, Turn } from '../state/records.js';
@@ -54,7 +54,7 @@ function byTicket(
 ): DeQueueAnswer | Refusal {
   const queue = findQueue(state, request.queue);
   if (isRefusal(queue)) return queue;
-  const lane = queue === undefined ? undefined : findLane(state, queue, request.key, now);
+  const lane = queue === undefined ? undefined : currentLane(state, queue, request.key, now);
   const known = lane?.tickets?.get(ticket);
   if (known instanceof Turn) return endCallersTurn(state, known, request, now, by);
   if (known !== undefined) {
@@ -90,14 +90,14 @@ function endCallersTurn(
   now: number,
   by: Stream | undefined,
 ): DeQueueAnswer | Refusal {
-  const { lane, cargo } = turn;
-  if (cargo.kind === 'items') {
+  const { lane, assignment } = turn;
+  if (assignment.kind === 'items') {
     lane.queue.counters.rejected.use_ack += 1;
     return { kind: 'use_ack', queue: lane.queue.name, key: lane.key };
   }
   const { abandoned, result } = request;
-  if (!abandoned && cargo.kind === 'caller' && cargo.idempotencyKey !== undefined)
-    markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, { result }, now);
+  if (!abandoned && assignment.kind === 'caller' && assignment.idempotencyKey !== undefined)
+    markKeyDone(lane.queue, lane.key, assignment.idempotencyKey, { result }, now);
   const way = abandoned ? 'release' : 'dequeue';
   if (lane.line === undefined) {
     // The usual end has one outcome, known beforehand: nothing is allocated for it.

@@ -1,6 +1,6 @@
 /** The end: nobody new is let in, those who wait are told, those who hold a turn may finish. */
 
-import { dropRoomWaiter, refuseWaiter } from '../admission/room.js';
+import { dropRoomWaiter, refuseWaiter } from '../admission/capacity.js';
 import type { Reply } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { dropWaiter } from '../dispatch/dispatch.js';

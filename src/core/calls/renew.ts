@@ -1,7 +1,7 @@
 import type { LossCause, RenewAnswer, RenewRequest, RenewResult, Reply, TurnRef } from '../contract/model.js';
 import { endOf } from '../lane/lease.js';
-import { findHeldLane, findQueue, isRefusal } from '../lane/lookup.js';
-import { liveBy } from '../lane/tenure.js';
+import { currentLaneOfToken, findQueue, isRefusal } from '../lane/lookup.js';
+import { liveBy } from '../lane/turn-lifetime.js';
 import { turnOf } from '../state/lane.js';
 import { Session, type Stream, Turn } from '../state/records.js';
 import { endingOf } from '../state/settlements.js';
@@ -34,7 +34,7 @@ function renewTurn(
   on: Stream | undefined,
 ): RenewResult {
   const queue = state.queues.get(ref.queue);
-  const lane = queue === undefined ? undefined : findHeldLane(state, queue, ref.key, ref.token, now);
+  const lane = queue === undefined ? undefined : currentLaneOfToken(state, queue, ref.key, ref.token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (lane !== undefined && turn?.token === ref.token && lane.row.moves.renew === 'extend')
     return extend(state, turn, lease, now);

@@ -2,7 +2,7 @@
 
 import type { LossCause, Refusal } from '../contract/model.js';
 import { turnLost } from '../contract/refusals.js';
-import { findHeldLane, findQueue, isRefusal } from '../lane/lookup.js';
+import { currentLaneOfToken, findQueue, isRefusal } from '../lane/lookup.js';
 import type { StaleCall } from '../state/counters.js';
 import { turnOf } from '../state/lane.js';
 import type { Turn } from '../state/records.js';
@@ -27,7 +27,7 @@ export function findSettling(
 ): Settling {
   const queue = findQueue(state, queueName);
   if (isRefusal(queue)) return queue;
-  const lane = queue === undefined ? undefined : findHeldLane(state, queue, key, token, now);
+  const lane = queue === undefined ? undefined : currentLaneOfToken(state, queue, key, token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (turn?.token === token && turn.lane.row.moves.settle_done === 'end_turn') return turn;
   const ending = lane === undefined ? undefined : endingOf(lane, token);

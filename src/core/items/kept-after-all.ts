@@ -4,7 +4,7 @@ import type { Durability } from '../contract/model.js';
 import { type ChangeLog, type Entry, Item, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
-import { bytesOf, contentOf, fingerprintOf } from './items.js';
+import { bytesOf, contentHashOf, contentOf } from './items.js';
 
 /**
  * Precondition: something is known of this id.
@@ -23,7 +23,7 @@ export function keepOnDisk(state: CoreState, changes: ChangeLog, item: Item): vo
   const content = contentOf(item);
   const rank = rankOf(item);
   state.frontRank = Math.min(state.frontRank, rank);
-  item.stored = new Stored(rank, fingerprintOf(content), bytesOf(content));
+  item.stored = new Stored(rank, contentHashOf(content), bytesOf(content));
   changes.item(item);
   if (item.waits !== undefined) state.dependencies.isOnDisk(item.waits, (ended) => changes.end(ended));
 }

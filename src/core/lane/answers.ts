@@ -16,14 +16,14 @@ import { endOf, lifeOf } from './lease.js';
 
 export function turnView(state: CoreState, turn: Turn, now: number): TurnView {
   const lane = turn.lane;
-  const cargo = turn.cargo;
+  const assignment = turn.assignment;
   return {
     queue: lane.queue.name,
     key: lane.key,
     token: turn.token,
     lease: lifeOf(turn, now),
     leaseExpiresAt: endOf(turn) + state.wallOffset,
-    attempt: cargo.kind === 'items' ? (cargo.items[0]?.attempts ?? 0) + 1 : 0,
+    attempt: assignment.kind === 'items' ? (assignment.items[0]?.attempts ?? 0) + 1 : 0,
   };
 }
 
@@ -44,7 +44,7 @@ function contentView(state: CoreState, item: Item): DeliveredItem {
 }
 
 export function deliveryView(state: CoreState, turn: Turn, now: number): Delivery {
-  const items = turn.cargo.kind === 'items' ? turn.cargo.items.map((item) => itemView(state, item)) : [];
+  const items = turn.assignment.kind === 'items' ? turn.assignment.items.map((item) => itemView(state, item)) : [];
   return { turn: turnView(state, turn, now), items };
 }
 

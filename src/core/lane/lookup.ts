@@ -9,7 +9,7 @@ import { type CoreState, dropLane } from '../state/state.js';
 import { ROWS } from '../state/table.js';
 import { endTickets, expire } from './expiry.js';
 import { isOver } from './lease.js';
-import { countNew } from './show.js';
+import { countNew } from './sync-lane.js';
 
 /** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
 const FORGET_AFTER = 60_000;
@@ -35,7 +35,7 @@ function seen(state: CoreState, queue: Queue): Queue {
 }
 
 /** The queue, made if need be. */
-export function openQueue(state: CoreState, name: string, now: number): Queue | Refusal {
+export function findOrMakeQueue(state: CoreState, name: string, now: number): Queue | Refusal {
   const known = findQueue(state, name);
   if (known !== undefined) {
     if (known instanceof Queue) known.usedAt = now;
@@ -72,29 +72,29 @@ export function isRefusal(value: Queue | Refusal | undefined): value is Refusal 
 }
 
 /** The lane of a key, up to date (S1). */
-export function findLane(state: CoreState, queue: Queue, key: string, now: number): Lane | undefined {
+export function currentLane(state: CoreState, queue: Queue, key: string, now: number): Lane | undefined {
   const lane = queue.lanes.get(key);
   if (lane !== undefined) catchUp(state, lane, now);
   return lane;
 }
 
 /** The lane in which a token may be live; keyless items are found by it alone. */
-export function findHeldLane(
+export function currentLaneOfToken(
   state: CoreState,
   queue: Queue,
   key: string,
   token: number,
   now: number,
 ): Lane | undefined {
-  if (!isKeyless(key)) return findLane(state, queue, key, now);
+  if (!isKeyless(key)) return currentLane(state, queue, key, now);
   const lane = queue.keyless.get(token);
   if (lane !== undefined) catchUp(state, lane, now);
   return lane;
 }
 
-export function openLane(state: CoreState, queue: Queue, key: string, now: number): Lane {
+export function currentOrNewLane(state: CoreState, queue: Queue, key: string, now: number): Lane {
   if (!isKeyless(key)) {
-    const known = findLane(state, queue, key, now);
+    const known = currentLane(state, queue, key, now);
     if (known !== undefined) return known;
   }
   const lane = new Lane(queue, key);
@@ -125,7 +125,7 @@ export function catchUpItems(state: CoreState, queue: Queue, items: Iterable<New
   // Usually the wheel is on time, and nothing has to be looked up for that.
   if (state.wheel.wakeAt > now) return;
   for (const { key, after } of items) {
-    if (!isKeyless(key)) findLane(state, queue, key, now);
+    if (!isKeyless(key)) currentLane(state, queue, key, now);
     if (after !== undefined) for (const ref of after) catchUpItem(state, ref, now);
   }
 }

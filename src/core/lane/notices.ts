@@ -11,12 +11,12 @@ export function streamOf(turn: Turn): Stream | undefined {
 }
 
 /** @param by the stream that settled it: it knows */
-export function tellLost(state: CoreState, turn: Turn, cause: LossCause, by: Stream | undefined, now: number): void {
+export function notifyLost(state: CoreState, turn: Turn, cause: LossCause, by: Stream | undefined, now: number): void {
   if (cause === 'settled' && by !== undefined && streamOf(turn) === by) return;
   tellStream(state, turn, { kind: 'turn_lost', turn: turnView(state, turn, now), cause });
 }
 
-export function tellEnding(state: CoreState, turn: Turn, now: number): void {
+export function notifyEnding(state: CoreState, turn: Turn, now: number): void {
   tellStream(state, turn, { kind: 'turn_ending', turn: turnView(state, turn, now) });
 }
 

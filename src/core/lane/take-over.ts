@@ -33,7 +33,7 @@ function may(state: CoreState, caller: Caller, at: number, now: number): boolean
   const { queue } = lane;
   const { onWaitTimeout, wait } = queue.policy;
   const turn = turnOf(lane);
-  if (onWaitTimeout !== 'take_over' || turn?.cargo.kind !== 'caller' || lane.line?.head !== caller) return false;
+  if (onWaitTimeout !== 'take_over' || turn?.assignment.kind !== 'caller' || lane.line?.head !== caller) return false;
   if (at - caller.arrivedAt < wait || at - turn.since < wait) return false;
   return delayOf(lane, caller, at) === undefined && isOpenWithoutThisTurn(state, queue, at, now);
 }

@@ -6,15 +6,23 @@ import { tell } from '../state/events.js';
 import { isKeyless, parkOf } from '../state/lane.js';
 import { markDirty, markRoom } from '../state/marks.js';
 import { forgetTicket } from '../state/places.js';
-import { type Cargo, type ChangeLog, DispatchTicket, INIT, type Lane, type Stream, Turn } from '../state/records.js';
+import {
+  type Assignment,
+  type ChangeLog,
+  DispatchTicket,
+  INIT,
+  type Lane,
+  type Stream,
+  Turn,
+} from '../state/records.js';
 import type { Ending } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
 import { after, type CoreState } from '../state/state.js';
 import { isLinked, unlink } from '../structures/link.js';
 import { leaseEnd, ownerOn } from './lease.js';
-import { tellLost } from './notices.js';
-import { show } from './show.js';
-import { disown, live, moveTo } from './tenure.js';
+import { notifyLost } from './notices.js';
+import { syncLane } from './sync-lane.js';
+import { disown, live, moveTo } from './turn-lifetime.js';
 
 /** For whom a turn starts. */
 export interface Holder {
@@ -35,7 +43,7 @@ export interface Holder {
 export function startTurn(
   state: CoreState,
   lane: Lane,
-  cargo: Cargo,
+  assignment: Assignment,
   holder: Holder,
   on: Stream | undefined,
   now: number,
@@ -47,7 +55,7 @@ export function startTurn(
   const token = state.tokens.next();
   const lease = holder.lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
-  const turn = newTurn(lane, token, cargo, holder, lease, latestEnd, now);
+  const turn = newTurn(lane, token, assignment, holder, lease, latestEnd, now);
   counters.wait.add((now - holder.arrivedAt) / 1_000);
   // A keyless item is never too soon (S2).
   if (policy.minInterval > 0 && lane.key !== '') {
@@ -63,7 +71,7 @@ export function startTurn(
     live(state, turn, now);
   }
   if (state.watching) {
-    const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;
+    const itemId = assignment.kind === 'items' ? assignment.items[0]?.id : undefined;
     tell(state, 'turn', lane, now, { token, itemId, consumerId: holder.consumerId });
   }
   return turn;
@@ -73,7 +81,7 @@ export function startTurn(
 export function newTurn(
   lane: Lane,
   token: number,
-  cargo: Cargo,
+  assignment: Assignment,
   { consumerId, ticket }: Pick<Holder, 'consumerId' | 'ticket'>,
   lease: number,
   latestEnd: number | undefined,
@@ -82,11 +90,11 @@ export function newTurn(
   const epoch = lane.queue.holds.start(now);
   const turn = lane.spare;
   if (turn === undefined) {
-    lane.spare = new Turn(lane, token, cargo, consumerId, ticket, lease, now, latestEnd, epoch);
+    lane.spare = new Turn(lane, token, assignment, consumerId, ticket, lease, now, latestEnd, epoch);
     return lane.spare;
   }
   turn.token = token;
-  turn.cargo = cargo;
+  turn.assignment = assignment;
   turn.consumerId = consumerId;
   turn.ticket = ticket;
   turn.lease = lease;
@@ -119,7 +127,7 @@ export function install(state: CoreState, lane: Lane, turn: Turn): void {
     state.dispatchTickets.addTurn(turn.ticket, turn.token, lane);
   }
   if (isKeyless(lane.key)) indexKeyless(lane, turn);
-  show(state, lane);
+  syncLane(state, lane);
 }
 
 function indexKeyless(lane: Lane, turn: Turn): void {
@@ -157,9 +165,9 @@ export function tellAgain(
 
 /** From now on the worker has the items that are told now, whatever it had before a crash. */
 function countAnew(turn: Turn): void {
-  const { cargo } = turn;
-  if (cargo.kind === 'items' && cargo.given !== undefined)
-    turn.cargo = { kind: 'items', items: cargo.items, done: cargo.done };
+  const { assignment } = turn;
+  if (assignment.kind === 'items' && assignment.given !== undefined)
+    turn.assignment = { kind: 'items', items: assignment.items, done: assignment.done };
 }
 
 /** A turn goes back to waiting for its absent holder (S13). */
@@ -190,7 +198,7 @@ export function endTurn(
   const queue = lane.queue;
   if (queue.changes !== undefined) markEnd(queue.changes, turn);
   if (turn.owner !== undefined) {
-    tellLost(state, turn, ending.ended, by, now);
+    notifyLost(state, turn, ending.ended, by, now);
     disown(state, turn);
   }
   state.wheel.cancel(lane);
@@ -201,7 +209,8 @@ export function endTurn(
   markRoom(state, queue);
   lane.phase = turn.parked ?? INIT;
   queue.counters.countSettlement(way);
-  if (turn.cargo.kind === 'items' && turn.cargo.done) queue.counters.finished.done += turn.cargo.items.length;
+  if (turn.assignment.kind === 'items' && turn.assignment.done)
+    queue.counters.finished.done += turn.assignment.items.length;
   queue.counters.hold.add((now - turn.since) / 1_000);
   releaseTicket(state, turn, ending);
   if (queue.maxInFlight !== undefined) markDirty(state, queue);
@@ -209,10 +218,10 @@ export function endTurn(
 }
 
 /** First of all, so that whatever is told of it waits. */
-function markEnd(changes: ChangeLog, { lane, token, cargo }: Turn): void {
+function markEnd(changes: ChangeLog, { lane, token, assignment }: Turn): void {
   changes.turn(lane, token);
-  if (cargo.kind !== 'items' || !cargo.done) return;
-  for (const item of cargo.items) if (changes.handedOut.delete(item.seq)) changes.item(item);
+  if (assignment.kind !== 'items' || !assignment.done) return;
+  for (const item of assignment.items) if (changes.handedOut.delete(item.seq)) changes.item(item);
 }
 
 /** Remembers the end, under the ticket too, which is new again from now on. */

@@ -30,7 +30,7 @@ export type Leaving =
   | 'draining';
 
 /** As {@link tell}. */
-export function tellLeaving(state: CoreState, entry: Entry, why: Leaving, now: number): void {
+export function emitLeaving(state: CoreState, entry: Entry, why: Leaving, now: number): void {
   const who = entry instanceof Caller ? { consumerId: entry.consumerId } : { itemId: entry.id };
   tell(state, 'leaving', entry.lane, now, { ...who, detail: why });
 }

@@ -2,7 +2,7 @@ import type { CoordinatorSettings } from '../contract/settings.js';
 import { IdleCache } from '../structures/idle-cache.js';
 import { OWN_ID } from '../structures/own-id.js';
 import { Random } from '../structures/random.js';
-import { ResultLedger } from '../structures/remembered.js';
+import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
@@ -37,7 +37,7 @@ export class CoreState {
   readonly queues = new Map<string, Queue>();
   /** The queue that was asked for last: most calls in a row are for one. */
   lastQueue: Queue | undefined = undefined;
-  /** Lanes in INIT, least recently used first. Only `show` adds and removes. */
+  /** Lanes in INIT, least recently used first. Only `syncLane` adds and removes. */
   readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
@@ -118,7 +118,7 @@ export class CoreState {
 /** Wakes the core to forget what is over its time. */
 export class Housekeeping extends Timer {}
 
-/** Wakes the pump to tell more items that what they wait for has ended. */
+/** Makes the end of a step go on: more items have to learn that what they wait for has ended. */
 export class NewsTimer extends Timer {}
 
 function forgetLane(lane: Lane): void {

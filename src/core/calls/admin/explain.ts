@@ -32,7 +32,7 @@ export function explainKey(state: CoreState, queue: Queue | undefined, key: stri
   if (queue === undefined || lane === undefined) return { ...NOTHING, deadLetters };
   const { line } = lane;
   const turn = turnOf(lane);
-  const subject = turn?.cargo.kind === 'items' ? turn.cargo.items[0] : line?.head;
+  const subject = turn?.assignment.kind === 'items' ? turn.assignment.items[0] : line?.head;
   const item = subject instanceof Item ? subject : undefined;
   const { why, until } = whyOf(state, lane, now);
   return {
@@ -68,7 +68,7 @@ export function countDead(queue: Queue, key: string): number {
 }
 
 function holderView(state: CoreState, turn: Turn, now: number): HolderView {
-  const { ticket, cargo } = turn;
+  const { ticket, assignment } = turn;
   const ticketId = isDispatchTicket(ticket) ? ticket.id : ticket;
   return {
     consumerId: turn.consumerId,
@@ -76,7 +76,7 @@ function holderView(state: CoreState, turn: Turn, now: number): HolderView {
     since: turn.since + state.wallOffset,
     leaseLeft: Math.max(0, endOf(turn) - now),
     renewals: turn.renewals,
-    items: cargo.kind === 'items' ? cargo.items.length : 0,
+    items: assignment.kind === 'items' ? assignment.items.length : 0,
     heldForTicket: turn.handed === 'kept' ? ticketId : undefined,
     session: turn.owner instanceof Session ? sessionView(state, turn.owner) : undefined,
   };
