@@ -6,7 +6,7 @@ import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
-import { DispatchTickets } from './dispatch-tickets.js';
+import { DispatchTickets } from './tickets.js';
 import type { Outbox } from './outbox.js';
 import type { ChangeLog, Lane, Queue, Session } from './records.js';
 import { settledTokens } from './settlements.js';

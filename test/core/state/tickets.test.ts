@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BUILT_IN_POLICY } from '../../../src/core/contract/policy.js';
-import { DispatchTickets } from '../../../src/core/state/dispatch-tickets.js';
+import { DispatchTickets } from '../../../src/core/state/tickets.js';
 import { Lane, Queue } from '../../../src/core/state/records.js';
 import { ResultLedger } from '../../../src/core/structures/retention-cache.js';
 
