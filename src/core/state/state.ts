@@ -6,11 +6,11 @@ import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
-import { DispatchTickets } from './tickets.js';
 import type { Outbox } from './outbox.js';
 import type { ChangeLog, Lane, Queue, Session } from './records.js';
 import { settledTokens } from './settlements.js';
 import { ROWS } from './table.js';
+import { DispatchTickets } from './tickets.js';
 
 /** What the core is told about the moment of its start. */
 export interface Start {

@@ -1,9 +1,44 @@
-import { type AcquireWaiter, DispatchTicket, type Lane } from './records.js';
-
 /**
- * Tickets of dispatch belong to their consumer. Bounded: each stands for a live turn or for a call that waits, and is
- * known exactly as long as it does. So whoever holds one while that changes need not look whether it is known still.
+ * Tickets: a client names one to come back to what it has, when an answer was lost or it asks again.
+ *
+ * A ticket of a key (`lane.tickets`, written here only) stands for a caller's place in the line, then for its turn. A
+ * ticket of dispatch stands for a call that waits, then for the turns that it was given. Either is known exactly as long
+ * as it stands for something, so there are never more of them than places, turns and calls that wait. How its turn
+ * ended is found among the settlements of the lane.
  */
+import { type AcquireWaiter, type Caller, DispatchTicket, type Lane, type Turn } from './records.js';
+
+/** The ticket of a caller, if it has one, stands for its place. */
+export function keepPlace(caller: Caller): void {
+  if (caller.ticket !== undefined) keep(caller.lane, caller.ticket, caller);
+}
+
+export function forgetPlace({ lane, ticket }: Caller): void {
+  if (ticket !== undefined) forget(lane, ticket);
+}
+
+/** The ticket of a turn, if it has one, stands for it. */
+export function keepTurn(tickets: DispatchTickets, turn: Turn): void {
+  const { lane, ticket } = turn;
+  if (typeof ticket === 'string') keep(lane, ticket, turn);
+  else if (ticket !== undefined) tickets.addTurn(ticket, turn.token, lane);
+}
+
+export function forgetTurn(tickets: DispatchTickets, { lane, ticket, token }: Turn): void {
+  if (typeof ticket === 'string') forget(lane, ticket);
+  else if (ticket !== undefined) tickets.endTurn(ticket, token);
+}
+
+function keep(lane: Lane, ticket: string, to: Caller | Turn): void {
+  lane.tickets ??= new Map();
+  lane.tickets.set(ticket, to);
+}
+
+function forget(lane: Lane, ticket: string): void {
+  if (lane.tickets?.delete(ticket) && lane.tickets.size === 0) lane.tickets = undefined;
+}
+
+/** Tickets of dispatch, by their consumer and id. */
 export class DispatchTickets {
   readonly #tickets = new Map<string, DispatchTicket>();
 
@@ -17,7 +52,6 @@ export class DispatchTickets {
     return this.#tickets.get(name(consumerId, id)) ?? new DispatchTicket(id, consumerId);
   }
 
-  /** It stands for this turn. */
   addTurn(ticket: DispatchTicket, token: number, lane: Lane): void {
     this.#keep(ticket);
     ticket.lanes.set(token, lane);
@@ -27,7 +61,7 @@ export class DispatchTickets {
     if (ticket.lanes.delete(token)) this.#tidy(ticket);
   }
 
-  /** It stands for this call. Precondition: for no other. */
+  /** Precondition: no other call waits with it. */
   addWaiter(ticket: DispatchTicket, waiter: AcquireWaiter): void {
     this.#keep(ticket);
     ticket.waiter = waiter;
