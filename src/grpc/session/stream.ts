@@ -4,19 +4,19 @@
  * trace: its reply is used again for the next one.
  */
 import type { Notice, Refusal, Session, SessionListener, Turn } from '../../coordinator.js';
-import { internalError, type Kit, report } from '../call/handler.js';
+import { type HandlerContext, internalError, report } from '../call/handler.js';
 import { type CallStatus, internalBytes, statusBytes, statusOf } from '../call/status.js';
 import type { Endable } from '../call/streams.js';
 import type { Caller } from '../convert/deadline.js';
 import { helloRequest } from '../convert/requests.js';
 import type { Check } from '../convert/validate.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
-import type { Command, QuickReader } from './codec/fast-decoder.js';
+import type { Command, FastDecoder } from './codec/fast-decoder.js';
 import { Commands } from './codec/reader.js';
 import type { WriteBuffers } from './codec/write-buffers.js';
 import { HELLO, type Kind, kindOf } from './commands.js';
-import { Flow, type FlowListener, type Pace } from './flow.js';
-import { type Desk, OpenCommand, OpenCommands } from './open.js';
+import { Flow, type FlowListener, type Scheduler } from './flow.js';
+import { type CommandSink, OpenCommand, OpenCommands } from './open.js';
 import { DRAINING, idInUse, malformedCommand, tooManyOpen, unknownCommand, unread, unsentFull } from './refusals.js';
 
 /** What of a grpc-js stream a session needs. Its messages are bytes. */
@@ -33,11 +33,11 @@ export interface SessionCall {
   emit(event: 'error', status: CallStatus): unknown;
 }
 
-export interface SessionKit extends Kit, Pace {
+export interface SessionContext extends HandlerContext, Scheduler {
   /** Of all streams: nothing stays in it from one request to the next. */
   readonly check: Check;
   /** The same goes for it, but for texts that it knows again. */
-  readonly quick: QuickReader;
+  readonly decoder: FastDecoder;
   readonly buffers: WriteBuffers;
 }
 
@@ -53,7 +53,7 @@ const AT_ONCE = 1_000;
 /** How long a client may take to hear that its stream was ended. */
 const END_GRACE_MS = 5_000;
 
-export class SessionStream implements SessionListener, Caller, Desk, Endable, FlowListener {
+export class SessionStream implements SessionListener, Caller, CommandSink, Endable, FlowListener {
   /** For {@link Caller}: its commands are no calls of grpc-js, so none of them has a deadline that could end late. */
   readonly waiting = 0;
   readonly #open = new OpenCommands();
@@ -75,11 +75,11 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   #refusalBytes: Uint8Array = new Uint8Array(0);
 
   constructor(
-    private readonly kit: SessionKit,
+    private readonly context: SessionContext,
     private readonly call: SessionCall,
     private readonly hooks: SessionHooks,
   ) {
-    this.#flow = new Flow(call, kit.limits, kit, this, kit.quick.texts, kit.buffers);
+    this.#flow = new Flow(call, context.limits, context, this, context.decoder.texts, context.buffers);
   }
 
   start(session: Session): void {
@@ -109,7 +109,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
       this.#flow.out.notice(notice);
       this.#flow.schedule();
     } catch (error) {
-      this.#end(internalError(this.kit, this.call.getPath(), error));
+      this.#end(internalError(this.context, this.call.getPath(), error));
     }
   }
 
@@ -145,11 +145,11 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
 
   cleared(): void {
     if (this.#commands === undefined) this.call.resume();
-    else this.kit.soon(this.#work);
+    else this.context.soon(this.#work);
   }
 
   stuck(): void {
-    this.#end(statusOf(unread(this.kit.limits)), 'discard');
+    this.#end(statusOf(unread(this.context.limits)), 'discard');
   }
 
   flushed(): void {
@@ -158,7 +158,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
 
   #take(message: Buffer): void {
     if (this.#life !== 'open') return;
-    this.#commands = new Commands(message, this.kit.quick);
+    this.#commands = new Commands(message, this.context.decoder);
     this.#work();
   }
 
@@ -175,7 +175,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
       if (this.#commands?.isAtEnd === false && this.#flow.sendEarly()) break;
     }
     this.call.pause();
-    this.kit.soon(this.#work);
+    this.context.soon(this.#work);
   };
 
   #next(commands: Commands): Command | undefined {
@@ -196,7 +196,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
       if (call.$case === 'hello') this.#hello(command, call.value);
       else this.#ask(command, kindOf(call), call.value);
     } catch (error) {
-      this.kit.check.forget();
+      this.context.check.forget();
       if (this.#settle(command)) this.#tellFailure(id, error);
       return;
     }
@@ -213,7 +213,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   #ask<Q>(command: OpenCommand, kind: Kind<Q>, message: Q): void {
-    const { check, limits } = this.kit;
+    const { check, limits } = this.context;
     const request = kind.read(message, check, this);
     const wrong = check.take();
     if (wrong !== undefined) return command.refuse(wrong);
@@ -223,8 +223,8 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   #hello(command: OpenCommand, message: wire.Hello): void {
-    const request = helloRequest(message, this.kit.check, this);
-    const wrong = this.kit.check.take();
+    const request = helloRequest(message, this.context.check, this);
+    const wrong = this.context.check.take();
     if (wrong !== undefined) return command.refuse(wrong);
     command.form = HELLO;
     let isRefused = false;
@@ -275,7 +275,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   #canTell(): boolean {
     if (this.#life !== 'open') return false;
     if (!this.#flow.isFull) return true;
-    this.#end(statusOf(unsentFull(this.kit.limits)), 'discard');
+    this.#end(statusOf(unsentFull(this.context.limits)), 'discard');
     return false;
   }
 
@@ -290,7 +290,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   #tellFailure(id: number, error: unknown): void {
-    this.#flow.out.error(id, internalBytes(report(this.kit, this.call.getPath(), error)));
+    this.#flow.out.error(id, internalBytes(report(this.context, this.call.getPath(), error)));
     this.#flow.schedule();
   }
 
@@ -307,7 +307,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     if (this.#life !== 'open') return;
     this.#life = 'ending';
     this.#commands = undefined;
-    this.kit.soon(() => {
+    this.context.soon(() => {
       if (this.#life === 'ending') this.#finish(status, unsent);
     });
   }
@@ -319,7 +319,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     if (status === undefined) this.call.end();
     else this.call.emit('error', status);
     // A client that does not read would never hear it, and the stream never end.
-    this.#callOffReset = this.kit.after(END_GRACE_MS, this.hooks.reset);
+    this.#callOffReset = this.context.after(END_GRACE_MS, this.hooks.reset);
   }
 
   #over(): void {
@@ -337,7 +337,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   #giveUpAll(then: () => void): void {
-    this.#open.giveUpAll((command) => this.#giveUp(command, false), this.kit, then);
+    this.#open.giveUpAll((command) => this.#giveUp(command, false), this.context, then);
   }
 
   #giveUp(command: OpenCommand, leave: boolean): void {
@@ -354,7 +354,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     try {
       task();
     } catch (error) {
-      report(this.kit, this.call.getPath(), error);
+      report(this.context, this.call.getPath(), error);
     }
   }
 }
