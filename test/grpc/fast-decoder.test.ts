@@ -163,7 +163,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 describe('a command read by the fast decoder', () => {
   it('is what the generated decoder reads', () => {
     const reader = new FastDecoder();
-    const read = 0;
+    let count = 0;
     fc.assert(
       fc.property(command, (message) => {
         const written = encoded(message);

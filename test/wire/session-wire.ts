@@ -28,7 +28,8 @@ import {
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { FastDecoder } from '../../src/grpc/session/codec/fast-decoder.js';
 import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
-import { type SessionCall, SessionStream } from '../../src/grpc/session/stream.js';
+import { SessionStream } from '../../src/grpc/session/stream.js';
+import type { SessionCall } from '../../src/grpc/session/stream-call.js';
 import * as answers from './answers.js';
 import { refusalOf } from './refusals.js';
 import * as requests from './requests.js';

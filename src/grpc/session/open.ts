@@ -25,6 +25,13 @@ export class OpenCommand implements Reply<unknown> {
     public form: Form,
   ) {}
 
+  /** It is run, under this id: a command that is done is used again for another. */
+  begin(id: number): this {
+    this.id = id;
+    this.stage = 'run';
+    return this;
+  }
+
   answer(value: unknown): boolean {
     return this.sink.answered(this, value);
   }

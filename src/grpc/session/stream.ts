@@ -4,60 +4,31 @@
  * trace: its reply is used again for the next one.
  */
 import type { Notice, Refusal, Session, SessionListener, Turn } from '../../coordinator.js';
-import { type HandlerContext, internalError, report } from '../call/handler.js';
-import { type CallStatus, internalBytes, statusBytes, statusOf } from '../call/status.js';
+import { internalError, report } from '../call/handler.js';
+import { type CallStatus, statusOf } from '../call/status.js';
 import type { Endable } from '../call/streams.js';
-import type { Caller } from '../convert/deadline.js';
 import { helloRequest } from '../convert/requests.js';
-import type { Check } from '../convert/validate.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
-import type { Command, FastDecoder } from './codec/fast-decoder.js';
+import { StreamCaller } from './caller.js';
+import type { Command } from './codec/fast-decoder.js';
 import { Commands } from './codec/reader.js';
-import type { WriteBuffers } from './codec/write-buffers.js';
 import { HELLO, type Kind, kindOf } from './commands.js';
-import { Flow, type FlowListener, type Scheduler } from './flow.js';
+import { Flow, type FlowListener } from './flow.js';
 import { type CommandSink, OpenCommand, OpenCommands } from './open.js';
 import { DRAINING, idInUse, malformedCommand, tooManyOpen, unknownCommand, unread, unsentFull } from './refusals.js';
-
-/** What of a grpc-js stream a session needs. Its messages are bytes. */
-export interface SessionCall {
-  getPeer(): string;
-  getDeadline(): Date | number;
-  getPath(): string;
-  on(event: 'data', listener: (message: Buffer) => void): unknown;
-  on(event: 'end' | 'cancelled', listener: () => void): unknown;
-  pause(): unknown;
-  resume(): unknown;
-  write(message: Buffer, taken: () => void): unknown;
-  end(): unknown;
-  emit(event: 'error', status: CallStatus): unknown;
-}
-
-export interface SessionContext extends HandlerContext, Scheduler {
-  /** Of all streams: nothing stays in it from one request to the next. */
-  readonly check: Check;
-  /** The same goes for it, but for texts that it knows again. */
-  readonly decoder: FastDecoder;
-  readonly buffers: WriteBuffers;
-}
-
-interface SessionHooks {
-  /** Breaks the stream off, whatever its client does. */
-  reset(): void;
-  /** It is over. */
-  over(): void;
-}
+import { Replies } from './replies.js';
+import type { SessionCall, SessionContext, SessionHooks } from './stream-call.js';
 
 /** Commands that are run in one go: a millisecond or two, then others get their say. */
 const AT_ONCE = 1_000;
 /** How long a client may take to hear that its stream was ended. */
 const END_GRACE_MS = 5_000;
 
-export class SessionStream implements SessionListener, Caller, CommandSink, Endable, FlowListener {
-  /** For {@link Caller}: its commands are no calls of grpc-js, so none of them has a deadline that could end late. */
-  readonly waiting = 0;
+export class SessionStream implements SessionListener, CommandSink, Endable, FlowListener {
+  readonly #caller: StreamCaller;
   readonly #open = new OpenCommands();
   readonly #flow: Flow;
+  readonly #replies: Replies;
   #life: 'open' | 'ending' | 'over' = 'open';
   #session: Session | undefined;
   /** Its turns are another stream's. */
@@ -65,21 +36,17 @@ export class SessionStream implements SessionListener, Caller, CommandSink, Enda
   /** The message in hand; what is left of it is run later. */
   #commands: Commands | undefined;
   #spare: OpenCommand | undefined;
-  #consumerId: string | undefined;
-  #deadline: Date | number | undefined;
   #sessionId = '';
   #halfClosed = false;
   #callOffReset: (() => void) | undefined;
-  /** The last one, and how it is written: those who wait are often refused together, for one reason. */
-  #refusal: Refusal | undefined;
-  #refusalBytes: Uint8Array = new Uint8Array(0);
-
   constructor(
     private readonly context: SessionContext,
     private readonly call: SessionCall,
     private readonly hooks: SessionHooks,
   ) {
+    this.#caller = new StreamCaller(call);
     this.#flow = new Flow(call, context.limits, context, this, context.decoder.texts, context.buffers);
+    this.#replies = new Replies(this.#flow, context, call);
   }
 
   start(session: Session): void {
@@ -93,21 +60,10 @@ export class SessionStream implements SessionListener, Caller, CommandSink, Enda
     this.call.on('cancelled', () => this.#over());
   }
 
-  getPeer(): string {
-    this.#consumerId ??= this.call.getPeer();
-    return this.#consumerId;
-  }
-
-  getDeadline(): Date | number {
-    this.#deadline ??= this.call.getDeadline();
-    return this.#deadline;
-  }
-
   notice(notice: Notice): void {
     if (!this.#canTell()) return;
     try {
-      this.#flow.out.notice(notice);
-      this.#flow.schedule();
+      this.#replies.notice(notice);
     } catch (error) {
       this.#end(internalError(this.context, this.call.getPath(), error));
     }
@@ -126,11 +82,10 @@ export class SessionStream implements SessionListener, Caller, CommandSink, Enda
   answered(command: OpenCommand, answer: unknown): boolean {
     if (!this.#settle(command)) return false;
     try {
-      this.#flow.out.answer(command.id, command.form, answer);
-      this.#flow.schedule();
+      this.#replies.answer(command, answer);
       return true;
     } catch (error) {
-      this.#tellFailure(command.id, error);
+      this.#replies.fail(command.id, error);
       return false;
     }
   }
@@ -197,7 +152,7 @@ export class SessionStream implements SessionListener, Caller, CommandSink, Enda
       else this.#ask(command, kindOf(call), call.value);
     } catch (error) {
       this.context.check.forget();
-      if (this.#settle(command)) this.#tellFailure(id, error);
+      if (this.#settle(command)) this.#replies.fail(id, error);
       return;
     }
     if (command.stage === 'done') this.#spare = command;
@@ -207,14 +162,12 @@ export class SessionStream implements SessionListener, Caller, CommandSink, Enda
   #commandOf(id: number): OpenCommand {
     const command = this.#spare ?? new OpenCommand(this, id, HELLO);
     this.#spare = undefined;
-    command.id = id;
-    command.stage = 'run';
-    return command;
+    return command.begin(id);
   }
 
   #ask<Q>(command: OpenCommand, kind: Kind<Q>, message: Q): void {
     const { check, limits } = this.context;
-    const request = kind.read(message, check, this);
+    const request = kind.read(message, check, this.#caller);
     const wrong = check.take();
     if (wrong !== undefined) return command.refuse(wrong);
     if (this.#open.size >= limits.openCommands && kind.mayWait(request)) return command.refuse(tooManyOpen(limits));
@@ -223,7 +176,7 @@ export class SessionStream implements SessionListener, Caller, CommandSink, Enda
   }
 
   #hello(command: OpenCommand, message: wire.Hello): void {
-    const request = helloRequest(message, this.context.check, this);
+    const request = helloRequest(message, this.context.check, this.#caller);
     const wrong = this.context.check.take();
     if (wrong !== undefined) return command.refuse(wrong);
     command.form = HELLO;
@@ -239,16 +192,14 @@ export class SessionStream implements SessionListener, Caller, CommandSink, Enda
       },
     });
     // Its answer may have to wait for the disk; the commands behind it do not wait for its answer.
-    if (!isRefused) this.#consumerId = request.consumerId;
+    if (!isRefused) this.#caller.consumerId = request.consumerId;
   }
 
   #cancel(id: number, { id: which, leave }: wire.Cancel): void {
     const command = this.#open.get(which);
     const isCancelled = command !== undefined && this.#callOff(command, leave);
     if (isCancelled) this.#refuse(which, { kind: 'cancelled' });
-    if (!this.#canTell()) return;
-    this.#flow.out.cancelled(id, isCancelled);
-    this.#flow.schedule();
+    if (this.#canTell()) this.#replies.cancelled(id, isCancelled);
   }
 
   /** @returns false: it is carried out, and its answer follows */
@@ -280,18 +231,7 @@ export class SessionStream implements SessionListener, Caller, CommandSink, Enda
   }
 
   #refuse(id: number, refusal: Refusal): void {
-    if (!this.#canTell()) return;
-    if (refusal !== this.#refusal) {
-      this.#refusalBytes = statusBytes(refusal);
-      this.#refusal = refusal;
-    }
-    this.#flow.out.error(id, this.#refusalBytes);
-    this.#flow.schedule();
-  }
-
-  #tellFailure(id: number, error: unknown): void {
-    this.#flow.out.error(id, internalBytes(report(this.context, this.call.getPath(), error)));
-    this.#flow.schedule();
+    if (this.#canTell()) this.#replies.refuse(id, refusal);
   }
 
   #opened(): Session {

@@ -10,7 +10,8 @@ import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
 import { Check } from '../../../src/grpc/convert/validate.js';
 import { FastDecoder } from '../../../src/grpc/session/codec/fast-decoder.js';
 import { WriteBuffers } from '../../../src/grpc/session/codec/write-buffers.js';
-import { type SessionCall, type SessionContext, SessionStream } from '../../../src/grpc/session/stream.js';
+import { SessionStream } from '../../../src/grpc/session/stream.js';
+import type { SessionCall, SessionContext } from '../../../src/grpc/session/stream-call.js';
 import type { Chance } from '../../sim/random.js';
 import type { FakeClock } from '../../support/fake-clock.js';
 
