@@ -90,7 +90,7 @@ export function answerBlock(
   state.effects.push({ kind: 'enqueue', to: asker.reply, answer }, late);
 }
 
-export interface Decline {
+interface Decline {
   readonly reason: Reason;
   readonly survivorId?: string | undefined;
   readonly retryAfter?: number | undefined;
