@@ -2,7 +2,7 @@
 
 import { isDurable } from '../contract/policy.js';
 import { makeQueue } from '../lane/lookup.js';
-import { countNew } from '../lane/sync-lane.js';
+import { countNew } from '../lane/phase.js';
 import { nameKeyless } from '../state/lane.js';
 import { Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';

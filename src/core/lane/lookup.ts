@@ -9,7 +9,7 @@ import { type CoreState, dropLane } from '../state/state.js';
 import { ROWS } from '../state/table.js';
 import { endTickets, expire } from './expiry.js';
 import { isOver } from './lease.js';
-import { countNew } from './sync-lane.js';
+import { countNew } from './phase.js';
 
 /** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
 const FORGET_AFTER = 60_000;

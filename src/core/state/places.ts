@@ -4,15 +4,18 @@ import { Line } from '../structures/line.js';
 import { markRoom } from './marks.js';
 import { Caller, type Entry, type Lane } from './records.js';
 import type { CoreState } from './state.js';
+import { ROWS, type StateRow } from './table.js';
 
 export function lineOf(lane: Lane): Line<Entry> {
   lane.line ??= new Line<Entry>();
   return lane.line;
 }
 
-/** To be called for every entry that was put in a line. */
+/** To be called for every entry that was put in a line. Of a lane that is held the first one makes BLOCK of PROCESS. */
 export function countIn(state: CoreState, entry: Entry): void {
-  const queue = entry.lane.queue;
+  const { lane } = entry;
+  const { queue } = lane;
+  if (lane.row === ROWS.PROCESS) countAs(lane, ROWS.BLOCK);
   if (entry instanceof Caller) {
     queue.callers.add(entry);
     state.waitingCallers += 1;
@@ -23,11 +26,14 @@ export function countIn(state: CoreState, entry: Entry): void {
   }
 }
 
-/** Takes an entry out of its line, and its place with it. Its call, if it has one, is still to be answered. */
+/** Takes an entry out of its line, and its place with it: the last one makes PROCESS of BLOCK. Its call, if it has one, is still to be answered. */
 export function takeOut(state: CoreState, entry: Entry): void {
   const lane = entry.lane;
   lane.line?.remove(entry);
-  if (lane.line?.length === 0) lane.line = undefined;
+  if (lane.line?.length === 0) {
+    lane.line = undefined;
+    if (lane.row === ROWS.BLOCK) countAs(lane, ROWS.PROCESS);
+  }
   countOut(state, entry);
 }
 
@@ -47,4 +53,9 @@ export function countOut(state: CoreState, entry: Entry): void {
 
 export function forgetTicket(lane: Lane, ticket: string): void {
   if (lane.tickets?.delete(ticket) && lane.tickets.size === 0) lane.tickets = undefined;
+}
+
+function countAs(lane: Lane, row: StateRow): void {
+  lane.queue.states.move(lane.row, row);
+  lane.row = row;
 }
