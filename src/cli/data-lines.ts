@@ -1,6 +1,7 @@
 /**
  * What a data directory holds as JSON lines, both ways. Names are those of the contract, instants ISO 8601 in UTC,
- * payloads and results base64. What is unset is left out.
+ * payloads and results base64. What is unset is left out. Files outlive versions: a name in a line never changes, though
+ * the code may call the same thing otherwise.
  */
 import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../core/contract/limits.js';
@@ -50,8 +51,8 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
     not_before: notBefore === 0 ? undefined : isoInstant(notBefore),
     after: row.after.length === 0 ? undefined : refs(row.after),
     waits_for: progress?.after && refs(progress.after),
-    dependencyFailed: progress?.dependencyFailed === true ? true : undefined,
-    contentHash: row.contentHash,
+    doomed: progress?.dependencyFailed === true ? true : undefined,
+    fingerprint: row.contentHash,
     attempts: progress?.attempts,
     last_error: progress?.lastError,
     cause: progress?.dead?.cause,
@@ -69,7 +70,7 @@ export function toResultLine(row: FinishedRow): string {
     state: row.state,
     attempt: row.attempt,
     until: isoInstant(row.until),
-    contentHash: row.contentHash,
+    fingerprint: row.contentHash,
     error: row.error,
     result: row.result === undefined ? undefined : base64(row.result),
   });
@@ -121,7 +122,7 @@ function readItem(line: LineFields, kind: ItemLine['kind']): ItemLine {
       payload: line.base64('payload', payloadBytes),
     },
   };
-  const contentHash = line.optional('contentHash', () => line.whole('contentHash'));
+  const contentHash = line.optional('fingerprint', () => line.whole('fingerprint'));
   return { kind, item, contentHash, progress: readProgress(line, kind, item.notBefore) };
 }
 
@@ -129,7 +130,7 @@ function readProgress(line: LineFields, kind: ItemLine['kind'], notBefore: numbe
   const attempts = line.optional('attempts', () => line.whole('attempts')) ?? 0;
   const lastError = line.optional('last_error', () => line.text('last_error', 0, DEFAULT_LIMITS.errorBytes));
   const after = line.optional('waits_for', () => line.refs('waits_for'));
-  const dependencyFailed = line.optional('dependencyFailed', () => line.yes('dependencyFailed')) ?? false;
+  const dependencyFailed = line.optional('doomed', () => line.yes('doomed')) ?? false;
   if (kind === 'item' && attempts === 0 && lastError === undefined && after === undefined && !dependencyFailed)
     return undefined;
   const dead = kind === 'item' ? undefined : { cause: line.oneOf('cause', DEATHS), at: line.instant('died_at') };
@@ -147,7 +148,7 @@ function readResult(line: LineFields): ResultLine {
       attempt: line.whole('attempt'),
       // No instant at all would be another kind of row.
       until: Math.max(1, line.instant('until')),
-      contentHash: line.optional('contentHash', () => line.whole('contentHash')),
+      contentHash: line.optional('fingerprint', () => line.whole('fingerprint')),
       error: line.optional('error', () => line.text('error', 0, DEFAULT_LIMITS.errorBytes)),
       result: line.optional('result', () => line.base64('result', DEFAULT_LIMITS.payloadBytes)),
     },

@@ -214,7 +214,7 @@ describe('keyturn data export', () => {
       not_before: '2026-11-20T11:00:05.250Z',
       after: [{ queue: 'mail', item_id: 'letter-3' }],
       headers: { kind: 'order' },
-      contentHash: OPEN.contentHash,
+      fingerprint: OPEN.contentHash,
       payload: Buffer.from('größe').toString('base64'),
     });
     assert.equal(dead.kind, 'dead_letter');
@@ -228,7 +228,7 @@ describe('keyturn data export', () => {
       state: 'done',
       attempt: 2,
       until: '2026-11-21T12:00:00.000Z',
-      contentHash: 12_345,
+      fingerprint: 12_345,
       result: 'AQID',
     });
   });
@@ -347,6 +347,9 @@ describe('keyturn data import', () => {
     const from = await filled(t, [FLOOR, told, item]);
     const file = join(from, '..', 'all.jsonl');
     await data('export', '--data-dir', from, '--output', file);
+    // Files outlive versions: these are the names of the first one.
+    const { waits_for, doomed, fingerprint } = JSON.parse(await readFile(file, 'utf8'));
+    assert.deepEqual([waits_for, doomed, fingerprint], [[{ queue: 'mail', item_id: 'b' }], true, contentHash]);
     const into = join(from, '..', 'other');
     assert.equal((await data('import', file, '--data-dir', into)).exitCode, 0);
     const [progress, imported] = (await contentsIn(into)).filter(({ table }) => table !== 'floor');
@@ -373,7 +376,7 @@ describe('keyturn data import', () => {
     assert.deepEqual([imported.contentHash, imported.after], [contentHash, item.after]);
   });
 
-  it('a line of an item without a contentHash has that of what is on it', async (t) => {
+  it('a line of an item without a fingerprint has that of what is on it', async (t) => {
     const folder = await temporaryFolder(t);
     const directory = join(folder, 'data');
     const file = await put(folder, 'in.jsonl', `${line({ payload: 'AQI=' })}\n`);

@@ -20,23 +20,11 @@ from keyturn._sync.loop_thread import Asked
 from keyturn._turns import confirmations
 from keyturn._turns.renewals import Renewals
 from keyturn.aio import Client, Work
+from tests.answers import at_the_answer
 from tests.looks import holder_of
 
 Kind = Literal["session", "unary"]
 KINDS: list[Kind] = ["session", "unary"]
-
-
-def at_the_answer(patch: pytest.MonkeyPatch, transport: Any, method: str, act: Callable[[], object]) -> None:
-    """Act when the answer of the next call is there, and before whoever waits for it has learnt of it."""
-    ask = getattr(transport, method)
-
-    def asked(*args: Any, **options: Any) -> Any:
-        patch.setattr(transport, method, ask)
-        call = ask(*args, **options)
-        call.add_done_callback(lambda _: act())
-        return call
-
-    patch.setattr(transport, method, asked)
 
 
 async def is_free(client: Client, queue: str, key: str) -> bool:
@@ -104,13 +92,13 @@ class LateRenew:
     """Every answer counts as so old that it is confirmed by a Renew, at which `act` is called."""
 
     def __init__(self, patch: pytest.MonkeyPatch, transport: Any, act: Callable[[], object]) -> None:
-        self._transport, self._act, self._renew = transport, act, transport.renew
-        transport._confirmations._renew = self._asked
+        self._transport, self._act, self._ask = transport, act, transport.ask
+        transport._confirmations._ask = self._asked
         patch.setattr(confirmations, "_FRESH", 0)
 
     def _asked(self, *args: Any, **options: Any) -> Any:
         self._act()
-        return self._renew(*args, **options)
+        return self._ask(*args, **options)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -336,7 +324,7 @@ async def test_a_turn_that_is_being_confirmed_when_its_client_is_closed_is_given
         begun.set()
         return Call(loop=transport.loop)
 
-    transport._confirmations._renew = never
+    transport._confirmations._ask = never
     with monkeypatch.context() as patch:
         patch.setattr(confirmations, "_FRESH", 0)
         asked = asyncio.ensure_future(_await(client.enqueue("orders", key, ticket="t", wait=5, lease=20)))

@@ -148,10 +148,6 @@ function lineUp(
   if (superseded === undefined) lineOf(lane).append(caller);
   else supersede(state, superseded, caller, now);
   countIn(state, caller);
-  if (ticket !== undefined) {
-    lane.tickets ??= new Map();
-    lane.tickets.set(ticket, caller);
-  }
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'block' });
   return waitOrLeave(state, caller, wait, now);
 }

@@ -140,6 +140,10 @@ export class TurnWatch extends Timer {
   constructor(readonly turn: Turn) {
     super();
   }
+
+  get kind(): 'turn_watch' {
+    return 'turn_watch';
+  }
 }
 
 export interface Init {
@@ -218,6 +222,10 @@ export class Lane extends Timer {
   ) {
     super();
   }
+
+  get kind(): 'lane' {
+    return 'lane';
+  }
 }
 
 /** One that stands in a line. */
@@ -240,6 +248,10 @@ export class Caller extends Timer {
     readonly takesRoom: boolean,
   ) {
     super();
+  }
+
+  get kind(): 'caller' {
+    return 'caller';
   }
 
   get isCaller(): boolean {
@@ -317,6 +329,10 @@ export class Session extends Timer {
     super();
   }
 
+  get kind(): 'session' {
+    return 'session';
+  }
+
   /** Precondition: the lane is in no list. It leaves this one as it leaves the wheel. */
   tie(lane: Link): void {
     append(this.#tied, lane);
@@ -343,6 +359,10 @@ export class AcquireWaiter extends Timer {
   ) {
     super();
   }
+
+  get kind(): 'acquire' {
+    return 'acquire';
+  }
 }
 
 /** A Submit that waits for room. Its timer ends its wait. */
@@ -355,6 +375,10 @@ export class RoomWaiter extends Timer {
     readonly bytes: number,
   ) {
     super();
+  }
+
+  get kind(): 'room' {
+    return 'room';
   }
 }
 
@@ -369,6 +393,10 @@ export class AwaitWaiter extends Timer {
     readonly reply: Reply<AwaitAnswer>,
   ) {
     super();
+  }
+
+  get kind(): 'await' {
+    return 'await';
   }
 }
 
@@ -548,5 +576,9 @@ export class Queue {
 export class GateTimer extends Timer {
   constructor(readonly queue: Queue) {
     super();
+  }
+
+  get kind(): 'gate' {
+    return 'gate';
   }
 }

@@ -8,7 +8,8 @@ import { AppendFile } from '#client/produce/spool/append-file';
 import { Cursor } from '#client/produce/spool/cursor';
 import { makeDirectory } from '#client/produce/spool/directory';
 import type { NamedItem } from '#client/produce/spool/item-record';
-import { Spool, type SpoolSettings } from '#client/produce/spool/spool';
+import type { SpoolSettings } from '#client/produce/spool/segment-writer';
+import { Spool } from '#client/produce/spool/spool';
 import { FakeClock } from '../../support/fake-clock.js';
 import { settled, watched } from './fake-transport.js';
 

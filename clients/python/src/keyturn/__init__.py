@@ -12,7 +12,7 @@ from keyturn._sync.client import Client, connect
 from keyturn._sync.consumer import Consumer, Work
 from keyturn._sync.held_turn import HeldTurn
 from keyturn._sync.producer import Producer
-from keyturn._sync.scope import ScopedTurn
+from keyturn._sync.scoped_turn import ScopedTurn
 from keyturn._version import VERSION
 from keyturn._work.consume_options import Stage, Trouble
 from keyturn._work.producer_options import ProducerResult, Spool

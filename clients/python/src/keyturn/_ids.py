@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from itertools import count
+
+from keyturn.words import FollowUp, NewItem
 
 
 class Ids:
@@ -15,3 +18,12 @@ class Ids:
 
     def new(self) -> str:
         return f"{self._origin}.{next(self._numbers):x}"
+
+
+def named(item: NewItem, ids: Ids) -> NewItem:
+    """With an id: sent again after a lost answer, an item without one would be another."""
+    return item if item.item_id else item._replace(item_id=ids.new())
+
+
+def named_follow_ups(follow_ups: Iterable[FollowUp], ids: Ids) -> list[FollowUp]:
+    return [one if one.item.item_id else FollowUp(one.queue, named(one.item, ids)) for one in follow_ups]

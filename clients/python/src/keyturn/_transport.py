@@ -3,96 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from keyturn._call import Call
 from keyturn._turns.held import Held
-from keyturn.words import (
-    AckAnswer,
-    AcquireCall,
-    AwaitAnswer,
-    Delivery,
-    DequeueAnswer,
-    Durability,
-    EnqueueAnswer,
-    FollowUp,
-    NackAnswer,
-    NackKind,
-    NewItem,
-    RenewResult,
-    SubmitResult,
-    Turn,
-    TurnRef,
-)
+from keyturn._wire.worker_call import WorkerCall
+from keyturn.words import Turn
+
+A = TypeVar("A")
 
 
 class Transport(Protocol):
-    """The calls of a worker, each safe to be sent again. Every failure is a KeyturnError.
-
-    `timeout`: seconds until the call is given up (DEADLINE_EXCEEDED), answered or not, connected or not; None: its wait
-    and ten seconds.
-    """
+    """Carries the calls of a worker, each safe to be sent again, and keeps turns alive."""
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop: ...
 
-    def enqueue(
-        self,
-        queue: str,
-        key: str,
-        ticket: str,
-        wait: float | None,
-        lease: float | None,
-        idempotency_key: str,
-        consumer_id: str,
-        timeout: float | None,
-    ) -> Call[EnqueueAnswer]: ...
+    def ask(self, call: WorkerCall[A], timeout: float | None) -> Call[A]:
+        """Every failure is a KeyturnError.
 
-    def dequeue(
-        self,
-        queue: str,
-        key: str,
-        token: int | None,
-        ticket: str | None,
-        abandoned: bool,
-        result: bytes,
-        timeout: float | None,
-    ) -> Call[DequeueAnswer]: ...
-
-    def submit(
-        self,
-        queue: str,
-        items: Sequence[NewItem],
-        wait_for_room: float | None,
-        durability: Durability | None,
-        timeout: float | None,
-    ) -> Call[list[SubmitResult]]: ...
-
-    def acquire(self, asked: AcquireCall, timeout: float | None) -> Call[list[Delivery]]: ...
-
-    def ack(
-        self,
-        turn: TurnRef,
-        result: bytes,
-        follow_ups: Sequence[FollowUp],
-        following: AcquireCall | None,
-        timeout: float | None,
-    ) -> Call[AckAnswer]: ...
-
-    def nack(
-        self,
-        turn: TurnRef,
-        kind: NackKind,
-        delay: float | None,
-        error: str,
-        done: int,
-        timeout: float | None,
-    ) -> Call[NackAnswer]: ...
-
-    def renew(self, turns: Sequence[TurnRef], lease: float | None, *, timeout: float | None) -> Call[list[RenewResult]]: ...
-
-    def await_item(self, queue: str, item_id: str, wait: float | None, timeout: float | None) -> Call[AwaitAnswer]: ...
+        `timeout`: seconds until the call is given up (DEADLINE_EXCEEDED), answered or not, connected or not; None: its wait and
+        ten seconds.
+        """
 
     def hold(self, turn: Turn, asked_at: float) -> Held:
         """Keep a turn alive. `asked_at`: when the call was sent that gave it; its life is counted from there."""

@@ -10,7 +10,7 @@ from keyturn._aio.client import Client, connect
 from keyturn._aio.consumer import Consumer, Work
 from keyturn._aio.held_turn import HeldTurn
 from keyturn._aio.producer import Producer
+from keyturn._aio.scoped_turn import ScopedTurn
 from keyturn._call import Call
-from keyturn._work.scope import ScopedTurn
 
 __all__ = ["Call", "Client", "Consumer", "HeldTurn", "Producer", "ScopedTurn", "Work", "connect"]

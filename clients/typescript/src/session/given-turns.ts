@@ -80,3 +80,8 @@ export class GivenTurns {
     for (const tokens of this.#queues.values()) yield* tokens.values();
   }
 }
+
+/** The name of a queue has no space. */
+export function turnName({ queue, token }: { readonly queue: string; readonly token: Token }): string {
+  return `${queue} ${token}`;
+}

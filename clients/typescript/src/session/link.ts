@@ -19,6 +19,8 @@ export interface Attached {
   readonly piped: boolean;
   /** Until when turns were safe before. */
   readonly stopAt: number;
+  /** A proof of life was asked for on it, and is not answered yet. */
+  proving: boolean;
 }
 
 export function isAttached(link: Link): link is Attached {

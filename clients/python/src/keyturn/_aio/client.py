@@ -12,12 +12,12 @@ from keyturn._admin import Admin
 from keyturn._aio.calls import Calls
 from keyturn._aio.consumer import Consumer, Tasks, Work
 from keyturn._aio.producer import Producer
+from keyturn._aio.scoped_turn import ScopedTurn
 from keyturn._core import Core
 from keyturn._metrics import Metrics
 from keyturn._options import MIB, Options, Tls, address_of, callable_needed, timeout_of
 from keyturn._work.consume_options import ConsumeSettings, Trouble, consume_settings
 from keyturn._work.producer_options import OnProducerError, Spool, producer_settings
-from keyturn._work.scope import ScopedTurn
 from keyturn._work.submit import result, submit, submit_many, submit_options
 from keyturn._work.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
 from keyturn._work.verdict import Handled

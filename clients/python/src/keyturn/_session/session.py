@@ -17,7 +17,7 @@ from keyturn._channel import Connection
 from keyturn._connection_failure import TlsError
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._metrics import Metrics
-from keyturn._session.command import CallCommand, GivingBack, OwnCommand, WorkerCommand
+from keyturn._session.command import CallCommand, GivingBack, OwnCommand
 from keyturn._session.liveness import Liveness
 from keyturn._session.open_calls import OpenCalls
 from keyturn._session.open_commands import OpenCommands, OpenLimits
@@ -162,7 +162,7 @@ class Session:
         if self._stream is None or self._state not in ("ready", "greeting"):
             return False
         return any(
-            isinstance(command, GivingBack) or (isinstance(command, WorkerCommand) and command.abandoned)
+            isinstance(command, GivingBack) or (isinstance(command, CallCommand) and command.abandoned)
             for command in self._open.all()
         )
 
@@ -251,7 +251,7 @@ class Session:
                 continue
             self._liveness.proved(command.sent_at)
             command.answered(reply, self.turns)
-            if isinstance(command, WorkerCommand):
+            if isinstance(command, CallCommand):
                 self._calls.done(command)
         # After the replies: the turn that a notice is about may have been given by one of them.
         for notice in message.notices:

@@ -10,17 +10,17 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._metrics import Metrics
-from keyturn._session.command import GivingBack, OwnCommand, WorkerCommand
+from keyturn._session.command import CallCommand, GivingBack, OwnCommand
 from keyturn._session.given_turns import GivenTurn, GivenTurns
 from keyturn._session.orphans import Orphans
 from keyturn._turns.held import Held
 from keyturn._turns.renewals import Renewals
-from keyturn._wire import answers, requests
-from keyturn.errors import KeyturnError, TurnLoss, TurnLostError
+from keyturn._wire import answers, calls
+from keyturn.errors import TurnLoss
 from keyturn.words import Turn, TurnRef
 
 # How long a turn waits for a call with the ticket whose earlier call was given up, seconds: as the sidecar keeps a place.
@@ -105,18 +105,18 @@ class TurnKeeping:
         self._uncertain.discard(given)
         self._turns.remove(given)
 
-    def is_ended_by(self, command: WorkerCommand) -> bool:
+    def is_ended_by(self, command: CallCommand[Any]) -> bool:
         """It settles a turn that lives as long as the session: should it not come through, nobody else would."""
         settles = command.settles()
         if settles is None:
             return False
-        given = self._turns.find(settles.queue, settles.token)
+        given = self._turns.find(*settles)
         return given is not None and given.tied
 
-    def lost(self, queue: str, token: int, error: KeyturnError) -> None:
+    def lost(self, queue: str, token: int, cause: TurnLoss) -> None:
         given = self._turns.find(queue, token)
         if given is not None:
-            self.lose(given, error.cause if isinstance(error, TurnLostError) else "unknown")
+            self.lose(given, cause)
 
     def lose(self, held: Held, cause: TurnLoss) -> None:
         """Of a given turn and of any other that was held here."""
@@ -154,18 +154,16 @@ class TurnKeeping:
         token = answers.token_of(turn.token)
         if self._orphans is not None:
             self._orphans.claimed(TurnRef(turn.queue, turn.key, token))
-        given = self._turns.find(turn.queue, token)
-        if given is not None:
-            self.lose(given, answers.CAUSES.get(message.cause, "unknown"))
+        self.lost(turn.queue, token, answers.CAUSES.get(message.cause, "unknown"))
 
-    def done(self, command: WorkerCommand) -> None:
+    def done(self, command: CallCommand[Any]) -> None:
         """A call of the application is open no more."""
         if self._orphans is not None:
             self._orphans.done(command)
             if self._orphans.is_empty:
                 self._orphans = None
 
-    def attached(self, told: Sequence[pb.TurnRef], commands: Sequence[WorkerCommand], stop_at: float) -> None:
+    def attached(self, told: Sequence[pb.TurnRef], commands: Sequence[CallCommand[Any]], stop_at: float) -> None:
         """A new stream has the session.
 
         Turns of which nobody here knows are given back; those that are known here and not there are asked for, and
@@ -262,7 +260,7 @@ class TurnKeeping:
             self._uncertain.add(given)
         for at in range(0, len(missing), _LARGEST_RENEW):
             batch = missing[at : at + _LARGEST_RENEW]
-            message = requests.renew([_ref(given.turn) for given in batch], None)
+            message = calls.Renew([_ref(given.turn) for given in batch], None).request()
             self._ask(OwnCommand("renew", message, partial(self._told, batch)))
 
     def _told(self, batch: Sequence[GivenTurn], reply: pb.Reply) -> None:
@@ -318,7 +316,7 @@ class TurnKeeping:
 
     def _give_back(self, turn: TurnRef) -> None:
         """As if it had not been given, whatever it carries. Should this be lost too, the next stream tells of it again."""
-        self._ask(GivingBack("nack", requests.nack(turn, "release", None, "", 0)))
+        self._ask(GivingBack("nack", calls.Nack(turn, "release").request()))
 
 
 def _ref(turn: Turn) -> TurnRef:

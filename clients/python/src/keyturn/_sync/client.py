@@ -13,13 +13,13 @@ from keyturn._channel import fork
 from keyturn._metrics import Metrics
 from keyturn._options import MIB, Options, Tls, address_of, callable_needed, timeout_of
 from keyturn._sync.admin import Admin
+from keyturn._sync.calls import Calls
 from keyturn._sync.consumer import Consumer, Threads, Work
 from keyturn._sync.handler_threads import HandlerThreads
-from keyturn._sync.items import Items
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.open_clients import open_clients
 from keyturn._sync.producer import Producer
-from keyturn._sync.scope import ScopedTurn
+from keyturn._sync.scoped_turn import ScopedTurn
 from keyturn._work.consume_options import ConsumeSettings, Trouble, consume_settings
 from keyturn._work.consumer import Consumption
 from keyturn._work.producer import Production
@@ -78,7 +78,7 @@ def connect(
     return Client(address_of(address), options)
 
 
-class Client(Items):
+class Client(Calls):
     """A client of one sidecar, for all threads of the process. Use it with `with`, or call `close`."""
 
     def __init__(self, address: str, options: Options) -> None:
@@ -97,7 +97,7 @@ class Client(Items):
         except BaseException:
             self._thread.stop()
             raise
-        self.admin = Admin(self._thread, self._aio)
+        self.admin = Admin(self._thread, self._aio.admin)
         """The calls for people: they look, and step in."""
         self._is_closed = False
         open_clients.add(self)
@@ -303,19 +303,19 @@ class Client(Items):
         return Producer(self, self._thread, core, settings)
 
     # Said here too, so that the documentation has them where they are looked for.
-    submit = Items.submit
-    submit_many = Items.submit_many
-    result = Items.result
-    result_future = Items.result_future
-    enqueue = Items.enqueue
-    dequeue = Items.dequeue
-    submit_batch = Items.submit_batch
-    acquire = Items.acquire
-    ack = Items.ack
-    nack = Items.nack
-    renew = Items.renew
-    await_item = Items.await_item
-    now = Items.now
-    hold = Items.hold
-    begin = Items.begin
-    aio = Items.aio
+    submit = Calls.submit
+    submit_many = Calls.submit_many
+    result = Calls.result
+    result_future = Calls.result_future
+    enqueue = Calls.enqueue
+    dequeue = Calls.dequeue
+    submit_batch = Calls.submit_batch
+    acquire = Calls.acquire
+    ack = Calls.ack
+    nack = Calls.nack
+    renew = Calls.renew
+    await_item = Calls.await_item
+    now = Calls.now
+    hold = Calls.hold
+    begin = Calls.begin
+    aio = Calls.aio

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from keyturn._call import Call
-from keyturn._turns.renewals import Renew
+from keyturn._turns.renewals import Ask
+from keyturn._wire.calls import Renew
 from keyturn.errors import KeyturnError
 from keyturn.words import AckAnswer, RenewResult, Turn, TurnRef
 
@@ -27,8 +28,8 @@ _MOST: Final = 10_000
 class Confirmations:
     """Remembers when turns were confirmed, the newest ones."""
 
-    def __init__(self, renew: Renew, loop: asyncio.AbstractEventLoop) -> None:
-        self._renew = renew
+    def __init__(self, ask: Ask, loop: asyncio.AbstractEventLoop) -> None:
+        self._ask = ask
         self._loop = loop
         self._confirmed_at: dict[tuple[str, int], float] = {}
         # Answers that wait until their turns are confirmed.
@@ -62,7 +63,7 @@ class Confirmations:
             if self._pending.pop(call, None) is not None:
                 call.resolve(answer)
 
-        self._renew(refs, lease, timeout=max(0.001, shortest)).add_done_callback(confirmed)
+        self._ask(Renew(refs, lease), max(0.001, shortest)).add_done_callback(confirmed)
 
     def close(self) -> None:
         """Nobody waits for what is being confirmed any more: it goes back, and so does what comes from now on."""

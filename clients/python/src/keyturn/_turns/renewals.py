@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from typing import Final, Protocol
+from typing import Final
 
 from keyturn._call import Call
 from keyturn._turns.held import Held
 from keyturn._turns.margin import margin_of
+from keyturn._wire.calls import Renew
+from keyturn._wire.worker_call import WorkerCall
 from keyturn.errors import TurnLoss
 from keyturn.words import RenewResult, TurnRef
 
@@ -28,10 +30,8 @@ _TRY_AGAIN_AFTER: Final = 1 / 10
 _TOGETHER: Final = 1 / 12
 
 
-class Renew(Protocol):
-    def __call__(
-        self, turns: Sequence[TurnRef], lease: float | None, *, timeout: float | None
-    ) -> Call[list[RenewResult]]: ...
+Ask = Callable[[WorkerCall[list[RenewResult]], float], Call[list[RenewResult]]]
+"""Sends a Renew; the number is its time-out, seconds."""
 
 
 class _Life:
@@ -62,12 +62,12 @@ class Renewals:
 
     def __init__(
         self,
-        renew: Renew,
+        ask: Ask,
         loop: asyncio.AbstractEventLoop,
         margin: float | None,
         on_loss: Callable[[Held, TurnLoss], None],
     ) -> None:
-        self._renew_call = renew
+        self._ask = ask
         self._loop = loop
         self._margin = margin
         self._on_loss = on_loss
@@ -134,7 +134,7 @@ class Renewals:
         # With their lease said: a sidecar that has just started and adopts them would else tie them to the session.
         turns = [TurnRef(held.turn.queue, held.turn.key, held.turn.token) for held in batch]
         timeout = max(0.001, min(self._patience(held, now) for held in batch))
-        call = self._renew_call(turns, batch[0].turn.lease, timeout=timeout)
+        call = self._ask(Renew(turns, batch[0].turn.lease), timeout)
         call.add_done_callback(lambda done: self._answered(batch, now, done))
 
     def _patience(self, held: Held, now: float) -> float:

@@ -3,47 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
-
-from google.protobuf.message import Message
 
 from keyturn._call import Call
 from keyturn._channel import Connection
-from keyturn._gen import coordinator_pb2 as pb
-from keyturn._ids import Ids
 from keyturn._metrics import Metrics
-from keyturn._session.worker_commands import LONGEST_WAIT
 from keyturn._turns.confirmations import Confirmations
 from keyturn._turns.held import Held
 from keyturn._turns.renewals import Renewals
 from keyturn._unary.calls import Unary
-from keyturn._wire import answers, requests
+from keyturn._wire.calls import Acquire, Dequeue, Nack
+from keyturn._wire.worker_call import Taking, WorkerCall
 from keyturn.errors import TurnLoss
-from keyturn.words import (
-    AckAnswer,
-    AcquireCall,
-    AwaitAnswer,
-    Delivery,
-    DequeueAnswer,
-    Durability,
-    EnqueueAnswer,
-    FollowUp,
-    NackAnswer,
-    NackKind,
-    NewItem,
-    RenewResult,
-    SubmitResult,
-    Turn,
-    TurnRef,
-)
+from keyturn.words import Turn, TurnRef
 
 A = TypeVar("A")
-M = TypeVar("M", bound=Message)
 
-GRACE: Final = 10.0
-# A longer deadline is no deadline, seconds.
-_LONGEST: Final = 86_400.0 * 365
 # How long the giving up of a place may take before it is left to `ticket_ttl`, seconds.
 _GIVING_UP: Final = 2.0
 
@@ -61,155 +37,36 @@ class UnaryTransport:
     ) -> None:
         self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         self._unary = Unary(connection, metrics)
-        self._ids = Ids()
         self._consumer_id = consumer_id
         self._metrics = metrics
-        self._renewals = Renewals(self.renew, self.loop, margin, self._lose)
-        self._confirmations = Confirmations(self.renew, self.loop)
+        self._renewals = Renewals(self.ask, self.loop, margin, self._lose)
+        self._confirmations = Confirmations(self.ask, self.loop)
         # Calls that give back what nobody got, and give up places.
         self._leaving: set[asyncio.Future[Any]] = set()
         self._is_closing = False
 
-    def enqueue(
-        self,
-        queue: str,
-        key: str,
-        ticket: str,
-        wait: float | None,
-        lease: float | None,
-        idempotency_key: str,
-        consumer_id: str,
-        timeout: float | None,
-    ) -> Call[EnqueueAnswer]:
-        def make() -> Message:
-            who = consumer_id or self._consumer_id
-            return requests.enqueue(queue, key, ticket, wait, lease, idempotency_key, who)
+    def ask(self, call: WorkerCall[A], timeout: float | None) -> Call[A]:
+        def after(answer: A, asked_at: float, future: Call[A]) -> None:
+            self._given(call.turns(answer), asked_at, future, answer)
 
-        def after(answer: EnqueueAnswer, asked_at: float, future: Call[EnqueueAnswer]) -> None:
-            self._given(() if answer.turn is None else (answer.turn,), asked_at, future, answer)
+        def give_back(answer: A) -> None:
+            self._give_back(call.turns(answer))
 
-        call = self._ask(
-            "EnQueue",
-            make,
-            pb.EnQueueResponse,
-            lambda message: answers.enqueue(message, queue, key, ticket),
-            LONGEST_WAIT if wait is None else wait,
+        taking = call.taking()
+        future = self._unary.ask(
+            f"CoordinatorService/{call.rpc}",
+            lambda: call.request(self._consumer_id),
+            call.answer,
+            call.read,
             timeout,
-            after,
-            lambda answer: self._give_back(() if answer.turn is None else (answer.turn,)),
+            call.max_wait,
+            after if taking else None,
+            give_back if taking else None,
         )
-        if ticket:
-            self._leaves(call, lambda: self._give_up(queue, key, ticket))
-        return call
-
-    def dequeue(
-        self,
-        queue: str,
-        key: str,
-        token: int | None,
-        ticket: str | None,
-        abandoned: bool,
-        result: bytes,
-        timeout: float | None,
-    ) -> Call[DequeueAnswer]:
-        return self._ask(
-            "DeQueue",
-            lambda: requests.dequeue(queue, key, token, ticket, abandoned, result),
-            pb.DeQueueResponse,
-            answers.dequeue,
-            0,
-            timeout,
-        )
-
-    def submit(
-        self,
-        queue: str,
-        items: Sequence[NewItem],
-        wait_for_room: float | None,
-        durability: Durability | None,
-        timeout: float | None,
-    ) -> Call[list[SubmitResult]]:
-        return self._ask(
-            "Submit",
-            lambda: requests.submit(queue, items, wait_for_room, durability),
-            pb.SubmitResponse,
-            answers.submit,
-            wait_for_room,
-            timeout,
-        )
-
-    def acquire(self, asked: AcquireCall, timeout: float | None) -> Call[list[Delivery]]:
-        def after(answer: list[Delivery], asked_at: float, future: Call[list[Delivery]]) -> None:
-            self._given([delivery.turn for delivery in answer], asked_at, future, answer)
-
-        call = self._ask(
-            "Acquire",
-            lambda: requests.acquire(asked, self._consumer_id),
-            pb.AcquireResponse,
-            answers.acquire,
-            asked.wait,
-            timeout,
-            after,
-            self._give_all_back,
-        )
-        if asked.ticket and asked.key:
-            self._leaves(call, lambda: self._give_up(asked.queues[0] if asked.queues else "", asked.key, asked.ticket))
-        elif asked.ticket:
-            self._leaves(call, lambda: self._take_back(asked))
-        return call
-
-    def ack(
-        self,
-        turn: TurnRef,
-        result: bytes,
-        follow_ups: Sequence[FollowUp],
-        following: AcquireCall | None,
-        timeout: float | None,
-    ) -> Call[AckAnswer]:
-        def after(answer: AckAnswer, asked_at: float, future: Call[AckAnswer]) -> None:
-            self._given([delivery.turn for delivery in answer.next or ()], asked_at, future, answer)
-
-        return self._ask(
-            "Ack",
-            lambda: requests.ack(turn, result, follow_ups, following, self._consumer_id),
-            pb.AckResponse,
-            answers.ack,
-            None if following is None else following.wait,
-            timeout,
-            after,
-            lambda answer: self._give_all_back(answer.next or ()),
-        )
-
-    def nack(
-        self,
-        turn: TurnRef,
-        kind: NackKind,
-        delay: float | None,
-        error: str,
-        done: int,
-        timeout: float | None,
-    ) -> Call[NackAnswer]:
-        return self._ask(
-            "Nack",
-            lambda: requests.nack(turn, kind, delay, error, done),
-            pb.NackResponse,
-            answers.nack,
-            0,
-            timeout,
-        )
-
-    def renew(self, turns: Sequence[TurnRef], lease: float | None, *, timeout: float | None) -> Call[list[RenewResult]]:
-        return self._ask("Renew", lambda: requests.renew(turns, lease), pb.RenewResponse, answers.renew, 0, timeout)
-
-    def await_item(self, queue: str, item_id: str, wait: float | None, timeout: float | None) -> Call[AwaitAnswer]:
-        return self._ask(
-            "Await",
-            lambda: requests.await_item(queue, item_id, wait),
-            pb.AwaitResponse,
-            answers.await_item,
-            wait,
-            timeout,
-        )
+        # What an Ack takes along it does not wait for.
+        if taking and taking.ticket and not call.keeps_or_ends:
+            self._leaves(future, call, taking)
+        return future
 
     def hold(self, turn: Turn, asked_at: float) -> Held:
         held = Held(turn, self._renewals.drop)
@@ -239,19 +96,6 @@ class UnaryTransport:
         while self._leaving and self.loop.time() < until:
             await asyncio.wait(list(self._leaving), timeout=until - self.loop.time())
 
-    def _ask(
-        self,
-        method: str,
-        make: Callable[[], Message],
-        answer: type[M],
-        read: Callable[[M], A],
-        wait: float | None,
-        timeout: float | None,
-        after: Callable[[A, float, Call[A]], None] | None = None,
-        give_back: Callable[[A], None] | None = None,
-    ) -> Call[A]:
-        return self._unary.ask(f"CoordinatorService/{method}", make, answer, read, timeout, wait, after, give_back)
-
     def _given(self, turns: Sequence[Turn], asked_at: float, future: Call[A], answer: A) -> None:
         if self._metrics is not None:
             for turn in turns:
@@ -263,37 +107,34 @@ class UnaryTransport:
             self._metrics.turn_lost(held.turn.queue, cause)
         held.lose(cause)
 
-    @staticmethod
-    def _leaves(call: Call[A], leave: Callable[[], None]) -> None:
+    def _leaves(self, future: Call[A], call: WorkerCall[A], taking: Taking) -> None:
         """A cancelled call leaves its ticket where it is, with what it got meanwhile; to leave takes a call of its own."""
-        end = call.on_cancel
+        end = future.on_cancel
+        if end is None:
+            return
 
         def cancelled(leaves: bool) -> None:
-            if end is not None:
-                end(leaves)
+            end(leaves)
             if leaves:
-                leave()
+                self._leave(call, taking)
 
-        if end is not None:
-            call.on_cancel = cancelled
+        future.on_cancel = cancelled
 
-    def _give_up(self, queue: str, key: str, ticket: str) -> None:
-        # Should this fail too, the place ends with its `ticket_ttl`.
-        self._leave_with(self.dequeue(queue, key, None, ticket, True, b"", _GIVING_UP))
-
-    def _take_back(self, asked: AcquireCall) -> None:
-        """Ask once more with its ticket: what comes is what the earlier call got, and goes back."""
-        again = self.acquire(asked._replace(wait=0), _GIVING_UP)
-        again.add_done_callback(lambda done: None if _failed(done) else self._give_all_back(done.result()))
-        self._leave_with(again)
-
-    def _give_all_back(self, deliveries: Sequence[Delivery]) -> None:
-        self._give_back([delivery.turn for delivery in deliveries])
+    def _leave(self, call: WorkerCall[A], taking: Taking) -> None:
+        if isinstance(call, Acquire) and not call.asked.key:
+            # Ask once more with its ticket: what comes is what the earlier call got, and goes back.
+            again = self.ask(Acquire(call.asked._replace(wait=0)), _GIVING_UP)
+            again.add_done_callback(lambda done: None if _failed(done) else self._give_back(call.turns(done.result())))
+            self._leave_with(again)
+        else:
+            # Should this fail too, the place ends with its `ticket_ttl`.
+            queue = taking.queues[0] if taking.queues else ""
+            self._leave_with(self.ask(Dequeue(queue, taking.key, None, taking.ticket, abandoned=True), _GIVING_UP))
 
     def _give_back(self, turns: Sequence[Turn]) -> None:
         for turn in turns:
             ref = TurnRef(turn.queue, turn.key, turn.token)
-            self._leave_with(self.nack(ref, "release", None, "", 0, _GIVING_UP))
+            self._leave_with(self.ask(Nack(ref, "release"), _GIVING_UP))
 
     def _leave_with(self, call: Call[Any]) -> None:
         self._leaving.add(call)

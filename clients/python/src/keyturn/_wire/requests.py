@@ -1,15 +1,15 @@
-"""Calls as the wire has them. What is left out is unset there."""
+"""What calls are made of, as the wire has it. What is left out is unset there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from math import isfinite, isnan
 from typing import Final
 
 from google.protobuf.duration_pb2 import Duration
 
 from keyturn._gen import coordinator_pb2 as pb
-from keyturn.words import AcquireCall, Durability, FollowUp, NackKind, NewItem, TurnRef
+from keyturn.words import AcquireCall, Durability, NackKind, NewItem
 
 _NANOS: Final = 1_000_000_000
 # The largest that google.protobuf.Duration allows, about 10,000 years.
@@ -51,48 +51,6 @@ def text(value: str) -> str:
     raise TypeError(f"{value!r} is no text")
 
 
-def enqueue(
-    queue: str,
-    key: str,
-    ticket: str,
-    wait: float | None,
-    lease: float | None,
-    idempotency_key: str,
-    consumer_id: str,
-) -> pb.EnQueueRequest:
-    return pb.EnQueueRequest(
-        queue=text(queue),
-        key=text(key),
-        consumer_id=consumer_id,
-        ticket=ticket,
-        wait=duration(wait),
-        lease=duration(lease),
-        idempotency_key=idempotency_key,
-    )
-
-
-def dequeue(
-    queue: str, key: str, token: int | None, ticket: str | None, abandoned: bool, result: bytes
-) -> pb.DeQueueRequest:
-    if token is not None:
-        return pb.DeQueueRequest(queue=text(queue), key=text(key), token=token, abandoned=abandoned, result=result)
-    if ticket is not None:
-        return pb.DeQueueRequest(queue=text(queue), key=text(key), ticket=ticket, abandoned=abandoned, result=result)
-    return pb.DeQueueRequest(queue=text(queue), key=text(key), abandoned=abandoned, result=result)
-
-
-def submit(
-    queue: str, items: Iterable[NewItem], wait_for_room: float | None, durability: Durability | None
-) -> pb.SubmitRequest:
-    how = pb.DURABILITY_UNSPECIFIED if durability is None else DURABILITIES[durability]
-    return pb.SubmitRequest(
-        queue=text(queue),
-        items=[new_item(item) for item in items],
-        wait_for_room=duration(wait_for_room),
-        durability=how,
-    )
-
-
 def acquire(call: AcquireCall, consumer_id: str = "") -> pb.AcquireRequest:
     return pb.AcquireRequest(
         queues=[text(queue) for queue in call.queues],
@@ -104,44 +62,6 @@ def acquire(call: AcquireCall, consumer_id: str = "") -> pb.AcquireRequest:
         wait=duration(call.wait),
         lease=duration(call.lease),
     )
-
-
-def ack(
-    turn: TurnRef,
-    result: bytes,
-    follow_ups: Sequence[FollowUp],
-    following: AcquireCall | None,
-    consumer_id: str = "",
-) -> pb.AckRequest:
-    return pb.AckRequest(
-        queue=text(turn.queue),
-        key=text(turn.key),
-        token=turn.token,
-        result=result,
-        follow_ups=[pb.FollowUp(queue=text(queue), item=new_item(item)) for queue, item in follow_ups],
-        next=None if following is None else acquire(following, consumer_id),
-    )
-
-
-def nack(turn: TurnRef, kind: NackKind, delay: float | None, error: str, done: int) -> pb.NackRequest:
-    return pb.NackRequest(
-        queue=text(turn.queue),
-        key=text(turn.key),
-        token=turn.token,
-        kind=NACK_KINDS[kind],
-        delay=duration(delay),
-        error=error,
-        done=done,
-    )
-
-
-def renew(turns: Iterable[TurnRef], lease: float | None) -> pb.RenewRequest:
-    refs = [pb.TurnRef(queue=text(turn.queue), key=text(turn.key), token=turn.token) for turn in turns]
-    return pb.RenewRequest(turns=refs, lease=duration(lease))
-
-
-def await_item(queue: str, item_id: str, wait: float | None) -> pb.AwaitRequest:
-    return pb.AwaitRequest(queue=text(queue), item_id=text(item_id), wait=duration(wait))
 
 
 def new_item(item: NewItem) -> pb.NewItem:

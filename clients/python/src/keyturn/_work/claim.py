@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 from math import ceil, inf
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from keyturn._backoff import BackOff
+from keyturn._call import Call
+from keyturn._wire import calls
+from keyturn._wire.worker_call import WorkerCall
 from keyturn._work.base import GRACE, Base, failure_of, retry_after_of
 from keyturn.errors import Blocked, Declined, KeyturnError
 from keyturn.words import AcquireCall, EnqueueAnswer, Order, Turn
+
+A = TypeVar("A")
 
 # The longest that one call may wait, seconds: what the contract allows. The ticket keeps the place between two calls.
 LONGEST_CALL: Final = 300.0
@@ -132,44 +136,27 @@ class Claim:
         self._patient_until = None
         return answer
 
-    def _ask(self) -> Awaitable[EnqueueAnswer]:
+    async def _ask(self) -> EnqueueAnswer:
         plan = self._plan
         wait = self._part()
         timeout = None if wait is None else wait + GRACE
-        transport = self._base.transport
         if plan.order == "coalesce":
-            call = transport.enqueue(
-                plan.queue,
-                plan.key,
-                self._ticket,
-                wait,
-                plan.lease,
-                plan.idempotency_key,
-                plan.consumer_id,
-                timeout,
+            asked = calls.Enqueue(
+                plan.queue, plan.key, self._ticket, wait, plan.lease, plan.idempotency_key, plan.consumer_id
             )
-            call.leaves = True
-            self._call = call
-            return call
-        asked = AcquireCall(
-            (plan.queue,),
-            plan.key,
-            self._ticket,
-            wait=wait,
-            lease=plan.lease,
-            consumer_id=plan.consumer_id,
+            return await self._sent(asked, timeout)
+        strict = AcquireCall(
+            (plan.queue,), plan.key, self._ticket, wait=wait, lease=plan.lease, consumer_id=plan.consumer_id
         )
-        return self._acquire(asked, timeout)
+        deliveries = await self._sent(calls.Acquire(strict), timeout)
+        # Nobody counts who stands before.
+        return EnqueueAnswer("accept", deliveries[0].turn, self._ticket) if deliveries else EnqueueAnswer("block")
 
-    async def _acquire(self, asked: AcquireCall, timeout: float | None) -> EnqueueAnswer:
-        call = self._base.transport.acquire(asked, timeout)
+    def _sent(self, asked: WorkerCall[A], timeout: float | None) -> Call[A]:
+        call = self._base.transport.ask(asked, timeout)
         call.leaves = True
         self._call = call
-        deliveries = await call
-        if not deliveries:
-            # Nobody counts who stands before.
-            return EnqueueAnswer("block")
-        return EnqueueAnswer("accept", deliveries[0].turn, self._ticket)
+        return call
 
     def _part(self) -> float | None:
         """What this call shall wait, whole milliseconds."""
@@ -185,7 +172,7 @@ class Claim:
         if token is None and not ticket:
             return
         try:
-            await self._base.transport.dequeue(plan.queue, plan.key, token, ticket, True, b"", _GIVING_UP)
+            await self._base.transport.ask(calls.Dequeue(plan.queue, plan.key, token, ticket, abandoned=True), _GIVING_UP)
         except KeyturnError:
             # The place ends with its `ticket_ttl`; why we leave matters more.
             return

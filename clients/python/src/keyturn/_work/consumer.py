@@ -9,6 +9,7 @@ from math import inf
 from typing import Any, Final, Generic, TypeVar
 
 from keyturn._backoff import BackOff
+from keyturn._wire import calls
 from keyturn._work.base import GRACE, LEAVING, Base, failure_of, log, retry_after_of
 from keyturn._work.consume_options import DEFAULT_STOP, ConsumeSettings, Stage, Trouble
 from keyturn._work.worker import Invoke, Next, Surroundings, Worker, release
@@ -125,11 +126,11 @@ class Consumption(Generic[W]):
         """Try until there is an answer. None: it stops."""
         wait = self._settings.wait
         # One ticket for all tries: turns whose answer was lost are in the next one.
-        asked = self._acquire_call(turns, wait)
+        asked = calls.Acquire(self._acquire_call(turns, wait))
         asked_at = self._base.now()
         while not self._is_stopping:
             tried = self._base.now()
-            call = self._base.transport.acquire(asked, wait + GRACE)
+            call = self._base.transport.ask(asked, wait + GRACE)
             call.leaves = True
             try:
                 deliveries = await call

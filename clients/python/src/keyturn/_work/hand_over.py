@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
+from keyturn._wire import calls
 from keyturn._work.base import Base, failure_of
 from keyturn.errors import ErrorDetails, KeyturnError
 from keyturn.words import Durability, NewItem, SubmitResult
@@ -37,8 +38,9 @@ async def hand_over(
     durability: Durability | None,
 ) -> HandedOver:
     """`timeout`: seconds until the sidecar is taken to be away, the wait for room not counted."""
+    call = calls.Submit(queue, items, wait_for_room, durability)
     try:
-        results = await base.transport.submit(queue, items, wait_for_room, durability, timeout + wait_for_room)
+        results = await base.transport.ask(call, timeout + wait_for_room)
     except KeyturnError as error:
         failure = failure_of(error)
         if failure in ("refused", "cancelled"):

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from keyturn._wire import calls
 from keyturn._work.base import GRACE, Base, failure_of
 from keyturn._work.patience import patiently
 from keyturn.errors import HoldTimeoutError, KeyturnError, TurnLostError
@@ -90,14 +91,14 @@ class Holding:
             return
 
     async def _dequeue(self, abandoned: bool, result: bytes, patience: float) -> None:
-        turn = self.turn
-        transport = self._base.transport
+        queue, key, token = self.turn[:3]
+        call = calls.Dequeue(queue, key, token, None, abandoned, result)
         try:
             await patiently(
                 self._base,
                 self._base.now() + patience,
                 ("away", "full"),
-                lambda left: transport.dequeue(turn.queue, turn.key, turn.token, None, abandoned, result, left),
+                lambda left: self._base.transport.ask(call, left),
             )
         except KeyturnError as error:
             if failure_of(error) != "lost" or isinstance(error, TurnLostError):

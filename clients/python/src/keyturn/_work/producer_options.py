@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from keyturn._options import DAY, MIB, callable_needed, count_within, number_within, text_needed, word_within
+from keyturn._wire.requests import DURABILITIES
 from keyturn._work.item_limits import queue_problem
-from keyturn._work.submit import DURABILITIES
 from keyturn.errors import WrongArgumentError
 from keyturn.words import Decision, Durability, NewItem, Reason
 

@@ -1,37 +1,20 @@
-"""A turn as a scope of asyncio: `async with client.turn(...) as turn`."""
+"""A turn as a scope: from its claim to its end."""
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from types import TracebackType
-from typing import Final
-
-from keyturn._work.base import Base
-from keyturn._work.claim import Claim
+from keyturn._work.base import GRACE, Base
+from keyturn._work.claim import Claim, Granted
 from keyturn._work.holding import Holding, told_loss
 from keyturn._work.turn_options import TurnOptions
 
-# How long the giving back may take when the task is cancelled, seconds.
-_WHEN_CANCELLED: Final = 2.0
 
-
-class ScopedTurn:
-    """The turn of a key, held while the block runs.
-
-    Entering waits for the turn and raises `Declined` or `Blocked` when there is none. When the turn is lost the task is
-    cancelled inside the block, in time, and `TurnLostError` is raised from it; after `max_hold` in the same way
-    `HoldTimeoutError`. A block that raises gives the turn back as not done.
-    """
+class Scope:
+    """Part of both `ScopedTurn`. Entered and left on the loop."""
 
     def __init__(self, base: Base, options: TurnOptions) -> None:
         self._base = base
         self._options = options
         self._holding: Holding | None = None
-        self._task: asyncio.Task[object] | None = None
-        self._is_inside = False
-        self._interrupts = 0
-        self._cancelled_before = 0
         self.result = b""
         """What is remembered with the idempotency key, up to 1 MiB; set it in the block."""
 
@@ -49,84 +32,29 @@ class ScopedTurn:
         return self._held.turn.token
 
     @property
-    def lost(self) -> bool:
-        """The turn is, or must be taken for, somebody else's."""
-        return self._held.loss is not None
-
-    def check(self) -> None:
-        """Raise TurnLostError or HoldTimeoutError if the work must stop."""
-        if self._held.reason is not None:
-            raise self._held.reason
-
-    @property
     def _held(self) -> Holding:
         if self._holding is None:
             raise RuntimeError("the turn is not entered")
         return self._holding
 
-    async def __aenter__(self) -> ScopedTurn:
-        if self._task is not None:
-            raise RuntimeError("a turn is entered once; ask for another one")
-        self._task = asyncio.current_task()
-        granted = await Claim(self._base, self._options.plan).wait()
-        self._holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
-        if sys.version_info >= (3, 11) and self._task is not None:
-            self._cancelled_before = self._task.cancelling()
-        self._base.entered(self._holding, self._task)
-        self._is_inside = True
-        self._holding.listen(self._interrupt)
-        return self
+    async def _granted(self) -> Granted:
+        return await Claim(self._base, self._options.plan).wait()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._is_inside = False
+    def _hold(self, granted: Granted, owner: object) -> Holding:
+        """`owner`: the task or thread that works under the turn."""
+        holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
+        self._holding = holding
+        self._base.entered(holding, owner)
+        return holding
+
+    async def _settle(self, error: BaseException | None, is_failure: bool, patience: float = GRACE) -> None:
+        """What the block ended with decides. `is_failure`: an error of the work, not one that is to end the thread or task."""
         holding = self._held
-        is_ours = await self._take_back_interrupt(error)
-        holding.end()
-        try:
-            if is_ours or error is None or isinstance(error, Exception):
-                await self._settle(holding, is_ours, error)
-            elif holding.loss is None:
-                await holding.abandoned(_WHEN_CANCELLED)
-        finally:
-            holding.release()
-
-    async def _settle(self, holding: Holding, is_ours: bool, error: BaseException | None) -> None:
-        if holding.loss is not None and error is holding.loss:
-            return
-        if holding.loss is not None:
-            raise told_loss(holding.loss, error) from error
-        if error is None:
+        loss = holding.loss
+        if loss is not None:
+            if error is not loss and (error is None or is_failure):
+                raise told_loss(loss, error) from error
+        elif error is None:
             await holding.done(self.result)
-            return
-        await holding.abandoned()
-        if is_ours and holding.reason is not None:
-            raise holding.reason from error
-
-    def _interrupt(self, _: BaseException) -> None:
-        if self._is_inside and self._task is not None:
-            self._interrupts += 1
-            self._task.cancel()
-
-    async def _take_back_interrupt(self, error: BaseException | None) -> bool:
-        """Whether the block ended by our cancellation, and by nobody else's."""
-        if self._interrupts == 0 or self._task is None:
-            return False
-        # From 3.11 on a task counts how often it was cancelled: before this block too.
-        others = 0
-        if sys.version_info >= (3, 11):
-            for _ in range(self._interrupts):
-                others = self._task.uncancel() - self._cancelled_before
-        if isinstance(error, asyncio.CancelledError):
-            return others == 0
-        try:
-            # The block ended before the cancellation came: it must not hit what follows.
-            await asyncio.sleep(0)
-        except asyncio.CancelledError:
-            if others > 0:
-                raise
-        return False
+        else:
+            await holding.abandoned(patience)

@@ -8,6 +8,8 @@ from math import ceil, inf
 from typing import Final, NamedTuple
 
 from keyturn._options import number_within, word_within
+from keyturn._wire import calls
+from keyturn._wire.requests import DURABILITIES
 from keyturn._work.base import GRACE, Base, Failure
 from keyturn._work.claim import LEAST_BETWEEN, LONGEST_CALL
 from keyturn._work.item_check import LARGEST_MESSAGE, MOST_ITEMS, checked_size, with_id
@@ -20,7 +22,6 @@ _BEARS: Final[tuple[Failure, ...]] = ("away",)
 # The answer to a wait that ends with the caller's time needs its way, seconds; and the first call needs a connection.
 _WAY_BACK: Final = 0.5
 _LEAST: Final = 1.0
-DURABILITIES: Final = ("on_flush", "interval", "count", "memory")
 
 
 class SubmitOptions(NamedTuple):
@@ -77,7 +78,7 @@ async def _send(base: Base, queue: str, items: Sequence[NewItem], options: Submi
         base,
         base.now() + patience,
         _BEARS,
-        lambda left: base.transport.submit(queue, items, room, options.durability, left),
+        lambda left: base.transport.ask(calls.Submit(queue, items, room, options.durability), left),
     )
     if len(results) != len(items):
         what = f"the answer has {len(results)} results for {len(items)} items"
@@ -112,6 +113,6 @@ async def _ask(base: Base, queue: str, item_id: str, until: float) -> AwaitAnswe
         wait = ceil(left * 1_000) / 1_000
         # Of a wait that goes on after this call the answer may be as late as any.
         patience = GRACE if until - base.now() > LONGEST_CALL else over - base.now() - wait
-        return await base.transport.await_item(queue, item_id, wait, wait + patience)
+        return await base.transport.ask(calls.Await(queue, item_id, wait), wait + patience)
 
     return await patiently(base, over, _BEARS, once)

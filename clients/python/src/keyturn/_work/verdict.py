@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar, Final, NamedTuple
 
-from keyturn._ids import Ids
+from keyturn._ids import Ids, named_follow_ups
 from keyturn.errors import Portable
 from keyturn.words import FollowUp, NackKind
 
@@ -89,10 +89,7 @@ def verdict_of(handled: object, ids: Ids) -> Ack:
     if not isinstance(handled, Outcome):
         allowed = "allowed are None, bytes (the result), or an Outcome"
         raise TypeError(f"the handler returned {type(handled).__name__}; {allowed}")
-    named = [
-        one if one.item.item_id else FollowUp(one.queue, one.item._replace(item_id=ids.new())) for one in handled.follow_ups
-    ]
-    return Ack(bytes(handled.result or b""), named)
+    return Ack(bytes(handled.result or b""), named_follow_ups(handled.follow_ups, ids))
 
 
 def verdict_on_error(error: BaseException, items: int) -> Nack:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
+from keyturn._wire import calls
 from keyturn._work.base import Base, failure_of
 from keyturn._work.consume_options import ConsumeSettings, Stage
 from keyturn._work.holding import Ending, Holding, run_under
@@ -143,11 +144,11 @@ class Worker(Generic[W]):
             self._around.taken(Next(answer.next, asked_at))
 
     def _send_ack(self, ack: Ack, following: AcquireCall | None, left: float) -> Awaitable[AckAnswer]:
-        return self._around.base.transport.ack(self._ref, ack.result, ack.follow_ups, following, left)
+        return self._around.base.transport.ask(calls.Ack(self._ref, ack.result, ack.follow_ups, following), left)
 
     def _send_nack(self, nack: Nack, left: float) -> Awaitable[NackAnswer]:
-        transport = self._around.base.transport
-        return transport.nack(self._ref, nack.kind, nack.delay, nack.error, nack.done, left)
+        call = calls.Nack(self._ref, nack.kind, nack.delay, nack.error, nack.done)
+        return self._around.base.transport.ask(call, left)
 
     def _is_lost(self) -> bool:
         return self._holding.loss is not None
@@ -172,6 +173,6 @@ async def release(base: Base, delivery: Delivery) -> None:
     """Give a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session."""
     ref = TurnRef(*delivery.turn[:3])
     try:
-        await base.transport.nack(ref, "release", None, "the consumer stopped", 0, _RELEASING)
+        await base.transport.ask(calls.Nack(ref, "release", error="the consumer stopped"), _RELEASING)
     except KeyturnError:
         return

@@ -5,17 +5,30 @@ import type { Clock } from '../time/clock.js';
  * the sidecar works on it while more is asked here. The second takes everything else of that turn along: with a message
  * for every callback in which something is asked, a busy application would spend its time on messages.
  */
-export class Pace {
+export class WriteScheduler {
+  #isScheduled = false;
+  /** The first message of this turn has left. */
   #rests = false;
 
-  constructor(private readonly clock: Pick<Clock, 'soon' | 'atEnd'>) {}
+  /** @param write writes all that was asked until then */
+  constructor(
+    private readonly clock: Pick<Clock, 'soon' | 'atEnd'>,
+    private readonly write: () => void,
+  ) {}
 
-  write(task: () => void): void {
-    if (this.#rests) return this.clock.soon(task);
+  schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    if (this.#rests) return this.clock.soon(this.#run);
     this.#rests = true;
     this.clock.soon(this.#goOn);
-    this.clock.atEnd(task);
+    this.clock.atEnd(this.#run);
   }
+
+  readonly #run = (): void => {
+    this.#isScheduled = false;
+    this.write();
+  };
 
   readonly #goOn = (): void => {
     this.#rests = false;

@@ -10,13 +10,14 @@ from types import TracebackType
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.stopping import Stoppable
 from keyturn._work.base import Base
-from keyturn._work.claim import Claim, Granted
+from keyturn._work.claim import Granted
 from keyturn._work.holding import Holding, told_loss
+from keyturn._work.scope import Scope
 from keyturn._work.turn_options import TurnOptions
 from keyturn.errors import KeyturnError, NotGranted
 
 
-class ScopedTurn(Stoppable):
+class ScopedTurn(Stoppable, Scope):
     """The turn of a key, held while the block runs.
 
     Entering waits for the turn and raises `Declined` or `Blocked` when there is none. Nobody can interrupt a thread: when the
@@ -32,40 +33,22 @@ class ScopedTurn(Stoppable):
     check = Stoppable.check
     on_stop = Stoppable.on_stop
 
+    queue = Scope.queue
+    key = Scope.key
+    token = Scope.token
+
     def __init__(self, owner: object, thread: LoopThread, base: Base, options: TurnOptions) -> None:
-        super().__init__()
+        Stoppable.__init__(self)
+        Scope.__init__(self, base, options)
         # A client ends with the last reference to it: not while this one is used.
         self._owner = owner
         self._thread = thread
-        self._base = base
-        self._options = options
         self._is_entered = False
         self._is_left = False
         self._owner_thread = 0
         # Both are of the loop's thread.
         self._is_cancelled = False
         self._entering: asyncio.Task[object] | None = None
-        self.result = b""
-        """What is remembered with the idempotency key, up to 1 MiB; set it in the block."""
-
-    @property
-    def queue(self) -> str:
-        return self._options.plan.queue
-
-    @property
-    def key(self) -> str:
-        return self._options.plan.key
-
-    @property
-    def token(self) -> int:
-        """Grows with every turn of the queue: let what you write to refuse a smaller one than it has seen."""
-        return self._held.turn.token
-
-    @property
-    def _held(self) -> Holding:
-        if self._holding is None:
-            raise RuntimeError("the turn is not entered")
-        return self._holding
 
     def __enter__(self) -> ScopedTurn:
         if self._is_entered:
@@ -131,19 +114,17 @@ class ScopedTurn(Stoppable):
             holding.release()
 
     async def _enter(self) -> None:
-        granted = await self._granted()
-        self._holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
-        self._base.entered(self._holding, self._owner_thread)
-        self._holding.listen(self._stop)
+        holding = self._hold(await self._granted(), self._owner_thread)
+        holding.listen(self._stop)
         if self._is_left:
-            await self._give_back(self._holding)
+            await self._give_back(holding)
 
     async def _granted(self) -> Granted:
         if self._is_cancelled:
             raise _cancelled()
         self._entering = asyncio.current_task()
         try:
-            return await Claim(self._base, self._options.plan).wait()
+            return await super()._granted()
         except asyncio.CancelledError:
             if self._is_cancelled:
                 raise _cancelled() from None
@@ -155,13 +136,7 @@ class ScopedTurn(Stoppable):
         holding = self._held
         holding.end()
         try:
-            if holding.loss is not None:
-                if error is not holding.loss and (error is None or isinstance(error, Exception)):
-                    raise told_loss(holding.loss, error) from error
-            elif error is None:
-                await holding.done(self.result)
-            else:
-                await holding.abandoned()
+            await self._settle(error, isinstance(error, Exception))
         finally:
             holding.release()
 

@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Pace } from '#client/session/pace';
+import { WriteScheduler } from '#client/session/write-scheduler';
 
 /** Keeps apart what runs when the task that runs now has ended, and what waits for the end of the turn. */
 class Turns {
   readonly #atEnd: (() => void)[] = [];
   readonly #soon: (() => void)[] = [];
-  readonly pace = new Pace({ atEnd: (task) => this.#atEnd.push(task), soon: (task) => this.#soon.push(task) });
+  readonly #asked: string[] = [];
   readonly written: string[] = [];
+  readonly #scheduler = new WriteScheduler(
+    { atEnd: (task) => this.#atEnd.push(task), soon: (task) => this.#soon.push(task) },
+    () => this.written.push(...this.#asked.splice(0)),
+  );
 
   write(name: string): void {
-    this.pace.write(() => this.written.push(name));
+    this.#asked.push(name);
+    this.#scheduler.schedule();
   }
 
   taskEnds(): readonly string[] {
@@ -24,7 +29,7 @@ class Turns {
   }
 }
 
-describe('the pace of a session', () => {
+describe('when a session writes', () => {
   it('the first message of a turn leaves when the task that asked has ended', () => {
     const turns = new Turns();
     turns.write('first');
