@@ -23,7 +23,7 @@ import { hold, release } from './phase.js';
 import { disown, live, moveTo } from './turn-lifetime.js';
 
 /** For whom a turn starts. */
-export interface Holder {
+interface Holder {
   readonly consumerId: string;
   readonly ticket: string | DispatchTicket | undefined;
   /** Unset: the queue's. */

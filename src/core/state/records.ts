@@ -146,7 +146,7 @@ export class TurnWatch extends Timer {
   }
 }
 
-export interface Init {
+interface Init {
   readonly at: 'INIT';
 }
 
@@ -180,7 +180,7 @@ export interface Park {
 }
 
 /** What a lane is doing, each with its own fields. PROCESS and BLOCK are one phase, told apart by the line. */
-export type Phase = Init | Turn | Ready | Delay | Park;
+type Phase = Init | Turn | Ready | Delay | Park;
 
 export const INIT: Init = Object.freeze({ at: 'INIT' });
 

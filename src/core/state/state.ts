@@ -127,14 +127,14 @@ export class CoreState {
 }
 
 /** Wakes the core to forget what is over its time. */
-export class Housekeeping extends Timer {
+class Housekeeping extends Timer {
   get kind(): 'housekeeping' {
     return 'housekeeping';
   }
 }
 
 /** Makes the end of a step go on: more items have to learn that what they wait for has ended. */
-export class NewsTimer extends Timer {
+class NewsTimer extends Timer {
   get kind(): 'news' {
     return 'news';
   }
