@@ -17,13 +17,8 @@ const PURGE_BUDGET = 1_000;
 
 /** The queue if there is one; a refusal if there may be none of that name. */
 export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
-  const last = state.lastQueue;
-  if (last !== undefined && last.name === name) return seen(state, last);
   const queue = state.queues.get(name);
-  if (queue !== undefined) {
-    state.lastQueue = queue;
-    return seen(state, queue);
-  }
+  if (queue !== undefined) return seen(state, queue);
   if (state.settings.autoCreate || state.settings.queues.has(name)) return queue;
   return { kind: 'no_such_queue', queue: name };
 }
@@ -152,7 +147,6 @@ function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
     for (const lane of queue.lanes.values()) forgetIdle(state, lane);
     for (const lane of queue.keyless.values()) forgetIdle(state, lane);
     state.queues.delete(queue.name);
-    if (state.lastQueue === queue) state.lastQueue = undefined;
   }
 }
 

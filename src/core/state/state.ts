@@ -35,8 +35,6 @@ export class CoreState {
   /** Ids that are made here begin with this, unique across restarts because the first token is. */
   readonly ownIds: string;
   readonly queues = new Map<string, Queue>();
-  /** The queue that was asked for last: most calls in a row are for one. */
-  lastQueue: Queue | undefined = undefined;
   /** Lanes in INIT, least recently used first. Only `syncLane` adds and removes. */
   readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;
