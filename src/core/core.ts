@@ -28,7 +28,7 @@ import { fire, HOUSEKEEPING } from './time.js';
 export type { Walk } from './calls/admin/admin-calls.js';
 export type { WaitingCall } from './calls/drain.js';
 export type { Batch } from './durability/collect.js';
-export type { Past, Stranded } from './durability/restore.js';
+export type { Stranded } from './durability/restore.js';
 export type { Effect } from './state/effects.js';
 export type { Stream } from './state/records.js';
 export type { Start } from './state/state.js';

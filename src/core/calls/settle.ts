@@ -15,7 +15,7 @@ import { adoptable, adoptForSettling } from './adopt.js';
  * The turn, if it is live; how a settling call ended it: the same call again gets the same answer; or a refusal. As they
  * are, in no object of their own: every turn that ends comes by here.
  */
-export type Settling = Turn | SettledBy | Refusal;
+type Settling = Turn | SettledBy | Refusal;
 
 export function findSettling(
   state: CoreState,

@@ -12,7 +12,6 @@ import type {
   TurnRow,
 } from '../contract/rows.js';
 import { partsOf } from '../items/idempotency.js';
-import { isDispatchTicket } from '../lane/turns.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
@@ -310,7 +309,7 @@ function assignmentRow(assignment: Assignment): AssignmentRow {
 
 function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {
   if (ticket === undefined) return undefined;
-  return isDispatchTicket(ticket) ? { of: 'dispatch', ticket: ticket.id } : { of: 'key', ticket };
+  return typeof ticket === 'string' ? { of: 'key', ticket } : { of: 'dispatch', ticket: ticket.id };
 }
 
 /** As it is now: what is written must not change with what is remembered. */

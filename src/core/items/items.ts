@@ -166,7 +166,7 @@ export function finishIfKeyDone(state: CoreState, item: Item, now: number): bool
 }
 
 /** The item's payload is no longer kept. */
-export function free(state: CoreState, queue: Queue, item: Item): void {
+function free(state: CoreState, queue: Queue, item: Item): void {
   queue.items.delete(item);
   state.payloadBytes -= weightOfItem(item);
   // Its id and its key may be done now, of which a batch may name either.
@@ -203,14 +203,14 @@ function rankBefore(state: CoreState, line: Line<Entry>, rank: number): number {
   return state.frontRank;
 }
 
-export interface Failure {
+interface Failure {
   readonly cause: 'nack' | 'lease_expired' | 'refused';
   readonly error: string;
   /** Instead of the queue's back-off, ms. */
   readonly delay: number | undefined;
 }
 
-export interface AfterFailure {
+interface AfterFailure {
   readonly retryAt: number | undefined;
   readonly deadLettered: number;
   /** Set: the key has to stop. */

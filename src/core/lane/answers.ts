@@ -82,7 +82,7 @@ export function answerBlock(
   state.effects.push({ kind: 'enqueue', to: asker.reply, answer: { decision: 'block', ahead, retryAfter, ticket } });
 }
 
-export interface Decline {
+interface Decline {
   readonly reason: Reason;
   readonly survivorId?: string | undefined;
   readonly retryAfter?: number | undefined;

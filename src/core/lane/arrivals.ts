@@ -19,7 +19,7 @@ import { takeOverIfMay } from './take-over.js';
 import { startTurn, tellAgain } from './turns.js';
 
 /** One that arrives by EnQueue or by Acquire with a key. */
-export interface Arrival {
+interface Arrival {
   readonly asker: Asker;
   readonly consumerId: string;
   readonly ticket: string | undefined;
@@ -122,7 +122,7 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   answerTurn(state, asker, turn, now);
 }
 
-export function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
+function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
   lane.queue.counters.rejected.limit += 1;
   refuse(state, asker, limitRefusal('busy_lanes', state.settings.limits.busyLanes));
 }
@@ -148,10 +148,6 @@ function lineUp(
   if (superseded === undefined) lineOf(lane).append(caller);
   else supersede(state, superseded, caller, now);
   countIn(state, caller);
-  if (ticket !== undefined) {
-    lane.tickets ??= new Map();
-    lane.tickets.set(ticket, caller);
-  }
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'block' });
   return waitOrLeave(state, caller, wait, now);
 }

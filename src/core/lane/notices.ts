@@ -6,7 +6,7 @@ import type { CoreState } from '../state/state.js';
 import { turnView } from './answers.js';
 
 /** Who is told of this turn. */
-export function streamOf(turn: Turn): Stream | undefined {
+function streamOf(turn: Turn): Stream | undefined {
   return turn.owner instanceof Session ? turn.owner.stream : turn.owner;
 }
 

@@ -5,11 +5,10 @@ import type { SettlementWay } from '../contract/views.js';
 import { tell } from '../state/events.js';
 import { isKeyless, parkOf } from '../state/lane.js';
 import { markDirty, markRoom } from '../state/marks.js';
-import { forgetTicket } from '../state/places.js';
 import {
   type Assignment,
   type ChangeLog,
-  DispatchTicket,
+  type DispatchTicket,
   INIT,
   type Lane,
   type Stream,
@@ -18,6 +17,7 @@ import {
 import type { Ending } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
 import { after, type CoreState } from '../state/state.js';
+import { forgetTurn, keepTurn } from '../state/tickets.js';
 import { isLinked, unlink } from '../structures/link.js';
 import { leaseEnd, ownerOn } from './lease.js';
 import { notifyLost } from './notices.js';
@@ -25,7 +25,7 @@ import { syncLane } from './sync-lane.js';
 import { disown, live, moveTo } from './turn-lifetime.js';
 
 /** For whom a turn starts. */
-export interface Holder {
+interface Holder {
   readonly consumerId: string;
   readonly ticket: string | DispatchTicket | undefined;
   /** Unset: the queue's. */
@@ -120,12 +120,7 @@ export function install(state: CoreState, lane: Lane, turn: Turn): void {
   lane.phase = turn;
   queue.changes?.turn(lane, turn.token);
   queue.inFlight += 1;
-  if (typeof turn.ticket === 'string') {
-    lane.tickets ??= new Map();
-    lane.tickets.set(turn.ticket, turn);
-  } else if (turn.ticket !== undefined) {
-    state.dispatchTickets.addTurn(turn.ticket, turn.token, lane);
-  }
+  keepTurn(state.dispatchTickets, turn);
   if (isKeyless(lane.key)) indexKeyless(lane, turn);
   syncLane(state, lane);
 }
@@ -212,7 +207,8 @@ export function endTurn(
   if (turn.assignment.kind === 'items' && turn.assignment.done)
     queue.counters.finished.done += turn.assignment.items.length;
   queue.counters.hold.add((now - turn.since) / 1_000);
-  releaseTicket(state, turn, ending);
+  remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending);
+  forgetTurn(state.dispatchTickets, turn);
   if (queue.maxInFlight !== undefined) markDirty(state, queue);
   if (state.watching) tellEnd(state, turn, way, now);
 }
@@ -224,20 +220,7 @@ function markEnd(changes: ChangeLog, { lane, token, assignment }: Turn): void {
   for (const item of assignment.items) if (changes.handedOut.delete(item.seq)) changes.item(item);
 }
 
-/** Remembers the end, under the ticket too, which is new again from now on. */
-function releaseTicket(state: CoreState, turn: Turn, ending: Ending): void {
-  const { lane, token, ticket } = turn;
-  remember(lane, token, typeof ticket === 'string' ? ticket : undefined, ending);
-  if (ticket === undefined) return;
-  if (typeof ticket === 'string') return forgetTicket(lane, ticket);
-  state.dispatchTickets.endTurn(ticket, token);
-}
-
 function tellEnd(state: CoreState, turn: Turn, way: SettlementWay, now: number): void {
   const kind = way === 'expired' ? 'expiry' : way === 'evicted' || way === 'taken_over' ? 'eviction' : 'settlement';
   tell(state, kind, turn.lane, now, { token: turn.token, consumerId: turn.consumerId, detail: way });
-}
-
-export function isDispatchTicket(ticket: Turn['ticket']): ticket is DispatchTicket {
-  return ticket instanceof DispatchTicket;
 }

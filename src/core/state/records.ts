@@ -140,9 +140,13 @@ export class TurnWatch extends Timer {
   constructor(readonly turn: Turn) {
     super();
   }
+
+  get kind(): 'turn_watch' {
+    return 'turn_watch';
+  }
 }
 
-export interface Init {
+interface Init {
   readonly at: 'INIT';
 }
 
@@ -176,7 +180,7 @@ export interface Park {
 }
 
 /** What a lane is doing, each with its own fields. PROCESS and BLOCK are one phase, told apart by the line. */
-export type Phase = Init | Turn | Ready | Delay | Park;
+type Phase = Init | Turn | Ready | Delay | Park;
 
 export const INIT: Init = Object.freeze({ at: 'INIT' });
 
@@ -209,6 +213,10 @@ export class Lane extends Timer {
   ) {
     super();
   }
+
+  get kind(): 'lane' {
+    return 'lane';
+  }
 }
 
 /** One that stands in a line. */
@@ -231,6 +239,10 @@ export class Caller extends Timer {
     readonly takesRoom: boolean,
   ) {
     super();
+  }
+
+  get kind(): 'caller' {
+    return 'caller';
   }
 
   get isCaller(): boolean {
@@ -308,6 +320,10 @@ export class Session extends Timer {
     super();
   }
 
+  get kind(): 'session' {
+    return 'session';
+  }
+
   /** Precondition: the lane is in no list. It leaves this one as it leaves the wheel. */
   tie(lane: Link): void {
     append(this.#tied, lane);
@@ -334,6 +350,10 @@ export class AcquireWaiter extends Timer {
   ) {
     super();
   }
+
+  get kind(): 'acquire' {
+    return 'acquire';
+  }
 }
 
 /** A Submit that waits for room. Its timer ends its wait. */
@@ -346,6 +366,10 @@ export class RoomWaiter extends Timer {
     readonly bytes: number,
   ) {
     super();
+  }
+
+  get kind(): 'room' {
+    return 'room';
   }
 }
 
@@ -360,6 +384,10 @@ export class AwaitWaiter extends Timer {
     readonly reply: Reply<AwaitAnswer>,
   ) {
     super();
+  }
+
+  get kind(): 'await' {
+    return 'await';
   }
 }
 
@@ -539,5 +567,9 @@ export class Queue {
 export class GateTimer extends Timer {
   constructor(readonly queue: Queue) {
     super();
+  }
+
+  get kind(): 'gate' {
+    return 'gate';
   }
 }

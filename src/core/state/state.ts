@@ -6,11 +6,22 @@ import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
-import { DispatchTickets } from './dispatch-tickets.js';
 import type { Outbox } from './outbox.js';
-import type { ChangeLog, Lane, Queue, Session } from './records.js';
+import type {
+  AcquireWaiter,
+  AwaitWaiter,
+  Caller,
+  ChangeLog,
+  GateTimer,
+  Lane,
+  Queue,
+  RoomWaiter,
+  Session,
+  TurnWatch,
+} from './records.js';
 import { settledTokens } from './settlements.js';
 import { ROWS } from './table.js';
+import { DispatchTickets } from './tickets.js';
 
 /** What the core is told about the moment of its start. */
 export interface Start {
@@ -29,7 +40,7 @@ export interface Start {
 
 /** Everything the core knows. Written by one step at a time. */
 export class CoreState {
-  readonly wheel: TimingWheel;
+  readonly wheel: TimingWheel<CoreTimer>;
   readonly tokens: Tokens;
   readonly random: Random;
   /** Ids that are made here begin with this, unique across restarts because the first token is. */
@@ -114,10 +125,31 @@ export class CoreState {
 }
 
 /** Wakes the core to forget what is over its time. */
-export class Housekeeping extends Timer {}
+class Housekeeping extends Timer {
+  get kind(): 'housekeeping' {
+    return 'housekeeping';
+  }
+}
 
 /** Makes the end of a step go on: more items have to learn that what they wait for has ended. */
-export class NewsTimer extends Timer {}
+class NewsTimer extends Timer {
+  get kind(): 'news' {
+    return 'news';
+  }
+}
+
+/** Everything that stands on the wheel. `kind` is a getter of the class: a field would cost every lane and caller memory. */
+export type CoreTimer =
+  | Lane
+  | Caller
+  | AcquireWaiter
+  | RoomWaiter
+  | AwaitWaiter
+  | TurnWatch
+  | Session
+  | GateTimer
+  | NewsTimer
+  | Housekeeping;
 
 function forgetLane(lane: Lane): void {
   lane.queue.counters.idleEvicted += 1;

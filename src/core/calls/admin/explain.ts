@@ -3,7 +3,6 @@
 import type { HolderView, KeyExplanation, LineEntryView, SessionView } from '../../contract/views.js';
 import { nameOf } from '../../lane/answers.js';
 import { endOf } from '../../lane/lease.js';
-import { isDispatchTicket } from '../../lane/turns.js';
 import { awaitedBy } from '../../state/dependencies.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { Caller, type Entry, Item, type Lane, type Queue, Session, type Turn } from '../../state/records.js';
@@ -69,7 +68,7 @@ export function countDead(queue: Queue, key: string): number {
 
 function holderView(state: CoreState, turn: Turn, now: number): HolderView {
   const { ticket, assignment } = turn;
-  const ticketId = isDispatchTicket(ticket) ? ticket.id : ticket;
+  const ticketId = typeof ticket === 'string' ? ticket : ticket?.id;
   return {
     consumerId: turn.consumerId,
     token: turn.token,

@@ -1,12 +1,13 @@
 /** The reference of all settings, made from the tables that read them: docs/CONFIGURATION.md is this text. */
-import { DEFAULT_LIMITS } from '../core/contract/limits.js';
-import { BUILT_IN_POLICY } from '../core/contract/policy.js';
-import type { YamlValue } from './kinds.js';
-import { LIMITS_GROUP } from './limit-settings.js';
-import { POLICY_GROUP } from './policy-settings.js';
-import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS, type ServerSetting } from './server-settings.js';
-import { fieldsOf, snakeCase, type Table, writeField } from './settings-table.js';
-import { TLS_DEFAULTS, TLS_SETTINGS } from './tls-settings.js';
+
+import type { YamlValue } from '../../src/config/kinds.js';
+import { LIMITS_GROUP } from '../../src/config/limit-settings.js';
+import { POLICY_GROUP } from '../../src/config/policy-settings.js';
+import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS, type ServerSetting } from '../../src/config/server-settings.js';
+import { fieldsOf, snakeCase, type Table, writeField } from '../../src/config/settings-table.js';
+import { TLS_DEFAULTS, TLS_SETTINGS } from '../../src/config/tls-settings.js';
+import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 
 const INTRODUCTION = `# Configuration
 

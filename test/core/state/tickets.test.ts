@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BUILT_IN_POLICY } from '../../../src/core/contract/policy.js';
-import { DispatchTickets } from '../../../src/core/state/dispatch-tickets.js';
 import { Lane, Queue } from '../../../src/core/state/records.js';
+import { DispatchTickets } from '../../../src/core/state/tickets.js';
 import { ResultLedger } from '../../../src/core/structures/retention-cache.js';
 
 const lane = new Lane(new Queue('q', BUILT_IN_POLICY, true, new ResultLedger(0), 0), 'k');
