@@ -4,10 +4,11 @@ import { endWaiter } from './dispatch/dispatch.js';
 import { finishStep } from './dispatch/step-end.js';
 import { endAwait } from './items/await.js';
 import { endWait, giveUp, isWaiting } from './lane/arrivals.js';
+import { endPhase } from './lane/current-lanes.js';
 import { expire, watchDue } from './lane/expiry.js';
 import { closedGate } from './lane/gates.js';
-import { endPhase, keepHouse } from './lane/lookup.js';
 import { markDirty } from './state/marks.js';
+import { keepHouse } from './state/queues.js';
 import type { Caller } from './state/records.js';
 import type { CoreState, CoreTimer } from './state/state.js';
 

@@ -7,9 +7,10 @@ import { DRAINING } from '../contract/refusals.js';
 import { finishStep } from '../dispatch/step-end.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { finishAll, handedOutAs, weightOfItem } from '../items/items.js';
-import { catchUpItems, findOrMakeQueue, findQueue } from '../lane/lookup.js';
+import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf, resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
+import { findOrMakeQueue, isToldLate } from '../state/queues.js';
 import { type AcquireWaiter, type Caller, type Lane, Queue, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
@@ -25,18 +26,25 @@ export function ack(
   stream?: Stream,
 ): Caller | AcquireWaiter | undefined {
   const settled = settle(state, request, now, stream);
+  const late = tellsLate(state, request, stream);
   if ('kind' in settled) {
-    state.effects.push({ kind: 'refuse', to: reply, refusal: settled });
+    state.effects.push({ kind: 'refuse', to: reply, refusal: settled }, late);
     return undefined;
   }
   if (request.next !== undefined && !state.draining) {
     // Who waits already is served before: `next` is one more arrival.
-    const late = state.effects.held;
     finishStep(state, now);
     return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled, late }, now);
   }
-  state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) });
+  state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) }, late);
   return undefined;
+}
+
+/** The answer tells of the turn, of what became of the follow-ups, and of where the next turn is to come from. */
+function tellsLate(state: CoreState, { queue, followUps, next }: AckRequest, on: Stream | undefined): boolean {
+  if (isToldLate(state, queue, on)) return true;
+  if (followUps.length > 0 && followUps.some((followUp) => isToldLate(state, followUp.queue))) return true;
+  return !state.draining && next?.queues.some((name) => isToldLate(state, name, on)) === true;
 }
 
 const NONE: readonly SubmitResult[] = Object.freeze([]);
@@ -64,11 +72,7 @@ function settle(
     const next = openQueues(state, request.next, now);
     if (!Array.isArray(next)) return next;
   }
-  if (!(found instanceof Turn)) {
-    // What became of the first one may not be on disk yet in their queues, though it waits for nothing in this one.
-    for (const followUp of request.followUps) findQueue(state, followUp.queue);
-    return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
-  }
+  if (!(found instanceof Turn)) return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
   const refusal = checkFollowUps(state, found, request, now);
   if (refusal === undefined) return apply(state, found, request, now, by);
   countRejected(found.lane.queue, refusal);

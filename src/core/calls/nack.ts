@@ -5,6 +5,7 @@ import { failAll, finishAll, putBack } from '../items/items.js';
 import { park } from '../lane/park.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
+import { isToldLate } from '../state/queues.js';
 import { type Assignment, type Item, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
@@ -14,8 +15,9 @@ const WAY: Readonly<Record<NackKind, SettlementWay>> = { retry: 'nack', release:
 
 export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAnswer>, now: number, by?: Stream): void {
   const outcome = settle(state, request, now, by);
-  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
-  else state.effects.push({ kind: 'nack', to: reply, answer: outcome });
+  const late = isToldLate(state, request.queue, by);
+  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome }, late);
+  else state.effects.push({ kind: 'nack', to: reply, answer: outcome }, late);
 }
 
 function settle(state: CoreState, request: NackRequest, now: number, by: Stream | undefined): NackAnswer | Refusal {

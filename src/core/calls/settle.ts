@@ -2,9 +2,10 @@
 
 import type { LossCause, Refusal } from '../contract/model.js';
 import { turnLost } from '../contract/refusals.js';
-import { currentLaneOfToken, findQueue, isRefusal } from '../lane/lookup.js';
+import { currentLaneOfToken } from '../lane/current-lanes.js';
 import type { StaleCall } from '../state/counters.js';
 import { turnOf } from '../state/lane.js';
+import { findQueue, isRefusal } from '../state/queues.js';
 import type { Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import { endingOf } from '../state/settlements.js';

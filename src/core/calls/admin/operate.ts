@@ -4,7 +4,7 @@ import type { LaneState } from '../../contract/model.js';
 import type { EvictionView, LimitsChange, LimitsView } from '../../contract/views.js';
 import { putBack } from '../../items/items.js';
 import { neverHandedOut } from '../../items/never-handed-out.js';
-import { currentLane } from '../../lane/lookup.js';
+import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/park.js';
 import { resolve } from '../../lane/resolve.js';
 import { endTurn } from '../../lane/turns.js';

@@ -1,15 +1,11 @@
-/** Queues and lanes by their names. */
+/** Queues by their names: found, made, forgotten; and what is told of them before it is on disk, and what is not. */
 
-import type { ItemRef, NewItem, Refusal } from '../contract/model.js';
+import type { Refusal } from '../contract/model.js';
 import { isDurable, type Policy } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
-import { isKeyless } from '../state/lane.js';
-import { Lane, Queue } from '../state/records.js';
-import { type CoreState, dropLane } from '../state/state.js';
-import { ROWS } from '../state/table.js';
-import { endTickets, expire } from './expiry.js';
-import { isOver } from './lease.js';
-import { countNew } from './sync-lane.js';
+import { type Lane, Queue, type Stream } from './records.js';
+import { type CoreState, dropLane } from './state.js';
+import { ROWS } from './table.js';
 
 /** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
 const FORGET_AFTER = 60_000;
@@ -18,15 +14,27 @@ const PURGE_BUDGET = 1_000;
 /** The queue if there is one; a refusal if there may be none of that name. */
 export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
   const queue = state.queues.get(name);
-  if (queue !== undefined) return seen(state, queue);
-  if (state.settings.autoCreate || state.settings.queues.has(name)) return queue;
+  if (queue !== undefined || state.settings.autoCreate || state.settings.queues.has(name)) return queue;
   return { kind: 'no_such_queue', queue: name };
 }
 
-/** What is told of it from here on may not be on disk yet. */
-function seen(state: CoreState, queue: Queue): Queue {
-  if (queue.tellsLate) state.effects.held = true;
-  return queue;
+/** Whether what is told of the queue of this name, on this stream, waits for the disk. Of one that is not there nothing is told. */
+export function isToldLate(state: CoreState, name: string, on?: Stream): boolean {
+  const queue = state.queues.get(name);
+  return queue !== undefined && tellsLateOn(queue, on);
+}
+
+/** As {@link isToldLate}. A worker that comes back must find the session, too, to which its turns were tied. */
+export function tellsLateOn(queue: Queue, on: Stream | undefined): boolean {
+  if (queue.tellsLate) return true;
+  const session = on?.session;
+  return session !== undefined && queue.changes?.isUnwritten(session.id) === true;
+}
+
+/** Whether what is told of any of them waits for the disk. */
+export function tellLate(queues: readonly Queue[], on?: Stream): boolean {
+  for (const queue of queues) if (tellsLateOn(queue, on)) return true;
+  return false;
 }
 
 /** The queue, made if need be. */
@@ -42,7 +50,7 @@ export function findOrMakeQueue(state: CoreState, name: string, now: number): Qu
     forgetQueues(state, now, 0);
     if (state.queues.size >= limits.queues) return limitRefusal('queues', limits.queues);
   }
-  return seen(state, makeQueue(state, name, policy ?? defaultPolicy, policy !== undefined, now));
+  return makeQueue(state, name, policy ?? defaultPolicy, policy !== undefined, now);
 }
 
 /** Precondition: there is none of this name, and may be one. */
@@ -64,70 +72,6 @@ export function mayBeDurable({ changes, settings, queues }: CoreState, name: str
 
 export function isRefusal(value: Queue | Refusal | undefined): value is Refusal {
   return value !== undefined && !(value instanceof Queue);
-}
-
-/** The lane of a key, up to date (S1). */
-export function currentLane(state: CoreState, queue: Queue, key: string, now: number): Lane | undefined {
-  const lane = queue.lanes.get(key);
-  if (lane !== undefined) catchUp(state, lane, now);
-  return lane;
-}
-
-/** The lane in which a token may be live; keyless items are found by it alone. */
-export function currentLaneOfToken(
-  state: CoreState,
-  queue: Queue,
-  key: string,
-  token: number,
-  now: number,
-): Lane | undefined {
-  if (!isKeyless(key)) return currentLane(state, queue, key, now);
-  const lane = queue.keyless.get(token);
-  if (lane !== undefined) catchUp(state, lane, now);
-  return lane;
-}
-
-export function currentOrNewLane(state: CoreState, queue: Queue, key: string, now: number): Lane {
-  if (!isKeyless(key)) {
-    const known = currentLane(state, queue, key, now);
-    if (known !== undefined) return known;
-  }
-  const lane = new Lane(queue, key);
-  if (key !== '') queue.lanes.set(key, lane);
-  countNew(lane);
-  return lane;
-}
-
-/** What is over by the clock is over, even if the wheel is late. */
-export function catchUp(state: CoreState, lane: Lane, now: number): void {
-  endPhase(state, lane, now);
-  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
-}
-
-/** Its turn or its delay, if that is over. */
-export function endPhase(state: CoreState, lane: Lane, now: number): void {
-  const { phase } = lane;
-  if (phase.at === 'HELD') {
-    if (isOver(phase, now)) expire(state, lane, now);
-  } else if (phase.at === 'DELAY' && now >= lane.due) expire(state, lane, now);
-}
-
-/**
- * The keys that these items name, and what they wait for, are up to date (S1). To be called before anything is planned:
- * what the plan looks at is then as it will be when it is carried out.
- */
-export function catchUpItems(state: CoreState, queue: Queue, items: Iterable<NewItem>, now: number): void {
-  // Usually the wheel is on time, and nothing has to be looked up for that.
-  if (state.wheel.wakeAt > now) return;
-  for (const { key, after } of items) {
-    if (!isKeyless(key)) currentLane(state, queue, key, now);
-    if (after !== undefined) for (const ref of after) catchUpItem(state, ref, now);
-  }
-}
-
-function catchUpItem(state: CoreState, { queue, itemId }: ItemRef, now: number): void {
-  const item = state.queues.get(queue)?.items.get(itemId);
-  if (item !== undefined) catchUp(state, item.lane, now);
 }
 
 /** Forgets what is over its time, and queues that nobody uses. */
