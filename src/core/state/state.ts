@@ -46,7 +46,7 @@ export class CoreState {
   /** Ids that are made here begin with this, unique across restarts because the first token is. */
   readonly ownIds: string;
   readonly queues = new Map<string, Queue>();
-  /** Lanes in INIT, least recently used first. Only `syncLane` adds and removes. */
+  /** Lanes in INIT, least recently used first. Only `lane/phase.ts` adds and removes. */
   readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
