@@ -6,7 +6,7 @@ export class Epoch {
   live = 0;
   older: Epoch | undefined = undefined;
   newer: Epoch | undefined = undefined;
-  constructor(readonly since: number) {}
+  constructor(public since: number) {}
 }
 
 /**
@@ -17,6 +17,8 @@ export class Epoch {
 export class HoldEpochs {
   #oldest: Epoch | undefined;
   #newest: Epoch | undefined;
+  /** The last one that went, to be used again: a turn that is older than its epoch costs the garbage collector a note. */
+  #spare: Epoch | undefined;
 
   start(now: number): Epoch {
     let epoch = this.#newest;
@@ -39,7 +41,9 @@ export class HoldEpochs {
   /** Bounded by the number of live turns: an epoch without any is there only while it is the newest. */
   #open(now: number): Epoch {
     const last = this.#newest;
-    const epoch = new Epoch(now);
+    const epoch = this.#spare ?? new Epoch(now);
+    this.#spare = undefined;
+    epoch.since = now;
     this.#newest = epoch;
     if (last === undefined) this.#oldest = epoch;
     else {
@@ -55,5 +59,8 @@ export class HoldEpochs {
     if (older === undefined) this.#oldest = newer;
     else older.newer = newer;
     if (newer !== undefined) newer.older = older;
+    epoch.older = undefined;
+    epoch.newer = undefined;
+    this.#spare = epoch;
   }
 }

@@ -23,4 +23,15 @@ describe('live turns by age', () => {
       }),
     );
   });
+
+  it('turns that come and go need two epochs, whatever time passes', () => {
+    const holds = new HoldEpochs();
+    const seen = new Set<Epoch>();
+    for (let now = 0; now < 10_000; now += 50) {
+      const epoch = holds.start(now);
+      seen.add(epoch);
+      holds.end(epoch);
+    }
+    assert.equal(seen.size, 2);
+  });
 });
