@@ -10,6 +10,7 @@ import { countIn, countOut, lineOf, takeOut } from '../state/places.js';
 import { type Asker, Caller, type Entry, type Lane, PLAIN_CALLER, Turn } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
+import { isWaiting, mayNotWait } from '../state/wait-list.js';
 import type { Line } from '../structures/line.js';
 import { answerBlock, answerDecline, answerTurn, nameOf, refuse } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
@@ -155,19 +156,19 @@ function lineUp(
 /** Limits of everything that waits (I9). Who takes another's place adds none, but a caller more if that is an item. */
 function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry | undefined): boolean {
   const { queue } = lane;
-  const { waitingCallers, busyLanes } = state.settings.limits;
   if (superseded instanceof Caller) return true;
   if (superseded === undefined && queue.waiting >= queue.policy.maxWaiting) {
     queue.counters.rejected.queue_full += 1;
     refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting));
     return false;
   }
-  if (state.waitingCallers >= waitingCallers) {
+  const refusal = mayNotWait(state, 'caller');
+  if (refusal !== undefined) {
     queue.counters.rejected.limit += 1;
-    refuse(state, asker, limitRefusal('waiting_callers', waitingCallers));
+    refuse(state, asker, refusal);
     return false;
   }
-  if (lane.row !== ROWS.INIT || state.busyLanes < busyLanes) return true;
+  if (lane.row !== ROWS.INIT || state.busyLanes < state.settings.limits.busyLanes) return true;
   refuseLane(state, lane, asker);
   return false;
 }
@@ -192,10 +193,6 @@ function waitOrLeave(state: CoreState, caller: Caller, wait: number, now: number
   if (wait > 0) return caller;
   answerAndStay(state, caller, now);
   return undefined;
-}
-
-export function isWaiting(caller: Caller): boolean {
-  return caller.lane.queue.callers.has(caller);
 }
 
 /** BLOCK, and the ticket keeps the place from now on (S8). */

@@ -4,7 +4,7 @@ import { Line } from '../structures/line.js';
 import { markRoom } from './marks.js';
 import { Caller, type Entry, type Lane } from './records.js';
 import type { CoreState } from './state.js';
-import { forgetPlace, keepPlace } from './tickets.js';
+import { startWaiting, stopWaiting } from './wait-list.js';
 
 export function lineOf(lane: Lane): Line<Entry> {
   lane.line ??= new Line<Entry>();
@@ -15,9 +15,7 @@ export function lineOf(lane: Lane): Line<Entry> {
 export function countIn(state: CoreState, entry: Entry): void {
   const queue = entry.lane.queue;
   if (entry instanceof Caller) {
-    queue.callers.add(entry);
-    state.waitingCallers += 1;
-    keepPlace(entry);
+    startWaiting(state, entry);
     // A line that it fills declines what waits for room, which then needs none.
     markRoom(state, queue);
   } else {
@@ -35,13 +33,7 @@ export function takeOut(state: CoreState, entry: Entry): void {
 
 export function countOut(state: CoreState, entry: Entry): void {
   const queue = entry.lane.queue;
-  if (entry instanceof Caller) {
-    state.wheel.cancel(entry);
-    queue.callers.delete(entry);
-    state.waitingCallers -= 1;
-    forgetPlace(entry);
-  } else {
-    queue.waitingItems -= 1;
-  }
+  if (entry instanceof Caller) stopWaiting(state, entry);
+  else queue.waitingItems -= 1;
   markRoom(state, queue);
 }
