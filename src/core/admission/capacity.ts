@@ -27,8 +27,9 @@ export interface Need {
   wrong?: Refusal;
 }
 
-/** Counts what these items of one queue need, beside what was counted into `need` before. */
+/** Counts what items of one queue need, all together. */
 export class CapacityPlan {
+  readonly need: Need = { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 };
   #added: Map<string, number> | undefined;
   #ids: Map<string, NewItem> | undefined;
   /** Keys that the batch makes busy, if that has to be known exactly. */
@@ -48,8 +49,9 @@ export class CapacityPlan {
   }
 
   /** @returns a refusal if this item can never be accepted */
-  add(item: NewItem, field: string, need: Need): Refusal | undefined {
+  add(item: NewItem, field: string): Refusal | undefined {
     const { itemId } = item;
+    const { need } = this;
     if (itemId !== undefined) {
       const known = this.#known(itemId, item);
       if (known === 'other') return badRequest(`${field}.item_id`, otherContent(itemId));
@@ -238,10 +240,10 @@ export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, n
   const concerned = request.items.some((item) => isConcerned(state, queue.name, item));
   const after = concerned ? new DependencyCheck(state, now) : undefined;
   const plan = new CapacityPlan(queue, now, after, countsLanes(state, request.items.length));
-  const need: Need = { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 };
+  const { need } = plan;
   let index = 0;
   for (const item of request.items) {
-    const refusal = plan.add(item, `items[${index}]`, need);
+    const refusal = plan.add(item, `items[${index}]`);
     if (refusal !== undefined) return refusal;
     index += 1;
   }

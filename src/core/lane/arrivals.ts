@@ -7,7 +7,7 @@ import { finish } from '../items/items.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
 import { isKeyless } from '../state/lane.js';
 import { countIn, countOut, lineOf, takeOut } from '../state/places.js';
-import { type Asker, Caller, type Entry, type Lane, PLAIN_CALLER, Turn } from '../state/records.js';
+import { type Asker, Caller, callerAssignment, type Entry, type Lane, Turn } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
 import { isWaiting, mayNotWait } from '../state/wait-list.js';
@@ -118,7 +118,7 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   const { asker, consumerId, idempotencyKey } = arrival;
   if (state.busyLanes >= state.settings.limits.busyLanes) return refuseLane(state, lane, asker);
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'accept' });
-  const assignment = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
+  const assignment = callerAssignment(idempotencyKey);
   const turn = startTurn(state, lane, assignment, arrival, asker.stream, now);
   answerTurn(state, asker, turn, now);
 }

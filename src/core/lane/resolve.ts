@@ -5,7 +5,16 @@ import { isHeldBack } from '../state/dependencies.js';
 import { emitLeaving } from '../state/events.js';
 import { markDirty } from '../state/marks.js';
 import { takeOut } from '../state/places.js';
-import { Caller, type Delay, type Entry, INIT, Item, type Lane, PLAIN_CALLER, type Ready } from '../state/records.js';
+import {
+  Caller,
+  callerAssignment,
+  type Delay,
+  type Entry,
+  INIT,
+  Item,
+  type Lane,
+  type Ready,
+} from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { append, isLinked, unlink } from '../structures/link.js';
 import { answerDecline, answerTurn } from './answers.js';
@@ -97,7 +106,7 @@ function giveTurn(state: CoreState, lane: Lane, head: Caller, now: number): void
   const { asker, idempotencyKey } = head;
   const heldUntil = asker === undefined ? head.due : undefined;
   takeOut(state, head);
-  const assignment = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
+  const assignment = callerAssignment(idempotencyKey);
   const turn = startTurn(state, lane, assignment, head, asker?.stream, now, heldUntil);
   if (asker !== undefined) answerTurn(state, asker, turn, now);
 }

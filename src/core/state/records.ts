@@ -82,6 +82,11 @@ export type Assignment =
 
 export const PLAIN_CALLER: Assignment = Object.freeze({ kind: 'caller', idempotencyKey: undefined });
 
+/** For a caller without an idempotency key nothing is allocated. */
+export function callerAssignment(idempotencyKey: string | undefined): Assignment {
+  return idempotencyKey === undefined ? PLAIN_CALLER : { kind: 'caller', idempotencyKey };
+}
+
 export const ADOPTED: Assignment = Object.freeze({ kind: 'adopted' });
 
 /**
