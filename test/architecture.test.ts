@@ -2,16 +2,18 @@
 import { strictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
 import { isGenerated } from './clients/generated.js';
+import { unusedExports } from './project/exports.js';
 import { checkFloors, fileCircles, HOUSES } from './project/floors.js';
 import { read, sources, tracked } from './project/repository.js';
 import { checkRooms, runTimeCycles } from './project/rooms.js';
-import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime } from './project/style.js';
+import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime, checkWriter } from './project/style.js';
 import { checkTraces } from './project/traces.js';
 
 const src = sources('src');
 const client = sources('clients/typescript/src');
 const conformance = [...sources('clients/conformance'), ...sources('clients/typescript/conformance')];
-const all = [...src, ...client, ...conformance, ...sources('test'), ...sources('bench'), ...sources('deploy')];
+const tests = [...sources('test'), ...sources('bench'), ...sources('deploy')];
+const all = [...src, ...client, ...conformance, ...tests];
 
 function nothingWrong(found: readonly string[]): void {
   strictEqual(found.join('\n'), '');
@@ -38,12 +40,29 @@ test('no circle of files, type imports included', () => {
   nothingWrong(fileCircles([...src, ...client]));
 });
 
+/** What is there for tests, and why. It shrinks. */
+const FOR_TESTS = {
+  'src/core/state/table.ts LANE_EVENTS': 'the table is compared with docs/SPEC.md, cell by cell',
+  'src/core/state/table.ts LANE_TABLE': 'the table is compared with docs/SPEC.md, cell by cell',
+  'src/grpc/call/transport.ts serverOptions':
+    'a connection grows old within a test, with all other options as they are',
+};
+
+test('nothing is exported that nobody imports', () => {
+  const entries = new Set(['clients/typescript/src/index.ts']);
+  nothingWrong(unusedExports({ files: [...src, ...client], tests, entries, forTests: FOR_TESTS }));
+});
+
 test('the core knows no clock, chance, promise, timer, process or console', () => {
   nothingWrong(checkPurity(src.filter(({ path }) => path.startsWith('src/core/'))));
 });
 
 test('the client knows time and chance by its clock only', () => {
   nothingWrong(checkTime(client.filter(({ path }) => path !== 'clients/typescript/src/time/clock.ts')));
+});
+
+test("one file writes a lane's phase", () => {
+  nothingWrong(checkWriter(src, 'phase', 'src/core/lane/phase.ts'));
 });
 
 test('no any', () => {

@@ -26,13 +26,13 @@ export interface ItemLine {
 }
 
 /** An item that is finished and remembered. */
-export interface ResultLine {
+interface ResultLine {
   readonly kind: 'result';
   readonly row: Omit<FinishedRow, 'seq'>;
 }
 
 /** What items on the lines before it wait for has ended, and they were not told yet. */
-export interface EndLine {
+interface EndLine {
   readonly kind: 'end';
   readonly row: Omit<EndRow, 'seq'>;
 }

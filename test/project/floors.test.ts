@@ -10,7 +10,7 @@ const check = (path: string, text: string): string =>
 const ALLOWED: readonly (readonly [string, string])[] = [
   ['src/core/lane/turns.ts', "import { Turn } from '../state/records.js';"],
   ['src/core/lane/turns.ts', "import { isOver } from './lease.js';"],
-  ['src/core/calls/admin/explain.ts', "import { currentLane } from '../../lane/lookup.js';"],
+  ['src/core/calls/admin/explain.ts', "import { currentLane } from '../../lane/current-lanes.js';"],
   ['src/core/core.ts', "import { ack } from './calls/ack.js';"],
   ['src/local/loop.ts', "import { Core } from '../core/core.js';"],
   ['clients/typescript/src/wire/time.ts', "import type { Duration } from '../gen/google/protobuf/duration.js';"],

@@ -5,7 +5,7 @@ import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON } from '../
 import { isKeyDone } from '../items/idempotency.js';
 import { contentHashOf, contentHashOfItem, weightOf } from '../items/items.js';
 import { isFull, tooSoon } from '../lane/arrivals.js';
-import { catchUpItems } from '../lane/lookup.js';
+import { catchUpItems } from '../lane/current-lanes.js';
 import { type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
@@ -173,7 +173,7 @@ export function waitForRoom(
   const refusal = mayNotWait(state, 'room', bytes);
   if (refusal !== undefined) {
     countRejected(queue, refusal);
-    state.effects.push({ kind: 'refuse', to: reply, refusal });
+    state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
     return undefined;
   }
   const waiter = new RoomWaiter(queue, request, reply, bytes);
@@ -212,7 +212,7 @@ export function refuseWaiter(state: CoreState, waiter: RoomWaiter, refusal: Refu
   const { queue, reply } = waiter;
   if (!stopWaiting(state, waiter)) return;
   countRejected(queue, refusal);
-  state.effects.push({ kind: 'refuse', to: reply, refusal });
+  state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
 }
 
 export function countRejected(queue: Queue, refusal: Refusal): void {

@@ -67,7 +67,6 @@ export function tellDependants(state: CoreState, budget: number, now: number): n
     const news = state.dependencies.firstNews();
     if (news === undefined) return left;
     const { item, on } = news;
-    state.effects.held = item.lane.queue.tellsLate;
     if (on.end !== undefined && isFatal(item, on.end)) failByDependency(state, item, on, on.end, now);
     else {
       state.dependencies.drop(news);

@@ -13,13 +13,14 @@ import { bytesOf, contentHashOf, contentOf, weightOfItem } from '../items/items.
 import { keepAfterAll } from '../items/kept-after-all.js';
 import { nameOf } from '../lane/answers.js';
 import { countArrival, isFull, supersede, tooSoon } from '../lane/arrivals.js';
-import { currentOrNewLane, findOrMakeQueue, isRefusal } from '../lane/lookup.js';
+import { currentOrNewLane } from '../lane/current-lanes.js';
+import { restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
-import { restIfNew } from '../lane/sync-lane.js';
 import { tell } from '../state/events.js';
 import { nameKeyless } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
 import { countIn, lineOf } from '../state/places.js';
+import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { type ChangeLog, Item, type Lane, type Queue, type RoomWaiter } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
@@ -77,7 +78,7 @@ function isQueue(value: Queue | Refusal): value is Queue {
 
 function refuse(state: CoreState, queue: Queue | undefined, refusal: Refusal, reply: Reply<SubmitAnswer>): undefined {
   if (queue !== undefined) countRejected(queue, refusal);
-  state.effects.push({ kind: 'refuse', to: reply, refusal });
+  state.effects.push({ kind: 'refuse', to: reply, refusal }, queue?.tellsLate === true);
   return undefined;
 }
 
@@ -93,7 +94,7 @@ export function applySubmit(
   const { changes } = queue;
   if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, need, now);
   const results = submitAll(state, queue, request, need, undefined, now);
-  state.effects.push({ kind: 'submit', to: reply, answer: { results } });
+  state.effects.push({ kind: 'submit', to: reply, answer: { results } }, false);
 }
 
 /** How long the answer waits is the request's to say; what it lets happen, as turns, waits as long as ever. */
@@ -107,12 +108,9 @@ function applyDurably(
   now: number,
 ): void {
   const asked = request.durability ?? queue.policy.durability;
-  changes.asked = asked === 'memory' ? undefined : asked;
   const results = submitAll(state, queue, request, need, asked, now);
-  changes.asked = undefined;
-  const effect = { kind: 'submit', to: reply, answer: { results } } as const;
-  if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
-  else state.effects.pushFree(effect);
+  const late = asked === 'on_flush' || (changes.isBehind && asked !== 'memory');
+  state.effects.push({ kind: 'submit', to: reply, answer: { results } }, late);
 }
 
 function submitAll(
@@ -225,7 +223,7 @@ function keep(
   if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
-  else supersede(state, superseded, item, now);
+  else supersede(state, superseded, item, now, durability);
   countIn(state, item);
   queue.counters.submitted += 1;
   queue.items.set(item);
@@ -245,7 +243,7 @@ function store(changes: ChangeLog, item: Item, durability: Durability | undefine
   }
   const content = contentOf(item);
   item.stored = new Stored(item.seq, contentHashOf(content), bytesOf(content));
-  changes.item(item);
+  changes.item(item, durability);
 }
 
 function accept(queue: Queue, itemId: string, supersededId: string | undefined): SubmitResult {

@@ -8,10 +8,20 @@ import { finishStep } from '../dispatch/step-end.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { finishAll, handedOutAs, weightOfItem } from '../items/items.js';
 import { openItems } from '../items/never-handed-out.js';
-import { catchUpItems, findOrMakeQueue, findQueue } from '../lane/lookup.js';
+import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf, resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
-import { type AcquireWaiter, type Caller, Queue, type Stream, Turn } from '../state/records.js';
+import { findOrMakeQueue, isToldLate } from '../state/queues.js';
+import {
+  type AcquireWaiter,
+  type Assignment,
+  type Caller,
+  type Item,
+  type Lane,
+  Queue,
+  type Stream,
+  Turn,
+} from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
@@ -26,18 +36,25 @@ export function ack(
   stream?: Stream,
 ): Caller | AcquireWaiter | undefined {
   const settled = settle(state, request, now, stream);
+  const late = tellsLate(state, request, stream);
   if ('kind' in settled) {
-    state.effects.push({ kind: 'refuse', to: reply, refusal: settled });
+    state.effects.push({ kind: 'refuse', to: reply, refusal: settled }, late);
     return undefined;
   }
   if (request.next !== undefined && !state.draining) {
     // Who waits already is served before: `next` is one more arrival.
-    const late = state.effects.held;
     finishStep(state, now);
     return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled, late }, now);
   }
-  state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) });
+  state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) }, late);
   return undefined;
+}
+
+/** The answer tells of the turn, of what became of the follow-ups, and of where the next turn is to come from. */
+function tellsLate(state: CoreState, { queue, followUps, next }: AckRequest, on: Stream | undefined): boolean {
+  if (isToldLate(state, queue, on)) return true;
+  if (followUps.length > 0 && followUps.some((followUp) => isToldLate(state, followUp.queue))) return true;
+  return !state.draining && next?.queues.some((name) => isToldLate(state, name, on)) === true;
 }
 
 const NONE: readonly SubmitResult[] = Object.freeze([]);
@@ -65,11 +82,7 @@ function settle(
     const next = openQueues(state, request.next, now);
     if (!Array.isArray(next)) return next;
   }
-  if (!(found instanceof Turn)) {
-    // What became of the first one may not be on disk yet in their queues, though it waits for nothing in this one.
-    for (const followUp of request.followUps) findQueue(state, followUp.queue);
-    return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
-  }
+  if (!(found instanceof Turn)) return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
   const refusal = checkFollowUps(state, found, request, now);
   if (refusal === undefined) return apply(state, found, request, now, by);
   countRejected(found.lane.queue, refusal);
@@ -139,9 +152,10 @@ function apply(
   const plain = request.followUps.length === 0;
   const followUps: SubmitResult[] = [];
   const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
+  const { assignment } = turn;
   endTurn(state, turn, 'ack', ending, now, by);
   if (!plain) lane.queue.withFollowUps.add(lane);
-  finishAssignment(state, turn, request.result, now);
+  finishAssignment(state, lane, assignment, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);
   if (plain) return NONE;
@@ -154,11 +168,16 @@ function apply(
   return followUps;
 }
 
-function finishAssignment(state: CoreState, turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, assignment } = turn;
+function finishAssignment(
+  state: CoreState,
+  lane: Lane,
+  assignment: Assignment,
+  result: Bytes | undefined,
+  now: number,
+): void {
   switch (assignment.kind) {
     case 'items':
-      if (assignment.done) return amend(turn, result, now);
+      if (assignment.done) return amend(lane, assignment.items, result, now);
       return finishAll(state, assignment.items, result, now);
     case 'caller':
       if (assignment.idempotencyKey !== undefined)
@@ -170,15 +189,12 @@ function finishAssignment(state: CoreState, turn: Turn, result: Bytes | undefine
 }
 
 /** at_most_once: they were done already; what they came to is remembered now. */
-function amend(turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, assignment } = turn;
-  if (assignment.kind !== 'items' || result === undefined) return;
-  const { queue } = lane;
-  for (const item of assignment.items) {
+function amend({ queue, key }: Lane, items: readonly Item[], result: Bytes | undefined, now: number): void {
+  if (result === undefined) return;
+  for (const item of items) {
     const finished = handedOutAs(item, now);
     if (finished !== undefined)
       queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
-    if (item.idempotencyKey !== undefined)
-      markKeyDone(queue, lane.key, item.idempotencyKey, { result, by: item.seq }, now);
+    if (item.idempotencyKey !== undefined) markKeyDone(queue, key, item.idempotencyKey, { result, by: item.seq }, now);
   }
 }

@@ -4,7 +4,8 @@ import { DRAINING } from '../contract/refusals.js';
 import { dispatch } from '../dispatch/dispatch.js';
 import { refuse } from '../lane/answers.js';
 import { arrive } from '../lane/arrivals.js';
-import { currentOrNewLane, findOrMakeQueue, isRefusal } from '../lane/lookup.js';
+import { currentOrNewLane } from '../lane/current-lanes.js';
+import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { type AcquireWaiter, type Caller, type DeliveryAsker, Queue, type Stream } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
@@ -20,7 +21,7 @@ export function enQueue(
   if (isRefusal(queue)) {
     const known = state.queues.get(request.queue);
     if (known !== undefined) countRejected(known, queue);
-    state.effects.push({ kind: 'refuse', to: reply, refusal: queue });
+    state.effects.push({ kind: 'refuse', to: reply, refusal: queue }, false);
     return undefined;
   }
   const { consumerId, ticket, lease, idempotencyKey, maxWait } = request;
@@ -44,7 +45,7 @@ export function acquire(
       const known = state.queues.get(name);
       if (known !== undefined) countRejected(known, queues);
     }
-    refuse(state, asker, queues);
+    refuse(state, asker, queues, false);
     return undefined;
   }
   const [queue] = queues;

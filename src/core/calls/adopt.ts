@@ -3,13 +3,14 @@
 import type { Refusal } from '../contract/model.js';
 import { isDurable } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
+import { currentOrNewLane } from '../lane/current-lanes.js';
 import { ownerOn } from '../lane/lease.js';
-import { currentOrNewLane, findOrMakeQueue, isRefusal } from '../lane/lookup.js';
-import { restIfNew } from '../lane/sync-lane.js';
+import { restIfNew } from '../lane/phase.js';
 import { live } from '../lane/turn-lifetime.js';
 import { endTurn, install, latestEndOf, newTurn } from '../lane/turns.js';
 import { tell } from '../state/events.js';
 import { turnOf } from '../state/lane.js';
+import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { ADOPTED, type Lane, type Stream, type Turn } from '../state/records.js';
 import { LOST } from '../state/settlement.js';
 import { newestSettledToken } from '../state/settlements.js';

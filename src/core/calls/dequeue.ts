@@ -1,9 +1,10 @@
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from '../contract/model.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { giveUp, refuseCancelled } from '../lane/arrivals.js';
-import { currentLane, findQueue, isRefusal } from '../lane/lookup.js';
+import { currentLane } from '../lane/current-lanes.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
+import { findQueue, isRefusal, isToldLate } from '../state/queues.js';
 import { type Lane, type Stream, Turn } from '../state/records.js';
 import { ABANDONED, NOBODY_WAITS, type SettledBy } from '../state/settlement.js';
 import { endingByTicket } from '../state/settlements.js';
@@ -22,8 +23,9 @@ export function deQueue(
     'token' in holder
       ? byToken(state, request, holder.token, now, by)
       : byTicket(state, request, holder.ticket, now, by);
-  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
-  else state.effects.push({ kind: 'dequeue', to: reply, answer: outcome });
+  const late = isToldLate(state, request.queue, by);
+  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome }, late);
+  else state.effects.push({ kind: 'dequeue', to: reply, answer: outcome }, late);
 }
 
 function byToken(

@@ -7,6 +7,7 @@ import { answerDeliveries, refuse } from '../lane/answers.js';
 import { cancelCaller, giveUp } from '../lane/arrivals.js';
 import { expire } from '../lane/expiry.js';
 import { turnOf } from '../state/lane.js';
+import { tellLate } from '../state/queues.js';
 import type { Queue, WaitingCall } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isWaiting, stopWaiting } from '../state/wait-list.js';
@@ -15,11 +16,11 @@ export function startDraining(state: CoreState, now: number): void {
   state.draining = true;
   for (const queue of state.queues.values()) {
     for (const waiter of queue.waiters) {
-      if (stopWaiting(state, waiter)) refuse(state, waiter.asker, DRAINING);
+      if (stopWaiting(state, waiter)) refuse(state, waiter.asker, DRAINING, tellLate(waiter.queues));
     }
     for (const waiter of queue.roomWaiters) refuseWaiter(state, waiter, DRAINING);
     for (const caller of queue.callers) {
-      if (caller.asker !== undefined) refuse(state, caller.asker, DRAINING);
+      if (caller.asker !== undefined) refuse(state, caller.asker, DRAINING, queue.tellsLate);
       giveUp(state, caller, 'draining', now);
     }
     endHeldTurns(state, queue, now);
@@ -37,7 +38,8 @@ export function refuseAwaits(state: CoreState): void {
   for (const queue of state.queues.values()) {
     for (const waiters of queue.awaits.values()) {
       for (const waiter of waiters) {
-        if (stopWaiting(state, waiter)) state.effects.push({ kind: 'refuse', to: waiter.reply, refusal: DRAINING });
+        if (stopWaiting(state, waiter))
+          state.effects.push({ kind: 'refuse', to: waiter.reply, refusal: DRAINING }, false);
       }
     }
   }
@@ -68,7 +70,7 @@ export function callOff(
   const asker = 'asker' in call ? call.asker : undefined;
   cancel(state, call, reply, leave, now);
   if (asker?.kind !== 'ack') return 'gone';
-  answerDeliveries(state, asker, []);
+  answerDeliveries(state, asker, [], false);
   return 'follows';
 }
 

@@ -3,9 +3,10 @@ import { badRequest } from '../contract/refusals.js';
 import type { SettlementWay } from '../contract/views.js';
 import { failAll, finishAll, putBack } from '../items/items.js';
 import { openItems } from '../items/never-handed-out.js';
-import { park } from '../lane/park.js';
+import { park } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
+import { isToldLate } from '../state/queues.js';
 import { type Assignment, type Item, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
@@ -15,8 +16,9 @@ const WAY: Readonly<Record<NackKind, SettlementWay>> = { retry: 'nack', release:
 
 export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAnswer>, now: number, by?: Stream): void {
   const outcome = settle(state, request, now, by);
-  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
-  else state.effects.push({ kind: 'nack', to: reply, answer: outcome });
+  const late = isToldLate(state, request.queue, by);
+  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome }, late);
+  else state.effects.push({ kind: 'nack', to: reply, answer: outcome }, late);
 }
 
 function settle(state: CoreState, request: NackRequest, now: number, by: Stream | undefined): NackAnswer | Refusal {
@@ -59,8 +61,8 @@ function apply(state: CoreState, turn: Turn, request: NackRequest, now: number, 
   const { lane } = turn;
   const answer: Filling = { retryAt: undefined, deadLettered: 0 };
   const ending: SettledBy = { ended: 'settled', call: 'nack', kind: request.kind, answer };
-  endTurn(state, turn, WAY[request.kind], ending, now, by);
   const { assignment } = turn;
+  endTurn(state, turn, WAY[request.kind], ending, now, by);
   const items = openItems(assignment);
   const finished = finishedOf(assignment, request.done);
   finishAll(state, items.slice(0, finished), undefined, now);
@@ -84,5 +86,5 @@ function giveBack(
   const after = failAll(state, lane, items, { cause, error, delay }, now);
   if (after.retryAt !== undefined) answer.retryAt = after.retryAt + state.wallOffset;
   answer.deadLettered = after.deadLettered;
-  park(state, lane, after.park, now);
+  if (after.park !== undefined) park(state, lane, after.park, now);
 }

@@ -2,7 +2,7 @@
 
 import type * as model from '../contract/model.js';
 import { finishStep, isUnfinished } from '../dispatch/step-end.js';
-import { findOrMakeQueue, findQueue, isRefusal } from '../lane/lookup.js';
+import { findOrMakeQueue, findQueue, isRefusal } from '../state/queues.js';
 import type { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 

@@ -1,7 +1,7 @@
 import type { TurnRef } from '../contract/model.js';
 import { putBack } from '../items/items.js';
 import { neverHandedOut } from '../items/never-handed-out.js';
-import { currentLaneOfToken } from '../lane/lookup.js';
+import { currentLaneOfToken } from '../lane/current-lanes.js';
 import { resolve } from '../lane/resolve.js';
 import { disown } from '../lane/turn-lifetime.js';
 import { endTurn, holdForTicket } from '../lane/turns.js';

@@ -9,7 +9,7 @@ import { markDirty } from '../state/marks.js';
 import { type AcquireWaiter, Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { stopWaiting } from '../state/wait-list.js';
-import { gather, hasReady } from './dispatch.js';
+import { comesLate, gather, hasReady } from './dispatch.js';
 
 /** Calls answered in one go. A million lanes behind a gate that opens must not hold up everybody else. */
 const BUDGET = 256;
@@ -23,7 +23,6 @@ export function isUnfinished(state: CoreState): boolean {
 
 /** First who may start because what it waits for ended; then everything that may start, first ready first over all queues; then room; then what that lets start, and so on. */
 export function finishStep(state: CoreState, now: number): void {
-  const { held } = state.effects;
   let left = BUDGET;
   let news = NEWS_BUDGET;
   do {
@@ -36,8 +35,6 @@ export function finishStep(state: CoreState, now: number): void {
   );
   keepUntold(state);
   goOnSoon(state, now);
-  // What the step itself has still to tell waits as before.
-  state.effects.held = held;
 }
 
 /** @returns what is left of the budget */
@@ -45,7 +42,6 @@ function startReady(state: CoreState, budget: number, now: number): number {
   for (let left = budget; left > 0; left--) {
     const lane = firstReady(state, now);
     if (lane === undefined) return left;
-    state.effects.held = lane.queue.tellsLate;
     start(state, lane, now);
   }
   return 0;
@@ -94,14 +90,15 @@ function serve(state: CoreState, waiter: AcquireWaiter, now: number): void {
   if (deliveries.length === 0) {
     // The lanes that looked ready held only what was done already, or a caller of another queue is before them.
     for (const queue of waiter.queues) markDirty(state, queue);
-  } else if (stopWaiting(state, waiter)) answerDeliveries(state, waiter.asker, deliveries);
+  } else if (stopWaiting(state, waiter)) {
+    answerDeliveries(state, waiter.asker, deliveries, comesLate(state, deliveries, waiter.asker));
+  }
 }
 
 /** What it lets in may start at once: the gates are looked at before the next room is. */
 function serveOneRoom(state: CoreState, now: number): boolean {
   for (const queue of state.roomDirty) {
     state.roomDirty.delete(queue);
-    state.effects.held = queue.tellsLate;
     serveRoom(state, queue, now);
     return true;
   }

@@ -1,6 +1,6 @@
 /** What becomes of items when their turn ends. */
 
-import type { Bytes, DeathCause, ItemRef } from '../contract/model.js';
+import type { Bytes, DeathCause, Durability, ItemRef } from '../contract/model.js';
 import { emitLeaving, tell } from '../state/events.js';
 import { markAllRoom, markRoom } from '../state/marks.js';
 import { countIn, lineOf } from '../state/places.js';
@@ -87,6 +87,8 @@ export function finish(
   now: number,
   /** A turn made it done: that was an attempt, and its idempotency key is done from now on. */
   byTurn = as === 'done',
+  /** By the Submit that ends it; unset: it is left to the queue. */
+  asked?: Durability,
 ): void {
   const queue = item.lane.queue;
   free(state, queue, item);
@@ -94,7 +96,7 @@ export function finish(
   const finished = finishedAs(item, as, result, item.attempts + (byTurn ? 1 : 0));
   // One that is handed out (at_most_once) counts when its turn ends: it may come back.
   if (!item.inFlight) queue.counters.finished[as] += 1;
-  if (item.stored !== undefined) queue.changes?.item(item);
+  if (item.stored !== undefined) queue.changes?.item(item, asked);
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined)
@@ -166,7 +168,7 @@ export function finishIfKeyDone(state: CoreState, item: Item, now: number): bool
 }
 
 /** The item's payload is no longer kept. */
-export function free(state: CoreState, queue: Queue, item: Item): void {
+function free(state: CoreState, queue: Queue, item: Item): void {
   queue.items.delete(item);
   state.payloadBytes -= weightOfItem(item);
   // Its id and its key may be done now, of which a batch may name either.
@@ -203,14 +205,14 @@ function rankBefore(state: CoreState, line: Line<Entry>, rank: number): number {
   return state.frontRank;
 }
 
-export interface Failure {
+interface Failure {
   readonly cause: 'nack' | 'lease_expired' | 'refused';
   readonly error: string;
   /** Instead of the queue's back-off, ms. */
   readonly delay: number | undefined;
 }
 
-export interface AfterFailure {
+interface AfterFailure {
   readonly retryAt: number | undefined;
   readonly deadLettered: number;
   /** Set: the key has to stop. */

@@ -1,6 +1,6 @@
 /** Callers: how they arrive, come back with their ticket, wait, and leave. */
 
-import type { Reason } from '../contract/model.js';
+import type { Durability, Reason } from '../contract/model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '../contract/refusals.js';
 import { isKeyDone } from '../items/idempotency.js';
 import { finish } from '../items/items.js';
@@ -14,13 +14,13 @@ import { isWaiting, mayNotWait } from '../state/wait-list.js';
 import type { Line } from '../structures/line.js';
 import { answerBlock, answerDecline, answerTurn, nameOf, refuse } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
+import { restIfNew } from './phase.js';
 import { delayOf, resolve } from './resolve.js';
-import { restIfNew, syncLane } from './sync-lane.js';
 import { takeOverIfMay } from './take-over.js';
 import { startTurn, tellAgain } from './turns.js';
 
 /** One that arrives by EnQueue or by Acquire with a key. */
-export interface Arrival {
+interface Arrival {
   readonly asker: Asker;
   readonly consumerId: string;
   readonly ticket: string | undefined;
@@ -77,7 +77,7 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
     return undefined;
   }
   if (state.tokens.areUsedUp) {
-    refuse(state, asker, TOKENS_USED_UP);
+    refuse(state, asker, TOKENS_USED_UP, lane.queue.tellsLate);
     return undefined;
   }
   if (lane.row.moves.caller_arrives === 'start_or_line_up' && isOpen(state, lane, now)) {
@@ -123,9 +123,9 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   answerTurn(state, asker, turn, now);
 }
 
-export function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
+function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
   lane.queue.counters.rejected.limit += 1;
-  refuse(state, asker, limitRefusal('busy_lanes', state.settings.limits.busyLanes));
+  refuse(state, asker, limitRefusal('busy_lanes', state.settings.limits.busyLanes), lane.queue.tellsLate);
 }
 
 function lineUp(
@@ -159,13 +159,13 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
   if (superseded instanceof Caller) return true;
   if (superseded === undefined && queue.waiting >= queue.policy.maxWaiting) {
     queue.counters.rejected.queue_full += 1;
-    refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting));
+    refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting), queue.tellsLate);
     return false;
   }
   const refusal = mayNotWait(state, 'caller');
   if (refusal !== undefined) {
     queue.counters.rejected.limit += 1;
-    refuse(state, asker, refusal);
+    refuse(state, asker, refusal, queue.tellsLate);
     return false;
   }
   if (lane.row !== ROWS.INIT || state.busyLanes < state.settings.limits.busyLanes) return true;
@@ -174,12 +174,12 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
 }
 
 /** The newcomer takes the place of the other, which is told (S5). */
-export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: number): void {
+export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: number, asked?: Durability): void {
   const { lane } = old;
   lane.line?.replace(old, newcomer);
   countOut(state, old);
   if (state.watching) emitLeaving(state, old, 'superseded', now);
-  if (!(old instanceof Caller)) return finish(state, old, 'superseded', undefined, now);
+  if (!(old instanceof Caller)) return finish(state, old, 'superseded', undefined, now, false, asked);
   const survivorId = nameOf(newcomer);
   if (old.asker !== undefined) answerDecline(state, lane, old.asker, { reason: 'superseded', survivorId });
 }
@@ -260,13 +260,12 @@ export function cancelCaller(state: CoreState, caller: Caller, leave: boolean, n
 export function giveUp(state: CoreState, caller: Caller, why: Leaving, now: number): void {
   if (state.watching) emitLeaving(state, caller, why, now);
   takeOut(state, caller);
-  if (caller.lane.phase.at === 'HELD') syncLane(state, caller.lane);
-  else resolve(state, caller.lane, now);
+  resolve(state, caller.lane, now);
 }
 
 /** Its place was given up from elsewhere (S9). */
 export function refuseCancelled(state: CoreState, caller: Caller): void {
-  if (caller.asker !== undefined) refuse(state, caller.asker, CANCELLED);
+  if (caller.asker !== undefined) refuse(state, caller.asker, CANCELLED, caller.lane.queue.tellsLate);
 }
 
 /** Its wait is over: take-over, or BLOCK; without a ticket it has left then. */

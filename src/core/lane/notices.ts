@@ -6,7 +6,7 @@ import type { CoreState } from '../state/state.js';
 import { turnView } from './answers.js';
 
 /** Who is told of this turn. */
-export function streamOf(turn: Turn): Stream | undefined {
+function streamOf(turn: Turn): Stream | undefined {
   return turn.owner instanceof Session ? turn.owner.stream : turn.owner;
 }
 
@@ -22,7 +22,7 @@ export function notifyEnding(state: CoreState, turn: Turn, now: number): void {
 
 function tellStream(state: CoreState, turn: Turn, notice: Notice): void {
   const listener = streamOf(turn)?.listener;
-  if (listener !== undefined) state.effects.push({ kind: 'notice', to: listener, notice });
+  if (listener !== undefined) state.effects.push({ kind: 'notice', to: listener, notice }, turn.lane.queue.tellsLate);
 }
 
 /** The moment at which a third of its life is left, of a life that ends at `end`. */

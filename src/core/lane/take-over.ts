@@ -40,8 +40,6 @@ function may(state: CoreState, caller: Caller, at: number, now: number): boolean
 
 /** Behind `max_in_flight` there may be `rate`; and one place is not enough where `max_in_flight` was lowered. */
 function isOpenWithoutThisTurn(state: CoreState, queue: Queue, at: number, now: number): boolean {
-  queue.inFlight -= 1;
-  const gate = closedGate(state, queue, now);
-  queue.inFlight += 1;
+  const gate = closedGate(state, queue, now, queue.inFlight - 1);
   return gate === undefined || (gate.until !== undefined && gate.until <= at);
 }

@@ -16,7 +16,7 @@ export function tell(
   const { token, itemId, consumerId, detail } = fields;
   const at = now + state.wallOffset;
   const event = { kind, at, queue: lane.queue.name, key: lane.key, token, itemId, consumerId, detail };
-  state.effects.push({ kind: 'event', event });
+  state.effects.push({ kind: 'event', event }, lane.queue.tellsLate);
 }
 
 /** Why an entry left its line without a turn. */

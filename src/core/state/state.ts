@@ -37,7 +37,7 @@ export class CoreState {
   readonly queues = new Map<string, Queue>();
   /** The queue that was asked for last: most calls in a row are for one. */
   lastQueue: Queue | undefined = undefined;
-  /** Lanes in INIT, least recently used first. Only `syncLane` adds and removes. */
+  /** Lanes in INIT, least recently used first. Only `lane/phase.ts` adds and removes. */
   readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
@@ -114,14 +114,14 @@ export class CoreState {
 }
 
 /** Wakes the core to forget what is over its time. */
-export class Housekeeping extends Timer {
+class Housekeeping extends Timer {
   get kind(): 'housekeeping' {
     return 'housekeeping';
   }
 }
 
 /** Makes the end of a step go on: more items have to learn that what they wait for has ended. */
-export class NewsTimer extends Timer {
+class NewsTimer extends Timer {
   get kind(): 'news' {
     return 'news';
   }

@@ -7,7 +7,7 @@ const YOUNG = 16_384;
 const STILL = 1_024;
 
 /** What is indexed. */
-export interface Identified {
+interface Identified {
   readonly id: string;
   /** Of its id, if that was made here; else {@link NO_NUMBER}. */
   readonly number: number;

@@ -4,7 +4,7 @@ import { type Journal, JournalError } from '../journal/journal.js';
 import { storeUnavailable } from './door.js';
 
 /** What is done with turns whose items cannot be read. */
-export interface Unreadable {
+interface Unreadable {
   /** Nobody learnt of it; it can be given again. */
   giveBack(turn: Turn): void;
   /** It would be as unreadable the next time. */

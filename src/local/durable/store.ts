@@ -30,7 +30,7 @@ const AT_ONCE = 1_000;
 export const LAST_WRITE = 5_000;
 
 /** What the store needs of the loop around it. */
-export interface StoreHost {
+interface StoreHost {
   readonly core: Core;
   now(): number;
   /** After steps: effects are carried out, timers set. */

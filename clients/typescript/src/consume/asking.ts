@@ -11,7 +11,7 @@ import type { Next } from './worker.js';
 /** A sidecar that answers at once with nothing is not asked in a busy loop, ms. */
 const LEAST_BETWEEN = 50;
 
-export interface Failures {
+interface Failures {
   /** It is asked again. */
   trouble(error: unknown): void;
   /** It would be refused again. */

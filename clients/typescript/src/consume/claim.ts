@@ -11,7 +11,7 @@ const GIVING_UP = 2_000;
 /** A sidecar that answers at once though it was asked to wait is not asked in a busy loop, ms. */
 const LEAST_BETWEEN = 50;
 
-export interface ClaimPlan {
+interface ClaimPlan {
   readonly queue: string;
   readonly key: string;
   /** Coalescing may decline; strict never does. */
@@ -24,7 +24,7 @@ export interface ClaimPlan {
   readonly signal: AbortSignal | undefined;
 }
 
-export type Claimed =
+type Claimed =
   | { readonly status: 'turn'; readonly turn: Turn; readonly askedAt: number }
   | {
       readonly status: 'declined';

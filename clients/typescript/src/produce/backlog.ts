@@ -1,7 +1,7 @@
 import type { Entry } from './entry.js';
 import { ProducerFullError } from './producer-error.js';
 
-export interface Bounds {
+interface Bounds {
   readonly maxItems: number;
   readonly maxBytes: number;
   readonly whenFull: 'wait' | 'error';

@@ -16,7 +16,7 @@ export type HandedOver =
   /** Another try may do. `isAway`: nobody answered, and it may have been accepted. */
   | { readonly kind: 'again'; readonly error: unknown; readonly isAway: boolean };
 
-export interface HandOverSettings {
+interface HandOverSettings {
   /** ms until the sidecar is taken to be away, the wait for room not counted. */
   readonly timeout: number;
   /** ms, whole. */

@@ -5,7 +5,7 @@ import { commandError } from '../wire/status.js';
 import { KeyturnError } from '../words/errors.js';
 import type { Token, Turn } from '../words/worker-words.js';
 
-export type WireCall = NonNullable<wire.Command['call']>;
+type WireCall = NonNullable<wire.Command['call']>;
 export type Outcome = NonNullable<wire.Reply['outcome']>;
 
 /** A turn by what finds it. */

@@ -15,7 +15,7 @@ import { OpenCalls } from './open-calls.js';
 /** How long one of these calls may take, ms: why we leave matters more. Should it fail, the lease or `ticket_ttl` ends it. */
 const GIVING_UP_MS = 1_000;
 
-export interface Place {
+interface Place {
   readonly queue: string;
   readonly key: string;
   readonly ticket: string;

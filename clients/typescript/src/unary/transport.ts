@@ -32,7 +32,7 @@ import type {
 import { Leaving } from './leaving.js';
 import { OpenCalls } from './open-calls.js';
 
-export interface UnaryOptions {
+interface UnaryOptions {
   readonly address: string;
   readonly channel: Channel;
   /** Of the channel, so that errors can tell. Unset: it is plain. */

@@ -3,7 +3,7 @@
 /** What the text of a failed handshake begins with. */
 export const TLS_REFUSAL = 'TLS';
 
-export interface ConnectionFailure {
+interface ConnectionFailure {
   readonly message: string;
   /** Both sides are there and disagree: without a change nothing gets better. */
   readonly isTls: boolean;

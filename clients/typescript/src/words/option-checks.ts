@@ -50,7 +50,7 @@ export function optionalSignal(name: string, value: AbortSignal | undefined): vo
 }
 
 /** @throws KeyturnError (INVALID_ARGUMENT) unless it is an object */
-export function objectNeeded(name: string, options: object): void {
+function objectNeeded(name: string, options: object): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw wrongSetting(`${name} is ${shown(options)}; needed is an object`);
 }

@@ -3,7 +3,7 @@
 import type * as model from '../../contract/model.js';
 import { badPageToken } from '../../contract/refusals.js';
 import type * as views from '../../contract/views.js';
-import { currentLane } from '../../lane/lookup.js';
+import { currentLane } from '../../lane/current-lanes.js';
 import type { Queue } from '../../state/records.js';
 import { Steps } from '../steps.js';
 import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';

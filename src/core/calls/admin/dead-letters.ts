@@ -3,7 +3,7 @@
 import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from '../../contract/views.js';
 import { finish, putBack } from '../../items/items.js';
 import { itemView } from '../../lane/answers.js';
-import { currentLane, currentOrNewLane } from '../../lane/lookup.js';
+import { currentLane, currentOrNewLane } from '../../lane/current-lanes.js';
 import { resolve } from '../../lane/resolve.js';
 import { tell } from '../../state/events.js';
 import { nameKeyless } from '../../state/lane.js';

@@ -2,8 +2,8 @@
 
 import type { ItemChoice } from '../../contract/views.js';
 import { finish } from '../../items/items.js';
-import { currentLane } from '../../lane/lookup.js';
-import { unpark } from '../../lane/park.js';
+import { currentLane } from '../../lane/current-lanes.js';
+import { unpark } from '../../lane/phase.js';
 import { resolve } from '../../lane/resolve.js';
 import { tell } from '../../state/events.js';
 import { takeOut } from '../../state/places.js';

@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../../contract/model.js';
 import type { DelayKind, RetryNowRequest, RetryNowView } from '../../contract/views.js';
-import { catchUp, currentLane } from '../../lane/lookup.js';
+import { catchUp, currentLane } from '../../lane/current-lanes.js';
 import { delayOf, resolve } from '../../lane/resolve.js';
 import { awaitedBy, isHeldBack } from '../../state/dependencies.js';
 import { tell } from '../../state/events.js';

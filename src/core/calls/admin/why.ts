@@ -10,7 +10,7 @@ import type { CoreState } from '../../state/state.js';
 import { isLinked, type Link } from '../../structures/link.js';
 import { shellWord } from './shell-word.js';
 
-export interface Why {
+interface Why {
   /** Empty: nothing holds the key. */
   readonly why: string;
   /** Whole ms. Unset: that is not known. */

@@ -4,7 +4,7 @@ import type { AssignmentRow, FinishedRow, ParkRow, TicketRow, TurnRow } from '..
 import { NotAValue } from './byte-reader.js';
 
 /** Words and their numbers, both ways. Total over the words: a new one does not compile until it has a number. */
-export interface Words<T extends string> {
+interface Words<T extends string> {
   number(word: T): number;
   /** @throws NotAValue */
   word(number: number): T;

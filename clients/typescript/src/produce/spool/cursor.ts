@@ -9,7 +9,7 @@ import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { encodeRecord, recordAt } from './record.js';
 
-export interface Position {
+interface Position {
   readonly segment: number;
   readonly offset: number;
 }

@@ -11,7 +11,7 @@ const CRC_AT = 8;
 export const RECORD_HEADER = 12;
 
 /** Bytes that a body takes on disk. */
-export function recordSize(body: number): number {
+function recordSize(body: number): number {
   return RECORD_HEADER + body;
 }
 

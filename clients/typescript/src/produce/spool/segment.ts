@@ -45,7 +45,7 @@ function checkTitle(path: string, title: Buffer, queue: string): void {
   }
 }
 
-export interface Scan {
+interface Scan {
   /** Where each item's record begins, and in the end where the last one ends. */
   readonly starts: readonly number[];
   /** How many bytes after the last record are of one that was cut off. */

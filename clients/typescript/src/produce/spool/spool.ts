@@ -9,7 +9,7 @@ import { SegmentWriter, type SpoolSettings, type Usage } from './segment-writer.
 import { SpoolError } from './spool-error.js';
 
 /** Items in the order in which they were appended. */
-export interface Chunk {
+interface Chunk {
   readonly items: readonly NamedItem[];
   /** Where the segment is read on after them. */
   readonly end: number;
