@@ -128,25 +128,25 @@ export class LocalAdministration implements Administration {
     const { core, store } = this.loop;
     const now = this.loop.now();
     core.setWallOffset(this.clock.wall() - now);
-    const trouble = store?.door.durableClosed;
+    const trouble = store?.availability.durableClosed;
     core.diskTrouble = trouble?.kind === 'store_unavailable' ? trouble.description : undefined;
     return now;
   }
 
   /** Why nobody is let in, if so. */
   #closed(): Refusal | undefined {
-    return this.loop.store?.door.closed;
+    return this.loop.store?.availability.closed;
   }
 
   /** A step that changes something in this queue: told when it is on the disk. */
   async #change<T>(queue: string, run: (now: number) => Result<T>): Promise<Result<T>> {
-    const refusal = this.loop.store?.door.refusal(queue);
+    const refusal = this.loop.store?.availability.refusal(queue);
     return refusal === undefined ? this.#written(queue, this.#step(run)) : { ok: false, refusal };
   }
 
   /** Walks that change something in this queue, all begun now: told when all of it is on the disk. */
   async #walks(queue: string, begin: (clock: () => number) => readonly Walk[]): Promise<Result<number>> {
-    const refusal = this.loop.store?.door.refusal(queue);
+    const refusal = this.loop.store?.availability.refusal(queue);
     if (refusal !== undefined) return { ok: false, refusal };
     this.#now();
     const walks: Generator<undefined, number>[] = [];

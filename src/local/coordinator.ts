@@ -14,7 +14,7 @@ import type { Core } from '../core/core.js';
 import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';
-import { storeUnavailable } from './durable/door.js';
+import { storeUnavailable } from './durable/availability.js';
 import { recover } from './durable/recovery.js';
 import type { StoreEnd, StoreState, TellState } from './durable/state.js';
 import { LAST_WRITE } from './durable/store.js';
@@ -84,7 +84,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   }
 
   openSession(listener: SessionListener): Result<Session> {
-    const refusal = this.door?.closed;
+    const refusal = this.availability?.closed;
     if (refusal !== undefined) return { ok: false, refusal };
     const opened = this.loop.core.openStream(listener);
     return opened.ok ? { ok: true, value: new LocalSession(this.loop, opened.value) } : opened;
@@ -135,8 +135,8 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   }
 
   async #close(): Promise<void> {
-    const { loop, door } = this;
-    if (door !== undefined) door.closed = DRAINING;
+    const { loop, availability } = this;
+    if (availability !== undefined) availability.closed = DRAINING;
     loop.core.drain(loop.now());
     loop.core.close();
     loop.settle();
@@ -200,10 +200,11 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   }
 
   #told(state: StoreState): void {
-    const { door } = this;
-    if (door !== undefined && this.#closed === undefined) {
-      if (state.at === 'recovering') door.closed = storeUnavailable(`recovering: ${percent(state.rows, state.of)} %`);
-      if (state.at === 'ready') door.closed = undefined;
+    const { availability } = this;
+    if (availability !== undefined && this.#closed === undefined) {
+      if (state.at === 'recovering')
+        availability.closed = storeUnavailable(`recovering: ${percent(state.rows, state.of)} %`);
+      if (state.at === 'ready') availability.closed = undefined;
     }
     this.#tell(state);
   }

@@ -11,8 +11,8 @@ import type {
 import type { Batch, Core, Effect } from '../../core/core.js';
 import type { Clock } from '../clock.js';
 import type { Journal } from '../journal/journal.js';
+import { Availability, storeUnavailable } from './availability.js';
 import { Contents } from './contents.js';
-import { Door, storeUnavailable } from './door.js';
 import { type Held, type Hello, refuseHeld, tellsOfChange } from './held.js';
 import type { StoreEnd, TellState } from './state.js';
 import { JournalWriter } from './writer.js';
@@ -43,7 +43,7 @@ interface StoreHost {
  * for one flush, and no answer waits longer than for the flush under way and its own.
  */
 export class Store {
-  readonly door: Door;
+  readonly availability: Availability;
   readonly #contents: Contents;
   readonly #writer: JournalWriter;
   /** For the next batch. */
@@ -76,7 +76,7 @@ export class Store {
     private readonly settings: CoordinatorSettings,
     private readonly tell: TellState,
   ) {
-    this.door = new Door(
+    this.availability = new Availability(
       (queue) => host.core.isDurable(queue),
       (queue) => host.core.countUnavailable(queue),
     );
@@ -277,7 +277,7 @@ export class Store {
     const { core } = this.host;
     core.behind = core.changes + this.#writer.writing > MOST_UNWRITTEN;
     const isTooMuch = this.#held.length + this.#written.length > MOST_HELD;
-    this.door.durableClosed = this.#trouble ?? (isTooMuch ? TOO_MUCH : undefined);
+    this.availability.durableClosed = this.#trouble ?? (isTooMuch ? TOO_MUCH : undefined);
   }
 
   #failByDependency(held: readonly Held[]): void {

@@ -8,22 +8,22 @@ export function storeUnavailable(description: string, retryAfter = RETRY_AFTER):
 }
 
 /**
- * Where calls are refused before they change anything: all of them while the coordinator is not ready, and those that
- * touch a durable queue while the disk does not take what is written.
+ * Whether calls are taken. A call is refused before it changes anything: every call while the coordinator is not ready, and
+ * one that touches a durable queue while the disk does not take what is written.
  */
-export class Door {
-  /** Set: nobody gets in. */
+export class Availability {
+  /** Set: every call is refused with it. */
   closed: Refusal | undefined;
-  /** Set: nobody gets in who asks for a durable queue. */
+  /** Set: calls that touch a durable queue are refused with it. */
   durableClosed: Refusal | undefined;
 
-  /** @param count told of every call that is turned away, by the durable queue that it names */
+  /** @param count counts a call that is refused, by the durable queue that it names */
   constructor(
     private readonly isDurable: (queue: string) => boolean,
     private readonly count: (queue: string) => void,
   ) {}
 
-  /** Why a call that touches this queue is not let in. */
+  /** Why a call that touches this queue is refused; undefined: it is taken. */
   refusal(queue: string): Refusal | undefined {
     if (this.closed !== undefined) return this.closed;
     if (this.durableClosed === undefined || !this.isDurable(queue)) return undefined;
@@ -31,7 +31,7 @@ export class Door {
     return this.durableClosed;
   }
 
-  /** The same of several. `queueOf`: the queue of each. */
+  /** The same for a call that touches several queues. `queueOf`: the queue of each. */
   refusalOfAny<T>(all: readonly T[], queueOf: (one: T) => string): Refusal | undefined {
     if (this.closed !== undefined || this.durableClosed === undefined) return this.closed;
     for (const one of all) {
