@@ -7,6 +7,10 @@ export function storeUnavailable(description: string, retryAfter = RETRY_AFTER):
   return { kind: 'store_unavailable', description, retryAfter };
 }
 
+/** Answers that wait for the disk. With more, a call that would add to them is refused. */
+const MOST_HELD = 200_000;
+const TOO_MUCH = storeUnavailable('the disk is behind: too many answers wait for it');
+
 /**
  * Whether calls are taken. A call is refused before it changes anything: every call while the coordinator is not ready, and
  * one that touches a durable queue while the disk does not take what is written.
@@ -22,6 +26,14 @@ export class Availability {
     private readonly isDurable: (queue: string) => boolean,
     private readonly count: (queue: string) => void,
   ) {}
+
+  /**
+   * @param trouble why the disk takes nothing; unset: it takes what is written
+   * @param held answers that wait for the disk
+   */
+  ofDurable(trouble: Refusal | undefined, held: number): void {
+    this.durableClosed = trouble ?? (held > MOST_HELD ? TOO_MUCH : undefined);
+  }
 
   /** Why a call that touches this queue is refused; undefined: it is taken. */
   refusal(queue: string): Refusal | undefined {
