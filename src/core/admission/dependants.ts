@@ -78,7 +78,7 @@ export function tellDependants(state: CoreState, budget: number, now: number): n
 }
 
 /**
- * The end of a step: of what ended in it and was not told to all, it is written how it ended. Without that a crash now
+ * The end of a step: how something ended is written while items that wait for it have not learnt of it. Without that a crash now
  * would leave those waiting for ever, if it is forgotten by then what was waited for.
  */
 export function keepUntold({ changes, dependencies }: CoreState): void {
