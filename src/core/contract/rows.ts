@@ -72,8 +72,8 @@ export interface FinishedRow {
 }
 
 /**
- * Something that was waited for has ended, and not all items that wait for it have learnt of it: there may be many. What is
- * forgotten of it meanwhile, this stays until they were.
+ * Something that was waited for has ended, and not all items that wait for it have learnt of it: there may be many. This
+ * row stays until they have, even if everything else about it is forgotten meanwhile.
  */
 export interface EndRow {
   readonly table: 'items';
