@@ -39,7 +39,6 @@ V = TypeVar("V")
 
 # More handlers than this are tasks, not threads.
 _MOST_THREADS: Final = 1_000
-_JOINING: Final = 1.0
 
 
 class Client(Calls):
@@ -89,7 +88,7 @@ class Client(Calls):
                 self._is_closed = True
                 open_clients.discard(self)
                 for threads in list(self._threads):
-                    threads.join(_JOINING)
+                    threads.join()
                 self._thread.stop()
 
     def __del__(self) -> None:
