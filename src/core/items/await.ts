@@ -1,7 +1,8 @@
 import type { AwaitAnswer, AwaitRequest, Reply } from '../contract/model.js';
 import { DRAINING, limitRefusal } from '../contract/refusals.js';
 import { AwaitWaiter, type Queue } from '../state/records.js';
-import { after, type CoreState } from '../state/state.js';
+import type { CoreState } from '../state/state.js';
+import { after } from '../structures/due.js';
 import { isLinked } from '../structures/link.js';
 
 /** @returns the waiter, if the call has to wait */

@@ -2,16 +2,14 @@
 
 import type { LaneState } from '../../contract/model.js';
 import type { EvictionView, LimitsChange, LimitsView } from '../../contract/views.js';
-import { putBack } from '../../items/items.js';
-import { neverHandedOut } from '../../items/never-handed-out.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/phase.js';
 import { resolve } from '../../lane/resolve.js';
-import { endTurn } from '../../lane/turns.js';
+import { NEVER_HANDED_OUT, RETURNED, settle } from '../../lane/settle.js';
 import { tell } from '../../state/events.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { markDirty } from '../../state/marks.js';
-import type { Assignment, Item, Lane, Queue } from '../../state/records.js';
+import type { Lane, Queue } from '../../state/records.js';
 import { LOST } from '../../state/settlement.js';
 import type { CoreState } from '../../state/state.js';
 import { TokenBucket } from '../../structures/token-bucket.js';
@@ -27,18 +25,10 @@ export function evictHolder(state: CoreState, queue: Queue | undefined, key: str
   const lane = queue === undefined ? undefined : currentLane(state, queue, key, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (lane === undefined) return { ...NOBODY, state: 'INIT' };
-  if (turn === undefined || lane.row.moves.evict !== 'end_turn') return { ...NOBODY, state: stateOf(lane) };
-  const { token, consumerId, assignment, handed } = turn;
-  endTurn(state, turn, 'evicted', LOST.evicted, now);
-  const items = handed === 'kept' ? neverHandedOut(state, lane, assignment, now) : keptItems(assignment);
-  putBack(state, lane, items);
-  resolve(state, lane, now);
-  return { evicted: true, token, consumerId, itemsReturned: items.length, state: stateOf(lane) };
-}
-
-/** at_most_once: they are done, whoever has them. */
-function keptItems(assignment: Assignment): readonly Item[] {
-  return assignment.kind === 'items' && !assignment.done ? assignment.items : [];
+  if (turn === undefined) return { ...NOBODY, state: stateOf(lane) };
+  const { token, consumerId, handed } = turn;
+  const { returned } = settle(state, turn, handed === 'kept' ? NEVER_HANDED_OUT : RETURNED, LOST.evicted, now);
+  return { evicted: true, token, consumerId, itemsReturned: returned, state: stateOf(lane) };
 }
 
 export interface Resumed {
@@ -59,7 +49,7 @@ export function resumeKey(state: CoreState, queue: Queue | undefined, key: strin
 }
 
 function resumeLane(state: CoreState, lane: Lane, now: number): Resumed {
-  const resumed = lane.row.moves.resume === 'unpark' && unpark(lane);
+  const resumed = unpark(lane);
   if (resumed && state.watching) tell(state, 'resume', lane, now, {});
   if (resumed) resolve(state, lane, now);
   return { resumed, state: stateOf(lane) };

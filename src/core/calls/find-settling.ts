@@ -30,7 +30,7 @@ export function findSettling(
   if (isRefusal(queue)) return queue;
   const lane = queue === undefined ? undefined : currentLaneOfToken(state, queue, key, token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
-  if (turn?.token === token && turn.lane.row.moves.settle_done === 'end_turn') return turn;
+  if (turn?.token === token) return turn;
   const ending = lane === undefined ? undefined : endingOf(lane, token);
   if (ending?.ended === 'settled') return ending;
   if (ending === undefined && adoptable(state, queueName, key, token, lane, now))

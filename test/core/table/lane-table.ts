@@ -1,4 +1,8 @@
-import { LANE_STATES, type LaneState } from '../contract/model.js';
+/**
+ * The lane machine, as docs/SPEC.md has it: what each event does in each state. The core does not read it: each of its
+ * calls does what is written here, and `table.test.ts` plays every cell on the core (docs/adr/025).
+ */
+import type { LaneState } from '../../../src/core/contract/model.js';
 
 /** Everything that can happen to a lane. */
 export const LANE_EVENTS = [
@@ -43,7 +47,7 @@ export type LaneEvent = (typeof LANE_EVENTS)[number];
  * - `stale`: refused, TURN_LOST; nothing changes
  * - `nothing`: there is nothing to do; nothing changes
  */
-type Move =
+export type Move =
   | 'start_or_line_up'
   | 'line_up'
   | 'start'
@@ -212,23 +216,3 @@ const PARK: Row = {
 
 /** The lane machine: total, a missing cell does not compile. */
 export const LANE_TABLE: Readonly<Record<LaneState, Row>> = Object.freeze({ INIT, PROCESS, BLOCK, READY, DELAY, PARK });
-
-/** A state as lanes refer to it: its moves at hand, and its place where lanes are counted by state. */
-export interface StateRow {
-  readonly state: LaneState;
-  readonly index: number;
-  readonly moves: Row;
-}
-
-function row(state: LaneState): StateRow {
-  return Object.freeze({ state, index: LANE_STATES.indexOf(state), moves: Object.freeze(LANE_TABLE[state]) });
-}
-
-export const ROWS = Object.freeze({
-  INIT: row('INIT'),
-  PROCESS: row('PROCESS'),
-  BLOCK: row('BLOCK'),
-  READY: row('READY'),
-  DELAY: row('DELAY'),
-  PARK: row('PARK'),
-}) satisfies Readonly<Record<LaneState, StateRow>>;
