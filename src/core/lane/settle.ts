@@ -3,7 +3,7 @@
 import type { Bytes } from '../contract/model.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { type Failure, failAll, finishAll, handedOutAs, putBack } from '../items/items.js';
-import { neverHandedOut } from '../items/never-handed-out.js';
+import { neverHandedOut, openItems } from '../items/never-handed-out.js';
 import type { Assignment, Item, Lane, Stream, Turn } from '../state/records.js';
 import type { Ending } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
@@ -116,21 +116,19 @@ function amend(items: readonly Item[], result: Bytes, now: number): void {
   }
 }
 
-const NONE: readonly Item[] = Object.freeze([]);
-
 /** @returns the other items that are still kept: those of at_most_once are done, and nothing of them comes back */
 function finishFirst(state: CoreState, assignment: Assignment, done: number, now: number): readonly Item[] {
-  if (assignment.kind !== 'items' || assignment.done) return NONE;
-  const { items } = assignment;
-  if (done === 0) return items;
+  const items = openItems(assignment);
+  if (done === 0 || items.length === 0) return items;
   const finished = ownOf(assignment, done);
   finishAll(state, items.slice(0, finished), undefined, now);
   return items.slice(finished);
 }
 
 /** How many of its items are among the first `done` of those that the worker has. */
-function ownOf({ items, given }: Extract<Assignment, { kind: 'items' }>, done: number): number {
-  if (given === undefined) return done;
+function ownOf(assignment: Assignment, done: number): number {
+  if (assignment.kind !== 'items' || assignment.given === undefined) return done;
+  const { items, given } = assignment;
   const finished = new Set(given.slice(0, done));
   return items.filter(({ seq }) => finished.has(seq)).length;
 }

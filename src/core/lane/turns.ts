@@ -188,7 +188,7 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   queue.usedAt = now;
   // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
   markRoom(state, queue);
-  queue.counters.countSettlement(way);
+  queue.counters.settlements[way] += 1;
   if (turn.assignment.kind === 'items' && turn.assignment.done)
     queue.counters.finished.done += turn.assignment.items.length;
   queue.counters.hold.add((now - turn.since) / 1_000);
