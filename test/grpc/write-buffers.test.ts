@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { KnownTexts } from '../../src/grpc/session/codec/known-texts.js';
 import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
 import { Outgoing } from '../../src/grpc/session/outgoing.js';
 
@@ -39,7 +38,7 @@ describe('buffers to write into', () => {
   });
 
   it('are written over only when their message has left', () => {
-    const out = new Outgoing(new KnownTexts(), new WriteBuffers());
+    const out = new Outgoing(new WriteBuffers());
     const tell = (byte: number) => {
       out.error(1, Buffer.alloc(LARGE, byte));
       return out.next()?.bytes ?? Buffer.alloc(0);

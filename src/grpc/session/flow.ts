@@ -3,7 +3,6 @@
  * that the rest of a turn of the event loop is gathered behind them, and no faster than the client reads.
  */
 import type { Limits } from '../../coordinator.js';
-import type { KnownTexts } from './codec/known-texts.js';
 import type { WriteBuffers } from './codec/write-buffers.js';
 import { type Message, Outgoing } from './outgoing.js';
 
@@ -57,10 +56,9 @@ export class Flow {
     private readonly limits: Limits,
     private readonly scheduler: Scheduler,
     private readonly listener: FlowListener,
-    texts: KnownTexts,
     buffers: WriteBuffers,
   ) {
-    this.#out = new Outgoing(texts, buffers);
+    this.#out = new Outgoing(buffers);
   }
 
   get out(): Outgoing {

@@ -4,7 +4,6 @@
  */
 import type { Notice, Turn } from '../../coordinator.js';
 import { RESPONSE, writeCancel, writeError, writeNotice } from './codec/answers.js';
-import type { KnownTexts } from './codec/known-texts.js';
 import { WireWriter } from './codec/wire-writer.js';
 import type { WriteBuffers } from './codec/write-buffers.js';
 
@@ -41,11 +40,7 @@ export class Outgoing {
   readonly #handed: Message[] = [];
   #bytesBeyondWriter = 0;
 
-  /** @param texts where the keys of turns that are given are expected to be named again */
-  constructor(
-    private readonly texts: KnownTexts,
-    private readonly buffers: WriteBuffers,
-  ) {
+  constructor(private readonly buffers: WriteBuffers) {
     this.#writer = new WireWriter(buffers);
   }
 
@@ -76,10 +71,7 @@ export class Outgoing {
       throw error;
     }
     this.#keepApart(before);
-    const turns = this.#turns;
-    const first = turns.length;
-    form.gives(answer, turns);
-    for (let i = first; i < turns.length; i++) this.texts.expect(turns[i]?.key ?? '');
+    form.gives(answer, this.#turns);
   }
 
   /** @param status an encoded google.rpc.Status */

@@ -23,7 +23,7 @@ export interface SessionCall {
 export interface SessionContext extends HandlerContext, Scheduler {
   /** Of all streams: nothing stays in it from one request to the next. */
   readonly check: Check;
-  /** The same goes for it, but for texts that it knows again. */
+  /** The same goes for it. */
   readonly decoder: FastDecoder;
   readonly buffers: WriteBuffers;
 }
