@@ -5,7 +5,6 @@
 import type { Notice, Turn } from '../../coordinator.js';
 import { RESPONSE, writeCancel, writeError, writeNotice } from './codec/answers.js';
 import { WireWriter } from './codec/wire-writer.js';
-import type { WriteBuffers } from './codec/write-buffers.js';
 
 /** How an answer is written into its reply. */
 export interface Form {
@@ -32,17 +31,13 @@ const MESSAGE_BYTES = 1_048_576;
 const MOST_HANDED = 2;
 
 export class Outgoing {
-  readonly #writer: WireWriter;
+  readonly #writer = new WireWriter();
   /** Given in what the writer holds. */
   #turns: Turn[] = [];
   readonly #cut: Message[] = [];
   /** Handed to the transport, which has not said yet that they are out. */
   readonly #handed: Message[] = [];
   #bytesBeyondWriter = 0;
-
-  constructor(private readonly buffers: WriteBuffers) {
-    this.#writer = new WireWriter(buffers);
-  }
 
   /** What the transport has not taken yet. */
   get bytes(): number {
@@ -107,12 +102,10 @@ export class Outgoing {
     return message;
   }
 
-  /** The oldest message that was handed over is out: its bytes are written over. */
+  /** The oldest message that was handed over is out. */
   taken(): void {
     const message = this.#handed.shift();
-    if (message === undefined) return;
-    this.#bytesBeyondWriter -= message.bytes.length;
-    this.buffers.giveBack(message.bytes);
+    if (message !== undefined) this.#bytesBeyondWriter -= message.bytes.length;
   }
 
   /** Forgets what was not handed over. @returns the turns that were given in it */

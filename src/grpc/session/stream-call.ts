@@ -3,7 +3,6 @@ import type { HandlerContext } from '../call/handler.js';
 import type { CallStatus } from '../call/status.js';
 import type { Check } from '../convert/validate.js';
 import type { FastDecoder } from './codec/fast-decoder.js';
-import type { WriteBuffers } from './codec/write-buffers.js';
 import type { Scheduler } from './flow.js';
 
 /** What of a grpc-js stream a session needs. Its messages are bytes. */
@@ -25,7 +24,6 @@ export interface SessionContext extends HandlerContext, Scheduler {
   readonly check: Check;
   /** The same goes for it. */
   readonly decoder: FastDecoder;
-  readonly buffers: WriteBuffers;
 }
 
 export interface SessionHooks {
