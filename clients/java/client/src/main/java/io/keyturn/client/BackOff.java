@@ -29,10 +29,6 @@ final class BackOff {
         return Clock.after(atLeast, Math.max(Clock.MS, jitter));
     }
 
-    long longest() {
-        return longest;
-    }
-
     /** After a success. */
     void reset() {
         ceiling = FIRST;

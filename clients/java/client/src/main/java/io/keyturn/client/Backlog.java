@@ -1,6 +1,5 @@
 package io.keyturn.client;
 
-import io.keyturn.client.ProducerOptions.WhenFull;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -34,13 +33,13 @@ final class Backlog {
         }
     }
 
-    private final ProducerOptions options;
+    private final ProducerSettings options;
     private final Pile admitted = new Pile();
     private final Pile waiting = new Pile();
     private int onItsWay;
     private long bytesOnTheirWay;
 
-    Backlog(ProducerOptions options) {
+    Backlog(ProducerSettings options) {
         this.options = options;
     }
 
@@ -74,9 +73,9 @@ final class Backlog {
             admitted.push(entry);
             return;
         }
-        if (options.whenFull() == WhenFull.ERROR || !waiting.fits(entry.size, 0, 0)) {
+        if (!options.waits() || !waiting.fits(entry.size, 0, 0)) {
             String most = options.maxItems() + " of together " + options.maxBytes() + " bytes";
-            throw new ProducerFullException(size() + " items wait to be handed over; allowed are " + most);
+            throw Failures.producerFull(size() + " items wait to be handed over; allowed are " + most);
         }
         waiting.push(entry);
     }

@@ -21,19 +21,17 @@ final class Base {
     /** Settles are ordered by the session, before what is asked after them. */
     final boolean isOrdered;
 
-    final Waiting waiting = new Waiting();
-    final ScopedTurns scoped = new ScopedTurns();
     private final Set<CallFuture<?>> pending = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    Base(Transport transport, Connection connection, Supplier<String> newId, KeyturnOptions options) {
+    Base(Transport transport, Connection connection, Supplier<String> newId, ClientSettings options) {
         this.transport = transport;
         this.loop = connection.loop();
         this.callbacks = connection.callbacks();
         this.newId = newId;
         this.logger = options.logger();
         this.metrics = options.metrics();
-        this.isOrdered = transport instanceof SessionTransport;
+        this.isOrdered = !options.isUnary();
     }
 
     /** A future of something that may wait for time to pass: it fails when the client is closed. */
@@ -109,7 +107,7 @@ final class Base {
         if (error instanceof Error thrown) throw thrown;
         if (!(error instanceof RuntimeException known)) return KeyturnException.of(error);
         // What a stage of the application threw says where it was thrown.
-        if (known.getClass().getPackage() == Base.class.getPackage()) known.fillInStackTrace();
+        if (known instanceof KeyturnException) known.fillInStackTrace();
         return known;
     }
 }

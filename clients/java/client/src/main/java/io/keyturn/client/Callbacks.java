@@ -41,7 +41,7 @@ final class Callbacks {
     /** A thread that tells answers must not wait for one. */
     void refuseToBlock() {
         if (!isCurrent()) return;
-        throw new KeyturnException(
+        throw Failures.of(
                 "a call that blocks was made by the thread that completes futures; use an *Async stage for it",
                 Status.Code.FAILED_PRECONDITION);
     }

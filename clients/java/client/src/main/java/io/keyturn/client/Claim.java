@@ -1,11 +1,10 @@
 package io.keyturn.client;
 
-import com.google.protobuf.ByteString;
 import io.grpc.Status;
 import io.keyturn.client.Failures.Failure;
-import io.keyturn.client.TurnOptions.Order;
 import io.keyturn.v1.AcquireRequest;
 import io.keyturn.v1.DeQueueRequest;
+import io.keyturn.v1.Decision;
 import io.keyturn.v1.EnQueueRequest;
 import io.keyturn.v1.EnQueueResponse;
 import java.time.Duration;
@@ -19,12 +18,8 @@ import java.util.function.Function;
  * not get the turn leaves no place behind. Of the thread that waits.
  */
 final class Claim {
-    /** The longest that one call may wait: what the contract allows. The ticket keeps the place between two calls. */
-    private static final long LONGEST_CALL = 300_000 * Clock.MS;
     /** How long the giving up of a place may take before it is left to its ttl; nobody waits for it but who closes the client. */
     private static final long GIVING_UP = 2_000 * Clock.MS;
-    /** A sidecar that answers at once though it was asked to wait is not asked in a busy loop. */
-    private static final long LEAST_BETWEEN = 50 * Clock.MS;
 
     /** {@code turn}: null when {@code refused} says why there is none. */
     record Claimed(io.keyturn.v1.Turn turn, long askedAt, TurnOutcome<?> refused) {}
@@ -32,7 +27,8 @@ final class Claim {
     private final Base base;
     private final String queue;
     private final String key;
-    private final TurnOptions options;
+    private final Callers callers;
+    private final TurnSettings options;
     /** Empty: the call does not stay, so it has no place to keep. */
     private String ticket;
     /** Negative: the queue's wait is not known; the sidecar ends it. */
@@ -50,11 +46,12 @@ final class Claim {
     private volatile Thread waits;
     private volatile boolean isCalledOff;
 
-    Claim(Base base, String queue, String key, TurnOptions options) {
+    Claim(Base base, Callers callers, String queue, String key, TurnSettings options) {
         this.base = base;
         this.queue = queue;
         this.key = key;
-        this.options = Checks.needed("options", options);
+        this.callers = callers;
+        this.options = options;
         Duration wait = options.waiting();
         this.ticket = wait != null && wait.isZero() ? "" : base.newId.get();
         this.until = wait == null ? -1 : Clock.after(Clock.now(), Clock.nanos(wait));
@@ -67,11 +64,11 @@ final class Claim {
      */
     <A> A await(Function<Claimed, A> make) {
         waits = Thread.currentThread();
-        base.waiting.add(this);
+        callers.add(this);
         try {
             return make.apply(decided());
         } finally {
-            base.waiting.remove(this);
+            callers.remove(this);
         }
     }
 
@@ -102,7 +99,7 @@ final class Claim {
                 giveUp(null);
                 return claimed;
             }
-            LockSupport.parkNanos(asked + LEAST_BETWEEN - Clock.now());
+            LockSupport.parkNanos(asked + Clock.LEAST_BETWEEN - Clock.now());
         }
     }
 
@@ -116,9 +113,9 @@ final class Claim {
         } catch (KeyturnException error) {
             if (Thread.currentThread().isInterrupted() || isCalledOff) return null;
             // No connection ever came about, so there is no place to give up: asked for that, the next call would share its failure.
-            if (error instanceof TlsException tls && tls.isForGood()) throw error;
+            if (Failures.isTlsForGood(error)) throw error;
             boolean isOverdue = error.code() == Status.Code.DEADLINE_EXCEEDED;
-            if (patientUntil < 0) patientUntil = Clock.after(Clock.now(), isOverdue ? 0 : Transport.GRACE);
+            if (patientUntil < 0) patientUntil = Clock.after(Clock.now(), isOverdue ? 0 : CallTerms.GRACE);
             long left = (until < 0 ? patientUntil : until) - Clock.now();
             if (ticket.isEmpty() || Failures.failureOf(error) != Failure.AWAY || left <= 0) {
                 giveUp(null);
@@ -132,35 +129,32 @@ final class Claim {
     }
 
     private Claimed ask() {
-        long part = until < 0 ? -1 : Math.max(0, Math.min(until - Clock.now(), LONGEST_CALL));
-        CallSettings settings = part < 0 ? CallSettings.DEFAULT : CallSettings.nanos(part + Transport.GRACE);
-        return options.order() == Order.STRICT ? acquire(part, settings.leaving()) : enQueue(part, settings.leaving());
+        long part = until < 0 ? -1 : Math.max(0, Math.min(until - Clock.now(), Clock.LONGEST_CALL));
+        CallTerms settings = part < 0 ? CallTerms.DEFAULT : CallTerms.nanos(part + CallTerms.GRACE);
+        return options.isStrict() ? acquire(part, settings.leaving()) : enQueue(part, settings.leaving());
     }
 
-    private Claimed enQueue(long part, CallSettings settings) {
+    private Claimed enQueue(long part, CallTerms settings) {
         EnQueueRequest.Builder request = EnQueueRequest.newBuilder()
                 .setQueue(queue)
                 .setKey(key)
                 .setTicket(ticket)
                 .setConsumerId(options.consumerId())
                 .setIdempotencyKey(options.idempotencyKey());
-        if (part >= 0) request.setWait(Protos.nanos(part));
+        if (part >= 0) request.setWait(Clock.duration(part));
         if (options.lease() != null) request.setLease(Protos.duration(options.lease()));
         EnQueueResponse answer = answerOf(base.transport.ask(Kinds.ENQUEUE, request.build(), settings));
-        return switch (answer.getDecision()) {
-            case DECISION_ACCEPT -> granted(answer.getTurn());
-            case DECISION_DECLINE -> refused(declined(answer));
-            default -> refused(new TurnOutcome.Blocked<>(OptionalInt.of(answer.getAhead()), retryAfter(answer)));
-        };
+        boolean isGranted = answer.getDecision() == Decision.DECISION_ACCEPT;
+        return isGranted ? granted(answer.getTurn()) : refused(Answers.refused(answer));
     }
 
-    private Claimed acquire(long part, CallSettings settings) {
+    private Claimed acquire(long part, CallTerms settings) {
         AcquireRequest.Builder request = AcquireRequest.newBuilder()
                 .addQueues(queue)
                 .setKey(key)
                 .setTicket(ticket)
                 .setConsumerId(options.consumerId())
-                .setWait(Protos.nanos(Math.max(0, part)));
+                .setWait(Clock.duration(Math.max(0, part)));
         if (options.lease() != null) request.setLease(Protos.duration(options.lease()));
         var answer = answerOf(base.transport.ask(Kinds.ACQUIRE, request.build(), settings));
         if (answer.getDeliveriesCount() > 0) return granted(answer.getDeliveries(0).getTurn());
@@ -186,19 +180,6 @@ final class Claim {
         return new Claimed(null, 0, outcome);
     }
 
-    private static TurnOutcome<?> declined(EnQueueResponse answer) {
-        DeclineReason reason = DeclineReason.of(answer.getReason());
-        Optional<byte[]> result = reason == DeclineReason.ALREADY_DONE
-                ? Optional.of(answer.getResult()).filter(bytes -> !bytes.isEmpty()).map(ByteString::toByteArray)
-                : Optional.empty();
-        Optional<String> survivor = Optional.of(answer.getSurvivorId()).filter(id -> !id.isEmpty());
-        return new TurnOutcome.Declined<>(reason, survivor, retryAfter(answer), result);
-    }
-
-    private static Optional<Duration> retryAfter(EnQueueResponse answer) {
-        return answer.hasRetryAfter() ? Optional.of(Protos.duration(answer.getRetryAfter())) : Optional.empty();
-    }
-
     /**
      * Also gives back a turn that came at the last moment, which the ticket would be held for otherwise. Not in the caller's time:
      * a sidecar that is away or silent would make every wait longer than it was asked to be. Closing the client waits for it.
@@ -210,6 +191,6 @@ final class Claim {
         if (turn == null) request.setTicket(ticket);
         else request.setToken(turn.getToken());
         // If it fails too, the place ends with its `ticket_ttl`; why we leave matters more.
-        base.transport.ask(Kinds.DEQUEUE, request.build(), CallSettings.nanos(GIVING_UP));
+        base.transport.ask(Kinds.DEQUEUE, request.build(), CallTerms.nanos(GIVING_UP));
     }
 }

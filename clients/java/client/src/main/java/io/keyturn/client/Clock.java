@@ -9,6 +9,12 @@ final class Clock {
 
     static final long MS = 1_000_000;
 
+    /** The longest that one call may wait, ns: what the contract allows, and a queue's policy can ask for. */
+    static final long LONGEST_CALL = 300_000 * MS;
+
+    /** A sidecar that answers at once though it was asked to wait is not asked in a busy loop, ns. */
+    static final long LEAST_BETWEEN = 50 * MS;
+
     private static final long ORIGIN = System.nanoTime();
 
     private Clock() {}
@@ -28,6 +34,10 @@ final class Clock {
 
     static long nanos(com.google.protobuf.Duration duration) {
         return nanos(Protos.duration(duration));
+    }
+
+    static com.google.protobuf.Duration duration(long nanos) {
+        return Protos.duration(Duration.ofNanos(nanos));
     }
 
     /** Never beyond {@link #NEVER}. */

@@ -58,7 +58,7 @@ final class Confirmations {
     /** The later of the two moments from which its life may be counted. */
     long since(Turn turn, long askedAt) {
         synchronized (confirmedAt) {
-            Long at = confirmedAt.remove(nameOf(turn));
+            Long at = confirmedAt.remove(TurnName.of(turn));
             return at == null ? askedAt : Math.max(at, askedAt);
         }
     }
@@ -71,9 +71,9 @@ final class Confirmations {
         if (turns.stream().allMatch(turn -> Clock.nanos(turn.getLease()) == shortest)) {
             request.setLease(turns.get(0).getLease());
         }
-        for (Turn turn : turns) request.addTurns(Renewals.refOf(turn));
+        for (Turn turn : turns) request.addTurns(TurnRequests.refOf(turn));
         CallFuture<RenewResponse> asked =
-                transport.ask(Kinds.RENEW, request.build(), CallSettings.nanos(Math.max(Clock.MS, shortest)));
+                transport.ask(Kinds.RENEW, request.build(), CallTerms.nanos(Math.max(Clock.MS, shortest)));
         // Without an answer the turns are as old as they may be: whoever holds one is told that it is lost.
         CallFuture<RenewResponse> done = new CallFuture<>();
         asked.whenComplete((answer, error) -> {
@@ -86,12 +86,8 @@ final class Confirmations {
     private void note(List<Turn> turns, RenewResponse answer, long sentAt) {
         synchronized (confirmedAt) {
             for (int at = 0; at < Math.min(turns.size(), answer.getResultsCount()); at++) {
-                if (answer.getResults(at).getAlive()) confirmedAt.put(nameOf(turns.get(at)), sentAt);
+                if (answer.getResults(at).getAlive()) confirmedAt.put(TurnName.of(turns.get(at)), sentAt);
             }
         }
-    }
-
-    private static TurnName nameOf(Turn turn) {
-        return new TurnName(turn.getQueue(), turn.getToken());
     }
 }

@@ -41,7 +41,7 @@ final class Connection {
     private final EventLoopGroup group;
     private final ManagedChannel channel;
     /** Null: none. */
-    private final TlsOptions tls;
+    private final TlsSettings tls;
     /** The sidecar said something. */
     private volatile boolean hasStood;
 
@@ -49,7 +49,7 @@ final class Connection {
     /** What waits until the channel has forgotten a failure. Of the loop. */
     private final ArrayDeque<Runnable> behind = new ArrayDeque<>();
 
-    Connection(String address, KeyturnOptions options) {
+    Connection(String address, ClientSettings options) {
         boolean isNative = Epoll.isAvailable();
         // What is refused is refused before there is any thread.
         NettyChannelBuilder builder = builderOf(address, isNative);
@@ -98,7 +98,7 @@ final class Connection {
         return Failures.wrong("address is \"" + address + "\"; allowed are host:port and unix:/path");
     }
 
-    private static void secure(NettyChannelBuilder builder, TlsOptions tls, System.Logger logger) {
+    private static void secure(NettyChannelBuilder builder, TlsSettings tls, System.Logger logger) {
         if (tls == null) {
             builder.negotiationType(NegotiationType.PLAINTEXT);
             return;
@@ -137,7 +137,7 @@ final class Connection {
     /** Why a call came to its end, in words that tell what to do. */
     KeyturnException errorOf(Status status, Metadata trailers) {
         KeyturnException explained = trailers.keys().isEmpty() ? TlsWords.explained(status, tls, hasStood) : null;
-        return explained == null ? Failures.ofStatus(status, trailers) : explained;
+        return explained == null ? Statuses.ofStatus(status, trailers) : explained;
     }
 
     /**

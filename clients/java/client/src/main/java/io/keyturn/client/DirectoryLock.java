@@ -32,7 +32,7 @@ record DirectoryLock(FileChannel file, FileLock lock) {
 
     private static SpoolException inUse(Path path, String who) {
         String what = "the directory is in use by " + who + "; each producer needs one of its own";
-        return new SpoolException(Problem.IN_USE, path, what, null);
+        return Failures.spool(Problem.IN_USE, path, what, null);
     }
 
     /** The file stays: it is the lock on it that counts. */

@@ -12,7 +12,7 @@ final class Entry {
 
     Entry(QueueItem item, long timeout) {
         this.item = item;
-        this.size = item.size();
+        this.size = Items.size(item);
         this.deadline = Clock.after(since, timeout);
     }
 }

@@ -1,22 +1,18 @@
 package io.keyturn.client;
 
-import com.google.protobuf.Any;
-import com.google.protobuf.InvalidProtocolBufferException;
-import com.google.rpc.BadRequest;
-import com.google.rpc.ErrorInfo;
-import com.google.rpc.QuotaFailure;
-import com.google.rpc.ResourceInfo;
-import com.google.rpc.RetryInfo;
-import io.grpc.Metadata;
 import io.grpc.Status;
-import io.grpc.StatusException;
-import io.grpc.StatusRuntimeException;
+import io.keyturn.v1.AwaitResponse;
+import io.keyturn.v1.Turn;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
 
-/** Errors of the sidecar and of the transport as {@link KeyturnException}s, and what each means for the one who asked. */
+/** Errors of this client, and what each means for the one who asked. */
 final class Failures {
     /** What a failure means for the one who asked. */
     enum Failure {
@@ -32,15 +28,11 @@ final class Failures {
         REFUSED
     }
 
-    private static final Metadata.Key<byte[]> DETAILS =
-            Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
-    private static final String TYPE = "type.googleapis.com/google.rpc.";
-
     private Failures() {}
 
     static Failure failureOf(Throwable error) {
-        if (!(KeyturnException.unwrapped(error) instanceof KeyturnException known)) return Failure.REFUSED;
-        if (known instanceof TlsException tls && tls.isForGood()) return Failure.REFUSED;
+        if (!(unwrapped(error) instanceof KeyturnException known)) return Failure.REFUSED;
+        if (isTlsForGood(known)) return Failure.REFUSED;
         return switch (known.code()) {
             case UNAVAILABLE, DEADLINE_EXCEEDED -> Failure.AWAY;
             // Without a reason it comes from the transport, which has several words for a connection that broke.
@@ -54,7 +46,7 @@ final class Failures {
 
     /** How long the sidecar asks us to wait, ns; 0: it does not say. */
     static long retryAfter(Throwable error) {
-        Throwable bare = KeyturnException.unwrapped(error);
+        Throwable bare = unwrapped(error);
         return bare instanceof KeyturnException known
                 ? known.retryAfter().map(Clock::nanos).orElse(0L)
                 : 0;
@@ -70,106 +62,95 @@ final class Failures {
         }
     }
 
+    static KeyturnException of(String message, Status.Code code) {
+        return of(message, code, "", null);
+    }
+
+    /** {@code details}: null: none. */
+    static KeyturnException of(String message, Status.Code code, String reason, ErrorDetails details) {
+        return ApiAccess.api().failure(message, code, reason, details);
+    }
+
     static KeyturnException wrong(String what) {
-        return new KeyturnException(what, Status.Code.INVALID_ARGUMENT);
+        return of(what, Status.Code.INVALID_ARGUMENT);
     }
 
     static KeyturnException closed() {
-        return new KeyturnException("the client was closed", Status.Code.CANCELLED);
+        return of("the client was closed", Status.Code.CANCELLED);
     }
 
     static KeyturnException cancelled() {
-        return new KeyturnException("the call was cancelled", Status.Code.CANCELLED);
+        return of("the call was cancelled", Status.Code.CANCELLED);
+    }
+
+    static TurnLostException lost(Turn turn, TurnLoss loss) {
+        String whose = "the turn of key \"" + turn.getKey() + "\" of queue " + turn.getQueue();
+        return ApiAccess.api().lost(whose + " is lost: " + Losses.because(loss), loss, null);
     }
 
     /** The same error for one more call: each has its own, with the stack of the one who waits for it, and what it suppressed. */
     static KeyturnException again(KeyturnException error) {
-        if (error instanceof TlsException tls) return tls.again();
-        return new KeyturnException(error.getMessage(), error.code(), error.reason(), error.details());
+        if (isTls(error)) return ApiAccess.api().tls(error.getMessage(), isTlsForGood(error));
+        return of(error.getMessage(), error.code(), error.reason(), error.details());
     }
 
-    /** The error of one command of a session. */
-    static KeyturnException ofCommand(com.google.rpc.Status error) {
-        return made(error.getCode(), error.getMessage(), error.getDetailsList());
+    static KeyturnException tls(String what, boolean isForGood) {
+        return ApiAccess.api().tls("no connection over TLS: " + what, isForGood);
     }
 
-    /** The error of a unary call, or the end of a stream. */
-    static KeyturnException ofStatus(Status status, Metadata trailers) {
-        String message = status.getDescription() == null ? "" : status.getDescription();
-        if (status.getCause() != null) message += (message.isEmpty() ? "" : ": ") + messageOf(status.getCause());
-        return made(status.getCode().value(), message.isEmpty() ? status.getCode().name() : message, detailsOf(trailers));
+    /** Both sides are there and disagree about TLS. */
+    static boolean isTls(Throwable error) {
+        return ApiAccess.api().isTls(error);
     }
 
-    static KeyturnException ofTransport(Throwable error) {
-        if (error instanceof StatusRuntimeException known) return ofStatus(known.getStatus(), known.getTrailers());
-        if (error instanceof StatusException known) return ofStatus(known.getStatus(), known.getTrailers());
-        return new KeyturnException(messageOf(error), Status.Code.UNKNOWN);
+    /** The same, and no connection ever came about: without a change nothing gets better. */
+    static boolean isTlsForGood(Throwable error) {
+        return ApiAccess.api().isTlsForGood(error);
     }
 
-    private static List<Any> detailsOf(Metadata trailers) {
-        byte[] bytes = trailers == null ? null : trailers.get(DETAILS);
-        if (bytes == null) return List.of();
-        try {
-            return com.google.rpc.Status.parseFrom(bytes).getDetailsList();
-        } catch (InvalidProtocolBufferException foreign) {
-            // The code and the message stand by themselves; a proxy may have put anything here.
-            return List.of();
+    static KeyturnException submitMany(Throwable cause, List<SubmitOutcome> results, List<QueueItem> rest) {
+        return ApiAccess.api().submitMany(cause, results, rest);
+    }
+
+    static KeyturnException itemFailed(String queue, String itemId, ItemFailedException.State state, AwaitResponse answer) {
+        return ApiAccess.api().itemFailed(queue, itemId, state, answer.getError(), answer.getAttempt());
+    }
+
+    static ProducerClosedException producerClosed(String message) {
+        return ApiAccess.api().producerClosed(message);
+    }
+
+    static ProducerFullException producerFull(String message) {
+        return ApiAccess.api().producerFull(message);
+    }
+
+    static ProducerTimeoutException producerTimeout(String itemId, Duration timeout, Throwable cause) {
+        return ApiAccess.api().producerTimeout(itemId, timeout, cause);
+    }
+
+    static SpoolException spool(SpoolException.Problem problem, Path file, String what, Throwable cause) {
+        return ApiAccess.api().spool(problem, file, what, cause);
+    }
+
+    /** Null: the back-off of the queue. */
+    static Duration delay(RetryLaterException wish) {
+        return ApiAccess.api().delay(wish);
+    }
+
+    /** Several wrong fields, told as one. */
+    static KeyturnException ofViolations(Status.Code code, String reason, List<FieldViolation> wrong) {
+        String told = wrong.stream().map(one -> one.field() + ": " + one.description()).collect(Collectors.joining("; "));
+        ErrorDetails details =
+                new ErrorDetails(Map.of(), List.copyOf(wrong), List.of(), Optional.empty(), Optional.empty());
+        return of(told, code, reason, details);
+    }
+
+    /** Without what futures wrap an error in. */
+    static Throwable unwrapped(Throwable error) {
+        Throwable bare = error;
+        while ((bare instanceof CompletionException || bare instanceof ExecutionException) && bare.getCause() != null) {
+            bare = bare.getCause();
         }
-    }
-
-    private static KeyturnException made(int code, String message, List<Any> parts) {
-        Findings found = new Findings();
-        for (Any part : parts) found.read(part);
-        if (found.reason.equals("TURN_LOST")) {
-            return new TurnLostException(message, TurnLoss.named(found.metadata.get("cause")), found.details());
-        }
-        return new KeyturnException(message, Status.fromCodeValue(code).getCode(), found.reason, found.details());
-    }
-
-    private static final class Findings {
-        String reason = "";
-        Map<String, String> metadata = Map.of();
-        List<FieldViolation> violations = List.of();
-        List<String> quota = List.of();
-        Optional<Duration> retryAfter = Optional.empty();
-        Optional<String> resource = Optional.empty();
-
-        /** Details that are not what they say they are do not hide the error itself. */
-        void read(Any part) {
-            if (!part.getTypeUrl().startsWith(TYPE)) return;
-            try {
-                readKnown(part.getTypeUrl().substring(TYPE.length()), part);
-            } catch (InvalidProtocolBufferException foreign) {
-                // As if it were not there.
-                return;
-            }
-        }
-
-        private void readKnown(String type, Any part) throws InvalidProtocolBufferException {
-            switch (type) {
-                case "ErrorInfo" -> {
-                    ErrorInfo info = ErrorInfo.parseFrom(part.getValue());
-                    reason = info.getReason();
-                    metadata = info.getMetadataMap();
-                }
-                case "BadRequest" -> violations = BadRequest.parseFrom(part.getValue()).getFieldViolationsList().stream()
-                        .map(one -> new FieldViolation(one.getField(), one.getDescription()))
-                        .toList();
-                case "QuotaFailure" -> quota = QuotaFailure.parseFrom(part.getValue()).getViolationsList().stream()
-                        .map(one -> one.getSubject() + ": " + one.getDescription())
-                        .toList();
-                case "RetryInfo" -> retryAfter =
-                        Optional.of(Protos.duration(RetryInfo.parseFrom(part.getValue()).getRetryDelay()));
-                case "ResourceInfo" -> resource =
-                        Optional.of(ResourceInfo.parseFrom(part.getValue()).getResourceName());
-                default -> {
-                    // A detail that this client has no word for.
-                }
-            }
-        }
-
-        ErrorDetails details() {
-            return new ErrorDetails(metadata, violations, quota, retryAfter, resource);
-        }
+        return bare;
     }
 }

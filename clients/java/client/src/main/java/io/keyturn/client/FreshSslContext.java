@@ -22,14 +22,14 @@ import javax.net.ssl.SSLSessionContext;
  * good (in the middle of a replacement a key is not that of the certificate) the last good ones are used.
  */
 final class FreshSslContext extends SslContext {
-    private final TlsOptions options;
+    private final TlsSettings options;
     private final Logger logger;
     private volatile SslContext current;
     /** What the files looked like when they were read last. */
     private volatile List<Object> seen;
 
     /** @throws SSLException or IllegalArgumentException when the files are no good */
-    FreshSslContext(TlsOptions options, Logger logger) throws SSLException {
+    FreshSslContext(TlsSettings options, Logger logger) throws SSLException {
         this.options = options;
         this.logger = logger;
         this.seen = look();

@@ -27,6 +27,6 @@ final class Given {
     }
 
     TurnName name() {
-        return new TurnName(turn.getQueue(), turn.getToken());
+        return TurnName.of(turn);
     }
 }

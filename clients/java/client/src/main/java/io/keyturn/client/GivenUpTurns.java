@@ -46,7 +46,7 @@ final class GivenUpTurns {
     /** The session has it. */
     void found(Given given) {
         turns.put(given.name(), given);
-        if (given.holders.isEmpty() || Clock.now() >= given.endAt) giveBack.accept(Renewals.refOf(given.turn));
+        if (given.holders.isEmpty() || Clock.now() >= given.endAt) giveBack.accept(TurnRequests.refOf(given.turn));
         else stopping.add(given);
     }
 
@@ -67,18 +67,13 @@ final class GivenUpTurns {
     void keepOnly(List<TurnRef> told) {
         if (turns.isEmpty() || told.size() >= MOST_TOLD) return;
         Set<TurnName> there = new HashSet<>();
-        for (TurnRef turn : told) there.add(new TurnName(turn.getQueue(), turn.getToken()));
+        for (TurnRef turn : told) there.add(TurnName.of(turn));
         turns.keySet().retainAll(there);
     }
 
     /** The stream is gone: the next one tells which of them there are. */
     void detached() {
         stopping.clear();
-    }
-
-    /** Names of those whose holders have not come to their end. */
-    void putHeld(Set<TurnName> names) {
-        for (Given given : turns.values()) if (!given.holders.isEmpty()) names.add(given.name());
     }
 
     /** When {@link #tick} is to be called. */
@@ -95,7 +90,7 @@ final class GivenUpTurns {
 
     private boolean over(Given given) {
         boolean goes = stopping.remove(given);
-        if (goes) giveBack.accept(Renewals.refOf(given.turn));
+        if (goes) giveBack.accept(TurnRequests.refOf(given.turn));
         return goes;
     }
 }

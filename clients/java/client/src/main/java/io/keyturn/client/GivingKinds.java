@@ -20,19 +20,16 @@ final class GivingKinds {
 
     static final class EnQueue extends Kind<EnQueueRequest, EnQueueResponse> {
         EnQueue() {
-            super(CoordinatorServiceGrpc.getEnQueueMethod(), false);
+            super(
+                    CoordinatorServiceGrpc.getEnQueueMethod(),
+                    false,
+                    Command.Builder::setEnqueue,
+                    Reply::hasEnqueue,
+                    Reply::getEnqueue);
         }
 
         @Override
-        void put(EnQueueRequest request, Command.Builder command) {
-            command.setEnqueue(request);
-        }
-
-        @Override
-        EnQueueResponse read(EnQueueRequest request, Reply reply) {
-            if (!reply.hasEnqueue()) return null;
-            EnQueueResponse answer = reply.getEnqueue();
-            // On a session the turn leaves out what the command said.
+        EnQueueResponse filled(EnQueueRequest request, EnQueueResponse answer) {
             if (!answer.hasTurn()) return answer;
             Turn turn = fullTurn(answer.getTurn(), request.getQueue(), request.getKey());
             return answer.toBuilder().setTurn(turn).build();
@@ -40,7 +37,7 @@ final class GivingKinds {
 
         @Override
         long wait(EnQueueRequest request) {
-            return request.hasWait() ? Clock.nanos(request.getWait()) : LONGEST_WAIT;
+            return request.hasWait() ? Clock.nanos(request.getWait()) : Clock.LONGEST_CALL;
         }
 
         @Override
@@ -52,6 +49,11 @@ final class GivingKinds {
         TicketClaim claim(EnQueueRequest request) {
             if (request.getTicket().isEmpty()) return null;
             return new TicketClaim(List.of(request.getQueue()), request.getKey());
+        }
+
+        @Override
+        boolean isLeased(EnQueueRequest request) {
+            return request.hasLease();
         }
 
         @Override
@@ -68,17 +70,17 @@ final class GivingKinds {
 
     static final class Acquire extends Kind<AcquireRequest, AcquireResponse> {
         Acquire() {
-            super(CoordinatorServiceGrpc.getAcquireMethod(), false);
+            super(
+                    CoordinatorServiceGrpc.getAcquireMethod(),
+                    false,
+                    Command.Builder::setAcquire,
+                    Reply::hasAcquire,
+                    Reply::getAcquire);
         }
 
         @Override
-        void put(AcquireRequest request, Command.Builder command) {
-            command.setAcquire(request);
-        }
-
-        @Override
-        AcquireResponse read(AcquireRequest request, Reply reply) {
-            return reply.hasAcquire() ? filled(request, reply.getAcquire()) : null;
+        AcquireResponse filled(AcquireRequest request, AcquireResponse answer) {
+            return filledDeliveries(request, answer);
         }
 
         @Override
@@ -97,6 +99,11 @@ final class GivingKinds {
         }
 
         @Override
+        boolean isLeased(AcquireRequest request) {
+            return request.hasLease();
+        }
+
+        @Override
         void book(AcquireRequest request, AcquireResponse answer, Books books, boolean abandoned, boolean leave) {
             bookDeliveries(request, answer, books, abandoned, leave);
         }
@@ -109,20 +116,18 @@ final class GivingKinds {
 
     static final class Ack extends Kind<AckRequest, AckResponse> {
         Ack() {
-            super(CoordinatorServiceGrpc.getAckMethod(), true);
+            super(
+                    CoordinatorServiceGrpc.getAckMethod(),
+                    true,
+                    Command.Builder::setAck,
+                    Reply::hasAck,
+                    Reply::getAck);
         }
 
         @Override
-        void put(AckRequest request, Command.Builder command) {
-            command.setAck(request);
-        }
-
-        @Override
-        AckResponse read(AckRequest request, Reply reply) {
-            if (!reply.hasAck()) return null;
-            AckResponse answer = reply.getAck();
+        AckResponse filled(AckRequest request, AckResponse answer) {
             if (!answer.hasNext()) return answer;
-            return answer.toBuilder().setNext(filled(request.getNext(), answer.getNext())).build();
+            return answer.toBuilder().setNext(filledDeliveries(request.getNext(), answer.getNext())).build();
         }
 
         @Override
@@ -141,6 +146,11 @@ final class GivingKinds {
         @Override
         TicketClaim claim(AckRequest request) {
             return request.hasNext() ? claimOf(request.getNext()) : null;
+        }
+
+        @Override
+        boolean isLeased(AckRequest request) {
+            return request.getNext().hasLease();
         }
 
         @Override
@@ -164,8 +174,7 @@ final class GivingKinds {
         return turn.getQueue().isEmpty() ? turn.toBuilder().setQueue(queue).setKey(key).build() : turn;
     }
 
-    /** With a key, the turn leaves out what the command said. */
-    private static AcquireResponse filled(AcquireRequest request, AcquireResponse answer) {
+    private static AcquireResponse filledDeliveries(AcquireRequest request, AcquireResponse answer) {
         if (request.getKey().isEmpty() || answer.getDeliveriesCount() == 0) return answer;
         AcquireResponse.Builder filled = answer.toBuilder();
         for (Delivery.Builder delivery : filled.getDeliveriesBuilderList()) {
@@ -182,8 +191,13 @@ final class GivingKinds {
     private static void bookDeliveries(
             AcquireRequest request, AcquireResponse answer, Books books, boolean abandoned, boolean leave) {
         for (Delivery delivery : answer.getDeliveriesList()) {
-            Kind.bookTurn(delivery.getTurn(), !request.hasLease(), request.getTicket(), books, abandoned, leave);
+            bookTurn(delivery.getTurn(), !request.hasLease(), request.getTicket(), books, abandoned, leave);
         }
+    }
+
+    private static void bookTurn(Turn turn, boolean tied, String ticket, Books books, boolean abandoned, boolean leave) {
+        if (abandoned) books.undelivered(turn, leave ? "" : ticket);
+        else books.given(turn, tied, ticket);
     }
 
     private static List<Turn> turnsOf(AcquireResponse answer) {

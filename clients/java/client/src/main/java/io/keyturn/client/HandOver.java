@@ -41,21 +41,21 @@ final class HandOver {
     /** Never fails. */
     static CompletableFuture<Outcome> of(
             Base base, String queue, List<QueueItem> items, long timeout, long waitForRoom, ItemDurability durability) {
-        CallSettings settings = CallSettings.nanos(Clock.after(timeout, waitForRoom));
+        CallTerms terms = CallTerms.nanos(Clock.after(timeout, waitForRoom));
         return base.transport
-                .ask(Kinds.SUBMIT, Submitting.requestOf(queue, items, waitForRoom, durability), settings)
+                .ask(Kinds.SUBMIT, Submitting.requestOf(queue, items, waitForRoom, durability), terms)
                 .handle((answer, error) -> error == null ? answered(answer, items) : failed(error, items.size()));
     }
 
     private static Outcome answered(SubmitResponse answer, List<QueueItem> items) {
         if (answer.getResultsCount() != items.size()) return new Refused(Submitting.badAnswer(answer, items.size()));
-        return new Answered(answer.getResultsList().stream().map(SubmitOutcome::of).toList());
+        return new Answered(Answers.submitted(answer));
     }
 
     private static Outcome failed(Throwable thrown, int count) {
-        Throwable error = KeyturnException.unwrapped(thrown);
+        Throwable error = Failures.unwrapped(thrown);
         // It is nothing about the items: they wait, on disk where there is one, until certificates fit.
-        if (error instanceof TlsException) return new Again(error, true);
+        if (Failures.isTls(error)) return new Again(error, true);
         Failure failure = Failures.failureOf(error);
         return failure == Failure.REFUSED ? refusal(error, count) : new Again(error, failure == Failure.AWAY);
     }
@@ -83,11 +83,6 @@ final class HandOver {
     private static KeyturnException forItem(KeyturnException error, int index) {
         List<FieldViolation> violations =
                 error.violations().stream().filter(one -> indexOf(one) == index).toList();
-        StringBuilder told = new StringBuilder();
-        for (FieldViolation one : violations) {
-            told.append(told.isEmpty() ? "" : "; ").append(one.field()).append(": ").append(one.description());
-        }
-        return new KeyturnException(
-                told.toString(), error.code(), error.reason(), ErrorDetails.ofViolations(violations));
+        return Failures.ofViolations(error.code(), error.reason(), violations);
     }
 }

@@ -27,7 +27,7 @@ final class Held {
     }
 
     TurnLostException lostException() {
-        return TurnLostException.of(turn.getQueue(), turn.getKey(), loss);
+        return Failures.lost(turn, loss);
     }
 
     /** Runs it once when the turn is lost, at once if it is. It must be quick: the loop may be what runs it. */

@@ -1,6 +1,5 @@
 package io.keyturn.client;
 
-
 /** Tells one thread to stop, but never after its work has ended: the thread may be about something else by then. */
 final class Interrupter {
     private final Thread thread = Thread.currentThread();

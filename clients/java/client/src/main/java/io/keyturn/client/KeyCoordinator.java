@@ -23,14 +23,14 @@ final class KeyCoordinator<T> implements QueueCoordinator<T> {
 
     private record Asked(long threadId, ScopedTurn turn) {}
 
-    private final Keyturn keyturn;
+    private final Turns client;
     private final String queue;
     private final Function<? super T, String> keyOf;
     /** Of each key, in the order of their tokens: all but the last are lost. Guarded by itself. */
     private final Map<String, Deque<Asked>> turns = new HashMap<>();
 
-    KeyCoordinator(Keyturn keyturn, String queue, Function<? super T, String> keyOf) {
-        this.keyturn = keyturn;
+    KeyCoordinator(Turns client, String queue, Function<? super T, String> keyOf) {
+        this.client = client;
         this.queue = Checks.text("queue", queue);
         this.keyOf = Checks.needed("the key function", keyOf);
     }
@@ -38,7 +38,7 @@ final class KeyCoordinator<T> implements QueueCoordinator<T> {
     @Override
     public boolean enQueue(T key) {
         String name = Checks.text("the key", keyOf.apply(key));
-        ScopedTurn turn = keyturn.turn(queue, name, OPTIONS);
+        ScopedTurn turn = client.turn(queue, name, OPTIONS);
         if (turn.granted()) note(name, turn);
         return turn.granted();
     }

@@ -6,30 +6,51 @@ import io.keyturn.v1.Command;
 import io.keyturn.v1.Reply;
 import io.keyturn.v1.Turn;
 import java.util.List;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /** One of the eight calls of a worker: how it travels, and what its answer means for turns. */
-abstract class Kind<Q extends MessageLite, A extends MessageLite> {
-    /** The longest wait that a queue's policy can ask for. */
-    static final long LONGEST_WAIT = 300_000 * Clock.MS;
-
+class Kind<Q extends MessageLite, A extends MessageLite> {
     final MethodDescriptor<Q, A> method;
     /** It ends or keeps what the application has. Room for it is found when there is none for new work. */
     final boolean keepsOrEnds;
 
-    Kind(MethodDescriptor<Q, A> method, boolean keepsOrEnds) {
+    private final BiFunction<Command.Builder, Q, Command.Builder> put;
+    private final Predicate<Reply> isAnswer;
+    private final Function<Reply, A> answerOf;
+
+    Kind(
+            MethodDescriptor<Q, A> method,
+            boolean keepsOrEnds,
+            BiFunction<Command.Builder, Q, Command.Builder> put,
+            Predicate<Reply> isAnswer,
+            Function<Reply, A> answerOf) {
         this.method = method;
         this.keepsOrEnds = keepsOrEnds;
+        this.put = put;
+        this.isAnswer = isAnswer;
+        this.answerOf = answerOf;
     }
 
     final String name() {
         return method.getBareMethodName();
     }
 
-    abstract void put(Q request, Command.Builder command);
+    final void put(Q request, Command.Builder command) {
+        put.apply(command, request);
+    }
 
     /** Null: it is the answer to another call. */
-    abstract A read(Q request, Reply reply);
+    final A read(Q request, Reply reply) {
+        return isAnswer.test(reply) ? filled(request, answerOf.apply(reply)) : null;
+    }
+
+    /** With what a session leaves out because the command said it. */
+    A filled(Q request, A answer) {
+        return answer;
+    }
 
     /** How long it may wait before it is answered, ns. */
     long wait(Q request) {
@@ -51,6 +72,11 @@ abstract class Kind<Q extends MessageLite, A extends MessageLite> {
         return null;
     }
 
+    /** It asks for a turn with a lease of its own. */
+    boolean isLeased(Q request) {
+        return false;
+    }
+
     /** The turn that it settles, by its token; null: none. */
     TurnName settles(Q request) {
         return null;
@@ -62,10 +88,5 @@ abstract class Kind<Q extends MessageLite, A extends MessageLite> {
     /** The turns that the answer gives. */
     List<Turn> turns(A answer) {
         return List.of();
-    }
-
-    static void bookTurn(Turn turn, boolean tied, String ticket, Books books, boolean abandoned, boolean leave) {
-        if (abandoned) books.undelivered(turn, leave ? "" : ticket);
-        else books.given(turn, tied, ticket);
     }
 }

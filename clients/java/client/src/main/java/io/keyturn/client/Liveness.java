@@ -1,5 +1,7 @@
 package io.keyturn.client;
 
+import java.util.function.LongUnaryOperator;
+
 /**
  * Until when the sidecar is known to keep the session.
  *
@@ -14,16 +16,16 @@ final class Liveness {
     /** Long before everything, and far from an overflow. */
     private static final long LONG_AGO = Long.MIN_VALUE / 2;
 
-    private final long margin;
+    private final LongUnaryOperator marginOf;
     private long ttl;
     /** When the last answered command was sent. */
     private long provedAt = LONG_AGO;
     /** Since when there is anything that needs proof. */
     private long busySince = Clock.NEVER;
 
-    Liveness(long ttl, long margin) {
+    Liveness(long ttl, LongUnaryOperator marginOf) {
         this.ttl = ttl;
-        this.margin = margin;
+        this.marginOf = marginOf;
     }
 
     /** The sidecar has the last word. */
@@ -33,7 +35,7 @@ final class Liveness {
 
     /** How long before the end of their life the holders of turns are told to stop. */
     long margin() {
-        return Margin.of(ttl, margin);
+        return marginOf.applyAsLong(ttl);
     }
 
     void proved(long sentAt) {

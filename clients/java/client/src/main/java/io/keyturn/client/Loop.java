@@ -16,21 +16,12 @@ final class Loop implements Executor {
     private final ScheduledThreadPoolExecutor executor;
     private final Logger logger;
     private final ThreadMaker maker = new ThreadMaker(() -> "keyturn-session");
-    private volatile Thread thread;
 
     Loop(Logger logger) {
         this.logger = logger;
-        executor = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread made = maker.newThread(task);
-            thread = made;
-            return made;
-        });
+        executor = new ScheduledThreadPoolExecutor(1, maker);
         executor.setRemoveOnCancelPolicy(true);
         executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-    }
-
-    boolean isCurrent() {
-        return Thread.currentThread() == thread;
     }
 
     /** @throws RejectedExecutionException after its end */

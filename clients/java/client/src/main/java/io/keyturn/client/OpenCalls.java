@@ -19,7 +19,7 @@ final class OpenCalls {
     private long firstDeadline = Clock.NEVER;
     private boolean isOver;
 
-    OpenCalls(KeyturnOptions options, Renewals renewals, LongSupplier margin) {
+    OpenCalls(ClientSettings options, Renewals renewals, LongSupplier margin) {
         this.open = new OpenCommands(options.openCommands(), options.openBytes());
         this.outbox = new Outbox(open);
         this.turns = new TurnKeeping(renewals, margin, this::askOwn);

@@ -48,7 +48,7 @@ final class OpenCommands {
         String what = open > most
                 ? (open - 1) + " calls are open; at most " + most + " may be (openCommands)"
                 : "open calls would take " + taken + " bytes; at most " + byteLimit + " (openBytes)";
-        return new KeyturnException(what, Status.Code.RESOURCE_EXHAUSTED);
+        return Failures.of(what, Status.Code.RESOURCE_EXHAUSTED);
     }
 
     /** Counts it no more. */

@@ -82,7 +82,7 @@ final class Orphans {
         }
         Orphan orphan = new Orphan(turn);
         orphan.blockers = found.size();
-        orphans.put(new TurnName(turn.getQueue(), turn.getToken()), orphan);
+        orphans.put(TurnName.of(turn), orphan);
         for (Group group : found) group.orphans.add(orphan);
     }
 
@@ -92,7 +92,7 @@ final class Orphans {
         groups.remove(name);
         for (Orphan orphan : group.orphans) {
             if (--orphan.blockers > 0) continue;
-            orphans.remove(new TurnName(orphan.turn.getQueue(), orphan.turn.getToken()));
+            orphans.remove(TurnName.of(orphan.turn));
             giveBack.accept(orphan.turn);
         }
     }

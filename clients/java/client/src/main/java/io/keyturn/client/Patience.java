@@ -1,12 +1,18 @@
 package io.keyturn.client;
 
 import io.keyturn.client.Failures.Failure;
+import java.util.EnumSet;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongFunction;
 
 /** Calls that may be sent again (a ticket, an item id or a token goes with each) outlive a sidecar that restarts. */
 final class Patience<A> {
+    /** A settling call, or a question, that failed so may be sent again. */
+    static final Set<Failure> SETTLING = EnumSet.of(Failure.AWAY, Failure.FULL);
+    /** A Submit that failed so may be: the sidecar says when a full queue is worth it. */
+    static final Set<Failure> SUBMITTING = EnumSet.of(Failure.AWAY);
+
     private final Base base;
     private final long until;
     private final Set<Failure> bears;
@@ -61,6 +67,6 @@ final class Patience<A> {
                 && !isOver.getAsBoolean()
                 && Clock.after(Clock.now(), pause) < until;
         if (isWorthIt) base.after(pause, this::attempt);
-        else done.fail(KeyturnException.unwrapped(error));
+        else done.fail(Failures.unwrapped(error));
     }
 }

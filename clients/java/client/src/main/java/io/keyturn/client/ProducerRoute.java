@@ -8,6 +8,7 @@ import io.keyturn.client.HandOver.SomeRefused;
 import io.keyturn.client.HandOver.TooMany;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -19,14 +20,14 @@ final class ProducerRoute {
 
     private final Base base;
     private final String queue;
-    private final ProducerOptions options;
-    private final Producer producer;
+    private final ProducerSettings options;
+    private final ProducerLoop producer;
     /** Null: there is none. */
     private final SpoolRoute spool;
     /** The Submit on its way; null: none. */
     private volatile CompletableFuture<Outcome> asked;
 
-    ProducerRoute(Base base, String queue, ProducerOptions options, Producer producer) {
+    ProducerRoute(Base base, String queue, ProducerSettings options, ProducerLoop producer) {
         this.base = base;
         this.queue = queue;
         this.options = options;
@@ -133,7 +134,9 @@ final class ProducerRoute {
     /** What is left to be sent. */
     private List<Entry> settle(List<Entry> part, List<Entry> rest, Outcome handed) {
         if (handed instanceof Answered answered) {
-            producer.resolve(part, answered.results().stream().map(Producer::decided).toList());
+            producer.resolve(part, answered.results().stream()
+                    .map(result -> new ProducerResult(result.itemId(), Optional.of(result)))
+                    .toList());
             return rest;
         }
         if (handed instanceof SomeRefused some) {

@@ -29,7 +29,7 @@ abstract class RawCalls {
 
     private <Q extends MessageLite, A extends MessageLite> CompletableFuture<A> raw(
             Kind<Q, A> kind, Q request, CallSettings settings) {
-        return base.transport.ask(kind, RawTexts.checked(Checks.needed("request", request)), settings);
+        return base.transport.ask(kind, RawTexts.checked(Checks.needed("request", request)), Checks.needed("settings", settings).terms);
     }
 
     /**

@@ -2,8 +2,6 @@ package io.keyturn.client;
 
 import io.keyturn.v1.RenewRequest;
 import io.keyturn.v1.RenewResponse;
-import io.keyturn.v1.Turn;
-import io.keyturn.v1.TurnRef;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -11,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
 import java.util.function.BiConsumer;
+import java.util.function.LongUnaryOperator;
 
 /**
  * Keeps turns alive that live by their lease: each is renewed when a third of it has passed, many with one Renew, and one that
@@ -20,21 +19,18 @@ import java.util.function.BiConsumer;
  * turn is given up rather too early than too late.
  */
 final class Renewals {
-    /** The most that one Renew may name. */
-    private static final int LARGEST_BATCH = 1_000;
-
     private final Transport transport;
     private final Loop loop;
-    private final long margin;
+    private final LongUnaryOperator marginOf;
     private final BiConsumer<Held, TurnLoss> onLoss;
     private final Map<Held, Life> lives = new HashMap<>();
     private ScheduledFuture<?> timer;
     private long armedFor = Clock.NEVER;
 
-    Renewals(Transport transport, Loop loop, long margin, BiConsumer<Held, TurnLoss> onLoss) {
+    Renewals(Transport transport, Loop loop, LongUnaryOperator marginOf, BiConsumer<Held, TurnLoss> onLoss) {
         this.transport = transport;
         this.loop = loop;
-        this.margin = margin;
+        this.marginOf = marginOf;
         this.onLoss = onLoss;
     }
 
@@ -42,7 +38,7 @@ final class Renewals {
     void keep(Held held, long since) {
         if (held.isLost() || lives.containsKey(held)) return;
         long lease = Clock.nanos(held.turn.getLease());
-        Life life = new Life(lease, Margin.of(lease, margin));
+        Life life = new Life(lease, marginOf.applyAsLong(lease));
         life.confirmed(since);
         if (life.loseAt <= Clock.now()) {
             onLoss.accept(held, TurnLoss.UNREACHABLE);
@@ -105,8 +101,8 @@ final class Renewals {
         for (Held held : over) lose(held, TurnLoss.UNREACHABLE);
         arm(next);
         for (List<Held> alike : byLease(due)) {
-            for (int at = 0; at < alike.size(); at += LARGEST_BATCH) {
-                renew(alike.subList(at, Math.min(alike.size(), at + LARGEST_BATCH)), now);
+            for (int at = 0; at < alike.size(); at += TurnRequests.MOST_RENEWED) {
+                renew(alike.subList(at, Math.min(alike.size(), at + TurnRequests.MOST_RENEWED)), now);
             }
         }
     }
@@ -116,7 +112,7 @@ final class Renewals {
         RenewRequest.Builder request = RenewRequest.newBuilder().setLease(batch.get(0).turn.getLease());
         long timeout = Clock.NEVER;
         for (Held held : batch) {
-            request.addTurns(refOf(held.turn));
+            request.addTurns(TurnRequests.refOf(held.turn));
             Life life = lives.get(held);
             if (life != null) timeout = Math.min(timeout, Math.min(life.lease / 3, life.loseAt - now));
         }
@@ -135,8 +131,7 @@ final class Renewals {
             life.asking = false;
             boolean isLost = at < answer.getResultsCount() && !answer.getResults(at).getAlive();
             if (isLost) {
-                TurnLoss why = TurnLoss.of(answer.getResults(at).getCause());
-                lose(held, why == null ? TurnLoss.UNKNOWN : why);
+                lose(held, Losses.of(answer.getResults(at).getCause()));
             } else {
                 life.confirmed(sentAt);
                 arm(life.nextAt());
@@ -153,14 +148,6 @@ final class Renewals {
             life.renewAt = now + life.lease / 10;
             arm(life.nextAt());
         }
-    }
-
-    static TurnRef refOf(Turn turn) {
-        return TurnRef.newBuilder()
-                .setQueue(turn.getQueue())
-                .setKey(turn.getKey())
-                .setToken(turn.getToken())
-                .build();
     }
 
     private static Iterable<List<Held>> byLease(List<Held> turns) {

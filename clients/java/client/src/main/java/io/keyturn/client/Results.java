@@ -1,28 +1,19 @@
 package io.keyturn.client;
 
-import com.google.protobuf.ByteString;
 import io.grpc.Status;
-import io.keyturn.client.Failures.Failure;
 import io.keyturn.v1.AwaitRequest;
 import io.keyturn.v1.AwaitResponse;
 import java.time.Duration;
-import java.util.EnumSet;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /** Waits for the end of an item, in as many calls as it takes. */
 final class Results {
-    private static final long LONGEST_CALL = 300_000 * Clock.MS;
-    /** The sidecar may answer early; it is not asked in a busy loop. */
-    private static final long LEAST_BETWEEN = 50 * Clock.MS;
 
     /** For the answer that the time is over, on its way. */
     private static final long ANSWERING = 100 * Clock.MS;
     /** Whoever asks without waiting wants to know: so long an answer may take. */
     private static final long LEAST_CALL = 1_000 * Clock.MS;
-
-    private static final Set<Failure> BORNE = EnumSet.of(Failure.AWAY, Failure.FULL);
 
     private final Base base;
     private final String queue;
@@ -50,29 +41,28 @@ final class Results {
     private void ask() {
         if (done.isDone()) return;
         long asked = Clock.now();
-        CallFuture<AwaitResponse> answer = Patience.patiently(base, until, BORNE, () -> Clock.now() >= until, ignored -> {
+        CallFuture<AwaitResponse> answer = Patience.patiently(base, until, Patience.SETTLING, () -> Clock.now() >= until, ignored -> {
             long left = Math.max(0, until - Clock.now());
-            long part = Math.min(left, LONGEST_CALL);
+            long part = Math.min(left, Clock.LONGEST_CALL);
             // An answer at the very end says that it is still open, or nothing at all: both come to the same.
-            long time = Math.max(LEAST_CALL, Math.min(Clock.after(left, ANSWERING), part + Transport.GRACE));
+            long time = Math.max(LEAST_CALL, Math.min(Clock.after(left, ANSWERING), part + CallTerms.GRACE));
             AwaitRequest request = AwaitRequest.newBuilder()
                     .setQueue(queue)
                     .setItemId(itemId)
-                    .setWait(Protos.nanos(part))
+                    .setWait(Clock.duration(part))
                     .build();
-            return base.transport.ask(Kinds.AWAIT, request, CallSettings.nanos(time));
+            return base.transport.ask(Kinds.AWAIT, request, CallTerms.nanos(time));
         });
         done.onCancel(() -> answer.cancel(true));
         answer.whenComplete((told, error) -> {
             if (error == null) heard(told, asked);
-            else done.fail(KeyturnException.unwrapped(error));
+            else done.fail(Failures.unwrapped(error));
         });
     }
 
     private void heard(AwaitResponse answer, long asked) {
         switch (answer.getState()) {
-            case ITEM_STATE_DONE -> done.tell(
-                    Optional.of(answer.getResult()).filter(bytes -> !bytes.isEmpty()).map(ByteString::toByteArray));
+            case ITEM_STATE_DONE -> done.tell(Answers.bytes(answer.getResult()));
             case ITEM_STATE_DEAD -> failed(answer, ItemFailedException.State.DEAD);
             case ITEM_STATE_DISCARDED -> failed(answer, ItemFailedException.State.DISCARDED);
             case ITEM_STATE_SUPERSEDED -> failed(answer, ItemFailedException.State.SUPERSEDED);
@@ -83,15 +73,14 @@ final class Results {
 
     private void again(long asked) {
         if (Clock.now() < until) {
-            base.after(Math.max(0, asked + LEAST_BETWEEN - Clock.now()), this::ask);
+            base.after(Math.max(0, asked + Clock.LEAST_BETWEEN - Clock.now()), this::ask);
             return;
         }
         String what = "item " + itemId + " of queue " + queue + " has no result after " + timeout;
-        done.fail(new KeyturnException(what, Status.Code.DEADLINE_EXCEEDED));
+        done.fail(Failures.of(what, Status.Code.DEADLINE_EXCEEDED));
     }
 
     private void failed(AwaitResponse answer, ItemFailedException.State state) {
-        done.fail(
-                new ItemFailedException(queue, itemId, state, answer.getError(), answer.getAttempt()));
+        done.fail(Failures.itemFailed(queue, itemId, state, answer));
     }
 }

@@ -42,7 +42,7 @@ final class Session {
         STOPPED
     }
 
-    private final KeyturnOptions options;
+    private final ClientSettings options;
     private final Connection connection;
     private final Loop loop;
     private final Callbacks callbacks;
@@ -74,13 +74,12 @@ final class Session {
 
     private TurnLoss stoppedLoss;
 
-    Session(KeyturnOptions options, Connection connection, Renewals renewals) {
+    Session(ClientSettings options, Connection connection, Renewals renewals) {
         this.options = options;
         this.connection = connection;
         this.loop = connection.loop();
         this.callbacks = connection.callbacks();
-        long margin = options.margin() == null ? -1 : Clock.nanos(options.margin());
-        this.liveness = new Liveness(Clock.nanos(options.sessionTtl()), margin);
+        this.liveness = new Liveness(Clock.nanos(options.sessionTtl()), options::marginOf);
         this.calls = new OpenCalls(options, renewals, liveness::margin);
         this.turns = calls.turns();
         this.inbox = new Inbox(connection, this::take, this::tellAndFlush);
@@ -256,8 +255,8 @@ final class Session {
         if (!reply.hasHello()) {
             broke(
                     reply.hasError()
-                            ? Failures.ofCommand(reply.getError())
-                            : new KeyturnException("the sidecar does not answer hello", Status.Code.UNIMPLEMENTED));
+                            ? Statuses.ofCommand(reply.getError())
+                            : Failures.of("the sidecar does not answer hello", Status.Code.UNIMPLEMENTED));
             return;
         }
         HelloResponse hello = reply.getHello();
@@ -365,11 +364,11 @@ final class Session {
 
     private KeyturnException tooLate() {
         String why = lastFailure == null ? "" : ": " + lastFailure.getMessage();
-        return new KeyturnException("no answer before the call's time-out" + why, Status.Code.DEADLINE_EXCEEDED);
+        return Failures.of("no answer before the call's time-out" + why, Status.Code.DEADLINE_EXCEEDED);
     }
 
     private static KeyturnException silent() {
-        return new KeyturnException("the sidecar does not answer", Status.Code.UNAVAILABLE);
+        return Failures.of("the sidecar does not answer", Status.Code.UNAVAILABLE);
     }
 
     private void arm() {

@@ -77,7 +77,7 @@ final class SessionStream {
             handlers = null;
             if (told == null) return;
             KeyturnException error = status.isOk()
-                    ? new KeyturnException("the sidecar ended the stream", Status.Code.UNAVAILABLE)
+                    ? Failures.of("the sidecar ended the stream", Status.Code.UNAVAILABLE)
                     : connection.errorOf(status, trailers);
             connection.forgetFailure(() -> {
                 if (!isDestroyed) told.ended(error);

@@ -17,13 +17,12 @@ final class SessionTransport implements Transport {
     /** Of turns with a lease of their own. What is tied lives as long as the session is known to. */
     private final Confirmations confirmations = new Confirmations(this);
 
-    SessionTransport(KeyturnOptions options, Connection connection, Supplier<String> newId) {
+    SessionTransport(ClientSettings options, Connection connection, Supplier<String> newId) {
         this.loop = connection.loop();
         this.callbacks = connection.callbacks();
         this.metrics = options.metrics();
         this.newId = newId;
-        long margin = options.margin() == null ? -1 : Clock.nanos(options.margin());
-        Renewals renewals = new Renewals(this, loop, margin, this::lose);
+        Renewals renewals = new Renewals(this, loop, options::marginOf, this::lose);
         this.session = new Session(options, connection, renewals);
     }
 
@@ -33,23 +32,21 @@ final class SessionTransport implements Transport {
 
     @Override
     public <Q extends MessageLite, A extends MessageLite> CallFuture<A> ask(
-            Kind<Q, A> kind, Q request, CallSettings settings) {
-        Checks.needed("request", request);
-        Checks.needed("settings", settings);
-        CallFuture<A> asked = send(kind, request, settings, false);
-        return isLeased(request) ? confirmations.of(kind, request, asked) : asked;
+            Kind<Q, A> kind, Q request, CallTerms terms) {
+        CallFuture<A> asked = send(kind, request, terms, false);
+        return kind.isLeased(request) ? confirmations.of(kind, request, asked) : asked;
     }
 
     @Override
     public <Q extends MessageLite, A extends MessageLite> CallFuture<A> askOwn(Kind<Q, A> kind, Q request, long timeout) {
-        return send(kind, request, CallSettings.nanos(timeout), true);
+        return send(kind, request, CallTerms.nanos(timeout), true);
     }
 
     private <Q extends MessageLite, A extends MessageLite> CallFuture<A> send(
-            Kind<Q, A> kind, Q request, CallSettings settings, boolean isOwn) {
+            Kind<Q, A> kind, Q request, CallTerms terms, boolean isOwn) {
         Q named = kind.named(request, newId);
         WorkerCommand<Q, A> command =
-                new WorkerCommand<>(kind, named, settings, session.turns(), callbacks, metrics);
+                new WorkerCommand<>(kind, named, terms, session.turns(), callbacks, metrics);
         command.isOwn = isOwn;
         if (command.bytes() > LARGEST_CALL) {
             String what = "the call takes " + command.bytes() + " bytes; at most " + LARGEST_CALL;
@@ -59,12 +56,6 @@ final class SessionTransport implements Transport {
         command.future.onUntold(answer -> session.untoldLater(command, answer));
         session.ask(command);
         return command.future;
-    }
-
-    private static boolean isLeased(MessageLite request) {
-        if (request instanceof io.keyturn.v1.EnQueueRequest enqueue) return enqueue.hasLease();
-        if (request instanceof io.keyturn.v1.AcquireRequest acquire) return acquire.hasLease();
-        return request instanceof io.keyturn.v1.AckRequest ack && ack.getNext().hasLease();
     }
 
     @Override

@@ -27,7 +27,7 @@ final class Spool {
     /** Items in the order in which they were appended. {@code end}: where the segment is read on after them. */
     record Chunk(List<QueueItem> items, int end) {}
 
-    private final SpoolOptions options;
+    private final SpoolSettings options;
     private final SpoolDisk disk;
     private final byte[] title;
     private final DirectoryLock lock;
@@ -56,11 +56,11 @@ final class Spool {
     private int readingAt;
 
     /** @throws SpoolException nothing was changed then */
-    Spool(SpoolOptions options, String queue) {
+    Spool(SpoolSettings options, String queue) {
         this(options, queue, SpoolDisk.REAL);
     }
 
-    Spool(SpoolOptions options, String queue, SpoolDisk disk) {
+    Spool(SpoolSettings options, String queue, SpoolDisk disk) {
         this.disk = disk;
         this.options = options;
         this.title = SpoolSegment.title(queue);
@@ -70,14 +70,14 @@ final class Spool {
             SpoolDirectory.make(directory);
             lock = DirectoryLock.take(directory);
         } catch (IOException error) {
-            throw new SpoolException(Problem.IO, directory, "cannot be used", error);
+            throw Failures.spool(Problem.IO, directory, "cannot be used", error);
         }
         try {
             look(directory, queue);
         } catch (IOException | UncheckedIOException | SpoolException error) {
             lock.release();
             if (error instanceof SpoolException known) throw known;
-            throw new SpoolException(Problem.IO, directory, "cannot be read", error);
+            throw Failures.spool(Problem.IO, directory, "cannot be read", error);
         }
     }
 
@@ -104,7 +104,7 @@ final class Spool {
                 SpoolFile.cut(file, segment.bytes());
             }
             String what = scan.torn() + " bytes of a record that was never confirmed were cut away";
-            torn = new SpoolException(Problem.TORN, segment.path(), what, null);
+            torn = Failures.spool(Problem.TORN, segment.path(), what, null);
         }
         int done = sealed.isEmpty() && cursor != null && cursor.segment() == segment.number()
                 ? doneBefore(cursor.offset(), scan)
@@ -151,7 +151,7 @@ final class Spool {
     }
 
     static byte[] encode(QueueItem item) {
-        return SpoolRecord.encode(item.message().toByteArray());
+        return SpoolRecord.encode(Items.message(item).toByteArray());
     }
 
     /** Whether so many bytes fit in now. */
@@ -181,7 +181,7 @@ final class Spool {
                 written++;
             }
         } catch (IOException error) {
-            full = new SpoolException(Problem.IO, options.directory(), "cannot be written", error);
+            full = Failures.spool(Problem.IO, options.directory(), "cannot be written", error);
             takeBack();
         }
         return written;
@@ -223,7 +223,7 @@ final class Spool {
         while (found.size() < most && offset < segment.bytes()) {
             byte[] body = SpoolRecord.at(reading, offset);
             if (body == null) {
-                throw new SpoolException(Problem.DAMAGED, segment.path(), "damaged at byte " + offset, null);
+                throw Failures.spool(Problem.DAMAGED, segment.path(), "damaged at byte " + offset, null);
             }
             if (!found.isEmpty() && size + body.length > mostBytes) break;
             found.add(SpoolSegment.item(segment.path(), offset, body));
@@ -261,7 +261,7 @@ final class Spool {
             try {
                 Files.deleteIfExists(path);
             } catch (IOException error) {
-                throw new SpoolException(Problem.IO, path, "what was handed over cannot be removed", error);
+                throw Failures.spool(Problem.IO, path, "what was handed over cannot be removed", error);
             }
             gone.remove();
         }
@@ -283,7 +283,7 @@ final class Spool {
         try {
             reading = Files.readAllBytes(segment.path());
         } catch (IOException error) {
-            throw new SpoolException(Problem.IO, segment.path(), "cannot be read", error);
+            throw Failures.spool(Problem.IO, segment.path(), "cannot be read", error);
         }
         if (readingAt == 0) readingAt = SpoolRecord.HEADER + Math.max(0, SpoolRecord.lengthAt(reading, 0));
     }
@@ -333,7 +333,7 @@ final class Spool {
     }
 
     private SpoolException failed(IOException error) {
-        broken = new SpoolException(Problem.IO, options.directory(), "cannot be written", error);
+        broken = Failures.spool(Problem.IO, options.directory(), "cannot be written", error);
         return broken;
     }
 }

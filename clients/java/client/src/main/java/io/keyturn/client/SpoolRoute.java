@@ -25,9 +25,9 @@ final class SpoolRoute {
 
     private final Base base;
     private final String queue;
-    private final ProducerOptions options;
-    private final SpoolOptions choice;
-    private final Producer producer;
+    private final ProducerSettings options;
+    private final SpoolSettings choice;
+    private final ProducerLoop producer;
     private final BackOff backOff = new BackOff();
     /** Written and not synced yet. */
     private final List<Entry> unsynced = new ArrayList<>();
@@ -48,7 +48,7 @@ final class SpoolRoute {
     private Spool.Chunk chunk;
 
     private List<QueueItem> left = List.of();
-    private int most = QueueItem.MOST_ITEMS;
+    private int most = Items.MOST;
     private CompletableFuture<Outcome> asked;
     private String told = "";
     /** Why what is on disk cannot be read: nothing may pass it, and nothing of it is skipped. Null: it can. */
@@ -56,7 +56,7 @@ final class SpoolRoute {
     /** When a disk that took nothing is tried again. */
     private long appendAt;
 
-    SpoolRoute(Base base, String queue, ProducerOptions options, Producer producer) {
+    SpoolRoute(Base base, String queue, ProducerSettings options, ProducerLoop producer) {
         this.base = base;
         this.queue = queue;
         this.options = options;
@@ -74,7 +74,7 @@ final class SpoolRoute {
             producer.tellTrouble(error, null);
         } catch (RuntimeException error) {
             // Whatever a path or a file system does: those who add items are told, nobody waits for ever.
-            unusable = new SpoolException(Problem.IO, choice.directory(), "cannot be used", error);
+            unusable = Failures.spool(Problem.IO, choice.directory(), "cannot be used", error);
             producer.tellTrouble(unusable, null);
         }
     }
@@ -161,7 +161,7 @@ final class SpoolRoute {
 
     private SpoolException tooLarge(Entry entry, int size) {
         String what = "item " + entry.item.itemId() + " takes " + size + " bytes, maxBytes is " + choice.maxBytes();
-        return new SpoolException(Problem.TOO_LARGE, choice.directory(), what, null);
+        return Failures.spool(Problem.TOO_LARGE, choice.directory(), what, null);
     }
 
     private void sync() {
@@ -226,7 +226,7 @@ final class SpoolRoute {
         if (chunk != null) advance();
         // Those that are not synced yet are read too; who added them hears of the disk first.
         if (spool.isNearlyEmpty() || spool.items() == 0) sync();
-        chunk = spool.read(QueueItem.MOST_ITEMS, MOST_BYTES);
+        chunk = spool.read(Items.MOST, MOST_BYTES);
         if (chunk == null) {
             spool.begin();
             inUse = false;

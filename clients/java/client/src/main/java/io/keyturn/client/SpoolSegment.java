@@ -59,7 +59,7 @@ record SpoolSegment(long number, Path path, int bytes, int items) {
         int torn = bytes.length - offset;
         if (torn > 0 && (!isLast || SpoolRecord.isAnyFrom(bytes, offset + 1))) {
             String what = "damaged at byte " + offset + " of " + bytes.length;
-            throw new SpoolException(
+            throw Failures.spool(
                     Problem.DAMAGED, path, what + "; nothing of it was used. Move the file away, or mend it", null);
         }
         int items = Math.max(0, starts.size() - 1);
@@ -69,19 +69,19 @@ record SpoolSegment(long number, Path path, int bytes, int items) {
     private static void checkTitle(Path path, byte[] title, String queue) {
         String text = new String(title, StandardCharsets.UTF_8);
         if (!text.startsWith(TITLE)) {
-            throw new SpoolException(Problem.DAMAGED, path, "its first record is not that of a spool of this client", null);
+            throw Failures.spool(Problem.DAMAGED, path, "its first record is not that of a spool of this client", null);
         }
         String other = text.substring(TITLE.length());
         if (other.equals(queue)) return;
         String what = "it has items of queue " + other + ", this producer is for " + queue;
-        throw new SpoolException(Problem.OTHER_QUEUE, path, what + "; each needs a directory of its own", null);
+        throw Failures.spool(Problem.OTHER_QUEUE, path, what + "; each needs a directory of its own", null);
     }
 
     static QueueItem item(Path path, int offset, byte[] body) {
         try {
-            return new QueueItem(io.keyturn.v1.NewItem.parseFrom(body));
+            return Items.of(io.keyturn.v1.NewItem.parseFrom(body));
         } catch (InvalidProtocolBufferException foreign) {
-            throw new SpoolException(Problem.DAMAGED, path, "the record at byte " + offset + " is no item", foreign);
+            throw Failures.spool(Problem.DAMAGED, path, "the record at byte " + offset + " is no item", foreign);
         }
     }
 }

@@ -1,40 +1,32 @@
 package io.keyturn.client;
 
 import io.grpc.Status;
-import io.keyturn.client.Failures.Failure;
 import io.keyturn.v1.SubmitRequest;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /** Hands items over, again until the sidecar has answered. */
 final class Submitting {
-    /** A Submit that failed so may be sent again. */
-    private static final Set<Failure> BORNE = EnumSet.of(Failure.AWAY);
-
     private Submitting() {}
 
-    static CompletableFuture<SubmitOutcome> one(Base base, String queue, QueueItem item, SubmitOptions options) {
-        Checks.needed("options", options);
-        QueueItem named = item.named(base);
-        named.checkSize(0);
+    static CompletableFuture<SubmitOutcome> one(Base base, String queue, QueueItem item, SubmitSettings options) {
+        QueueItem named = Items.named(item, base.newId);
+        Items.checkSize(named, 0);
         CallFuture<List<SubmitOutcome>> sent = send(base, queue, List.of(named), options);
         CallFuture<SubmitOutcome> one = new CallFuture<>();
         one.onCancel(() -> sent.cancel(true));
         sent.whenComplete((results, error) -> {
             if (error == null) one.tell(results.get(0));
-            else one.fail(KeyturnException.unwrapped(error));
+            else one.fail(Failures.unwrapped(error));
         });
         return one;
     }
 
-    static CompletableFuture<List<SubmitOutcome>> many(Base base, String queue, List<QueueItem> items, SubmitOptions options) {
-        Checks.needed("options", options);
+    static CompletableFuture<List<SubmitOutcome>> many(Base base, String queue, List<QueueItem> items, SubmitSettings options) {
         List<QueueItem> named = new ArrayList<>();
         for (QueueItem item : Checks.needed("items", items)) {
-            named.add(Checks.needed("items[" + named.size() + "]", item).named(base));
+            named.add(Items.named(Checks.needed("items[" + named.size() + "]", item), base.newId));
         }
         CallFuture<List<SubmitOutcome>> done = base.pending();
         new Many(base, queue, named, options, messagesOf(named), done).next();
@@ -46,7 +38,7 @@ final class Submitting {
         private final Base base;
         private final String queue;
         private final List<QueueItem> items;
-        private final SubmitOptions options;
+        private final SubmitSettings options;
         private final List<List<QueueItem>> messages;
         private final CallFuture<List<SubmitOutcome>> done;
         private final List<SubmitOutcome> results = new ArrayList<>();
@@ -56,7 +48,7 @@ final class Submitting {
                 Base base,
                 String queue,
                 List<QueueItem> items,
-                SubmitOptions options,
+                SubmitSettings options,
                 List<List<QueueItem>> messages,
                 CallFuture<List<SubmitOutcome>> done) {
             this.base = base;
@@ -82,8 +74,7 @@ final class Submitting {
                     return;
                 }
                 List<QueueItem> rest = items.subList(results.size(), items.size());
-                done.fail(
-                        new SubmitManyException(KeyturnException.unwrapped(error), List.copyOf(results), rest));
+                done.fail(Failures.submitMany(Failures.unwrapped(error), List.copyOf(results), rest));
             });
         }
     }
@@ -95,14 +86,14 @@ final class Submitting {
         int bytes = 0;
         for (int at = 0; at < items.size(); at++) {
             QueueItem item = items.get(at);
-            item.checkSize(at);
-            if (open == null || open.size() == QueueItem.MOST_ITEMS || bytes + item.size() > QueueItem.LARGEST_MESSAGE) {
+            Items.checkSize(item, at);
+            if (open == null || open.size() == Items.MOST || bytes + Items.size(item) > Items.LARGEST_MESSAGE) {
                 open = new ArrayList<>();
                 messages.add(open);
                 bytes = 0;
             }
             open.add(item);
-            bytes += item.size();
+            bytes += Items.size(item);
         }
         return messages;
     }
@@ -110,30 +101,30 @@ final class Submitting {
     static SubmitRequest requestOf(String queue, List<QueueItem> items, long waitForRoom, ItemDurability durability) {
         SubmitRequest.Builder request = SubmitRequest.newBuilder()
                 .setQueue(queue)
-                .setWaitForRoom(Protos.nanos(waitForRoom))
-                .setDurability(ItemDurability.wire(durability));
-        for (QueueItem item : items) request.addItems(item.message());
+                .setWaitForRoom(Clock.duration(waitForRoom))
+                .setDurability(Answers.durability(durability));
+        for (QueueItem item : items) request.addItems(Items.message(item));
         return request.build();
     }
 
     private static CallFuture<List<SubmitOutcome>> send(
-            Base base, String queue, List<QueueItem> items, SubmitOptions options) {
-        SubmitRequest request = requestOf(queue, items, options.waitNanos(), options.durability());
+            Base base, String queue, List<QueueItem> items, SubmitSettings options) {
+        SubmitRequest request = requestOf(queue, items, options.waitForRoom(), options.durability());
         CallFuture<io.keyturn.v1.SubmitResponse> asked = Patience.patiently(
-                base, options.until(), BORNE, () -> false, left ->
-                        base.transport.ask(Kinds.SUBMIT, request, CallSettings.nanos(left)));
+                base, options.until(), Patience.SUBMITTING, () -> false, left ->
+                        base.transport.ask(Kinds.SUBMIT, request, CallTerms.nanos(left)));
         CallFuture<List<SubmitOutcome>> sent = new CallFuture<>();
         sent.onCancel(() -> asked.cancel(true));
         asked.whenComplete((answer, error) -> {
-            if (error != null) sent.fail(KeyturnException.unwrapped(error));
+            if (error != null) sent.fail(Failures.unwrapped(error));
             else if (answer.getResultsCount() != items.size()) sent.fail(badAnswer(answer, items.size()));
-            else sent.tell(answer.getResultsList().stream().map(SubmitOutcome::of).toList());
+            else sent.tell(Answers.submitted(answer));
         });
         return sent;
     }
 
     static KeyturnException badAnswer(io.keyturn.v1.SubmitResponse answer, int items) {
         String what = "the answer has " + answer.getResultsCount() + " results for " + items + " items";
-        return new KeyturnException(what, Status.Code.INTERNAL, "BAD_ANSWER", ErrorDetails.NONE);
+        return Failures.of(what, Status.Code.INTERNAL, "BAD_ANSWER", null);
     }
 }

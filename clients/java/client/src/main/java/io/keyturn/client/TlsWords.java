@@ -23,24 +23,24 @@ final class TlsWords {
     private TlsWords() {}
 
     /** Null: it is not about TLS. {@code tls}: null: there is none here. */
-    static KeyturnException explained(Status status, TlsOptions tls, boolean hasStood) {
+    static KeyturnException explained(Status status, TlsSettings tls, boolean hasStood) {
         if (status.getCode() != Status.Code.UNAVAILABLE) return null;
         String all = textOf(status);
         if (tls == null) return CLOSED_AT_ONCE.matcher(all).find() && !hasStood ? maybe() : null;
         Throwable deepest = deepestOf(status.getCause());
         String what = wordsOf(all, deepest, tls);
-        if (what != null) return new TlsException(what, !hasStood);
+        if (what != null) return Failures.tls(what, !hasStood);
         // A sidecar that is about to stop looks the same.
-        return CLOSED_AT_ONCE.matcher(all).find() && !hasStood ? new TlsException(closed(tls), false) : null;
+        return CLOSED_AT_ONCE.matcher(all).find() && !hasStood ? Failures.tls(closed(tls), false) : null;
     }
 
     private static KeyturnException maybe() {
         String what = "the sidecar closed the connection before it said anything: "
                 + "it may want TLS (KeyturnOptions.tls), or be about to stop";
-        return new KeyturnException(what, Status.Code.UNAVAILABLE);
+        return Failures.of(what, Status.Code.UNAVAILABLE);
     }
 
-    private static String wordsOf(String all, Throwable deepest, TlsOptions tls) {
+    private static String wordsOf(String all, Throwable deepest, TlsSettings tls) {
         String text = all.replace('_', ' ').toLowerCase(Locale.ROOT);
         if (NO_TLS.matcher(text).find()) return "the sidecar does not speak TLS (leave KeyturnOptions.tls out, or see tls of the sidecar)";
         String why = deepest == null ? "" : Failures.messageOf(deepest);
@@ -59,13 +59,13 @@ final class TlsWords {
         return deepest instanceof SSLException || isAlert ? why : null;
     }
 
-    private static String ofTheClient(TlsOptions tls) {
+    private static String ofTheClient(TlsSettings tls) {
         return tls.cert() == null
                 ? "the sidecar wants a certificate of the client, and this one shows none (TlsOptions.certificate)"
                 : "the sidecar does not accept the certificate of the client (TlsOptions.certificate; tls.client_ca of the sidecar)";
     }
 
-    private static String closed(TlsOptions tls) {
+    private static String closed(TlsSettings tls) {
         String what = tls.cert() == null
                 ? "it may want a certificate of the client (TlsOptions.certificate)"
                 : "it may not accept the certificate of the client (TlsOptions.certificate)";

@@ -5,10 +5,7 @@ import io.keyturn.v1.Turn;
 
 /** Calls and turns, over one stream (the normal way) or as unary calls. Every failure is a {@link KeyturnException}. */
 interface Transport {
-    /** How long a call that does not wait may take before it is given up, ns. */
-    long GRACE = 10_000 * Clock.MS;
-
-    <Q extends MessageLite, A extends MessageLite> CallFuture<A> ask(Kind<Q, A> kind, Q request, CallSettings settings);
+    <Q extends MessageLite, A extends MessageLite> CallFuture<A> ask(Kind<Q, A> kind, Q request, CallTerms terms);
 
     /** The same, asked in the loop and told in the loop: for what must not wait for the application. */
     <Q extends MessageLite, A extends MessageLite> CallFuture<A> askOwn(Kind<Q, A> kind, Q request, long timeout);

@@ -1,7 +1,6 @@
 package io.keyturn.client;
 
 import com.google.protobuf.MessageLite;
-import io.keyturn.v1.NackKind;
 import io.keyturn.v1.NackRequest;
 import io.keyturn.v1.Notice;
 import io.keyturn.v1.NoticeKind;
@@ -27,8 +26,6 @@ final class TurnKeeping implements Books {
     private static final long UNCLAIMED = 10_000 * Clock.MS;
     /** More of them are not waited for. */
     private static final int MOST_UNCLAIMED = 10_000;
-    /** The most that one Renew may name. */
-    private static final int LARGEST_RENEW = 1_000;
 
     private record Unclaimed(TurnRef turn, long until) {}
 
@@ -56,7 +53,7 @@ final class TurnKeeping implements Books {
 
     @Override
     public void given(Turn turn, boolean tied, String ticket) {
-        TurnName name = new TurnName(turn.getQueue(), turn.getToken());
+        TurnName name = TurnName.of(turn);
         if (orphans != null) orphans.claimed(name);
         Given known = turns.find(name);
         if (known == null) {
@@ -70,8 +67,8 @@ final class TurnKeeping implements Books {
 
     @Override
     public void undelivered(Turn turn, String ticket) {
-        TurnRef ref = Renewals.refOf(turn);
-        if (turns.find(nameOf(ref)) != null) return;
+        TurnRef ref = TurnRequests.refOf(turn);
+        if (turns.find(TurnName.of(ref)) != null) return;
         if (ticket.isEmpty() || unclaimed.size() >= MOST_UNCLAIMED) giveBack(ref);
         else unclaimed.add(new Unclaimed(ref, Clock.now() + UNCLAIMED));
     }
@@ -85,7 +82,7 @@ final class TurnKeeping implements Books {
     }
 
     private void forget(Turn turn) {
-        Given given = turns.find(new TurnName(turn.getQueue(), turn.getToken()));
+        Given given = turns.find(TurnName.of(turn));
         if (given == null || --given.told > 0 || !given.holders.isEmpty()) return;
         uncertain.remove(given);
         turns.remove(given);
@@ -116,7 +113,7 @@ final class TurnKeeping implements Books {
 
     /** A turn whose lease could not be renewed. */
     void lose(Held held, TurnLoss why) {
-        Given given = turns.find(new TurnName(held.turn.getQueue(), held.turn.getToken()));
+        Given given = turns.find(TurnName.of(held.turn));
         if (given != null) lose(given, why);
         held.lose(why);
     }
@@ -129,7 +126,7 @@ final class TurnKeeping implements Books {
     }
 
     void hold(Held held, long since) {
-        TurnName name = new TurnName(held.turn.getQueue(), held.turn.getToken());
+        TurnName name = TurnName.of(held.turn);
         Given given = turns.find(name);
         TurnLoss loss = given == null ? turns.takeLoss(name) : null;
         if (loss != null) {
@@ -148,7 +145,7 @@ final class TurnKeeping implements Books {
     /** Its holder has come to the end. True: there is something to be sent. */
     boolean release(Held held) {
         renewals.drop(held);
-        TurnName name = new TurnName(held.turn.getQueue(), held.turn.getToken());
+        TurnName name = TurnName.of(held.turn);
         Given given = turns.find(name);
         if (given == null) return givenUp.released(name, held);
         given.holders.remove(held);
@@ -157,10 +154,9 @@ final class TurnKeeping implements Books {
 
     void notice(Notice notice) {
         if (notice.getKind() != NoticeKind.NOTICE_KIND_TURN_LOST || !notice.hasTurn()) return;
-        TurnName name = new TurnName(notice.getTurn().getQueue(), notice.getTurn().getToken());
+        TurnName name = TurnName.of(notice.getTurn());
         if (orphans != null) orphans.claimed(name);
-        TurnLoss loss = TurnLoss.of(notice.getCause());
-        lost(name, loss == null ? TurnLoss.UNKNOWN : loss);
+        lost(name, Losses.of(notice.getCause()));
     }
 
     /** A call of the application is open no more. */
@@ -183,10 +179,10 @@ final class TurnKeeping implements Books {
         Set<Given> here = new HashSet<>();
         List<TurnRef> nobodys = new ArrayList<>();
         for (TurnRef turn : told) {
-            Given given = turns.find(nameOf(turn));
-            Given lost = givenUp.find(nameOf(turn));
+            Given given = turns.find(TurnName.of(turn));
+            Given lost = givenUp.find(TurnName.of(turn));
             if (given != null) here.add(given);
-            else if (settling.contains(nameOf(turn))) continue;
+            else if (settling.contains(TurnName.of(turn))) continue;
             else if (lost != null) givenUp.found(lost);
             else nobodys.add(turn);
         }
@@ -227,7 +223,7 @@ final class TurnKeeping implements Books {
         givenUp.tick(now);
         while (!unclaimed.isEmpty() && now >= unclaimed.peek().until()) {
             TurnRef turn = unclaimed.poll().turn();
-            if (turns.find(nameOf(turn)) == null) giveBack(turn);
+            if (turns.find(TurnName.of(turn)) == null) giveBack(turn);
         }
         return isSilent;
     }
@@ -242,10 +238,10 @@ final class TurnKeeping implements Books {
             given.safeUntil = Math.min(given.safeUntil, stopAt);
             uncertain.add(given);
         }
-        for (int at = 0; at < missing.size(); at += LARGEST_RENEW) {
-            List<Given> batch = missing.subList(at, Math.min(missing.size(), at + LARGEST_RENEW));
+        for (int at = 0; at < missing.size(); at += TurnRequests.MOST_RENEWED) {
+            List<Given> batch = missing.subList(at, Math.min(missing.size(), at + TurnRequests.MOST_RENEWED));
             RenewRequest.Builder request = RenewRequest.newBuilder();
-            for (Given given : batch) request.addTurns(Renewals.refOf(given.turn));
+            for (Given given : batch) request.addTurns(TurnRequests.refOf(given.turn));
             ask.accept(new OwnCommand(command -> command.setRenew(request), reply -> told(batch, reply)));
         }
     }
@@ -260,10 +256,7 @@ final class TurnKeeping implements Books {
             // Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
             if (!isKnown && result.getAlive()) givenUp.found(given);
             else if (result.getAlive()) certain(given);
-            else if (isKnown) {
-                TurnLoss loss = TurnLoss.of(result.getCause());
-                lose(given, loss == null ? TurnLoss.UNKNOWN : loss);
-            }
+            else if (isKnown) lose(given, Losses.of(result.getCause()));
         }
     }
 
@@ -274,16 +267,7 @@ final class TurnKeeping implements Books {
 
     /** Whatever the turn carries: it is as if it had not been given. Should this be lost too, the next stream tells of it again. */
     private void giveBack(TurnRef turn) {
-        NackRequest request = NackRequest.newBuilder()
-                .setQueue(turn.getQueue())
-                .setKey(turn.getKey())
-                .setToken(turn.getToken())
-                .setKind(NackKind.NACK_KIND_RELEASE)
-                .build();
-        ask.accept(new OwnCommand(command -> command.setNack(request), reply -> givenUp.forget(nameOf(turn)), true));
-    }
-
-    private static TurnName nameOf(TurnRef turn) {
-        return new TurnName(turn.getQueue(), turn.getToken());
+        NackRequest request = TurnRequests.release(turn);
+        ask.accept(new OwnCommand(command -> command.setNack(request), reply -> givenUp.forget(TurnName.of(turn)), true));
     }
 }

@@ -29,7 +29,7 @@ final class UnaryTransport implements Transport {
     private final Connection connection;
     private final Loop loop;
     private final Callbacks callbacks;
-    private final KeyturnOptions options;
+    private final ClientSettings options;
     private final Supplier<String> newId;
     private final Renewals renewals;
     private final Confirmations confirmations = new Confirmations(this);
@@ -43,51 +43,48 @@ final class UnaryTransport implements Transport {
     /** Nothing is taken any more. */
     private volatile boolean over;
 
-    UnaryTransport(KeyturnOptions options, Connection connection, Supplier<String> newId) {
+    UnaryTransport(ClientSettings options, Connection connection, Supplier<String> newId) {
         this.options = options;
         this.connection = connection;
         this.loop = connection.loop();
         this.callbacks = connection.callbacks();
         this.newId = newId;
-        long margin = options.margin() == null ? -1 : Clock.nanos(options.margin());
-        this.renewals = new Renewals(this, loop, margin, Held::lose);
+        this.renewals = new Renewals(this, loop, options::marginOf, Held::lose);
     }
 
     @Override
     public <Q extends MessageLite, A extends MessageLite> CallFuture<A> ask(
-            Kind<Q, A> kind, Q request, CallSettings settings) {
-        Checks.needed("request", request);
-        Checks.needed("settings", settings);
-        return confirmations.of(kind, request, send(kind, request, settings, false));
+            Kind<Q, A> kind, Q request, CallTerms terms) {
+        return confirmations.of(kind, request, send(kind, request, terms, false));
     }
 
     @Override
     public <Q extends MessageLite, A extends MessageLite> CallFuture<A> askOwn(Kind<Q, A> kind, Q request, long timeout) {
-        return send(kind, request, CallSettings.nanos(timeout), true);
+        return send(kind, request, CallTerms.nanos(timeout), true);
     }
 
     private <Q extends MessageLite, A extends MessageLite> CallFuture<A> send(
-            Kind<Q, A> kind, Q request, CallSettings settings, boolean isOwn) {
+            Kind<Q, A> kind, Q request, CallTerms terms, boolean isOwn) {
         if (over || (closed && !kind.keepsOrEnds)) return CallFuture.failed(Failures.closed());
-        return begin(kind, request, settings, isOwn);
+        return begin(kind, request, terms, isOwn);
     }
 
     private <Q extends MessageLite, A extends MessageLite> CallFuture<A> begin(
-            Kind<Q, A> kind, Q request, CallSettings settings, boolean isOwn) {
+            Kind<Q, A> kind, Q request, CallTerms terms, boolean isOwn) {
         int before = opened.getAndIncrement();
         // Its own calls keep turns, or give back: they are bounded by those of the application.
         int most = isOwn ? Integer.MAX_VALUE : OpenCommands.most(kind, options.openCommands());
         if (before >= most) {
             opened.decrementAndGet();
             String what = before + " calls are open; at most " + most + " may be (openCommands)";
-            return CallFuture.failed(new KeyturnException(what, Status.Code.RESOURCE_EXHAUSTED));
+            return CallFuture.failed(Failures.of(what, Status.Code.RESOURCE_EXHAUSTED));
         }
         Q whole = kind.identified(kind.named(request, newId), options.consumerId());
-        UnaryCall<Q, A> call = new UnaryCall<>(kind, whole, isOwn, settings.leave());
+        UnaryCall<Q, A> call = new UnaryCall<>(kind, whole, isOwn, terms.leave());
         open.add(call);
         call.future.onCancel(call::cancel);
-        call.future.onUntold(answer -> kind.book(whole, answer, untold, true, settings.leave()));
-        call.start(settings);
+        call.future.onUntold(answer -> kind.book(whole, answer, untold, true, terms.leave()));
+        call.start(terms);
         if (closed && !kind.keepsOrEnds && !isOwn) call.cancel();
         return call.future;
     }
@@ -135,12 +132,12 @@ final class UnaryTransport implements Transport {
     private void leave(MessageLite request) {
         DeQueueRequest place = placeOf(request);
         if (place != null) {
-            begin(Kinds.DEQUEUE, place, CallSettings.nanos(GIVING_UP), true);
+            begin(Kinds.DEQUEUE, place, CallTerms.nanos(GIVING_UP), true);
             return;
         }
         if (!(request instanceof AcquireRequest acquire) || acquire.getTicket().isEmpty()) return;
         AcquireRequest again = acquire.toBuilder().clearWait().build();
-        begin(Kinds.ACQUIRE, again, CallSettings.nanos(GIVING_UP), true).whenComplete((answer, error) -> {
+        begin(Kinds.ACQUIRE, again, CallTerms.nanos(GIVING_UP), true).whenComplete((answer, error) -> {
             if (error == null) Kinds.ACQUIRE.book(again, answer, untold, true, true);
         });
     }
@@ -168,11 +165,8 @@ final class UnaryTransport implements Transport {
             this.leaves = leaves;
         }
 
-        void start(CallSettings settings) {
-            long timeout = settings.timeout() == null
-                    ? Clock.after(GRACE, kind.wait(request))
-                    : Clock.nanos(settings.timeout());
-            until = Clock.after(askedAt, timeout);
+        void start(CallTerms terms) {
+            until = terms.deadline(askedAt, kind.wait(request));
             send();
         }
 
@@ -225,7 +219,7 @@ final class UnaryTransport implements Transport {
 
         private KeyturnException errorOf(Status status, Metadata trailers) {
             if (!status.isOk()) return isCancelled && closed ? Failures.closed() : connection.errorOf(status, trailers);
-            return answer == null ? new KeyturnException("the answer is empty", Status.Code.INTERNAL) : null;
+            return answer == null ? Failures.of("the answer is empty", Status.Code.INTERNAL) : null;
         }
 
         private void tell(KeyturnException error) {

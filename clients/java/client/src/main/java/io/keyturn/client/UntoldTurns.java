@@ -1,6 +1,5 @@
 package io.keyturn.client;
 
-import io.keyturn.v1.NackKind;
 import io.keyturn.v1.NackRequest;
 import io.keyturn.v1.Turn;
 
@@ -10,13 +9,8 @@ record UntoldTurns(Transport transport) implements Books {
     public void undelivered(Turn turn, String ticket) {
         // With its ticket it may be asked for again; until then its lease bounds it.
         if (!ticket.isEmpty()) return;
-        NackRequest request = NackRequest.newBuilder()
-                .setQueue(turn.getQueue())
-                .setKey(turn.getKey())
-                .setToken(turn.getToken())
-                .setKind(NackKind.NACK_KIND_RELEASE)
-                .build();
-        transport.askOwn(Kinds.NACK, request, Transport.GRACE);
+        NackRequest request = TurnRequests.release(TurnRequests.refOf(turn));
+        transport.askOwn(Kinds.NACK, request, CallTerms.GRACE);
     }
 
     @Override

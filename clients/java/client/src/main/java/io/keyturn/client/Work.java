@@ -1,29 +1,15 @@
 package io.keyturn.client;
 
 import com.google.protobuf.ByteString;
-import io.keyturn.v1.AckRequest;
-import io.keyturn.v1.Delivery;
-import io.keyturn.v1.FollowUp;
-import io.keyturn.v1.Turn;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
 /** A turn with its items, as a handler gets it. Its methods are for any thread while the handler runs. */
 public final class Work {
-    private final Base base;
-    private final Turn turn;
-    private final Held held;
-    private final List<DeliveredItem> items;
-    private final List<FollowUp> followUps = new ArrayList<>();
-    private ByteString result = ByteString.EMPTY;
-    private volatile boolean ended;
+    private final Delivered turn;
 
-    Work(Base base, Delivery delivery, Held held) {
-        this.base = base;
-        this.turn = delivery.getTurn();
-        this.held = held;
-        this.items = delivery.getItemsList().stream().map(DeliveredItem::of).toList();
+    Work(Delivered turn) {
+        this.turn = turn;
     }
 
     /**
@@ -32,7 +18,7 @@ public final class Work {
      * @return its name
      */
     public String queue() {
-        return turn.getQueue();
+        return turn.turn.getQueue();
     }
 
     /**
@@ -41,7 +27,7 @@ public final class Work {
      * @return empty for a keyless item
      */
     public String key() {
-        return turn.getKey();
+        return turn.turn.getKey();
     }
 
     /**
@@ -50,7 +36,7 @@ public final class Work {
      * @return above 0
      */
     public long token() {
-        return turn.getToken();
+        return turn.turn.getToken();
     }
 
     /**
@@ -59,7 +45,7 @@ public final class Work {
      * @return from 1
      */
     public int attempt() {
-        return turn.getAttempt();
+        return turn.turn.getAttempt();
     }
 
     /**
@@ -68,7 +54,7 @@ public final class Work {
      * @return at least one
      */
     public List<DeliveredItem> items() {
-        return items;
+        return turn.items;
     }
 
     /**
@@ -77,7 +63,7 @@ public final class Work {
      * @return the item
      */
     public DeliveredItem item() {
-        return items.get(0);
+        return turn.items.get(0);
     }
 
     /**
@@ -86,7 +72,7 @@ public final class Work {
      * @return true: stop
      */
     public boolean isLost() {
-        return held.isLost();
+        return turn.held.isLost();
     }
 
     /**
@@ -95,7 +81,7 @@ public final class Work {
      * @throws TurnLostException when it is lost
      */
     public void ensureHeld() {
-        if (held.isLost()) throw held.lostException();
+        if (turn.held.isLost()) throw turn.held.lostException();
     }
 
     /**
@@ -104,15 +90,7 @@ public final class Work {
      * @param listener gets the cause; it must not block
      */
     public void onLost(Consumer<TurnLoss> listener) {
-        Checks.needed("listener", listener);
-        held.onLoss(loss -> {
-            if (!ended) base.callbacks.execute(() -> listener.accept(loss));
-        });
-    }
-
-    /** The handler is over: what becomes of the turn is not its business any more. */
-    void end() {
-        ended = true;
+        turn.onLost(Checks.needed("listener", listener));
     }
 
     /**
@@ -120,8 +98,8 @@ public final class Work {
      *
      * @param bytes up to 1 MiB; the last one counts
      */
-    public synchronized void result(byte[] bytes) {
-        result = ByteString.copyFrom(Checks.needed("result", bytes));
+    public void result(byte[] bytes) {
+        turn.result(ByteString.copyFrom(Checks.needed("result", bytes)));
     }
 
     /**
@@ -130,29 +108,7 @@ public final class Work {
      * @param queue where it goes
      * @param item up to 1,000 for one turn
      */
-    public synchronized void followUp(String queue, QueueItem item) {
-        if (followUps.size() >= QueueItem.MOST_ITEMS) throw Failures.wrong("followUps has 1000 items; no more are allowed");
-        followUps.add(FollowUp.newBuilder()
-                .setQueue(Checks.text("queue", queue))
-                .setItem(Checks.needed("item", item).named(base).message())
-                .build());
-    }
-
-    Turn turn() {
-        return turn;
-    }
-
-    Held held() {
-        return held;
-    }
-
-    synchronized AckRequest ack() {
-        return AckRequest.newBuilder()
-                .setQueue(turn.getQueue())
-                .setKey(turn.getKey())
-                .setToken(turn.getToken())
-                .setResult(result)
-                .addAllFollowUps(followUps)
-                .build();
+    public void followUp(String queue, QueueItem item) {
+        turn.followUp(Checks.text("queue", queue), Checks.needed("item", item));
     }
 }

@@ -3,7 +3,7 @@ package io.keyturn.client;
 import io.grpc.Status;
 import io.keyturn.client.ConsumerOptions.Stage;
 import io.keyturn.client.Failures.Failure;
-import io.keyturn.v1.AckRequest;
+import io.keyturn.client.Handlers.Handler;
 import io.keyturn.v1.Delivery;
 import io.keyturn.v1.NackKind;
 import io.keyturn.v1.NackRequest;
@@ -11,8 +11,10 @@ import io.keyturn.v1.NackResponse;
 import io.keyturn.v1.Turn;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
+import java.util.function.BiConsumer;
 
 /** One turn of a consumer: from its delivery until it is settled. */
 final class Worker {
@@ -29,7 +31,8 @@ final class Worker {
         /** It is settled, or cannot be. */
         void over(Worker worker);
 
-        void trouble(Throwable error, Stage stage, Work work);
+        /** {@code told}: of the application. */
+        void trouble(Throwable error, Stage stage, BiConsumer<Throwable, Stage> told);
 
         /** A handler was begun, and had no time to come to its end. */
         void cutOff();
@@ -42,11 +45,11 @@ final class Worker {
     private static final ThreadLocal<Worker> CURRENT = new ThreadLocal<>();
 
     private final Base base;
-    private final ConsumerOptions options;
-    private final WorkHandler handler;
+    private final ConsumerSettings options;
+    private final Handler handler;
     private final Boss boss;
     private final Held held;
-    private final Work work;
+    private final Delivered work;
     private Interrupter interrupter;
     private boolean isStopped;
     private boolean isGivenUp;
@@ -54,14 +57,14 @@ final class Worker {
     private boolean isFinishing;
     private volatile boolean hasBegun;
 
-    Worker(Base base, ConsumerOptions options, WorkHandler handler, Boss boss, Delivery delivery, long askedAt) {
+    Worker(Base base, ConsumerSettings options, Handlers handlers, Boss boss, Delivery delivery, long askedAt) {
         this.base = base;
         this.options = options;
-        this.handler = handler;
         this.boss = boss;
         this.held = base.transport.hold(delivery.getTurn(), askedAt);
-        this.work = new Work(base, delivery, held);
-        base.metrics.turnGranted(work.queue());
+        this.work = new Delivered(base, delivery, held);
+        this.handler = handlers.of(work);
+        base.metrics.turnGranted(work.turn.getQueue());
     }
 
     /** A handler must not wait until handlers have ended, its own among them. {@code boss}: null: those of the whole client. */
@@ -69,13 +72,14 @@ final class Worker {
         base.callbacks.refuseToBlock();
         Worker current = CURRENT.get();
         if (current == null || current.base != base || (boss != null && current.boss != boss)) return;
-        throw new KeyturnException(
+        throw Failures.of(
                 "a handler closes what waits for its own end; stop() does not wait, and another thread may close",
                 Status.Code.FAILED_PRECONDITION);
     }
 
-    Work work() {
-        return work;
+    /** Tells the application. */
+    void tell(Throwable error, Stage stage) {
+        handler.trouble(error, stage);
     }
 
     /** In a thread for handlers, once. */
@@ -110,10 +114,10 @@ final class Worker {
             held.onLoss(loss -> {
                 if (options.interrupts()) mine.interrupt();
             });
-            work.onLost(loss -> base.metrics.turnLost(work.queue(), loss));
+            work.onLost(loss -> base.metrics.turnLost(work.turn.getQueue(), loss));
             if (options.maxHold() != null) maxHold = base.after(Clock.nanos(options.maxHold()), mine::interrupt);
             // Lost before it began (a long wait, a slow process): nothing is started just to be stopped.
-            if (!held.isLost()) handler.handle(work);
+            if (!held.isLost()) handler.handle();
             return null;
         } catch (Throwable error) {
             // Whatever it is: the items must go back.
@@ -135,7 +139,7 @@ final class Worker {
         synchronized (this) {
             isGivenUp = true;
         }
-        return release(base, work.turn()).thenRun(held::release);
+        return release(base, work.turn).thenRun(held::release);
     }
 
     /** The same though the handler has not ended: it was told, and time is over. */
@@ -155,18 +159,18 @@ final class Worker {
 
     private void tellCutOff(Throwable reason) {
         warn("a stop cut off a handler; its items went back, no attempt is counted", "");
-        boss.trouble(reason, Stage.STOP, work);
+        boss.trouble(reason, Stage.STOP, handler::trouble);
     }
 
     /** Nobody works on them any more: so it is told to those too who look at nothing. */
     private void deadLettered(Object answer, Throwable error) {
         if (!(answer instanceof NackResponse told) || told.getDeadLettered() == 0) return;
         warn(told.getDeadLettered() + " items became dead letters", ": " + shortened(Failures.messageOf(error)));
-        boss.trouble(error, Stage.DEAD_LETTER, work);
+        boss.trouble(error, Stage.DEAD_LETTER, handler::trouble);
     }
 
     private void warn(String what, String more) {
-        Turn turn = work.turn();
+        Turn turn = work.turn;
         base.logger.log(Level.WARNING, () -> what + " (queue " + turn.getQueue() + ", key \"" + turn.getKey() + "\", token "
                 + turn.getToken() + ", attempt " + turn.getAttempt() + ")" + more);
     }
@@ -192,26 +196,26 @@ final class Worker {
                 deadLettered(answer, thrown);
                 over();
             } else {
-                notSettled(KeyturnException.unwrapped(error));
+                notSettled(Failures.unwrapped(error));
             }
         });
     }
 
     private CompletableFuture<?> ack() {
-        AckRequest request = work.ack();
-        return settle(Kinds.ACK, request);
+        return settle(Kinds.ACK, work.ack());
     }
 
     private CompletableFuture<?> nack(Throwable thrown, boolean stopped) {
-        NackRequest.Builder request = refOf(work.turn()).setKind(NackKind.NACK_KIND_RETRY);
+        NackRequest.Builder request = nack(work.turn, NackKind.NACK_KIND_RETRY);
         request.setError(shortened(Failures.messageOf(thrown)));
         if (thrown instanceof GivenBackException wish) {
-            request.setKind(wish.kind()).setDone(Math.min(wish.done(), work.items().size()));
-            if (wish.delay() != null) request.setDelay(Protos.duration(wish.delay()));
+            request.setKind(kindOf(wish)).setDone(Math.min(wish.done(), work.items.size()));
+            Duration delay = wish instanceof RetryLaterException later ? Failures.delay(later) : null;
+            if (delay != null) request.setDelay(Protos.duration(delay));
         }
         boolean isCutOff = stopped && request.getKind() == NackKind.NACK_KIND_RETRY;
         if (!isCutOff) {
-            boss.trouble(thrown, Stage.HANDLER, work);
+            boss.trouble(thrown, Stage.HANDLER, handler::trouble);
             return settle(Kinds.NACK, request.build());
         }
         // Counted before the stop can end, and sent before somebody is told who may take his time.
@@ -222,12 +226,17 @@ final class Worker {
         return settled;
     }
 
+    private static NackKind kindOf(GivenBackException wish) {
+        if (wish instanceof DeadLetterException) return NackKind.NACK_KIND_DEAD_LETTER;
+        return wish instanceof ReleaseException ? NackKind.NACK_KIND_RELEASE : NackKind.NACK_KIND_RETRY;
+    }
+
     /** Goes on while the turn is ours, for as long as the options say. */
     private <Q extends com.google.protobuf.MessageLite, A extends com.google.protobuf.MessageLite> CallFuture<A> settle(
             Kind<Q, A> kind, Q request) {
         long until = Clock.after(Clock.now(), Clock.nanos(options.settleTimeout()));
-        return Patience.patiently(base, until, io.keyturn.client.ScopedTurn.BORNE, held::isLost, left ->
-                base.transport.ask(kind, request, CallSettings.nanos(left)));
+        return Patience.patiently(base, until, Patience.SETTLING, held::isLost, left ->
+                base.transport.ask(kind, request, CallTerms.nanos(left)));
     }
 
     private void notSettled(Throwable error) {
@@ -236,26 +245,25 @@ final class Worker {
             lost(error);
             return;
         }
-        boss.trouble(error, Stage.SETTLE, work);
+        boss.trouble(error, Stage.SETTLE, handler::trouble);
         if (held.isLost() || failure != Failure.REFUSED) {
             over();
             return;
         }
         // Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
         boolean once = error instanceof KeyturnException known && known.reason().equals("AT_MOST_ONCE");
-        NackRequest instead = refOf(work.turn())
-                .setKind(once ? NackKind.NACK_KIND_RELEASE : NackKind.NACK_KIND_RETRY)
+        NackRequest instead = nack(work.turn, once ? NackKind.NACK_KIND_RELEASE : NackKind.NACK_KIND_RETRY)
                 .setError(shortened(Failures.messageOf(error)))
                 .build();
         settle(Kinds.NACK, instead).whenComplete((answer, again) -> {
-            if (again != null) boss.trouble(KeyturnException.unwrapped(again), Stage.SETTLE, work);
+            if (again != null) boss.trouble(Failures.unwrapped(again), Stage.SETTLE, handler::trouble);
             else deadLettered(answer, error);
             over();
         });
     }
 
     private void lost(Throwable error) {
-        boss.trouble(error, Stage.TURN_LOST, work);
+        boss.trouble(error, Stage.TURN_LOST, handler::trouble);
         over();
     }
 
@@ -264,20 +272,16 @@ final class Worker {
         boss.over(this);
     }
 
-    private static NackRequest.Builder refOf(Turn turn) {
-        return NackRequest.newBuilder()
-                .setQueue(turn.getQueue())
-                .setKey(turn.getKey())
-                .setToken(turn.getToken());
+    private static NackRequest.Builder nack(Turn turn, NackKind kind) {
+        return TurnRequests.nack(TurnRequests.refOf(turn), kind);
     }
 
     /** Gives a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session. */
     static CompletableFuture<Void> release(Base base, Turn turn) {
-        NackRequest request = refOf(turn)
-                .setKind(NackKind.NACK_KIND_RELEASE)
+        NackRequest request = nack(turn, NackKind.NACK_KIND_RELEASE)
                 .setError("the consumer stopped")
                 .build();
-        return base.transport.ask(Kinds.NACK, request, CallSettings.nanos(RELEASING)).handle((answer, error) -> null);
+        return base.transport.ask(Kinds.NACK, request, CallTerms.nanos(RELEASING)).handle((answer, error) -> null);
     }
 
     static String shortened(String text) {

@@ -30,17 +30,14 @@ final class WorkerCommand<Q extends MessageLite, A extends MessageLite> extends 
     private A answer;
     private KeyturnException error;
 
-    WorkerCommand(Kind<Q, A> kind, Q request, CallSettings settings, Books books, Callbacks callbacks, Metrics metrics) {
+    WorkerCommand(Kind<Q, A> kind, Q request, CallTerms terms, Books books, Callbacks callbacks, Metrics metrics) {
         this.kind = kind;
         this.request = request;
         this.books = books;
         this.callbacks = callbacks;
         this.metrics = metrics;
-        this.leave = settings.leave();
-        long patience = settings.timeout() == null
-                ? Clock.after(Transport.GRACE, kind.wait(request))
-                : Clock.nanos(settings.timeout());
-        this.deadline = Clock.after(askedAt, patience);
+        this.leave = terms.leave();
+        this.deadline = terms.deadline(askedAt, kind.wait(request));
     }
 
     /** What of the message is its own. The message counts it once and remembers it. */
@@ -71,12 +68,12 @@ final class WorkerCommand<Q extends MessageLite, A extends MessageLite> extends 
     @Override
     void answered(Reply reply) {
         if (reply.hasError()) {
-            refused(Failures.ofCommand(reply.getError()));
+            refused(Statuses.ofCommand(reply.getError()));
             return;
         }
         A read = kind.read(request, reply);
         if (read == null) {
-            tell(null, new KeyturnException("the sidecar answered another call", Status.Code.INTERNAL));
+            tell(null, Failures.of("the sidecar answered another call", Status.Code.INTERNAL));
             return;
         }
         kind.book(request, read, books, abandoned, leave);

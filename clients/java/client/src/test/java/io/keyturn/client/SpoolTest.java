@@ -10,6 +10,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -21,8 +22,12 @@ final class SpoolTest {
     @TempDir
     Path folder;
 
+    private SpoolSettings settings() {
+        return new SpoolSettings(folder.resolve("spool"), Duration.ofMillis(50), 1_000, 1 << 28, Duration.ofSeconds(1));
+    }
+
     private Spool open() {
-        return new Spool(SpoolOptions.builder(folder.resolve("spool")).build(), "q");
+        return new Spool(settings(), "q");
     }
 
     private static List<QueueItem> items(String life, int count, int size) {
@@ -84,7 +89,6 @@ final class SpoolTest {
         }
     }
 
-
     @Test
     void theCursorGoesWithItsSegment() throws IOException {
         Spool spool = open();
@@ -144,7 +148,7 @@ final class SpoolTest {
 
     private Spool told(List<String> done, ToldChannel.Room room) {
         SpoolDisk disk = (path, options) -> new ToldChannel(FileChannel.open(path, options), path, done, room);
-        return new Spool(SpoolOptions.builder(folder.resolve("spool")).build(), "q", disk);
+        return new Spool(settings(), "q", disk);
     }
 
     @Test

@@ -19,12 +19,12 @@ final class TurnKeepingTest {
     private static final long MARGIN = 60_000 * Clock.MS;
     private static final Turn TURN =
             Turn.newBuilder().setQueue("q").setKey("k").setToken(7).build();
-    private static final List<TurnRef> THERE = List.of(Renewals.refOf(TURN));
+    private static final List<TurnRef> THERE = List.of(TurnRequests.refOf(TURN));
 
     private final List<OwnCommand> asked = new ArrayList<>();
     private final Held held = new Held(TURN, one -> {});
     private final TurnKeeping turns = new TurnKeeping(
-            new Renewals(null, null, -1, (lost, why) -> {}), () -> MARGIN, asked::add);
+            new Renewals(null, null, life -> 0, (lost, why) -> {}), () -> MARGIN, asked::add);
 
     private static Command commandOf(OwnCommand asked) {
         Command.Builder command = Command.newBuilder();

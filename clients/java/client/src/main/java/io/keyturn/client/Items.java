@@ -1,18 +1,28 @@
 package io.keyturn.client;
 
+import io.grpc.Status;
 import io.keyturn.v1.ItemRef;
 import io.keyturn.v1.NewItem;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /**
- * What no sidecar ever accepts, whatever its state and settings: the bounds of the contract, which settings can only lower. Looked
- * at where a promise is given before a sidecar has seen the item: what a spool confirms can be handed over.
+ * Items on their way, and what of them no sidecar ever accepts, whatever its state and settings: the bounds of the contract, which
+ * settings can only lower. Those are looked at where a promise is given before a sidecar has seen the item: what a spool confirms
+ * can be handed over.
  */
-final class ItemLimits {
+final class Items {
+    /** The most items of one Submit, and of one turn. */
+    static final int MOST = 1_000;
+    /** A message may have 4 MiB; what is added up here is never less than what travels. */
+    static final int LARGEST_MESSAGE = 3_500_000;
+
+    private static final int OVERHEAD = 16;
+
     private static final Pattern QUEUE = Pattern.compile("[A-Za-z0-9._:/-]{1,128}");
     private static final int KEY = 1_024;
     private static final int ID = 256;
@@ -22,7 +32,33 @@ final class ItemLimits {
     private static final int AFTER = 100;
     private static final int SHOWN = 80;
 
-    private ItemLimits() {}
+    private Items() {}
+
+    static QueueItem of(NewItem message) {
+        return ApiAccess.api().item(message);
+    }
+
+    static NewItem message(QueueItem item) {
+        return ApiAccess.api().message(item);
+    }
+
+    /** Bytes that it takes in a message, at most. */
+    static int size(QueueItem item) {
+        return message(item).getSerializedSize() + OVERHEAD;
+    }
+
+    /** With an id, the same on every try. */
+    static QueueItem named(QueueItem item, Supplier<String> newId) {
+        return item.itemId().isEmpty() ? item.withItemId(newId.get()) : item;
+    }
+
+    /** @throws KeyturnException as the sidecar would: naming the item that no message can carry */
+    static void checkSize(QueueItem item, int index) {
+        int size = size(item);
+        if (size <= LARGEST_MESSAGE) return;
+        String what = "takes " + size + " bytes, allowed are " + LARGEST_MESSAGE + " with everything";
+        throw refusal(List.of(new FieldViolation("items[" + index + "]", what)));
+    }
 
     /** @throws KeyturnException INVALID_ARGUMENT unless a queue can be called so */
     static String queue(String name) {
@@ -33,7 +69,7 @@ final class ItemLimits {
 
     /** As the sidecar's: INVALID_ARGUMENT, naming each wrong field. Null: nothing is wrong. */
     static KeyturnException refusal(QueueItem item, int index) {
-        NewItem message = item.message();
+        NewItem message = message(item);
         List<FieldViolation> wrong = new ArrayList<>();
         String at = "items[" + index + "]";
         text(wrong, at + ".key", message.getKey(), 0, KEY);
@@ -48,13 +84,8 @@ final class ItemLimits {
         return wrong.isEmpty() ? null : refusal(wrong);
     }
 
-    static KeyturnException refusal(List<FieldViolation> wrong) {
-        StringBuilder told = new StringBuilder();
-        for (FieldViolation one : wrong) {
-            told.append(told.isEmpty() ? "" : "; ").append(one.field()).append(": ").append(one.description());
-        }
-        return new KeyturnException(
-                told.toString(), io.grpc.Status.Code.INVALID_ARGUMENT, "BAD_REQUEST", ErrorDetails.ofViolations(wrong));
+    private static KeyturnException refusal(List<FieldViolation> wrong) {
+        return Failures.ofViolations(Status.Code.INVALID_ARGUMENT, "BAD_REQUEST", wrong);
     }
 
     private static void text(List<FieldViolation> wrong, String field, String text, int least, int most) {
