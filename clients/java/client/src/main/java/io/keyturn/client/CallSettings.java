@@ -1,5 +1,9 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.CallTerms;
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Clock;
+import io.keyturn.client.internal.words.Failures;
 import java.time.Duration;
 
 /**

@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.consume.ConsumerLoop;
+import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.words.Checks;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

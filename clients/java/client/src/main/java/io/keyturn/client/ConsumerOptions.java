@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.ConsumerSettings;
+import io.keyturn.client.internal.words.Items;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 

@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Items;
+
 /** Thrown by a handler: what shall become of the items. Anything else that is thrown is a retry with the queue's back-off. */
 public abstract sealed class GivenBackException extends RuntimeException
         permits RetryLaterException, DeadLetterException, ReleaseException {

@@ -1,6 +1,7 @@
 package io.keyturn.client;
 
 import io.grpc.Status;
+import io.keyturn.client.internal.words.ApiAccess;
 import io.keyturn.v1.NewItem;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,5 +1,19 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.consume.Worker;
+import io.keyturn.client.internal.produce.Results;
+import io.keyturn.client.internal.produce.Submitting;
+import io.keyturn.client.internal.session.AdminDeadline;
+import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.session.Connection;
+import io.keyturn.client.internal.session.SessionTransport;
+import io.keyturn.client.internal.session.Transport;
+import io.keyturn.client.internal.session.UnaryTransport;
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.ClientSettings;
+import io.keyturn.client.internal.words.Clock;
+import io.keyturn.client.internal.words.Ids;
+import io.keyturn.client.internal.words.SubmitSettings;
 import io.keyturn.v1.AdminServiceGrpc;
 import java.time.Duration;
 import java.util.List;

@@ -1,6 +1,9 @@
 package io.keyturn.client;
 
 import io.grpc.Status;
+import io.keyturn.client.internal.words.ApiAccess;
+import io.keyturn.client.internal.words.Failures;
+import io.keyturn.client.internal.words.Statuses;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

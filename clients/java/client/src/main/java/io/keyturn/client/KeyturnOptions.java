@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.ClientSettings;
+import io.keyturn.client.internal.words.TlsSettings;
 import java.lang.System.Logger;
 import java.time.Duration;
 

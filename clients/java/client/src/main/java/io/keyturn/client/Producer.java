@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.produce.ProducerLoop;
+import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.words.Checks;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 

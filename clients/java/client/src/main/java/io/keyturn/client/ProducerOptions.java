@@ -1,5 +1,10 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Failures;
+import io.keyturn.client.internal.words.Items;
+import io.keyturn.client.internal.words.ProducerSettings;
+import io.keyturn.client.internal.words.SpoolSettings;
 import java.time.Duration;
 
 /** How a producer works, made by {@link #builder}. */

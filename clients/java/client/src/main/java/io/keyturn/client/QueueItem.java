@@ -1,6 +1,7 @@
 package io.keyturn.client;
 
 import com.google.protobuf.ByteString;
+import io.keyturn.client.internal.words.Checks;
 import io.keyturn.v1.AfterUnknown;
 import io.keyturn.v1.NewItem;
 import java.nio.charset.StandardCharsets;

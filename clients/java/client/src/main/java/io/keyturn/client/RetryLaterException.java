@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
 import java.time.Duration;
 
 /** Try again; the attempt counts. */

@@ -1,6 +1,9 @@
 package io.keyturn.client;
 
 import com.google.protobuf.ByteString;
+import io.keyturn.client.internal.consume.CallerTurn;
+import io.keyturn.client.internal.session.Held;
+import io.keyturn.client.internal.words.Checks;
 import java.util.Optional;
 import java.util.function.Consumer;
 

@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Clock;
+import io.keyturn.client.internal.words.SubmitSettings;
 import java.time.Duration;
 
 /** How items are handed over, made by {@link #builder}. */

@@ -1,5 +1,7 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.TlsSettings;
 import java.nio.file.Path;
 
 /**

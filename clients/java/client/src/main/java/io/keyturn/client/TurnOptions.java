@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Failures;
+import io.keyturn.client.internal.words.TurnSettings;
 import java.time.Duration;
 
 /** How a turn is asked for and held, made by {@link #builder}. */

@@ -1,5 +1,11 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.consume.CallerTurn;
+import io.keyturn.client.internal.consume.Callers;
+import io.keyturn.client.internal.consume.Claim;
+import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.TurnSettings;
 import java.util.function.Function;
 
 /** Turns for messages that the caller has. */
@@ -132,6 +138,6 @@ abstract class Turns extends RawCalls {
      * @return for any thread
      */
     public <T> QueueCoordinator<T> coordinator(String queue, Function<? super T, String> key) {
-        return new KeyCoordinator<>(this, queue, key);
+        return new KeyCoordinator<>(queue, key, name -> turn(queue, name, KeyCoordinator.OPTIONS));
     }
 }

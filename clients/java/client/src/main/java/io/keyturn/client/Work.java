@@ -1,6 +1,8 @@
 package io.keyturn.client;
 
 import com.google.protobuf.ByteString;
+import io.keyturn.client.internal.consume.Delivered;
+import io.keyturn.client.internal.words.Checks;
 import java.util.List;
 import java.util.function.Consumer;
 

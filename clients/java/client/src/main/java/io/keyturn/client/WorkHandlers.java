@@ -2,6 +2,8 @@ package io.keyturn.client;
 
 import io.keyturn.client.ConsumerOptions.ErrorListener;
 import io.keyturn.client.ConsumerOptions.Stage;
+import io.keyturn.client.internal.consume.Delivered;
+import io.keyturn.client.internal.consume.Handlers;
 
 /** The application's handler and error listener, as a consumer calls them. */
 record WorkHandlers(WorkHandler handler, ErrorListener onError) implements Handlers {
