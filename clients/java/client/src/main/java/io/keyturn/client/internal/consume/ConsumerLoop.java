@@ -1,21 +1,13 @@
 package io.keyturn.client.internal.consume;
 
-import io.grpc.Status;
 import io.keyturn.client.ConsumerOptions.Stage;
-import io.keyturn.client.KeyturnException;
-import io.keyturn.client.Protos;
 import io.keyturn.client.internal.session.BackOff;
 import io.keyturn.client.internal.session.Base;
-import io.keyturn.client.internal.session.CallFuture;
-import io.keyturn.client.internal.words.CallTerms;
 import io.keyturn.client.internal.words.Checks;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.ConsumerSettings;
-import io.keyturn.client.internal.words.Failures.Failure;
 import io.keyturn.client.internal.words.Failures;
-import io.keyturn.client.internal.words.Kinds;
 import io.keyturn.v1.AcquireRequest;
-import io.keyturn.v1.AcquireResponse;
 import io.keyturn.v1.Delivery;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -29,7 +21,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.function.BiConsumer;
 
 /** Takes turns with items and has them handled, as many at once as there are places. For any thread. */
-public final class ConsumerLoop implements Worker.Boss {
+public final class ConsumerLoop implements Worker.Boss, Acquiring.Owner {
     /** How long handlers have when nobody says it. */
     public static final Duration DEFAULT_STOP = Duration.ofSeconds(20);
 
@@ -42,7 +34,7 @@ public final class ConsumerLoop implements Worker.Boss {
     private final Handlers handlers;
     private final ConsumerSettings options;
     private final HandlerThreads threads;
-    private final BackOff backOff = new BackOff();
+    private final Acquiring acquiring;
     /** Of handlers that could not be started. */
     private final BackOff starting = new BackOff();
     private final CompletableFuture<Void> done = new CompletableFuture<>();
@@ -58,9 +50,6 @@ public final class ConsumerLoop implements Worker.Boss {
     private int releasing;
     /** Handlers that a stop cut off. */
     private int cutOff;
-    private CallFuture<AcquireResponse> acquiring;
-    /** Until the next try of an Acquire that failed. */
-    private ScheduledFuture<?> pausing;
     private boolean stopping;
     private Throwable fatal;
     private long deadline = Clock.NEVER;
@@ -71,6 +60,7 @@ public final class ConsumerLoop implements Worker.Boss {
         this.handlers = handlers;
         this.options = options;
         this.threads = new HandlerThreads(options.executor());
+        this.acquiring = new Acquiring(base, this);
         for (String queue : Checks.needed("queues", queues)) Checks.text("a queue", queue);
         this.queues = List.copyOf(new LinkedHashSet<>(queues));
         Checks.within("the number of queues", this.queues.size(), 1, 100);
@@ -106,93 +96,34 @@ public final class ConsumerLoop implements Worker.Boss {
     /** One Acquire at a time waits, for all that is free: who comes free while it waits is served by the next one. */
     private void fill() {
         AcquireRequest request;
-        int turns;
         synchronized (this) {
             int free = options.concurrency() - running.size() - asked;
             if (asked > 0 || stopping || free <= 0) {
                 endIfIdle();
                 return;
             }
-            turns = Math.min(free, MOST_TURNS_PER_ACQUIRE);
-            asked = turns;
-            request = request(turns);
+            asked = Math.min(free, MOST_TURNS_PER_ACQUIRE);
+            request = options.acquire(queues, asked, base.newId.get());
         }
-        // One ticket for all tries: turns whose answer was lost are in the next one.
-        acquire(request, Clock.now());
+        acquiring.ask(request, Clock.now());
     }
 
-    private AcquireRequest request(int turns) {
-        AcquireRequest.Builder request = AcquireRequest.newBuilder()
-                .addAllQueues(queues)
-                .setMaxTurns(turns)
-                .setMaxItemsPerTurn(options.maxItemsPerTurn())
-                .setWait(Protos.duration(options.waiting()))
-                .setConsumerId(options.consumerId())
-                .setTicket(base.newId.get());
-        if (options.lease() != null) request.setLease(Protos.duration(options.lease()));
-        return request.build();
-    }
-
-    private void acquire(AcquireRequest request, long askedAt) {
-        long timeout = Clock.nanos(options.waiting()) + CallTerms.GRACE;
-        CallFuture<AcquireResponse> answer;
+    @Override
+    public void ended(Throwable refusal) {
+        if (refusal != null) fail(refusal);
         synchronized (this) {
-            if (stopping) {
-                asked = 0;
-                endIfIdle();
-                return;
-            }
-            answer = base.transport.ask(Kinds.ACQUIRE, request, CallTerms.nanos(timeout).leaving());
-            acquiring = answer;
+            asked = 0;
+            endIfIdle();
         }
-        long tried = Clock.now();
-        answer.whenComplete((told, error) -> {
-            if (error != null) notAcquired(request, askedAt, Failures.unwrapped(error));
-            else acquired(told, askedAt, tried);
-        });
     }
 
-    private void notAcquired(AcquireRequest request, long askedAt, Throwable error) {
-        boolean over;
-        synchronized (this) {
-            over = stopping;
-        }
-        Failure failure = Failures.failureOf(error);
-        if (over || failure == Failure.REFUSED || failure == Failure.CANCELLED) {
-            synchronized (this) {
-                asked = 0;
-            }
-            if (!over) fail(error);
-            synchronized (this) {
-                endIfIdle();
-            }
-            return;
-        }
+    @Override
+    public void notAcquired(Throwable error) {
         trouble(error, Stage.ACQUIRE, handlers::trouble);
-        // Given up here, what its ticket was given goes back: the next try must not be told of it.
-        boolean isOverdue = error instanceof KeyturnException known && known.code() == Status.Code.DEADLINE_EXCEEDED;
-        AcquireRequest next = isOverdue ? request.toBuilder().setTicket(base.newId.get()).build() : request;
-        pauseUntil(backOff.next(Failures.retryAfter(error)), () -> acquire(next, askedAt));
     }
 
-    private void acquired(AcquireResponse answer, long askedAt, long tried) {
-        backOff.reset();
-        long early = tried + Clock.LEAST_BETWEEN - Clock.now();
-        if (answer.getDeliveriesCount() == 0 && early > 0) {
-            pauseUntil(early, () -> take(List.of(), askedAt));
-            return;
-        }
-        take(answer.getDeliveriesList(), askedAt);
-    }
-
-    private synchronized void pauseUntil(long nanos, Runnable task) {
-        if (!stopping) pausing = base.after(nanos, task);
-        if (!stopping && pausing != null) return;
-        asked = 0;
-        endIfIdle();
-    }
-
-    private void take(List<Delivery> deliveries, long askedAt) {
+    @Override
+    public void taken(List<Delivery> deliveries, long askedAt) {
         List<Worker> begun = new ArrayList<>();
         synchronized (this) {
             for (Delivery delivery : deliveries) {
@@ -206,7 +137,7 @@ public final class ConsumerLoop implements Worker.Boss {
         boolean isRejected = false;
         for (Worker worker : begun) isRejected |= !start(worker);
         if (isRejected) {
-            pauseUntil(starting.next(0), () -> take(List.of(), askedAt));
+            acquiring.pause(starting.next(0), () -> taken(List.of(), askedAt));
             return;
         }
         if (!begun.isEmpty()) starting.reset();
@@ -289,7 +220,6 @@ public final class ConsumerLoop implements Worker.Boss {
     }
 
     private void begin(Duration timeout) {
-        CallFuture<AcquireResponse> open;
         synchronized (this) {
             long until = Clock.after(Clock.now(), Clock.nanos(timeout));
             if (done.isDone() || until >= deadline) return;
@@ -297,12 +227,10 @@ public final class ConsumerLoop implements Worker.Boss {
             if (deadlineTimer != null) deadlineTimer.cancel(false);
             deadlineTimer = base.after(Clock.nanos(timeout), this::runOut);
             stopping = true;
-            open = acquiring;
         }
-        if (open != null) open.cancel(true);
+        boolean wasPausing = acquiring.stop();
         synchronized (this) {
-            // What waits for its next try brings nothing more.
-            if (pausing != null && pausing.cancel(false)) asked = 0;
+            if (wasPausing) asked = 0;
             endIfIdle();
         }
     }

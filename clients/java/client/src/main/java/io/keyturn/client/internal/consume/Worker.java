@@ -2,11 +2,9 @@ package io.keyturn.client.internal.consume;
 
 import io.grpc.Status;
 import io.keyturn.client.ConsumerOptions.Stage;
-import io.keyturn.client.DeadLetterException;
 import io.keyturn.client.GivenBackException;
 import io.keyturn.client.KeyturnException;
 import io.keyturn.client.Protos;
-import io.keyturn.client.ReleaseException;
 import io.keyturn.client.RetryLaterException;
 import io.keyturn.client.TurnLostException;
 import io.keyturn.client.internal.consume.Handlers.Handler;
@@ -28,7 +26,6 @@ import io.keyturn.v1.NackRequest;
 import io.keyturn.v1.NackResponse;
 import io.keyturn.v1.Turn;
 import java.lang.System.Logger.Level;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
@@ -36,8 +33,6 @@ import java.util.function.BiConsumer;
 
 /** One turn of a consumer: from its delivery until it is settled. */
 public final class Worker {
-    /** What a Nack may say, bytes of UTF-8. */
-    private static final int LONGEST_ERROR = 8_192;
     /** How long the giving back of a turn at a stop may take. */
     private static final long RELEASING = 2_000 * Clock.MS;
 
@@ -183,7 +178,7 @@ public final class Worker {
     /** Nobody works on them any more: so it is told to those too who look at nothing. */
     private void deadLettered(Object answer, Throwable error) {
         if (!(answer instanceof NackResponse told) || told.getDeadLettered() == 0) return;
-        warn(told.getDeadLettered() + " items became dead letters", ": " + shortened(Failures.messageOf(error)));
+        warn(told.getDeadLettered() + " items became dead letters", ": " + TurnRequests.shortened(Failures.messageOf(error)));
         boss.trouble(error, Stage.DEAD_LETTER, handler::trouble);
     }
 
@@ -225,9 +220,9 @@ public final class Worker {
 
     private CompletableFuture<?> nack(Throwable thrown, boolean stopped) {
         NackRequest.Builder request = nack(work.turn, NackKind.NACK_KIND_RETRY);
-        request.setError(shortened(Failures.messageOf(thrown)));
+        request.setError(TurnRequests.shortened(Failures.messageOf(thrown)));
         if (thrown instanceof GivenBackException wish) {
-            request.setKind(kindOf(wish)).setDone(Math.min(wish.done(), work.items.size()));
+            request.setKind(TurnRequests.kindOf(wish)).setDone(Math.min(wish.done(), work.items.size()));
             Duration delay = wish instanceof RetryLaterException later ? Failures.delay(later) : null;
             if (delay != null) request.setDelay(Protos.duration(delay));
         }
@@ -242,11 +237,6 @@ public final class Worker {
                 settle(Kinds.NACK, request.setKind(NackKind.NACK_KIND_RELEASE).clearDelay().build());
         if (hasBegun) tellCutOff(thrown);
         return settled;
-    }
-
-    private static NackKind kindOf(GivenBackException wish) {
-        if (wish instanceof DeadLetterException) return NackKind.NACK_KIND_DEAD_LETTER;
-        return wish instanceof ReleaseException ? NackKind.NACK_KIND_RELEASE : NackKind.NACK_KIND_RETRY;
     }
 
     /** Goes on while the turn is ours, for as long as the options say. */
@@ -271,7 +261,7 @@ public final class Worker {
         // Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
         boolean once = error instanceof KeyturnException known && known.reason().equals("AT_MOST_ONCE");
         NackRequest instead = nack(work.turn, once ? NackKind.NACK_KIND_RELEASE : NackKind.NACK_KIND_RETRY)
-                .setError(shortened(Failures.messageOf(error)))
+                .setError(TurnRequests.shortened(Failures.messageOf(error)))
                 .build();
         settle(Kinds.NACK, instead).whenComplete((answer, again) -> {
             if (again != null) boss.trouble(Failures.unwrapped(again), Stage.SETTLE, handler::trouble);
@@ -300,14 +290,5 @@ public final class Worker {
                 .setError("the consumer stopped")
                 .build();
         return base.transport.ask(Kinds.NACK, request, CallTerms.nanos(RELEASING)).handle((answer, error) -> null);
-    }
-
-    static String shortened(String text) {
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        if (bytes.length <= LONGEST_ERROR) return text;
-        int end = LONGEST_ERROR;
-        // Not in the middle of a character.
-        while ((bytes[end] & 0xC0) == 0x80) end--;
-        return new String(bytes, 0, end, StandardCharsets.UTF_8);
     }
 }

@@ -13,9 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 /**
  * Items on disk, first in, first out: appended to the newest segment, read from the oldest, which is removed when all its items
@@ -28,9 +26,6 @@ final class Spool {
     private static final int LARGEST_SEGMENT = 8 * 1_048_576;
     /** Space comes free by segments: a small spool has small ones. */
     private static final int SEGMENTS = 8;
-
-    /** Items in the order in which they were appended. {@code end}: where the segment is read on after them. */
-    record Chunk(List<QueueItem> items, int end) {}
 
     private final SpoolSettings options;
     private final SpoolDisk disk;
@@ -55,10 +50,7 @@ final class Spool {
     private long bytes;
 
     private volatile long items;
-    /** Of the oldest segment; null: it is not read. */
-    private byte[] reading;
-
-    private int readingAt;
+    private final SpoolReader reader = new SpoolReader();
 
     /** @throws SpoolException nothing was changed then */
     Spool(SpoolSettings options, String queue) {
@@ -87,17 +79,10 @@ final class Spool {
     }
 
     private void look(Path directory, String queue) throws IOException {
-        List<Path> paths;
-        try (Stream<Path> files = Files.list(directory)) {
-            paths = files.filter(path -> SpoolSegment.numberOf(path) >= 0).sorted().toList();
-        }
         SpoolMarks.Cursor cursor = marks.cursor();
         nextNumber = marks.lastNumber() + 1;
         // All of them are looked at before any is changed.
-        List<SpoolSegment.Scan> scans = new ArrayList<>();
-        for (int at = 0; at < paths.size(); at++) {
-            scans.add(SpoolSegment.scan(paths.get(at), queue, at == paths.size() - 1));
-        }
+        List<SpoolSegment.Scan> scans = SpoolSegment.scanAll(directory, queue);
         for (SpoolSegment.Scan scan : scans) take(scan, cursor);
     }
 
@@ -112,22 +97,16 @@ final class Spool {
             torn = Failures.spool(Problem.TORN, segment.path(), what, null);
         }
         int done = sealed.isEmpty() && cursor != null && cursor.segment() == segment.number()
-                ? doneBefore(cursor.offset(), scan)
+                ? scan.doneBefore(cursor.offset())
                 : 0;
         if (done == segment.items()) {
             Files.delete(segment.path());
             return;
         }
-        if (sealed.isEmpty()) readingAt = scan.starts().get(done);
+        if (sealed.isEmpty()) reader.moveTo(scan.starts().get(done));
         sealed.add(segment);
         bytes += segment.bytes();
         items += segment.items() - done;
-    }
-
-    /** How many items stand before the offset; 0 where no record begins there: then it says nothing. */
-    private static int doneBefore(long offset, SpoolSegment.Scan scan) {
-        for (int at = 0; at < scan.starts().size(); at++) if (scan.starts().get(at) == offset) return at;
-        return 0;
     }
 
     /** What was cut away from the newest segment; null: nothing. */
@@ -217,25 +196,10 @@ final class Spool {
     }
 
     /** The next items, at least one; null: there are none. They stay until {@link #advance}. */
-    Chunk read(int most, int mostBytes) {
+    SpoolReader.Chunk read(int most, int mostBytes) {
         if (sealed.isEmpty()) seal();
         SpoolSegment segment = sealed.peek();
-        if (segment == null) return null;
-        open(segment);
-        List<QueueItem> found = new ArrayList<>();
-        int offset = readingAt;
-        int size = 0;
-        while (found.size() < most && offset < segment.bytes()) {
-            byte[] body = SpoolRecord.at(reading, offset);
-            if (body == null) {
-                throw Failures.spool(Problem.DAMAGED, segment.path(), "damaged at byte " + offset, null);
-            }
-            if (!found.isEmpty() && size + body.length > mostBytes) break;
-            found.add(SpoolSegment.item(segment.path(), offset, body));
-            size += body.length;
-            offset += SpoolRecord.HEADER + body.length;
-        }
-        return new Chunk(found, offset);
+        return segment == null ? null : reader.read(segment, most, mostBytes);
     }
 
     /**
@@ -243,9 +207,9 @@ final class Spool {
      *
      * @throws SpoolException when their file cannot be removed, which is tried again
      */
-    void advance(Chunk chunk) {
+    void advance(SpoolReader.Chunk chunk) {
         SpoolSegment segment = sealed.element();
-        readingAt = chunk.end();
+        reader.moveTo(chunk.end());
         items -= chunk.items().size();
         if (chunk.end() < segment.bytes()) {
             marks.moveCursor(segment.number(), chunk.end());
@@ -254,8 +218,7 @@ final class Spool {
         marks.dropCursor();
         sealed.remove();
         bytes -= segment.bytes();
-        reading = null;
-        readingAt = 0;
+        reader.close();
         gone.add(segment.path());
         removeGone();
     }
@@ -281,16 +244,6 @@ final class Spool {
             if (active != null) active.sealed();
             lock.release();
         }
-    }
-
-    private void open(SpoolSegment segment) {
-        if (reading != null) return;
-        try {
-            reading = Files.readAllBytes(segment.path());
-        } catch (IOException error) {
-            throw Failures.spool(Problem.IO, segment.path(), "cannot be read", error);
-        }
-        if (readingAt == 0) readingAt = SpoolRecord.HEADER + Math.max(0, SpoolRecord.lengthAt(reading, 0));
     }
 
     /** False: nothing may be appended any more. */

@@ -56,7 +56,7 @@ final class SpoolRoute {
     /** When the next Submit from disk may be sent. */
     private long tryAt;
     /** What is being handed over, from disk; null: nothing. */
-    private Spool.Chunk chunk;
+    private SpoolReader.Chunk chunk;
 
     private List<QueueItem> left = List.of();
     private int most = Items.MOST;
@@ -80,12 +80,11 @@ final class SpoolRoute {
             spool = new Spool(choice, queue);
             if (spool.torn() != null) producer.tellTrouble(spool.torn(), null);
             inUse = spool.items() > 0;
-        } catch (SpoolException error) {
-            unusable = error;
-            producer.tellTrouble(error, null);
         } catch (RuntimeException error) {
             // Whatever a path or a file system does: those who add items are told, nobody waits for ever.
-            unusable = Failures.spool(Problem.IO, choice.directory(), "cannot be used", error);
+            unusable = error instanceof SpoolException known
+                    ? known
+                    : Failures.spool(Problem.IO, choice.directory(), "cannot be used", error);
             producer.tellTrouble(unusable, null);
         }
     }
@@ -216,7 +215,7 @@ final class SpoolRoute {
 
     /** What was handed over is done with, whether it can be removed or not. */
     private void advance() {
-        Spool.Chunk done = chunk;
+        SpoolReader.Chunk done = chunk;
         chunk = null;
         try {
             spool.advance(done);

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * A file of records that is only appended to. The first record says whose items follow: {@code keyturn-java-spool 1 <queue>}; each
@@ -23,7 +24,13 @@ record SpoolSegment(long number, Path path, int bytes, int items) {
     private static final Pattern NAME = Pattern.compile("(\\d{10})\\.spool");
 
     /** What was found in a segment. {@code torn}: how many bytes after the last record are of one that was cut off. */
-    record Scan(SpoolSegment segment, List<Integer> starts, int torn) {}
+    record Scan(SpoolSegment segment, List<Integer> starts, int torn) {
+        /** How many items stand before the offset; 0 where no record begins there: then it says nothing. */
+        int doneBefore(long offset) {
+            for (int at = 0; at < starts.size(); at++) if (starts.get(at) == offset) return at;
+            return 0;
+        }
+    }
 
     static Path path(Path directory, long number) {
         return directory.resolve(String.format("%010d.spool", number));
@@ -39,13 +46,24 @@ record SpoolSegment(long number, Path path, int bytes, int items) {
         return SpoolRecord.encode((TITLE + queue).getBytes(StandardCharsets.UTF_8));
     }
 
+    /** Of all segments of a directory, from the oldest. */
+    static List<Scan> scanAll(Path directory, String queue) throws IOException {
+        List<Path> paths;
+        try (Stream<Path> files = Files.list(directory)) {
+            paths = files.filter(path -> numberOf(path) >= 0).sorted().toList();
+        }
+        List<Scan> scans = new ArrayList<>();
+        for (Path path : paths) scans.add(scan(path, queue, scans.size() == paths.size() - 1));
+        return scans;
+    }
+
     /**
      * Reads through a segment. A record that is cut off at the end is what a process leaves behind that is killed; anything else that
      * cannot be read is damage, and is never skipped.
      *
      * @param isLast only the segment that was written last can have been cut off
      */
-    static Scan scan(Path path, String queue, boolean isLast) throws IOException {
+    private static Scan scan(Path path, String queue, boolean isLast) throws IOException {
         byte[] bytes = Files.readAllBytes(path);
         byte[] title = SpoolRecord.at(bytes, 0);
         List<Integer> starts = new ArrayList<>();

@@ -23,6 +23,8 @@ final class Liveness {
     private long provedAt = LONG_AGO;
     /** Since when there is anything that needs proof. */
     private long busySince = Clock.NEVER;
+    /** A proof is asked for, and did not come yet. */
+    private boolean proving;
 
     Liveness(long ttl, LongUnaryOperator marginOf) {
         this.ttl = ttl;
@@ -58,13 +60,31 @@ final class Liveness {
     }
 
     /** When a proof is to be asked for: after a third of the ttl. */
-    long proveAt() {
+    private long proveAt() {
         return Clock.after(heard(), ttl / 3);
     }
 
     /** When the stream is taken for dead. {@code since}: when it began: an older silence is not its fault. */
     long deadAt(long since) {
         return Clock.after(Math.max(heard(), since), Math.max(ttl / 3 * 2, LEAST_DEAD));
+    }
+
+    /** Whether a proof is to be asked for now; then it is on its way. */
+    boolean asksForProof(long now) {
+        if (proving || now < proveAt()) return false;
+        proving = true;
+        return true;
+    }
+
+    /** It came, or it comes no more: its stream is gone. */
+    void proofIsOver() {
+        proving = false;
+    }
+
+    /** When silence is to be looked at, on a stream that began then. */
+    long nextAt(long since, boolean isReady) {
+        long dead = deadAt(since);
+        return isReady && !proving ? Math.min(dead, proveAt()) : dead;
     }
 
     private long heard() {

@@ -1,6 +1,10 @@
 package io.keyturn.client.internal.session;
 
+import io.keyturn.client.Protos;
+import io.keyturn.client.internal.words.ClientSettings;
+import io.keyturn.v1.Cancel;
 import io.keyturn.v1.Command;
+import io.keyturn.v1.Hello;
 import io.keyturn.v1.Reply;
 import java.util.function.Consumer;
 
@@ -19,6 +23,20 @@ final class OwnCommand extends OpenCommand {
         this.call = call;
         this.onAnswer = onAnswer;
         this.givesBack = givesBack;
+    }
+
+    static OwnCommand hello(ClientSettings options, Consumer<Reply> onAnswer) {
+        Hello.Builder hello = Hello.newBuilder()
+                .setConsumerId(options.consumerId())
+                .setSessionId(options.sessionId())
+                .setTtl(Protos.duration(options.sessionTtl()));
+        return new OwnCommand(command -> command.setHello(hello), onAnswer);
+    }
+
+    /** It names no command: its answer proves that the sidecar is there. */
+    static OwnCommand proof(Runnable onAnswer) {
+        Cancel.Builder nothing = Cancel.newBuilder();
+        return new OwnCommand(command -> command.setCancel(nothing), reply -> onAnswer.run());
     }
 
     @Override

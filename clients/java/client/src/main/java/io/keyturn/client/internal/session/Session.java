@@ -3,52 +3,26 @@ package io.keyturn.client.internal.session;
 import com.google.protobuf.MessageLite;
 import io.grpc.Status;
 import io.keyturn.client.KeyturnException;
-import io.keyturn.client.Protos;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.internal.words.ClientSettings;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.Statuses;
-import io.keyturn.v1.Cancel;
-import io.keyturn.v1.Hello;
 import io.keyturn.v1.HelloResponse;
 import io.keyturn.v1.Notice;
 import io.keyturn.v1.Reply;
 import io.keyturn.v1.SessionResponse;
 import java.util.List;
-import java.util.Set;
 
 /**
  * One worker's session with a sidecar, over as many streams as it takes, one at a time. All of it is the loop's but {@link #ask}
- * and {@link #abandonLater}.
+ * and {@link #lossOfAll}.
  *
  * <p>Calls are open from the moment they are asked until they are answered, whatever becomes of the streams: a new one says hello
  * with the same session id, settles which turns there are, and then every open call is sent again, in order. All of them may be:
  * tickets, item ids and tokens make the same call twice one call.
  */
-final class Session {
-    /** The longest pause between attempts to connect. */
-    private static final long LONGEST_PAUSE = 2_000 * Clock.MS;
-    /** Who is refused for one of these would be refused for ever. */
-    private static final Set<Status.Code> FOR_GOOD = Set.of(
-            Status.Code.UNIMPLEMENTED,
-            Status.Code.UNAUTHENTICATED,
-            Status.Code.PERMISSION_DENIED,
-            Status.Code.INVALID_ARGUMENT,
-            Status.Code.FAILED_PRECONDITION);
-
-    /** How the session stands to its streams: it has one at a time, or none. */
-    private enum Link {
-        /** No stream, and nobody needs one. */
-        IDLE,
-        PAUSING,
-        /** Hello is not answered yet. */
-        GREETING,
-        READY,
-        /** Closed, or replaced: for good. */
-        STOPPED
-    }
-
+final class Session implements SessionStream.Handlers {
     private final ClientSettings options;
     private final Connection connection;
     private final Loop loop;
@@ -59,27 +33,18 @@ final class Session {
     private final TurnKeeping turns;
     private final Alarm alarm;
     private final Farewell farewell;
-    private final BackOff backOff = new BackOff(LONGEST_PAUSE);
-
-    private Link link = Link.IDLE;
-    private SessionStream stream;
-    private long since;
+    private final Link link = new Link();
     /** Calls are sent behind the hello, without waiting for its answer: there is nothing that it could settle. */
     private boolean piped;
     /** Until when turns were safe before this stream. */
     private long stopAtBefore;
 
-    private long pausingUntil;
-    private boolean proving;
     private boolean wasReady;
     private KeyturnException lastFailure;
-    private volatile KeyturnException stopped;
     /** Nothing new is taken, and what is open is waited for. */
     private volatile boolean closing;
     /** It is being asked whether what was told last reached anybody. */
     private boolean isAsking;
-
-    private TurnLoss stoppedLoss;
 
     Session(ClientSettings options, Connection connection, Renewals renewals) {
         this.options = options;
@@ -98,104 +63,81 @@ final class Session {
         return turns;
     }
 
-    /** Null: it goes on. From any thread. */
-    KeyturnException stopped() {
-        return stopped;
-    }
-
-    TurnLoss stoppedLoss() {
-        return stoppedLoss;
+    /** Why every turn is lost; null: it goes on. From any thread. */
+    TurnLoss lossOfAll() {
+        Link.End end = link.end();
+        if (end != null) return end.loss();
+        return closing ? TurnLoss.CLOSED : null;
     }
 
     /** From any thread. */
     void ask(WorkerCommand<?, ?> command) {
-        KeyturnException refusal = stopped != null ? Failures.again(stopped) : calls.admit(command);
-        if (refusal != null) {
-            command.future.fail(refusal);
-            return;
-        }
-        inbox.add(command);
+        Link.End end = link.end();
+        KeyturnException refusal = end != null ? Failures.again(end.error()) : calls.admit(command);
+        if (refusal == null) inbox.add(command);
+        else command.future.fail(refusal);
     }
 
-    /** From any thread: nobody waits for it any more. */
-    void abandonLater(WorkerCommand<?, ?> command) {
-        loop.tell(() -> {
-            inbox.drain();
-            calls.abandon(command, Failures.cancelled());
-            tellAndFlush();
-        });
+    /** Nobody waits for it any more. */
+    void abandon(WorkerCommand<?, ?> command) {
+        inbox.drain();
+        calls.abandon(command, Failures.cancelled());
+        tellAndFlush();
     }
 
-    /** From any thread: the answer came, but nobody waited for it any more when it was to be told. */
-    <Q extends MessageLite, A extends MessageLite> void untoldLater(WorkerCommand<Q, A> command, A answer) {
-        loop.tell(() -> {
-            turns.untold(command, answer);
-            flush();
-        });
+    /** The answer came, but nobody waited for it any more when it was to be told. */
+    <Q extends MessageLite, A extends MessageLite> void untold(WorkerCommand<Q, A> command, A answer) {
+        turns.untold(command, answer);
+        flush();
     }
 
-    /** From any thread: its holder has come to the end. */
-    void releaseLater(Held held) {
-        loop.tell(() -> {
-            if (turns.release(held)) flush();
-        });
+    /** Its holder has come to the end. */
+    void release(Held held) {
+        if (turns.release(held)) flush();
     }
 
     /** Calls the task when nothing is left of it. What may bring or end a turn is waited for. */
     void close(Runnable done) {
         inbox.drain();
         closing = true;
-        if (!isAttached()) {
-            if (link != Link.STOPPED) stop(Failures.closed(), TurnLoss.CLOSED);
+        if (!link.isAttached()) {
+            if (!link.isStopped()) stop(Failures.closed(), TurnLoss.CLOSED);
             done.run();
             return;
         }
-        farewell.begin(stream, this::leave, done);
+        farewell.begin(link.stream(), this::leave, done);
         turns.loseAll(TurnLoss.CLOSED);
         calls.callOff(Failures.closed());
         tellAndFlush();
         leaveIfOver();
     }
 
-    boolean isClosing() {
-        return closing;
-    }
-
     /** What was told last may have reached nobody: then its turns come back here first. */
     private void leaveIfOver() {
-        if (!closing || isAsking || !isAttached() || calls.awaitOutcomes()) return;
+        if (!closing || isAsking || !link.isAttached() || calls.awaitOutcomes()) return;
         isAsking = true;
         callbacks.execute(() -> loop.tell(() -> {
             isAsking = false;
             inbox.drain();
             tellAndFlush();
-            if (calls.awaitOutcomes()) return;
-            leave();
+            if (!calls.awaitOutcomes()) leave();
         }));
     }
 
     private void leave() {
-        if (!isAttached()) return;
+        if (!link.isAttached()) return;
         stop(Failures.closed(), TurnLoss.CLOSED);
         farewell.end();
     }
 
     private void take(WorkerCommand<?, ?> command) {
-        if (link == Link.STOPPED || (closing && !command.kind.keepsOrEnds)) {
-            calls.refuse(command, stopped == null ? Failures.closed() : Failures.again(stopped));
+        if (link.isStopped() || (closing && !command.kind.keepsOrEnds)) {
+            calls.refuse(command, link.isStopped() ? Failures.again(link.end().error()) : Failures.closed());
             return;
         }
         liveness.busy(command.askedAt);
-        calls.add(command, isSendable());
+        calls.add(command, link.isReady() || (link.isAttached() && piped));
         alarm.by(calls.firstDeadline());
-    }
-
-    private boolean isAttached() {
-        return link == Link.GREETING || link == Link.READY;
-    }
-
-    private boolean isSendable() {
-        return link == Link.READY || (link == Link.GREETING && piped);
     }
 
     /** There is something that a stream is needed for. */
@@ -210,52 +152,36 @@ final class Session {
 
     private void flush() {
         long now = Clock.now();
-        if (link == Link.IDLE && isWanted()) connect(now);
-        else if (isAttached()) calls.flush(stream, now);
+        if (link.isIdle() && isWanted()) connect(now);
+        else if (link.isAttached()) calls.flush(link.stream(), now);
         arm();
     }
 
     private void connect(long now) {
         List<WorkerCommand<?, ?>> workers = calls.inOrder();
         piped = turns.tied() == 0 && workers.stream().noneMatch(command -> command.wasSent);
-        since = now;
         stopAtBefore = liveness.stopAt();
-        link = Link.GREETING;
         calls.clearOutbox();
-        Handlers handlers = new Handlers();
-        stream = new SessionStream(connection, handlers);
-        handlers.of = stream;
-        Hello.Builder hello = Hello.newBuilder()
-                .setConsumerId(options.consumerId())
-                .setSessionId(options.sessionId())
-                .setTtl(Protos.duration(options.sessionTtl()));
-        calls.askOwn(new OwnCommand(command -> command.setHello(hello), this::greeted));
+        link.attach(new SessionStream(connection, this), now);
+        calls.askOwn(OwnCommand.hello(options, this::greeted));
         if (piped) calls.resend(workers);
-        calls.flush(stream, now);
+        calls.flush(link.stream(), now);
     }
 
-    private final class Handlers implements SessionStream.Handlers {
-        SessionStream of;
+    @Override
+    public void message(SessionStream of, SessionResponse message) {
+        if (link.isOn(of)) heard(message);
+    }
 
-        private boolean isCurrent() {
-            return isAttached() && stream == of;
-        }
+    @Override
+    public void ready(SessionStream of) {
+        if (link.isOn(of)) flush();
+    }
 
-        @Override
-        public void message(SessionResponse message) {
-            if (isCurrent()) heard(message);
-        }
-
-        @Override
-        public void ready() {
-            if (isCurrent()) flush();
-        }
-
-        @Override
-        public void ended(KeyturnException error) {
-            if (isCurrent()) broke(error);
-            else farewell.over();
-        }
+    @Override
+    public void ended(SessionStream of, KeyturnException error) {
+        if (link.isOn(of)) broke(error);
+        else farewell.over();
     }
 
     private void greeted(Reply reply) {
@@ -269,7 +195,7 @@ final class Session {
         HelloResponse hello = reply.getHello();
         if (hello.hasTtl()) liveness.ttl(Clock.nanos(hello.getTtl()));
         List<WorkerCommand<?, ?>> workers = calls.inOrder();
-        link = Link.READY;
+        link.ready();
         lastFailure = null;
         if (wasReady) callbacks.add(options.metrics()::reconnected);
         wasReady = true;
@@ -297,18 +223,16 @@ final class Session {
 
     /** The stream is of no use any more, for this reason. */
     private void broke(KeyturnException error) {
-        if (!isAttached()) return;
-        stream.destroy();
+        if (!link.isAttached()) return;
+        link.stream().destroy();
         if (closing) {
             stop(Failures.closed(), TurnLoss.CLOSED);
             farewell.over();
             return;
         }
         long now = Clock.now();
-        // One that fails at once again and again is not a success.
-        if (link == Link.READY && now - since >= LONGEST_PAUSE) backOff.reset();
         connection.forgetFailure();
-        proving = false;
+        liveness.proofIsOver();
         calls.streamIsGone();
         if (error.reason().equals("SESSION_REPLACED")) {
             stop(error, TurnLoss.REPLACED);
@@ -316,28 +240,20 @@ final class Session {
             return;
         }
         lastFailure = error;
-        link = Link.IDLE;
-        if (FOR_GOOD.contains(error.code()) || Failures.isTlsForGood(error)) fail(error);
-        if (isWanted()) {
-            link = Link.PAUSING;
-            pausingUntil = now + backOff.next(0);
-        } else {
-            liveness.idle();
+        link.broke(now);
+        if (Link.isForGood(error)) {
+            // Nothing that is asked now would come through. What is asked later may.
+            turns.loseAll(TurnLoss.UNREACHABLE);
+            calls.refuseAll(error);
         }
+        if (isWanted()) link.pause(now);
+        else liveness.idle();
         callbacks.flush();
         arm();
     }
 
-    /** Nothing that is asked now would come through. What is asked later may. */
-    private void fail(KeyturnException error) {
-        turns.loseAll(TurnLoss.UNREACHABLE);
-        calls.refuseAll(error);
-    }
-
     private void stop(KeyturnException error, TurnLoss loss) {
-        link = Link.STOPPED;
-        stoppedLoss = loss;
-        stopped = error;
+        link.stop(new Link.End(error, loss));
         alarm.off();
         turns.loseAll(loss);
         calls.close(error);
@@ -350,22 +266,19 @@ final class Session {
         calls.expire(now, this::tooLate);
         boolean hasGivenUp = turns.tick(now, liveness.stopAt());
         // Should the stream be alive after all, the session would keep what was given up here: the next hello tells of it.
-        if (hasGivenUp && link == Link.READY) broke(silent());
-        else if (link == Link.PAUSING && now >= pausingUntil) link = Link.IDLE;
-        else if (isAttached() && isWanted()) prove(now);
+        if (hasGivenUp && link.isReady()) broke(silent());
+        else if (now >= link.pausingUntil()) link.idle();
+        else if (link.isAttached() && isWanted()) prove(now);
         tellAndFlush();
     }
 
     private void prove(long now) {
-        if (now >= liveness.deadAt(since)) {
+        if (now >= liveness.deadAt(link.since())) {
             broke(silent());
             return;
         }
-        if (link != Link.READY || proving || now < liveness.proveAt()) return;
-        proving = true;
-        // It names no command: its answer is the proof.
-        Cancel.Builder nothing = Cancel.newBuilder();
-        calls.askOwn(new OwnCommand(command -> command.setCancel(nothing), reply -> proving = false));
+        if (!link.isReady() || !liveness.asksForProof(now)) return;
+        calls.askOwn(OwnCommand.proof(liveness::proofIsOver));
     }
 
     private KeyturnException tooLate() {
@@ -378,13 +291,9 @@ final class Session {
     }
 
     private void arm() {
-        if (link == Link.STOPPED) return;
+        if (link.isStopped()) return;
         long next = Math.min(calls.firstDeadline(), turns.nextAt(liveness.stopAt()));
-        if (link == Link.PAUSING) next = Math.min(next, pausingUntil);
-        if (isAttached() && isWanted()) {
-            next = Math.min(next, liveness.deadAt(since));
-            if (link == Link.READY && !proving) next = Math.min(next, liveness.proveAt());
-        }
-        alarm.by(next);
+        if (link.isAttached() && isWanted()) next = Math.min(next, liveness.nextAt(link.since(), link.isReady()));
+        alarm.by(Math.min(next, link.pausingUntil()));
     }
 }

@@ -16,13 +16,13 @@ final class SessionStream {
     private static final int AHEAD = 16;
 
     interface Handlers {
-        void message(SessionResponse message);
+        void message(SessionStream of, SessionResponse message);
 
         /** It takes messages again. */
-        void ready();
+        void ready(SessionStream of);
 
         /** {@code error}: why; {@code UNAVAILABLE} too when the other side ended it in peace. Nothing follows. */
-        void ended(KeyturnException error);
+        void ended(SessionStream of, KeyturnException error);
     }
 
     private final Connection connection;
@@ -65,12 +65,12 @@ final class SessionStream {
             if (handlers == null) return;
             call.request(1);
             connection.stood();
-            handlers.message(message);
+            handlers.message(SessionStream.this, message);
         }
 
         @Override
         public void onReady() {
-            if (handlers != null) handlers.ready();
+            if (handlers != null) handlers.ready(SessionStream.this);
         }
 
         @Override
@@ -82,7 +82,7 @@ final class SessionStream {
                     ? Failures.of("the sidecar ended the stream", Status.Code.UNAVAILABLE)
                     : connection.errorOf(status, trailers);
             connection.forgetFailure(() -> {
-                if (!isDestroyed) told.ended(error);
+                if (!isDestroyed) told.ended(SessionStream.this, error);
             });
         }
     }

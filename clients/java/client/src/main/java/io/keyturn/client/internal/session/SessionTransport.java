@@ -58,19 +58,19 @@ public final class SessionTransport implements Transport {
             String what = "the call takes " + command.bytes() + " bytes; at most " + LARGEST_CALL;
             return CallFuture.failed(Failures.wrong(what));
         }
-        command.future.onCancel(() -> session.abandonLater(command));
-        command.future.onUntold(answer -> session.untoldLater(command, answer));
+        command.future.onCancel(() -> loop.tell(() -> session.abandon(command)));
+        command.future.onUntold(answer -> loop.tell(() -> session.untold(command, answer)));
         session.ask(command);
         return command.future;
     }
 
     @Override
     public Held hold(Turn turn, long askedAt) {
-        Held held = new Held(turn, session::releaseLater);
+        Held held = new Held(turn, one -> loop.tell(() -> session.release(one)));
         long since = confirmations.since(turn, askedAt);
         loop.tell(() -> session.turns().hold(held, since));
-        if (session.stopped() != null) held.lose(session.stoppedLoss());
-        else if (session.isClosing()) held.lose(TurnLoss.CLOSED);
+        TurnLoss loss = session.lossOfAll();
+        if (loss != null) held.lose(loss);
         return held;
     }
 

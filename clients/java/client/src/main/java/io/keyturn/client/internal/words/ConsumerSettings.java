@@ -1,6 +1,9 @@
 package io.keyturn.client.internal.words;
 
+import io.keyturn.client.Protos;
+import io.keyturn.v1.AcquireRequest;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Executor;
 
 /**
@@ -21,4 +24,17 @@ public record ConsumerSettings(
         Duration settleTimeout,
         String consumerId,
         boolean interrupts,
-        Executor executor) {}
+        Executor executor) {
+    /** With a ticket that all its tries have: turns whose answer was lost are in the next one. */
+    public AcquireRequest acquire(List<String> queues, int turns, String ticket) {
+        AcquireRequest.Builder request = AcquireRequest.newBuilder()
+                .addAllQueues(queues)
+                .setMaxTurns(turns)
+                .setMaxItemsPerTurn(maxItemsPerTurn)
+                .setWait(Protos.duration(waiting))
+                .setConsumerId(consumerId)
+                .setTicket(ticket);
+        if (lease != null) request.setLease(Protos.duration(lease));
+        return request.build();
+    }
+}

@@ -46,7 +46,7 @@ final class SpoolTest {
     /** Hands all of it over, so many at a time. */
     private static List<String> drain(Spool spool, int most) {
         List<String> found = new ArrayList<>();
-        for (Spool.Chunk chunk = spool.read(most, 1 << 20); chunk != null; chunk = spool.read(most, 1 << 20)) {
+        for (SpoolReader.Chunk chunk = spool.read(most, 1 << 20); chunk != null; chunk = spool.read(most, 1 << 20)) {
             for (QueueItem item : chunk.items()) found.add(item.itemId());
             spool.advance(chunk);
         }
