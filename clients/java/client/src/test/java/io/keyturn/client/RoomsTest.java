@@ -38,7 +38,9 @@ class RoomsTest {
             "consume", Set.of("words", "session"),
             "produce", Set.of("words", "session")));
 
-    private static final Pattern LINE = Pattern.compile("\\s+(io\\.keyturn\\.client\\.[\\w.]+)\\S*\\s+-> (io\\.keyturn\\.client\\.[\\w.]+).*");
+    /** One class knows another; what is nested counts as its file. */
+    private static final Pattern LINE =
+            Pattern.compile("\\s+(io\\.keyturn\\.client\\.[\\w.]+)\\S*\\s+-> (io\\.keyturn\\.client\\.[\\w.]+).*");
 
     /** Of each file, which others it knows. */
     private final Map<String, Set<String>> known = new TreeMap<>();
@@ -62,7 +64,9 @@ class RoomsTest {
     /** Of the API, and stands on top of the rooms. */
     private boolean isFace(String type) {
         if (!roomOf(type).isEmpty()) return false;
-        return known.getOrDefault(type, Set.of()).stream().map(RoomsTest::roomOf).anyMatch(room -> !room.isEmpty() && !room.equals("words"));
+        return known.getOrDefault(type, Set.of()).stream()
+                .map(RoomsTest::roomOf)
+                .anyMatch(room -> !room.isEmpty() && !room.equals("words"));
     }
 
     @Test

@@ -21,7 +21,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.function.BiConsumer;
 
 /** Takes turns with items and has them handled, as many at once as there are places. For any thread. */
-public final class ConsumerLoop implements Worker.Boss, Acquiring.Owner {
+public final class ConsumerLoop implements Worker.Owner, Acquiring.Owner {
     /** How long handlers have when nobody says it. */
     public static final Duration DEFAULT_STOP = Duration.ofSeconds(20);
 

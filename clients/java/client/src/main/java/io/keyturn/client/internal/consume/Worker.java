@@ -37,7 +37,7 @@ public final class Worker {
     private static final long RELEASING = 2_000 * Clock.MS;
 
     /** What the consumer learns. */
-    interface Boss {
+    interface Owner {
         /** The handler is over, and what it came to was sent, or waits to be tried again. */
         void free(Worker worker);
 
@@ -60,7 +60,7 @@ public final class Worker {
     private final Base base;
     private final ConsumerSettings options;
     private final Handler handler;
-    private final Boss boss;
+    private final Owner owner;
     private final Held held;
     private final Delivered work;
     private Interrupter interrupter;
@@ -70,21 +70,21 @@ public final class Worker {
     private boolean isFinishing;
     private volatile boolean hasBegun;
 
-    Worker(Base base, ConsumerSettings options, Handlers handlers, Boss boss, Delivery delivery, long askedAt) {
+    Worker(Base base, ConsumerSettings options, Handlers handlers, Owner owner, Delivery delivery, long askedAt) {
         this.base = base;
         this.options = options;
-        this.boss = boss;
+        this.owner = owner;
         this.held = base.transport.hold(delivery.getTurn(), askedAt);
         this.work = new Delivered(base, delivery, held);
         this.handler = handlers.of(work);
         base.metrics.turnGranted(work.turn.getQueue());
     }
 
-    /** A handler must not wait until handlers have ended, its own among them. {@code boss}: null: those of the whole client. */
-    public static void refuseToWaitFor(Base base, Boss boss) {
+    /** A handler must not wait until handlers have ended, its own among them. {@code owner}: null: those of the whole client. */
+    public static void refuseToWaitFor(Base base, Owner owner) {
         base.callbacks.refuseToBlock();
         Worker current = CURRENT.get();
-        if (current == null || current.base != base || (boss != null && current.boss != boss)) return;
+        if (current == null || current.base != base || (owner != null && current.owner != owner)) return;
         throw Failures.of(
                 "a handler closes what waits for its own end; stop() does not wait, and another thread may close",
                 Status.Code.FAILED_PRECONDITION);
@@ -99,7 +99,7 @@ public final class Worker {
     void run() {
         // An executor that runs it in the thread of its caller, which tells all answers, has not begun it.
         base.callbacks.refuseToBlock();
-        boolean isTooLate = boss.isStopping();
+        boolean isTooLate = owner.isStopping();
         synchronized (this) {
             if (isGivenUp) return;
             if (isTooLate) isStopped = true;
@@ -164,7 +164,7 @@ public final class Worker {
         CompletableFuture<Void> released = giveUp();
         // One that a slow executor has not begun lost nothing.
         if (hasBegun) {
-            boss.cutOff();
+            owner.cutOff();
             tellCutOff(new InterruptedException("the consumer stops"));
         }
         return released;
@@ -172,14 +172,14 @@ public final class Worker {
 
     private void tellCutOff(Throwable reason) {
         warn("a stop cut off a handler; its items went back, no attempt is counted", "");
-        boss.trouble(reason, Stage.STOP, handler::trouble);
+        owner.trouble(reason, Stage.STOP, handler::trouble);
     }
 
     /** Nobody works on them any more: so it is told to those too who look at nothing. */
     private void deadLettered(Object answer, Throwable error) {
         if (!(answer instanceof NackResponse told) || told.getDeadLettered() == 0) return;
         warn(told.getDeadLettered() + " items became dead letters", ": " + TurnRequests.shortened(Failures.messageOf(error)));
-        boss.trouble(error, Stage.DEAD_LETTER, handler::trouble);
+        owner.trouble(error, Stage.DEAD_LETTER, handler::trouble);
     }
 
     private void warn(String what, String more) {
@@ -203,7 +203,7 @@ public final class Worker {
         }
         work.end();
         CompletableFuture<?> settled = thrown == null ? ack() : nack(thrown, stopped);
-        if (base.isOrdered) boss.free(this);
+        if (base.isOrdered) owner.free(this);
         settled.whenComplete((answer, error) -> {
             if (error == null) {
                 deadLettered(answer, thrown);
@@ -228,11 +228,11 @@ public final class Worker {
         }
         boolean isCutOff = stopped && request.getKind() == NackKind.NACK_KIND_RETRY;
         if (!isCutOff) {
-            boss.trouble(thrown, Stage.HANDLER, handler::trouble);
+            owner.trouble(thrown, Stage.HANDLER, handler::trouble);
             return settle(Kinds.NACK, request.build());
         }
         // Counted before the stop can end, and sent before somebody is told who may take his time.
-        if (hasBegun) boss.cutOff();
+        if (hasBegun) owner.cutOff();
         CompletableFuture<?> settled =
                 settle(Kinds.NACK, request.setKind(NackKind.NACK_KIND_RELEASE).clearDelay().build());
         if (hasBegun) tellCutOff(thrown);
@@ -253,7 +253,7 @@ public final class Worker {
             lost(error);
             return;
         }
-        boss.trouble(error, Stage.SETTLE, handler::trouble);
+        owner.trouble(error, Stage.SETTLE, handler::trouble);
         if (held.isLost() || failure != Failure.REFUSED) {
             over();
             return;
@@ -264,20 +264,20 @@ public final class Worker {
                 .setError(TurnRequests.shortened(Failures.messageOf(error)))
                 .build();
         settle(Kinds.NACK, instead).whenComplete((answer, again) -> {
-            if (again != null) boss.trouble(Failures.unwrapped(again), Stage.SETTLE, handler::trouble);
+            if (again != null) owner.trouble(Failures.unwrapped(again), Stage.SETTLE, handler::trouble);
             else deadLettered(answer, error);
             over();
         });
     }
 
     private void lost(Throwable error) {
-        boss.trouble(error, Stage.TURN_LOST, handler::trouble);
+        owner.trouble(error, Stage.TURN_LOST, handler::trouble);
         over();
     }
 
     private void over() {
         held.release();
-        boss.over(this);
+        owner.over(this);
     }
 
     private static NackRequest.Builder nack(Turn turn, NackKind kind) {

@@ -12,6 +12,7 @@ import io.keyturn.client.internal.produce.HandOver.SomeRefused;
 import io.keyturn.client.internal.produce.HandOver.TooMany;
 import io.keyturn.client.internal.session.BackOff;
 import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.words.CallTerms;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.ProducerSettings;
@@ -24,9 +25,6 @@ import java.util.concurrent.CompletionException;
 
 /** Brings batches to the sidecar, or to the disk; tries until every item of a batch is settled. Of the producer's thread. */
 final class ProducerRoute {
-    /** How long one Submit may take. */
-    private static final long CALL = 10_000 * Clock.MS;
-
     private final Base base;
     private final String queue;
     private final ProducerSettings options;
@@ -123,8 +121,8 @@ final class ProducerRoute {
     /** No longer than until the first deadline. */
     private Outcome handOver(List<Entry> part) {
         long left = Math.max(Clock.MS, part.get(0).deadline - Clock.now());
-        long patience = spool == null ? CALL : Clock.nanos(options.spool().patience());
-        long timeout = Math.min(Math.min(CALL, patience), left);
+        long patience = spool == null ? CallTerms.GRACE : Clock.nanos(options.spool().patience());
+        long timeout = Math.min(Math.min(CallTerms.GRACE, patience), left);
         long waitForRoom = Math.min(HandOver.WAIT_FOR_ROOM, left - timeout);
         List<QueueItem> items = part.stream().map(entry -> entry.item).toList();
         CompletableFuture<Outcome> call =

@@ -13,6 +13,7 @@ import io.keyturn.client.internal.produce.HandOver.SomeRefused;
 import io.keyturn.client.internal.produce.HandOver.TooMany;
 import io.keyturn.client.internal.session.BackOff;
 import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.words.CallTerms;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.Items;
@@ -29,8 +30,6 @@ import java.util.concurrent.CompletableFuture;
  */
 final class SpoolRoute {
     private static final int MOST_BYTES = 1_048_576;
-    /** How long one Submit from disk may take. */
-    private static final long CALL = 10_000 * Clock.MS;
     /** Between two looks whether a disk that was full takes items again. */
     private static final long FULL = 250 * Clock.MS;
 
@@ -227,7 +226,7 @@ final class SpoolRoute {
     private void handOver() {
         if (left.isEmpty() && !next()) return;
         List<QueueItem> part = left.subList(0, Math.min(most, left.size()));
-        asked = HandOver.of(base, queue, part, CALL, HandOver.WAIT_FOR_ROOM, options.durability());
+        asked = HandOver.of(base, queue, part, CallTerms.GRACE, HandOver.WAIT_FOR_ROOM, options.durability());
         asked.whenComplete((outcome, error) -> producer.wake());
     }
 
