@@ -22,7 +22,7 @@ export function itemRow(seq: number, key: string, payload: Uint8Array): ItemRow 
     key,
     id: `~bench-0-${seq.toString(36)}`,
     idempotencyKey: undefined,
-    fingerprint: seq,
+    contentHash: seq,
     submittedAt: Date.now(),
     notBefore: 0,
     takesRoom: true,

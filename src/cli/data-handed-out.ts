@@ -14,8 +14,9 @@ export class HandedOut {
 
   addTurn(row: TokenRow): void {
     // What is kept for a ticket was handed to nobody.
-    if (row.state !== 'live' || row.handed === 'kept' || row.cargo.kind !== 'items' || !row.cargo.done) return;
-    for (const seq of row.cargo.seqs) this.#since.set(seq, row.startedAt === 0 ? row.since : row.startedAt);
+    if (row.state !== 'live' || row.handed === 'kept' || row.assignment.kind !== 'items' || !row.assignment.done)
+      return;
+    for (const seq of row.assignment.seqs) this.#since.set(seq, row.startedAt === 0 ? row.since : row.startedAt);
   }
 
   /** In the order of submission. @returns whether it is one of them */
@@ -28,7 +29,7 @@ export class HandedOut {
     }
     // Which `result_ttl` its queue has is not on the disk.
     const until = since + BUILT_IN_POLICY.resultTtl;
-    const { table, seq, queue, id, fingerprint } = row;
+    const { table, seq, queue, id, contentHash } = row;
     const attempt = (progress?.attempts ?? 0) + 1;
     const done = {
       table,
@@ -40,7 +41,7 @@ export class HandedOut {
       error: progress?.lastError,
       attempt,
     } as const;
-    this.#results.set(name, { ...done, fingerprint, until });
+    this.#results.set(name, { ...done, contentHash, until });
     return true;
   }
 

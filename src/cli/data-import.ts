@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Content, RowChange } from '../core/contract/rows.js';
-import { fingerprintOf } from '../core/items/items.js';
+import { contentHashOf } from '../core/items/items.js';
 import type { Journal } from '../local/journal/journal.js';
 import { openJournal } from '../local/journal/lmdb/lmdb-journal.js';
 import { act } from './action.js';
@@ -154,7 +154,7 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
       ...item,
       seq,
       notBefore: progress === undefined ? item.notBefore : 0,
-      fingerprint: line.fingerprint ?? workedOut(item),
+      contentHash: line.contentHash ?? workedOut(item),
       takesRoom: true,
       contentBytes: bytesOf(content),
     },
@@ -163,7 +163,7 @@ function rowsOf(line: DataLine, seq: number): readonly RowChange[] {
 }
 
 function workedOut({ key, idempotencyKey, content: { payload, headers }, after }: ItemLine['item']): number {
-  return fingerprintOf({ key, idempotencyKey, payload, headers, after: after.length > 0 ? after : undefined });
+  return contentHashOf({ key, idempotencyKey, payload, headers, after: after.length > 0 ? after : undefined });
 }
 
 /** What came back takes no room. */

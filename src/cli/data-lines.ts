@@ -1,6 +1,7 @@
 /**
  * What a data directory holds as JSON lines, both ways. Names are those of the contract, instants ISO 8601 in UTC,
- * payloads and results base64. What is unset is left out.
+ * payloads and results base64. What is unset is left out. Files outlive versions: a name in a line never changes, though
+ * the code may call the same thing otherwise.
  */
 import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../core/contract/limits.js';
@@ -13,25 +14,25 @@ import { isoInstant } from './output.js';
 /** An item that is open, or a dead letter. */
 export interface ItemLine {
   readonly kind: 'item' | 'dead_letter';
-  readonly item: Omit<ItemRow, 'seq' | 'fingerprint' | 'takesRoom' | 'contentBytes'> & { readonly content: Content };
+  readonly item: Omit<ItemRow, 'seq' | 'contentHash' | 'takesRoom' | 'contentBytes'> & { readonly content: Content };
   /**
    * Of the item as it was submitted. It cannot always be worked out again: what of `after` was done before it was
    * written is not in it any more. Unset: written by a version that did not tell it, or by a person.
    */
-  readonly fingerprint: number | undefined;
+  readonly contentHash: number | undefined;
   readonly progress:
-    | Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'dead' | 'after' | 'doomed'>
+    | Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'dead' | 'after' | 'dependencyFailed'>
     | undefined;
 }
 
 /** An item that is finished and remembered. */
-export interface ResultLine {
+interface ResultLine {
   readonly kind: 'result';
   readonly row: Omit<FinishedRow, 'seq'>;
 }
 
 /** What items on the lines before it wait for has ended, and they were not told yet. */
-export interface EndLine {
+interface EndLine {
   readonly kind: 'end';
   readonly row: Omit<EndRow, 'seq'>;
 }
@@ -50,8 +51,8 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
     not_before: notBefore === 0 ? undefined : isoInstant(notBefore),
     after: row.after.length === 0 ? undefined : refs(row.after),
     waits_for: progress?.after && refs(progress.after),
-    doomed: progress?.doomed === true ? true : undefined,
-    fingerprint: row.fingerprint,
+    doomed: progress?.dependencyFailed === true ? true : undefined,
+    fingerprint: row.contentHash,
     attempts: progress?.attempts,
     last_error: progress?.lastError,
     cause: progress?.dead?.cause,
@@ -69,7 +70,7 @@ export function toResultLine(row: FinishedRow): string {
     state: row.state,
     attempt: row.attempt,
     until: isoInstant(row.until),
-    fingerprint: row.fingerprint,
+    fingerprint: row.contentHash,
     error: row.error,
     result: row.result === undefined ? undefined : base64(row.result),
   });
@@ -121,18 +122,19 @@ function readItem(line: LineFields, kind: ItemLine['kind']): ItemLine {
       payload: line.base64('payload', payloadBytes),
     },
   };
-  const fingerprint = line.optional('fingerprint', () => line.whole('fingerprint'));
-  return { kind, item, fingerprint, progress: readProgress(line, kind, item.notBefore) };
+  const contentHash = line.optional('fingerprint', () => line.whole('fingerprint'));
+  return { kind, item, contentHash, progress: readProgress(line, kind, item.notBefore) };
 }
 
 function readProgress(line: LineFields, kind: ItemLine['kind'], notBefore: number): ItemLine['progress'] {
   const attempts = line.optional('attempts', () => line.whole('attempts')) ?? 0;
   const lastError = line.optional('last_error', () => line.text('last_error', 0, DEFAULT_LIMITS.errorBytes));
   const after = line.optional('waits_for', () => line.refs('waits_for'));
-  const doomed = line.optional('doomed', () => line.yes('doomed')) ?? false;
-  if (kind === 'item' && attempts === 0 && lastError === undefined && after === undefined && !doomed) return undefined;
+  const dependencyFailed = line.optional('doomed', () => line.yes('doomed')) ?? false;
+  if (kind === 'item' && attempts === 0 && lastError === undefined && after === undefined && !dependencyFailed)
+    return undefined;
   const dead = kind === 'item' ? undefined : { cause: line.oneOf('cause', DEATHS), at: line.instant('died_at') };
-  return { attempts, lastError, notBefore, dead, after, doomed };
+  return { attempts, lastError, notBefore, dead, after, dependencyFailed };
 }
 
 function readResult(line: LineFields): ResultLine {
@@ -146,7 +148,7 @@ function readResult(line: LineFields): ResultLine {
       attempt: line.whole('attempt'),
       // No instant at all would be another kind of row.
       until: Math.max(1, line.instant('until')),
-      fingerprint: line.optional('fingerprint', () => line.whole('fingerprint')),
+      contentHash: line.optional('fingerprint', () => line.whole('fingerprint')),
       error: line.optional('error', () => line.text('error', 0, DEFAULT_LIMITS.errorBytes)),
       result: line.optional('result', () => line.base64('result', DEFAULT_LIMITS.payloadBytes)),
     },

@@ -76,7 +76,7 @@ class Arrivals {
   }
 }
 
-export interface BatchLimits<T> {
+interface BatchLimits<T> {
   readonly items: number;
   /** A batch is full when it has these; one item may pass them. */
   readonly bytes: number;

@@ -5,7 +5,7 @@ import { parseDuration } from '../config/duration.js';
 
 /** Readers of option values. What they throw ends the command with the name of the option, the value, and what is allowed. */
 
-export function duration(text: string): number {
+function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError('A duration is a number and its unit: 250ms, 20s, 5m, 24h.');
   return ms;

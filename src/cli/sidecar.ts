@@ -20,7 +20,7 @@ function connectTo(options: SidecarOptions, transport: KeyturnOptions['transport
   }
 }
 
-export interface WorkerOptions extends SidecarOptions {
+interface WorkerOptions extends SidecarOptions {
   /** Each call by itself. Unset: all of them on one session. */
   readonly unary?: boolean;
 }

@@ -6,7 +6,7 @@
  * most of the lines, and hundreds of each appear once.
  */
 
-export const TRAFFIC_COLUMNS = ['time', 'client', 'method', 'path', 'status', 'bytes'] as const;
+const TRAFFIC_COLUMNS = ['time', 'client', 'method', 'path', 'status', 'bytes'] as const;
 
 /** How many paths the site has. Paths are asked for by Zipf's law: the n-th most popular one in proportion to 1/(n + shift). */
 const SITE = { paths: 3_000, shift: 0.5 };

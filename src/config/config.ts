@@ -11,7 +11,6 @@ import { Problems } from './problem.js';
 import { checkDefaultPolicy, checkLimits, checkQueuePolicy, type Surroundings } from './relations.js';
 import {
   CONFIG_FILE,
-  type LogLevel,
   SERVER_DEFAULTS,
   SERVER_REFUSALS,
   SERVER_SETTINGS,
@@ -40,8 +39,6 @@ export interface Config {
   /** What works and is hardly meant, for people; each a line that names setting and place. */
   readonly warnings: readonly string[];
 }
-
-export type { LogLevel };
 
 /** What the command line gave, by the field of the setting; `config` names the file. */
 export type Flags = Readonly<

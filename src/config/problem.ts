@@ -1,6 +1,6 @@
 /** What is wrong with the settings. Everything is gathered first: nobody should have to start five times to hear five complaints. */
 
-export interface Problem {
+interface Problem {
   /** The setting by its path in the file, as `queues.orders.lease`; empty for the file as a whole. */
   readonly setting: string;
   /** Where it was written: file, line and column, an environment variable, a flag. */

@@ -3,8 +3,8 @@ import { address, choice, duration, type Kind, optional, path, tcpAddress, yesOr
 import type { Refusal, Setting } from './settings-table.js';
 import { show } from './written.js';
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface ServerSettings {
   readonly listen: string;

@@ -28,7 +28,7 @@ export interface TlsProblem {
   readonly what: string;
 }
 
-export type Examined =
+type Examined =
   | { readonly ok: true; readonly material: TlsMaterial }
   | { readonly ok: false; readonly problems: readonly TlsProblem[] };
 

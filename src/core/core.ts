@@ -13,14 +13,14 @@ import type * as model from './contract/model.js';
 import type { Row } from './contract/rows.js';
 import type { CoordinatorSettings } from './contract/settings.js';
 import type * as views from './contract/views.js';
-import { finishStep } from './dispatch/pump.js';
+import { finishStep } from './dispatch/step-end.js';
 import { Changes } from './durability/changes.js';
 import { type Batch, collect, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
 import { awaitItem } from './items/await.js';
-import { findQueue, isRefusal, mayBeDurable, openQueue } from './lane/lookup.js';
 import type { Effect } from './state/effects.js';
 import { Outbox } from './state/outbox.js';
+import { findOrMakeQueue, findQueue, isRefusal, mayBeDurable } from './state/queues.js';
 import type { Stream } from './state/records.js';
 import { CoreState, type Start } from './state/state.js';
 import { fire, HOUSEKEEPING } from './time.js';
@@ -28,7 +28,7 @@ import { fire, HOUSEKEEPING } from './time.js';
 export type { Walk } from './calls/admin/admin-calls.js';
 export type { WaitingCall } from './calls/drain.js';
 export type { Batch } from './durability/collect.js';
-export type { Past, Stranded } from './durability/restore.js';
+export type { Stranded } from './durability/restore.js';
 export type { Effect } from './state/effects.js';
 export type { Stream } from './state/records.js';
 export type { Start } from './state/state.js';
@@ -49,7 +49,7 @@ export class Core extends AdminCalls {
     super(new CoreState(settings, start, effects, changes));
     this.#changes = changes;
     // People who look for a queue that the configuration names find it, used or not.
-    for (const name of settings.queues.keys()) openQueue(this.state, name, start.now);
+    for (const name of settings.queues.keys()) findOrMakeQueue(this.state, name, start.now);
     this.state.wheel.schedule(this.state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
   }
 
@@ -242,7 +242,7 @@ export class Core extends AdminCalls {
     this.begin(now);
     const queue = findQueue(this.state, request.queue);
     if (!isRefusal(queue)) return awaitItem(this.state, queue, request, reply, now);
-    this.state.effects.push({ kind: 'refuse', to: reply, refusal: queue });
+    this.state.effects.push({ kind: 'refuse', to: reply, refusal: queue }, false);
     return undefined;
   }
 
@@ -297,7 +297,6 @@ export class Core extends AdminCalls {
   /** Calls that wait for an item are refused too, from now on at once: time passes no more. */
   close(): void {
     this.state.closed = true;
-    this.state.effects.held = false;
     refuseAwaits(this.state);
   }
 

@@ -1,43 +1,47 @@
-import { endRoomWait } from './admission/serve-room.js';
+import { endRoomWait } from './admission/room-waiters.js';
 import { endNextTurn } from './calls/sessions.js';
 import { endWaiter } from './dispatch/dispatch.js';
-import { finishStep } from './dispatch/pump.js';
+import { finishStep } from './dispatch/step-end.js';
 import { endAwait } from './items/await.js';
 import { endWait, giveUp, isWaiting } from './lane/arrivals.js';
+import { endPhase } from './lane/current-lanes.js';
 import { expire, watchDue } from './lane/expiry.js';
 import { closedGate } from './lane/gates.js';
-import { endPhase, keepHouse } from './lane/lookup.js';
 import { markDirty } from './state/marks.js';
-import {
-  AcquireWaiter,
-  AwaitWaiter,
-  Caller,
-  GateTimer,
-  Lane,
-  RoomWaiter,
-  Session,
-  TurnWatch,
-} from './state/records.js';
-import { type CoreState, Housekeeping, NewsTimer } from './state/state.js';
-import type { Timer } from './structures/timing-wheel.js';
+import { keepHouse } from './state/queues.js';
+import type { Caller } from './state/records.js';
+import type { CoreState, CoreTimer } from './state/state.js';
 
 /** How often the house is kept, ms. */
 export const HOUSEKEEPING = 10_000;
 
-/** A moment has come. */
-export function fire(state: CoreState, timer: Timer, now: number): void {
-  if (timer instanceof Lane) expire(state, timer, now);
-  else if (timer instanceof Caller) callerDue(state, timer, now);
-  else if (timer instanceof AcquireWaiter) endWaiter(state, timer);
-  else if (timer instanceof RoomWaiter) endRoomWait(state, timer, now);
-  else if (timer instanceof AwaitWaiter) endAwait(state, timer, now);
-  else if (timer instanceof TurnWatch) watchDue(state, timer, now);
-  else if (timer instanceof Session) endNextTurn(state, timer, now);
-  else if (timer instanceof GateTimer) markDirty(state, timer.queue);
-  else if (timer instanceof NewsTimer) return;
-  else if (timer instanceof Housekeeping) {
-    keepHouse(state, now);
-    state.wheel.schedule(timer, Math.ceil(now + HOUSEKEEPING));
+/** The moment of a timer has come. */
+export function fire(state: CoreState, timer: CoreTimer, now: number): void {
+  switch (timer.kind) {
+    case 'lane':
+      return expire(state, timer, now);
+    case 'caller':
+      return callerDue(state, timer, now);
+    case 'acquire':
+      return endWaiter(state, timer);
+    case 'room':
+      return endRoomWait(state, timer, now);
+    case 'await':
+      return endAwait(state, timer, now);
+    case 'turn_watch':
+      return watchDue(state, timer, now);
+    case 'session':
+      return endNextTurn(state, timer, now);
+    case 'gate':
+      return markDirty(state, timer.queue);
+    case 'news':
+      // The end of the step, which follows, is what it wakes.
+      return;
+    case 'housekeeping':
+      keepHouse(state, now);
+      return state.wheel.schedule(timer, Math.ceil(now + HOUSEKEEPING));
+    default:
+      timer satisfies never;
   }
 }
 

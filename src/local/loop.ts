@@ -11,7 +11,7 @@ import { Watches } from './watches.js';
 /** Timers taken in hand in one go: about a millisecond. */
 const BUDGET = 1_000;
 
-export interface LoopOptions {
+interface LoopOptions {
   readonly clock: Clock;
   readonly seed: number;
   /** Unset: nothing outlives the process. */

@@ -5,7 +5,7 @@ import { harmless, harmlessLines, harmlessWithin } from './harmless.js';
 
 export type { Logger };
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: string;
   /** A person looks at it. */
   readonly terminal: boolean;

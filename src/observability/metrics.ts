@@ -10,7 +10,7 @@ import { type LabelledStats, QueueLabels } from './queue-label.js';
 import { registerQueueMetrics } from './queue-metrics.js';
 import { inSlices } from './slices.js';
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly coordinator: Pick<Coordinator, 'stats' | 'statsInSlices'>;
   readonly version: string;
   /** Asked once per scrape. Unset: nothing is told of it. */
@@ -26,7 +26,7 @@ export interface Metrics {
   render(): Promise<Exposition>;
 }
 
-export interface Exposition {
+interface Exposition {
   readonly contentType: string;
   /** UTF-8, in pieces. */
   readonly body: readonly Buffer[];

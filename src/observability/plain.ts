@@ -16,13 +16,13 @@ export interface HistogramSample {
   readonly view: HistogramView;
 }
 
-export interface Described {
+interface Described {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
 }
 
-export interface Family extends Described {
+interface Family extends Described {
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** Its samples, a few of them at a time. */
   lines(): Iterable<string>;

@@ -41,7 +41,7 @@ function known(value: number | undefined): Sample[] {
   return value === undefined ? [] : [{ labels: {}, value }];
 }
 
-export interface ProcessNumbers {
+interface ProcessNumbers {
   readonly calls: CallDurations;
   readonly changes: AdminChanges;
   readonly internalErrors: () => number;

@@ -5,7 +5,7 @@ import { open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Row } from '../../src/core/contract/rows.js';
-import { fingerprintOf } from '../../src/core/items/items.js';
+import { contentHashOf } from '../../src/core/items/items.js';
 import { openJournal } from '../../src/local/journal/lmdb/lmdb-journal.js';
 import { rowsOf } from '../local/journal/contract.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from '../local/journal/rows.js';
@@ -21,7 +21,7 @@ const DEAD: Row = {
   takesRoom: false,
   rank: 2,
   after: undefined,
-  doomed: false,
+  dependencyFailed: false,
   dead: { cause: 'max_attempts', at: Date.parse('2026-11-20T12:00:00.500Z') },
 };
 const DONE: Row = {
@@ -33,7 +33,7 @@ const DONE: Row = {
   result: Uint8Array.of(1, 2, 3),
   error: undefined,
   attempt: 2,
-  fingerprint: 12_345,
+  contentHash: 12_345,
   until: Date.parse('2026-11-21T12:00:00.000Z'),
 };
 const SUBMITTED = Date.parse('2026-11-20T11:00:00.250Z');
@@ -100,7 +100,7 @@ describe('keyturn data check', () => {
       key: 'a',
       lane: undefined,
       startedAt: 1,
-      cargo: { kind: 'caller', idempotencyKey: undefined },
+      assignment: { kind: 'caller', idempotencyKey: undefined },
       consumerId: 'c',
       ticket: undefined,
       lease: 1,
@@ -214,7 +214,7 @@ describe('keyturn data export', () => {
       not_before: '2026-11-20T11:00:05.250Z',
       after: [{ queue: 'mail', item_id: 'letter-3' }],
       headers: { kind: 'order' },
-      fingerprint: OPEN.fingerprint,
+      fingerprint: OPEN.contentHash,
       payload: Buffer.from('größe').toString('base64'),
     });
     assert.equal(dead.kind, 'dead_letter');
@@ -271,7 +271,7 @@ describe('keyturn data import', () => {
       key: 'a',
       lane: undefined,
       startedAt: SUBMITTED,
-      cargo: { kind: 'items', seqs: [4, 5], done: true },
+      assignment: { kind: 'items', seqs: [4, 5], done: true },
       consumerId: 'c',
       ticket: undefined,
       lease: 60_000,
@@ -283,7 +283,13 @@ describe('keyturn data import', () => {
     };
     // The second id was forgotten as done and came again; it waits.
     const rows = [itemRow(4, { id: 'once' }), itemRow(5, { id: 'again' }), itemRow(6, { id: 'again' })];
-    const kept: Row = { ...turn, token: 10, key: 'b', handed: 'kept', cargo: { kind: 'items', seqs: [7], done: true } };
+    const kept: Row = {
+      ...turn,
+      token: 10,
+      key: 'b',
+      handed: 'kept',
+      assignment: { kind: 'items', seqs: [7], done: true },
+    };
     const from = await filled(t, [FLOOR, turn, kept, ...rows, itemRow(7, { id: 'nobody has it', key: 'b' })]);
     const file = join(await temporaryFolder(t), 'lines.jsonl');
     await data('export', '--data-dir', from, '--output', file);
@@ -325,8 +331,8 @@ describe('keyturn data import', () => {
     const left = [{ queue: 'mail', itemId: 'b' }];
     const content = contentOf('');
     const after = [{ queue: 'mail', itemId: 'a' }, ...left];
-    const fingerprint = fingerprintOf({ ...content, key: 'customer-4', idempotencyKey: undefined, after });
-    const item = itemRow(4, { after, content, fingerprint });
+    const contentHash = contentHashOf({ ...content, key: 'customer-4', idempotencyKey: undefined, after });
+    const item = itemRow(4, { after, content, contentHash });
     const told: Row = {
       ...DEAD,
       seq: 4,
@@ -335,18 +341,21 @@ describe('keyturn data import', () => {
       takesRoom: true,
       rank: 4,
       after: left,
-      doomed: true,
+      dependencyFailed: true,
       dead: undefined,
     };
     const from = await filled(t, [FLOOR, told, item]);
     const file = join(from, '..', 'all.jsonl');
     await data('export', '--data-dir', from, '--output', file);
+    // Files outlive versions: these are the names of the first one.
+    const { waits_for, doomed, fingerprint } = JSON.parse(await readFile(file, 'utf8'));
+    assert.deepEqual([waits_for, doomed, fingerprint], [[{ queue: 'mail', item_id: 'b' }], true, contentHash]);
     const into = join(from, '..', 'other');
     assert.equal((await data('import', file, '--data-dir', into)).exitCode, 0);
     const [progress, imported] = (await contentsIn(into)).filter(({ table }) => table !== 'floor');
     assert.ok(progress?.table === 'progress' && imported?.table === 'items' && imported.state === 'open');
-    assert.deepEqual([progress.after, progress.doomed], [left, true]);
-    assert.deepEqual([imported.after, imported.fingerprint], [after, fingerprint]);
+    assert.deepEqual([progress.after, progress.dependencyFailed], [left, true]);
+    assert.deepEqual([imported.after, imported.contentHash], [after, contentHash]);
   });
 
   it('an item is sent again as it was, though what it waited for was done in part before it was written', async (t) => {
@@ -355,8 +364,8 @@ describe('keyturn data import', () => {
       { queue: 'orders', itemId: 'done-before' },
       { queue: 'orders', itemId: 'open' },
     ];
-    const fingerprint = fingerprintOf({ ...content, key: 'customer-4', idempotencyKey: undefined, after: both });
-    const item = itemRow(4, { after: both.slice(1), content, fingerprint });
+    const contentHash = contentHashOf({ ...content, key: 'customer-4', idempotencyKey: undefined, after: both });
+    const item = itemRow(4, { after: both.slice(1), content, contentHash });
     const from = await filled(t, [FLOOR, item]);
     const file = join(from, '..', 'all.jsonl');
     await data('export', '--data-dir', from, '--output', file);
@@ -364,7 +373,7 @@ describe('keyturn data import', () => {
     assert.equal((await data('import', file, '--data-dir', into)).exitCode, 0);
     const [imported] = (await contentsIn(into)).filter(({ table }) => table === 'items');
     assert.ok(imported?.table === 'items' && imported.state === 'open');
-    assert.deepEqual([imported.fingerprint, imported.after], [fingerprint, item.after]);
+    assert.deepEqual([imported.contentHash, imported.after], [contentHash, item.after]);
   });
 
   it('a line of an item without a fingerprint has that of what is on it', async (t) => {
@@ -375,7 +384,7 @@ describe('keyturn data import', () => {
     const [imported] = await contentsIn(directory);
     assert.ok(imported?.table === 'items' && imported.state === 'open');
     const content = { payload: Uint8Array.of(1, 2), headers: undefined };
-    assert.equal(imported.fingerprint, fingerprintOf({ ...content, key: 'k', idempotencyKey: undefined }));
+    assert.equal(imported.contentHash, contentHashOf({ ...content, key: 'k', idempotencyKey: undefined }));
   });
 
   it('what ended and was not told to all is there again behind those that wait for it, of whatever queue', async (t) => {

@@ -62,7 +62,7 @@ describe('commands for people', () => {
   }
 
   /** Lets items die: each is taken once and fails. */
-  async function bury(key: string, ...itemIds: string[]): Promise<void> {
+  async function makeDeadLetter(key: string, ...itemIds: string[]): Promise<void> {
     const items = itemIds.map((itemId) => ({ key, itemId, payload: Buffer.from(`payload of ${itemId}`) }));
     await sidecar.client.submit({ queue: 'orders', items });
     const { deliveries } = await sidecar.client.acquire({ queues: ['orders'], maxItemsPerTurn: 100, lease: 3_600_000 });
@@ -278,8 +278,8 @@ describe('commands for people', () => {
 
   describe('keyturn dead-letters', () => {
     it('are listed in pages, redriven and discarded', async () => {
-      await bury('a', '1', '2', '3');
-      await bury('b', '4');
+      await makeDeadLetter('a', '1', '2', '3');
+      await makeDeadLetter('b', '4');
       const list = ['dead-letters', 'list', '--queue', 'orders'];
       const all = await command(list);
       assert.match(all.stdout, /^ITEM +KEY +ATTEMPTS +DIED +CAUSE +LAST ERROR$/m);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CommandFailure } from '../../src/cli/failure.js';
-import { guessFormat, READERS } from '../../src/cli/replay/input.js';
+import { chooseFormat, READERS } from '../../src/cli/replay/input.js';
 import { type Line, type LineOptions, readLines } from '../../src/cli/replay/lines.js';
 import { type Format, LONGEST_LINE } from '../../src/cli/replay/rows.js';
 
@@ -459,6 +459,9 @@ describe('the format is guessed from the name of the file', () => {
     'a.csv.bak': undefined,
   };
   for (const [name, format] of Object.entries(names)) {
-    it(`${name}: ${format ?? 'unknown'}`, () => assert.equal(guessFormat(name), format));
+    it(`${name}: ${format ?? 'unknown'}`, () => {
+      if (format !== undefined) assert.equal(chooseFormat(name, undefined), format);
+      else assert.throws(() => chooseFormat(name, undefined), /say --format tsv\|/);
+    });
   }
 });

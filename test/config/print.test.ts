@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { type Config, loadConfig } from '../../src/config/config.js';
 import { printConfig } from '../../src/config/print.js';
-import { configurationReference } from '../../src/config/reference.js';
+import { configurationReference } from './reference.js';
 import { load } from './yaml-file.js';
 
 const FILES: readonly (readonly [what: string, yaml: string])[] = [

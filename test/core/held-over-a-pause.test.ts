@@ -13,7 +13,7 @@ const RETRY = { ...BUILT_IN_POLICY.retry, jitter: 'none', maxAttempts: 2, initia
 type BeginWalk = (stage: Stage) => Walk;
 
 /** Letters of a key whose line has more, of one that has no other, and without a key. */
-function bury(stage: Stage): void {
+function makeDeadLetter(stage: Stage): void {
   for (const [n, key] of ['y', 'gone', '', 'gone', 'y'].entries()) {
     stage.submit('submitter', [{ key, itemId: `dead${n}` }]);
     const [delivery] = stage.acquire('worker').value.deliveries;
@@ -35,7 +35,7 @@ class Scene {
 
   constructor(walk: BeginWalk) {
     const { stage } = this;
-    bury(stage);
+    makeDeadLetter(stage);
     for (const key of ['held', 'other']) {
       stage.submit('submitter', [{ key, itemId: `${key}1` }]);
       const [delivery] = stage.acquire('worker').value.deliveries;

@@ -1,14 +1,14 @@
 /** A client whose calls go through the ledger, and that comes back soon after a crash. */
 
-import { openChannel } from '#client/channel';
 import { Keyturn } from '#client/client';
-import { systemClock } from '#client/clock';
-import { idMaker } from '#client/ids';
+import { openChannel } from '#client/connection/channel';
 import { grpcStreams } from '#client/session/grpc-stream';
 import { DEFAULT_OPEN_LIMITS } from '#client/session/open-commands';
 import { SessionTransport } from '#client/session/transport';
+import { systemClock } from '#client/time/clock';
 import { AdminCalls } from '#client/unary/admin';
 import { UnaryTransport } from '#client/unary/transport';
+import { idMaker } from '#client/words/ids';
 import type { Chance } from '../sim/random.js';
 import type { Ledger } from './ledger.js';
 import { ObservedTransport } from './observed-transport.js';

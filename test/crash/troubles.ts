@@ -1,5 +1,5 @@
 /** What a client may be told while its sidecar dies again and again. */
-import { failureOf } from '#client/failure';
+import { failureOf } from '#client/words/failure';
 
 const CLEAR: ReadonlySet<string> = new Set(['AbortError', 'RetryLater', 'Release', 'DeadLetter', 'TurnLostError']);
 

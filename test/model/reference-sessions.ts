@@ -64,7 +64,7 @@ function listenerOf({ session, stream }: LiveTurn): ModelStream | undefined {
 }
 
 /** @param by the stream that settled it */
-export function tellLost(
+export function notifyLost(
   world: World,
   lane: Lane,
   turn: LiveTurn,
@@ -76,7 +76,7 @@ export function tellLost(
   stream?.listener.notice({ kind: 'turn_lost', turn: turnView(lane, turn, world), cause });
 }
 
-function tellEnding(world: World, lane: Lane, turn: LiveTurn): void {
+function notifyEnding(world: World, lane: Lane, turn: LiveTurn): void {
   if (turn.toldAt === world.now) return;
   turn.toldAt = world.now;
   listenerOf(turn)?.listener.notice({ kind: 'turn_ending', turn: turnView(lane, turn, world) });
@@ -94,12 +94,12 @@ export function warn(world: World, lane: Lane, turn: LiveTurn, lease: number): v
   quiet(world, turn);
   if (turn.stream === undefined) return;
   if (turn.session === undefined && turn.until < turn.holdUntil)
-    turn.leaseNotice = world.timer(Math.ceil(turn.until - lease / 3), () => tellEnding(world, lane, turn));
+    turn.leaseNotice = world.timer(Math.ceil(turn.until - lease / 3), () => notifyEnding(world, lane, turn));
   const { maxHold } = lane.queue.policy;
   if (maxHold === undefined || turn.toldOfHold) return;
   turn.holdNotice = world.timer(Math.ceil(turn.holdUntil - maxHold / 3), () => {
     turn.toldOfHold = true;
-    tellEnding(world, lane, turn);
+    notifyEnding(world, lane, turn);
   });
 }
 

@@ -5,7 +5,7 @@
 import type { Bytes, CoordinatorSettings, DeliveredItem, ItemRef, LossCause, Refusal } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { type End, isSame } from './reference-dependencies.js';
-import { leaves, takes, tellLost, warn } from './reference-sessions.js';
+import { leaves, notifyLost, takes, warn } from './reference-sessions.js';
 import {
   type CallerEntry,
   delayedUntil,
@@ -638,7 +638,7 @@ export class World {
     const { turn } = lane;
     if (turn === undefined) throw new Error('no turn to end');
     this.cancel(turn.timer);
-    tellLost(this, lane, turn, how.cause, how.by);
+    notifyLost(this, lane, turn, how.cause, how.by);
     lane.turn = undefined;
     leaves(this, turn);
     lane.settlements.push({

@@ -10,7 +10,7 @@ import { type Trial, tried } from './trial.js';
 describe('what a test file executes', () => {
   const compiled = join(ROOT, 'dist/src/core/structures/back-off.js');
   const text = readFileSync(compiled, 'utf8');
-  const file = join(ROOT, 'dist/test/core/back-off.test.js');
+  const file = join(ROOT, 'dist/test/core/structures/back-off.test.js');
   let folder = '';
   let runs = 0;
   before(() => {
@@ -27,7 +27,7 @@ describe('what a test file executes', () => {
   it('is found by counting, and kept for the next time', async () => {
     const executed = await lookedUp();
     assert.ok(isExecuted(executed, compiled, text.indexOf('return')));
-    assert.ok(!isExecuted(executed, join(ROOT, 'dist/src/core/dispatch/pump.js'), 0), 'it is not loaded');
+    assert.ok(!isExecuted(executed, join(ROOT, 'dist/src/core/dispatch/step-end.js'), 0), 'it is not loaded');
     assert.ok(executed.ms > 0);
     assert.deepEqual(await lookedUp(), { ...executed });
     assert.equal(runs, 1);

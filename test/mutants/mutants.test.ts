@@ -25,8 +25,8 @@ describe('mutants', () => {
     ));
 
   it('name the line of the source', () => {
-    const lines = read('src/core/dispatch/pump.ts').text.split('\n');
-    const mutants = mutantsOf(['core/dispatch/pump']);
+    const lines = read('src/core/dispatch/step-end.ts').text.split('\n');
+    const mutants = mutantsOf(['core/dispatch/step-end']);
     const budget = mutants.filter(({ before }) => before.startsWith('const BUDGET'));
     assert.ok(budget.length > 0 && budget.every(({ line }) => lines[line - 1]?.startsWith('const BUDGET')));
   });
@@ -47,21 +47,25 @@ describe('the tests that are asked about a file', () => {
   const first = (path: string) => stagesOf(path, tests)[0];
 
   it('are its own first', () => {
-    assert.deepEqual(first('src/core/admission/room.ts')?.files.includes('test/core/room.test.ts'), true);
+    assert.deepEqual(
+      first('src/core/admission/capacity.ts')?.files.includes('test/core/admission/capacity.test.ts'),
+      true,
+    );
     assert.deepEqual(first('src/local/loop.ts')?.files, ['test/local/loop.test.ts']);
   });
 
-  it('then those of its room, when it has none', () => assert.equal(first('src/core/dispatch/pump.ts')?.name, 'core'));
+  it('then those of its room, when it has none', () =>
+    assert.equal(first('src/core/dispatch/step-end.ts')?.name, 'core'));
 
   it('are there', () => {
     const known = new Set(tests);
-    for (const path of ['src/core/dispatch/pump.ts', 'src/local/loop.ts'])
+    for (const path of ['src/core/dispatch/step-end.ts', 'src/local/loop.ts'])
       for (const { files } of stagesOf(path, tests, true)) for (const file of files) assert.ok(known.has(file), file);
   });
 
   it('with bounded memory as the last, when somebody wants it', () => {
     const names = (withMemory: boolean) =>
-      stagesOf('src/core/dispatch/pump.ts', tests, withMemory).map(({ name }) => name);
+      stagesOf('src/core/dispatch/step-end.ts', tests, withMemory).map(({ name }) => name);
     assert.deepEqual(names(true), [...names(false), 'memory']);
   });
 });

@@ -7,7 +7,7 @@ import { Chance } from '../sim/random.js';
 import { changed, changesOf, inLine, type Kind } from './changes.js';
 
 export interface Mutant {
-  /** Of the source, as `src/core/dispatch/pump.ts`. */
+  /** Of the source, as `src/core/dispatch/step-end.ts`. */
   readonly path: string;
   /** In the source. */
   readonly line: number;

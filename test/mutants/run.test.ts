@@ -60,12 +60,12 @@ describe('one run of tests', () => {
 describe('a run of mutants', () => {
   const stage = (name: string): Stage => ({ name, files: [`test/${name}.test.ts`], env: {} });
   const mutant = (line: number): Mutant => ({
-    path: 'src/core/dispatch/pump.ts',
+    path: 'src/core/dispatch/step-end.ts',
     line,
     kind: 'logic',
     before: 'a && b',
     after: 'a || b',
-    compiled: '/pump.js',
+    compiled: '/step-end.js',
     at: line,
     text: () => `mutant ${line}`,
   });
@@ -84,7 +84,7 @@ describe('a run of mutants', () => {
     const executed = async (file: string) => {
       const lines = Array.from({ length: count + 1 }, (_, line) => line);
       const parts = lines.filter((line) => isRun(nameOf(file), line)).flatMap((line) => [line, line + 1]);
-      return { ms: 1, parts: { '/pump.js': parts }, startsProcesses: false };
+      return { ms: 1, parts: { '/step-end.js': parts }, startsProcesses: false };
     };
     const verdicts = await run({
       mutants: Array.from({ length: count }, (_, at) => mutant(at + 1)),
@@ -116,7 +116,7 @@ describe('a run of mutants', () => {
     const told = report(verdicts, []);
     assert.match(
       told,
-      /^SURVIVES src\/core\/dispatch\/pump\.ts:3 logic: a && b -> a \|\| b \[by all tests that execute it\]/,
+      /^SURVIVES src\/core\/dispatch\/step-end\.ts:3 logic: a && b -> a \|\| b \[by all tests that execute it\]/,
     );
     assert.match(told, /score 66\.6 %: 2 of 3 seen, 0 change nothing/);
   });
@@ -128,6 +128,6 @@ describe('a run of mutants', () => {
       (name, line) => name === 'model' && line === 1,
     );
     assert.deepEqual(asked, ['model mutant 1']);
-    assert.match(report(verdicts, []), /pump\.ts:2 .*\[no test executes it\]/);
+    assert.match(report(verdicts, []), /step-end\.ts:2 .*\[no test executes it\]/);
   });
 });

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 
 export interface Stage {
   readonly name: string;
-  /** Test files, as `test/core/room.test.ts`, which run in one process. */
+  /** Test files, as `test/core/admission/capacity.test.ts`, which run in one process. */
   readonly files: readonly string[];
   /** Random tests run less often than in `npm test`: so that a mutant takes seconds. */
   readonly env: Readonly<Record<string, string>>;
@@ -11,7 +11,10 @@ export interface Stage {
 
 const MEMORY = 'test/core/memory.test.ts';
 /** Of test/core/: each of these takes seconds. */
-const SLOW: ReadonlySet<string> = new Set(['test/core/audit.test.ts', 'test/core/explain-property.test.ts']);
+const SLOW: ReadonlySet<string> = new Set([
+  'test/core/audit.test.ts',
+  'test/core/calls/admin/explain-property.test.ts',
+]);
 
 /**
  * @param tests the paths of all test files

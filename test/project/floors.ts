@@ -73,8 +73,46 @@ export const JOURNAL: House = {
   ],
 };
 
+export const CLIENT: House = {
+  folder: 'clients/typescript/src',
+  floors: [
+    { rooms: ['time'], rules: ['The clock and chance, and what waits by the clock or for a signal.'] },
+    { rooms: ['words'], rules: ['Calls, answers, errors and options: types, and what is wrong with a value.'] },
+    {
+      rooms: ['retry', 'wire'],
+      rules: [
+        'When a call is tried again, and for how long.',
+        'Words to messages of the proto and back, statuses of gRPC to errors.',
+      ],
+    },
+    {
+      rooms: ['connection', 'turns'],
+      rules: [
+        'The connection to a sidecar, and its TLS.',
+        'A turn that is held: renewed, confirmed, and lost in time; a handler that runs under it.',
+      ],
+    },
+    {
+      rooms: ['session', 'unary'],
+      rules: [
+        'The calls of a worker on one stream that breaks and comes back.',
+        'Calls each by itself: those of a worker without a session, and those of the administrator.',
+      ],
+    },
+    { rooms: ['produce/spool'], rules: ['Items safe on disk until a sidecar takes them.'] },
+    {
+      rooms: ['consume', 'produce'],
+      rules: [
+        'Handlers under a turn: withTurn, and consumers of queues.',
+        'Items on their way in: submit, producers, and the result of an item.',
+      ],
+    },
+    { rooms: [''], rules: ['What is public (index.ts), and the client that puts the rooms together (client.ts).'] },
+  ],
+};
+
 /** Every house of which the rooms stand on floors. */
-export const HOUSES: readonly House[] = [CORE, GRPC, JOURNAL];
+export const HOUSES: readonly House[] = [CORE, GRPC, JOURNAL, CLIENT];
 
 /** @returns what is wrong, one sentence each */
 export function checkFloors(house: House, files: readonly TextFile[]): readonly string[] {
@@ -97,7 +135,7 @@ export function checkFloors(house: House, files: readonly TextFile[]): readonly 
 
 /** It stands beside the rooms: who may see it is told by the check of rooms. */
 function isGenerated(path: string): boolean {
-  return path.startsWith('src/grpc/gen/');
+  return path.startsWith('src/grpc/gen/') || path.startsWith('clients/typescript/src/gen/');
 }
 
 function roomIn(house: House, path: string): string {

@@ -18,7 +18,7 @@ function manifest(path: string): Manifest {
 /** Each place that says a version, with what stands before it and after it. */
 const PLACES: readonly (readonly [string, RegExp])[] = [
   ['clients/typescript/package.json', /^ {2}"version": "(.+)",$/m],
-  ['clients/typescript/src/version.ts', /'(\d[^']*)'/],
+  ['clients/typescript/src/words/version.ts', /'(\d[^']*)'/],
   ['clients/python/pyproject.toml', /^\[project\]\n(?:(?!\[).*\n)*?version = "(.+)"$/m],
   ['clients/go/version.go', /^const Version = "(.+)"$/m],
   ...trackedPaths()

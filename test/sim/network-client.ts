@@ -1,9 +1,9 @@
 /** One process with a client in it: the real session transport on a simulated network, with people on top. */
 import type { AckAnswer, AckCall, CallSettings, Transport } from '@keyturn/client';
-import { idMaker } from '#client/ids';
-import { DEFAULT_BACK_OFF } from '#client/session/back-off';
 import { DEFAULT_OPEN_LIMITS } from '#client/session/open-commands';
+import { DEFAULT_BACK_OFF } from '#client/session/settings';
 import { SessionTransport } from '#client/session/transport';
+import { idMaker } from '#client/words/ids';
 import { Channel } from './network-channel.js';
 import type { Network } from './network-line.js';
 import { Person, type Surroundings } from './network-people.js';

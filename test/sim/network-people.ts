@@ -1,13 +1,13 @@
 /** Applications of the client: what they do all day, and everything that they are promised. */
 import { Application } from '#client/application';
-import type { Base } from '#client/base';
 import type { Consumer } from '#client/consume/consumer';
 import type { Work } from '#client/consume/options';
 import { DeadLetter, type Handled, Release, RetryLater } from '#client/consume/verdict';
-import { pause } from '#client/pause';
-import { result } from '#client/results';
-import { SubmitManyError, submitMany } from '#client/submit';
-import { type HeldKey, withTurn } from '#client/with-turn';
+import { type HeldKey, withTurn } from '#client/consume/with-turn';
+import { result } from '#client/produce/results';
+import { SubmitManyError, submitMany } from '#client/produce/submit';
+import { pause } from '#client/time/pause';
+import type { Base } from '#client/words/base';
 import type { Promises } from './network-promises.js';
 import type { Run, Watch } from './network-watch.js';
 import type { Process } from './network-world.js';

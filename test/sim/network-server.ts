@@ -1,6 +1,6 @@
 /** The sidecar of the simulated world: its streams are the real ones, over the real coordinator, in virtual time. */
 import type { Coordinator, CoordinatorSettings, SessionListener } from '../../src/coordinator.js';
-import { type CallStatus, DETAILS_KEY, statusOf } from '../../src/grpc/call/status.js';
+import { type CallStatus, statusOf } from '../../src/grpc/call/status.js';
 import { Check } from '../../src/grpc/convert/validate.js';
 import { QuickReader } from '../../src/grpc/session/codec/fast-decoder.js';
 import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
@@ -148,7 +148,7 @@ class ServerCall implements SessionCall {
   }
 
   emit(_event: 'error', { code, details, metadata }: CallStatus): void {
-    const [bytes] = metadata.get(DETAILS_KEY);
+    const [bytes] = metadata.get('grpc-status-details-bin');
     this.stream.finish(encodeStatus({ code, details, bytes: bytes instanceof Uint8Array ? bytes : undefined }));
   }
 

@@ -3,7 +3,7 @@
  * core and believes no count: what is wrong is said in one sentence.
  */
 import assert from 'node:assert/strict';
-import { lacks, needOf } from '../../src/core/admission/room.js';
+import { lacks, needOf } from '../../src/core/admission/capacity.js';
 import { LANE_STATES } from '../../src/core/contract/model.js';
 import { weightOfItem } from '../../src/core/items/items.js';
 import { closedGate } from '../../src/core/lane/gates.js';
@@ -124,7 +124,7 @@ class Recount {
   }
 
   #turn(turn: Turn, carried: Set<Item>): void {
-    const { lane, owner, cargo, ticket, token } = turn;
+    const { lane, owner, assignment, ticket, token } = turn;
     const { queue } = lane;
     if (lane.key === '') equal(queue.keyless.get(token), lane, 'a keyless turn is found by its token');
     if (owner instanceof Session) {
@@ -137,9 +137,9 @@ class Recount {
       this.#tickets.set(ticket, (this.#tickets.get(ticket) ?? 0) + 1);
       equal(ticket.lanes.get(token), lane, 'a turn of a dispatch ticket is reached by it');
     }
-    ok(cargo.kind !== 'items' || cargo.items.length > 0, 'a turn of items has some');
-    if (cargo.kind !== 'items' || cargo.done) return;
-    for (const item of cargo.items) {
+    ok(assignment.kind !== 'items' || assignment.items.length > 0, 'a turn of items has some');
+    if (assignment.kind !== 'items' || assignment.done) return;
+    for (const item of assignment.items) {
       ok(item.inFlight, `${item.id} is in flight`);
       carried.add(item);
     }

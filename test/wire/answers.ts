@@ -1,5 +1,6 @@
 /** Messages of the proto as answers of the port: what a client would understand. */
 import assert from 'node:assert/strict';
+import { fromDuration, fromTimestamp } from '#client/wire/time';
 import type {
   AckAnswer,
   AcquireAnswer,
@@ -14,7 +15,7 @@ import type {
   SubmitResult,
   Turn,
 } from '../../src/coordinator.js';
-import { fromDuration, fromTimestamp, fromWireToken } from '../../src/grpc/convert/time.js';
+import { fromWireToken } from '../../src/grpc/convert/time.js';
 import { DECISIONS, ITEM_STATES, LOSS_CAUSES, NOTICE_KINDS, REASONS, wordOf } from '../../src/grpc/convert/words.js';
 import type * as wire from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { type handleUnaryCall, Metadata, type ServerUnaryCall } from '@grpc/grpc-js';
 import type { Calls, Coordinator, Limits, Reply, Waiting } from '../../src/coordinator.js';
-import { DETAILS_KEY } from '../../src/grpc/call/status.js';
 import { OpenStreams } from '../../src/grpc/call/streams.js';
 import { Status } from '../../src/grpc/gen/google/rpc/status.js';
 import * as wire from '../../src/grpc/gen/keyturn/v1/coordinator.js';
@@ -112,7 +111,7 @@ function call<Q, M, A>(
 
 function statusOf(error: object | null): Status {
   const metadata: unknown = error !== null && 'metadata' in error ? error.metadata : undefined;
-  const [bytes] = metadata instanceof Metadata ? metadata.get(DETAILS_KEY) : [];
+  const [bytes] = metadata instanceof Metadata ? metadata.get('grpc-status-details-bin') : [];
   assert.ok(bytes instanceof Uint8Array, 'an error has details');
   return Status.decode(bytes);
 }

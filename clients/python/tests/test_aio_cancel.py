@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 import keyturn
 from keyturn.aio import Client, Work
-
-
-def _cancelled_by_the_answer(client: Client, method: str, cancel: Callable[[], object], patch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for the next call is cancelled when the answer is there, and before it has learnt of it."""
-    transport: Any = client._transport
-    ask = getattr(transport, method)
-
-    def asked(*args: Any) -> Any:
-        patch.setattr(transport, method, ask)
-        call = ask(*args)
-        call.add_done_callback(lambda _: cancel())
-        return call
-
-    patch.setattr(transport, method, asked)
+from tests.crossing import at_the_answer
 
 
 @pytest.mark.parametrize("wait", [0, 5])
@@ -45,7 +31,7 @@ async def test_a_turn_that_comes_as_its_task_is_cancelled_is_given_back(
 
         task = asyncio.ensure_future(holds())
         method = "enqueue" if order == "coalesce" else "acquire"
-        _cancelled_by_the_answer(client, method, task.cancel, monkeypatch)
+        at_the_answer(monkeypatch, client._transport, method, task.cancel)
         with pytest.raises(asyncio.CancelledError):
             await task
         async with client.turn("orders", key, wait=5) as turn:
@@ -63,7 +49,7 @@ async def test_items_that_come_as_their_consumer_stops_are_given_back(
     def stop() -> None:
         consumer._core.stop(5)
 
-    _cancelled_by_the_answer(aclient, "acquire", stop, monkeypatch)
+    at_the_answer(monkeypatch, aclient._transport, "acquire", stop)
     consumer = aclient.consume(queue, handle)
     await asyncio.wait_for(consumer.wait(), 10)
     answer = await aclient.await_item(queue, submitted.item_id)

@@ -1,9 +1,9 @@
-import type { Base } from './base.js';
-import { clientClosed } from './closed.js';
 import { type Consumer, ConsumerStoppedError, consume } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
-import type { ProducerOptions } from './producer/options.js';
-import { Producer } from './producer/producer.js';
+import type { ProducerOptions } from './produce/options.js';
+import { Producer } from './produce/producer.js';
+import type { Base } from './words/base.js';
+import { clientClosed } from './words/errors.js';
 
 /** Whoever works for an application in the background: known, so that closing the client ends all of them. */
 export class Application {

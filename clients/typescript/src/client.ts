@@ -3,32 +3,32 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Channel } from '@grpc/grpc-js';
 import { Application } from './application.js';
-import type { Base } from './base.js';
-import type { CallSettings, Calls, HeldTurn, Transport } from './calls.js';
-import { openChannel } from './channel.js';
-import { type Clock, systemClock, systemRandom } from './clock.js';
-import type { Security } from './connection-failure.js';
+import { openChannel } from './connection/channel.js';
+import { tlsSettings } from './connection/tls-options.js';
 import type { Consumer } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
-import type { KeyturnError } from './errors.js';
-import { idMaker } from './ids.js';
-import { loggerOf } from './logger.js';
-import { guardedMetrics, MeteredTransport } from './metrics.js';
-import { checkEndOptions } from './option-checks.js';
+import { type TurnHandler, type TurnOutcome, type WithTurnOptions, withTurn } from './consume/with-turn.js';
+import { MeteredTransport } from './metered-transport.js';
 import { checkOptions, type KeyturnOptions } from './options.js';
-import type { ProducerOptions } from './producer/options.js';
-import type { Producer } from './producer/producer.js';
-import { type ResultOptions, result } from './results.js';
-import { DEFAULT_BACK_OFF } from './session/back-off.js';
+import type { ProducerOptions } from './produce/options.js';
+import type { Producer } from './produce/producer.js';
+import { type ResultOptions, result } from './produce/results.js';
+import { type SubmitOptions, submit, submitMany } from './produce/submit.js';
 import { grpcStreams } from './session/grpc-stream.js';
 import { DEFAULT_OPEN_LIMITS } from './session/open-commands.js';
-import type { Surroundings } from './session/settings.js';
+import { DEFAULT_BACK_OFF, type Surroundings } from './session/settings.js';
 import { SessionTransport } from './session/transport.js';
-import { type SubmitOptions, submit, submitMany } from './submit.js';
-import { tlsSettings } from './tls-options.js';
+import { type Clock, systemClock, systemRandom } from './time/clock.js';
 import { AdminCalls } from './unary/admin.js';
 import { UnaryTransport } from './unary/transport.js';
-import { type TurnHandler, type TurnOutcome, type WithTurnOptions, withTurn } from './with-turn.js';
+import type { Security } from './wire/connection-failure.js';
+import type { Base } from './words/base.js';
+import type { CallSettings, Calls, HeldTurn, Transport } from './words/calls.js';
+import type { KeyturnError } from './words/errors.js';
+import { idMaker } from './words/ids.js';
+import { loggerOf } from './words/logger.js';
+import { guardedMetrics } from './words/metrics.js';
+import { checkEndOptions } from './words/option-checks.js';
 import type {
   AckAnswer,
   AckCall,
@@ -50,7 +50,7 @@ import type {
   SubmitCall,
   SubmitResult,
   Turn,
-} from './words.js';
+} from './words/worker-words.js';
 
 /** Characters, so that the whole is no longer than an id may be, whatever a host is called. */
 const LONGEST_HOST = 64;

@@ -1,8 +1,7 @@
 /** `@keyturn/client`: the client of Keyturn. */
-export type * from './admin-words.js';
-export type { CallSettings, Calls, HeldTurn, Transport, Turns } from './calls.js';
+
 export { connect, type Keyturn } from './client.js';
-export type { Clock } from './clock.js';
+export type { PemSource, TlsOptions } from './connection/tls-options.js';
 export { type Consumer, ConsumerStoppedError, type StopOptions } from './consume/consumer.js';
 export type { ConsumeOptions, Stage, Trouble, Work, WorkHandler } from './consume/options.js';
 export {
@@ -14,6 +13,17 @@ export {
   Release,
   RetryLater,
 } from './consume/verdict.js';
+export type { HeldKey, TurnHandler, TurnOutcome, WithTurnOptions } from './consume/with-turn.js';
+export type { KeyturnOptions } from './options.js';
+export type { ProducerErrorHandler, ProducerOptions, ProducerResult, SpoolOptions } from './produce/options.js';
+export type { Producer } from './produce/producer.js';
+export { ProducerClosedError, ProducerFullError, ProducerTimeoutError } from './produce/producer-error.js';
+export { type FailedState, ItemFailedError, type ResultOptions } from './produce/results.js';
+export { SpoolError, type SpoolProblem } from './produce/spool/spool-error.js';
+export { SubmitManyError, type SubmitOptions } from './produce/submit.js';
+export type { Clock } from './time/clock.js';
+export type * from './words/admin-words.js';
+export type { CallSettings, Calls, HeldTurn, Transport, Turns } from './words/calls.js';
 export {
   type ErrorDetails,
   type FieldViolation,
@@ -21,18 +31,9 @@ export {
   TlsError,
   type TurnLoss,
   TurnLostError,
-} from './errors.js';
-export type { LogDetails, Logger } from './logger.js';
-export type { Metrics } from './metrics.js';
-export type { KeyturnOptions } from './options.js';
-export type { ProducerErrorHandler, ProducerOptions, ProducerResult, SpoolOptions } from './producer/options.js';
-export type { Producer } from './producer/producer.js';
-export { ProducerClosedError, ProducerFullError, ProducerTimeoutError } from './producer/producer-error.js';
-export { type FailedState, ItemFailedError, type ResultOptions } from './results.js';
-export { SpoolError, type SpoolProblem } from './spool/spool-error.js';
-export { SubmitManyError, type SubmitOptions } from './submit.js';
-export type { PemSource, TlsOptions } from './tls-options.js';
-export { VERSION } from './version.js';
-export type { HeldKey, TurnHandler, TurnOutcome, WithTurnOptions } from './with-turn.js';
-export type * from './words.js';
-export { DURABILITIES } from './words.js';
+} from './words/errors.js';
+export type { LogDetails, Logger } from './words/logger.js';
+export type { Metrics } from './words/metrics.js';
+export { VERSION } from './words/version.js';
+export type * from './words/worker-words.js';
+export { DURABILITIES } from './words/worker-words.js';

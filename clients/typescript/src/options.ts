@@ -1,8 +1,8 @@
-import type { Logger } from './logger.js';
-import type { Metrics } from './metrics.js';
-import { optionalText, optionsNeeded, wordWithin, wrongSetting } from './option-checks.js';
-import type { TlsOptions } from './tls-options.js';
-import { shown } from './wire/fields.js';
+import type { TlsOptions } from './connection/tls-options.js';
+import type { Logger } from './words/logger.js';
+import type { Metrics } from './words/metrics.js';
+import { optionalText, optionsNeeded, wordWithin, wrongSetting } from './words/option-checks.js';
+import { shown } from './words/values.js';
 
 export interface KeyturnOptions {
   /** `session`: every call on one stream, which keeps turns alive and reconnects. `unary`: each call by itself. Unset: session. */

@@ -4,7 +4,7 @@ import type { ReplaySummary } from '../replay/replay-summary.js';
 const WIDTH = 50;
 
 /** A share as a bar of blocks. */
-export function bar(share: number, width = WIDTH): string {
+function bar(share: number, width = WIDTH): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);
   return '█'.repeat(full) + '░'.repeat(width - full);
 }

@@ -24,7 +24,7 @@ const NAMES: readonly (readonly [RegExp, Format])[] = [
 ];
 
 /** The format that the name of a file tells; unset: none that is known. */
-export function guessFormat(file: string): Format | undefined {
+function guessFormat(file: string): Format | undefined {
   return NAMES.find(([pattern]) => pattern.test(file))?.[1];
 }
 

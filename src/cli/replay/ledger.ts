@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** What is wrong with a start, seen from the starts before it. */
-export type Irregularity = 'two_at_once' | 'out_of_order' | 'again';
+type Irregularity = 'two_at_once' | 'out_of_order' | 'again';
 
 /**
  * What the workers of a replay saw: who started and ended what, in which order. It believes nobody but them, least of

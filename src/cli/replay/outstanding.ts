@@ -7,7 +7,7 @@ import { pause, type TakenLine } from './engine.js';
 const MOST = 10_000;
 
 /** A line that was submitted and has had no end yet. */
-export interface OutstandingLine {
+interface OutstandingLine {
   readonly sequence: number;
   /** Which line of the input. */
   readonly line: number;

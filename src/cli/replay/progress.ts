@@ -6,7 +6,7 @@ import type { ReplayProgress } from './run-replay.js';
 const EVERY = 100;
 
 /** What is known of the amount: lines when they are limited, bytes of a file, or nothing. */
-export interface Amount {
+interface Amount {
   readonly lines: number | undefined;
   readonly bytes: number | undefined;
 }

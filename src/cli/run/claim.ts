@@ -8,7 +8,7 @@ const LONGEST_CALL = 60_000;
 const LONGEST_ABSENCE = 60_000;
 const LEAST_PAUSE = 50;
 
-export interface ClaimPlan {
+interface ClaimPlan {
   readonly queue: string;
   readonly key: string;
   readonly consumerId: string;

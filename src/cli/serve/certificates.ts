@@ -13,7 +13,7 @@ import type { Log } from '../../grpc/call/handler.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
 
-export type Validity = Pick<TlsMaterial, 'begins' | 'ends'>;
+type Validity = Pick<TlsMaterial, 'begins' | 'ends'>;
 
 export interface WatchTimes {
   /** ms without a further change until the files are read: a certificate and its key are written one after the other. */

@@ -3,7 +3,7 @@ import type { Logger } from '../../observability/logger.js';
 import { EXIT, exitCodeOfSignal } from '../exit-codes.js';
 import type { Sidecar } from './sidecar.js';
 
-export interface ShutdownOptions {
+interface ShutdownOptions {
   readonly log: Logger;
   /** ms */
   readonly timeout: number;

@@ -17,7 +17,7 @@ import { diskSpace } from './disk-space.js';
 import { Readiness } from './readiness.js';
 import { StartupHold } from './startup-hold.js';
 
-export interface SidecarOptions {
+interface SidecarOptions {
   readonly log: Logger;
   readonly version: string;
 }
@@ -39,7 +39,7 @@ export interface Sidecar {
   end(): Loss;
 }
 
-export interface Loss {
+interface Loss {
   readonly liveTurns: number;
   /** Kept only in memory. */
   readonly waitingItems: number;

@@ -1,8 +1,8 @@
 /** What becomes of items that wait for others. */
 
 import type { ItemRef, NewItem, Reason } from '../contract/model.js';
-import { bury, hasRoomForLetter } from '../items/items.js';
-import { standingOf } from '../items/standing.js';
+import { standingOf } from '../items/item-status.js';
+import { hasRoomForLetter, makeDeadLetter } from '../items/items.js';
 import { resolve } from '../lane/resolve.js';
 import { nameOf, told } from '../state/item-names.js';
 import { markAllRoom } from '../state/marks.js';
@@ -53,7 +53,7 @@ export class BatchWaits {
       let standing = standingOf(state, ref, now);
       if (standing === 'unknown') standing = this.#endOf(ref, afterUnknown);
       if (standing === 'open' || standing === 'unknown') open.push(ref);
-      else if (isFatal(item, standing)) return doom(state, item, ref, standing, now);
+      else if (isFatal(item, standing)) return failByDependency(state, item, ref, standing, now);
     }
     state.dependencies.add(item, waits, open);
     if (open.length === 0) lookAt(state, item, now);
@@ -67,8 +67,7 @@ export function tellDependants(state: CoreState, budget: number, now: number): n
     const news = state.dependencies.firstNews();
     if (news === undefined) return left;
     const { item, on } = news;
-    state.effects.held = item.lane.queue.tellsLate;
-    if (on.end !== undefined && isFatal(item, on.end)) doom(state, item, on, on.end, now);
+    if (on.end !== undefined && isFatal(item, on.end)) failByDependency(state, item, on, on.end, now);
     else {
       state.dependencies.drop(news);
       if (item.stored !== undefined) item.lane.queue.changes?.item(item);
@@ -99,11 +98,11 @@ function lookAt(state: CoreState, { lane }: Item, now: number): void {
  * The item cannot be done any more. It becomes a dead letter where it stands, unless its key has to stop for that
  * (`on_dead_letter: park`), or there is no room for it: then when it is the head of its line and nobody holds the key.
  */
-function doom(state: CoreState, item: Item, { queue, itemId }: ItemRef, end: End, now: number): void {
+function failByDependency(state: CoreState, item: Item, { queue, itemId }: ItemRef, end: End, now: number): void {
   const { lane, waits } = item;
   state.dependencies.dropAll(item);
   if (waits !== undefined) {
-    waits.doomed = true;
+    waits.dependencyFailed = true;
     waits.changed = true;
   }
   item.lastError = `${told({ queue, itemId })}, which had to be done before it, ${ENDED[end]}`;
@@ -111,7 +110,7 @@ function doom(state: CoreState, item: Item, { queue, itemId }: ItemRef, end: End
   const stopsKey = lane.key !== '' && lane.queue.policy.onDeadLetter === 'park';
   if (!stopsKey && hasRoomForLetter(lane.queue)) {
     takeOut(state, item);
-    bury(state, item, 'dependency', now);
+    makeDeadLetter(state, item, 'dependency', now);
   }
   resolve(state, lane, now);
 }

@@ -9,23 +9,33 @@ import type {
 } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { isKeyDone } from '../items/idempotency.js';
-import { bytesOf, contentOf, fingerprintOf, weightOfItem } from '../items/items.js';
+import { bytesOf, contentHashOf, contentOf, weightOfItem } from '../items/items.js';
 import { keepAfterAll } from '../items/kept-after-all.js';
 import { nameOf } from '../lane/answers.js';
 import { countArrival, isFull, supersede, tooSoon } from '../lane/arrivals.js';
-import { isRefusal, openLane, openQueue } from '../lane/lookup.js';
+import { currentOrNewLane } from '../lane/current-lanes.js';
 import { resolve } from '../lane/resolve.js';
-import { restIfNew } from '../lane/show.js';
+import { restIfNew } from '../lane/sync-lane.js';
 import { tell } from '../state/events.js';
 import { nameKeyless } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
 import { countIn, lineOf } from '../state/places.js';
+import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { type ChangeLog, Item, type Lane, type Queue, type RoomWaiter } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
 import { NO_NUMBER } from '../structures/own-id.js';
+import {
+  behindOthers,
+  countRejected,
+  lackRefusal,
+  lacks,
+  type Need,
+  needOf,
+  neverFits,
+  waitForRoom,
+} from './capacity.js';
 import { BatchWaits } from './dependants.js';
-import { behindOthers, countRejected, lackRefusal, lacks, type Need, needOf, neverFits, waitForRoom } from './room.js';
 
 /** @returns the waiter, if the call has to wait for room */
 export function submit(
@@ -34,7 +44,7 @@ export function submit(
   reply: Reply<SubmitAnswer>,
   now: number,
 ): RoomWaiter | undefined {
-  const queue = state.draining ? DRAINING : openQueue(state, request.queue, now);
+  const queue = state.draining ? DRAINING : findOrMakeQueue(state, request.queue, now);
   if (!isQueue(queue)) return refuse(state, state.queues.get(request.queue), queue, reply);
   const tooMuch = asksTooMuch(queue, request.durability);
   if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
@@ -68,7 +78,7 @@ function isQueue(value: Queue | Refusal): value is Queue {
 
 function refuse(state: CoreState, queue: Queue | undefined, refusal: Refusal, reply: Reply<SubmitAnswer>): undefined {
   if (queue !== undefined) countRejected(queue, refusal);
-  state.effects.push({ kind: 'refuse', to: reply, refusal });
+  state.effects.push({ kind: 'refuse', to: reply, refusal }, queue?.tellsLate === true);
   return undefined;
 }
 
@@ -84,7 +94,7 @@ export function applySubmit(
   const { changes } = queue;
   if (changes !== undefined) return applyDurably(state, queue, changes, request, reply, need, now);
   const results = submitAll(state, queue, request, need, undefined, now);
-  state.effects.push({ kind: 'submit', to: reply, answer: { results } });
+  state.effects.push({ kind: 'submit', to: reply, answer: { results } }, false);
 }
 
 /** How long the answer waits is the request's to say; what it lets happen, as turns, waits as long as ever. */
@@ -98,12 +108,9 @@ function applyDurably(
   now: number,
 ): void {
   const asked = request.durability ?? queue.policy.durability;
-  changes.asked = asked === 'memory' ? undefined : asked;
   const results = submitAll(state, queue, request, need, asked, now);
-  changes.asked = undefined;
-  const effect = { kind: 'submit', to: reply, answer: { results } } as const;
-  if (asked === 'on_flush' || (changes.isBehind && asked !== 'memory')) state.effects.pushHeld(effect);
-  else state.effects.pushFree(effect);
+  const late = asked === 'on_flush' || (changes.isBehind && asked !== 'memory');
+  state.effects.push({ kind: 'submit', to: reply, answer: { results } }, late);
 }
 
 function submitAll(
@@ -154,7 +161,7 @@ function submitNew(
   durability: Durability | undefined,
 ): SubmitResult {
   const { itemId } = item;
-  const lane = openLane(state, queue, item.key, now);
+  const lane = currentOrNewLane(state, queue, item.key, now);
   countArrival(lane, now);
   const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
   const result = decide(state, lane, item, id, now, batch, durability);
@@ -216,7 +223,7 @@ function keep(
   if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
   if (superseded === undefined) lineOf(lane).append(item);
-  else supersede(state, superseded, item, now);
+  else supersede(state, superseded, item, now, durability);
   countIn(state, item);
   queue.counters.submitted += 1;
   queue.items.set(item);
@@ -235,8 +242,8 @@ function store(changes: ChangeLog, item: Item, durability: Durability | undefine
     return;
   }
   const content = contentOf(item);
-  item.stored = new Stored(item.seq, fingerprintOf(content), bytesOf(content));
-  changes.item(item);
+  item.stored = new Stored(item.seq, contentHashOf(content), bytesOf(content));
+  changes.item(item, durability);
 }
 
 function accept(queue: Queue, itemId: string, supersededId: string | undefined): SubmitResult {

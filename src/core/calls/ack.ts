@@ -1,15 +1,16 @@
-import { AfterPlan, isConcerned } from '../admission/after-plan.js';
+import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks, type Need } from '../admission/capacity.js';
 import { BatchWaits } from '../admission/dependants.js';
-import { countRejected, countsLanes, lackRefusal, lacks, type Need, RoomPlan } from '../admission/room.js';
+import { DependencyCheck, isConcerned } from '../admission/dependency-check.js';
 import { submitItem } from '../admission/submit.js';
 import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
-import { finishStep } from '../dispatch/pump.js';
+import { finishStep } from '../dispatch/step-end.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { finishAll, handedOutAs, weightOfItem } from '../items/items.js';
-import { catchUpItems, findQueue, openQueue } from '../lane/lookup.js';
+import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf, resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
+import { findOrMakeQueue, isToldLate } from '../state/queues.js';
 import { type AcquireWaiter, type Caller, type Lane, Queue, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
@@ -25,18 +26,25 @@ export function ack(
   stream?: Stream,
 ): Caller | AcquireWaiter | undefined {
   const settled = settle(state, request, now, stream);
+  const late = tellsLate(state, request, stream);
   if ('kind' in settled) {
-    state.effects.push({ kind: 'refuse', to: reply, refusal: settled });
+    state.effects.push({ kind: 'refuse', to: reply, refusal: settled }, late);
     return undefined;
   }
   if (request.next !== undefined && !state.draining) {
     // Who waits already is served before: `next` is one more arrival.
-    const late = state.effects.held;
     finishStep(state, now);
     return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled, late }, now);
   }
-  state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) });
+  state.effects.push({ kind: 'ack', to: reply, answer: answerTo(request, settled) }, late);
   return undefined;
+}
+
+/** The answer tells of the turn, of what became of the follow-ups, and of where the next turn is to come from. */
+function tellsLate(state: CoreState, { queue, followUps, next }: AckRequest, on: Stream | undefined): boolean {
+  if (isToldLate(state, queue, on)) return true;
+  if (followUps.length > 0 && followUps.some((followUp) => isToldLate(state, followUp.queue))) return true;
+  return !state.draining && next?.queues.some((name) => isToldLate(state, name, on)) === true;
 }
 
 const NONE: readonly SubmitResult[] = Object.freeze([]);
@@ -64,11 +72,7 @@ function settle(
     const next = openQueues(state, request.next, now);
     if (!Array.isArray(next)) return next;
   }
-  if (!(found instanceof Turn)) {
-    // What became of the first one may not be on disk yet in their queues, though it waits for nothing in this one.
-    for (const followUp of request.followUps) findQueue(state, followUp.queue);
-    return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
-  }
+  if (!(found instanceof Turn)) return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
   const refusal = checkFollowUps(state, found, request, now);
   if (refusal === undefined) return apply(state, found, request, now, by);
   countRejected(found.lane.queue, refusal);
@@ -80,7 +84,7 @@ function repeated(settled: SettledBy): readonly SubmitResult[] | undefined {
 }
 
 interface QueuePlan {
-  readonly plan: RoomPlan;
+  readonly plan: CapacityPlan;
   readonly need: Need;
 }
 
@@ -93,11 +97,11 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
     if (queue !== undefined) catchUpItems(state, queue, [item], now);
   }
   const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
-  const after = concerned ? new AfterPlan(state, now) : undefined;
+  const after = concerned ? new DependencyCheck(state, now) : undefined;
   const plans = new Map<Queue, QueuePlan>();
   const freed = freesLane(turn, now) ? turn.lane : undefined;
   for (const [index, { queue: name, item }] of request.followUps.entries()) {
-    const queue = openQueue(state, name, now);
+    const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
     const planned = plans.get(queue) ?? planFor(state, queue, after, request.followUps.length, freed, now);
     plans.set(queue, planned);
@@ -120,12 +124,12 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
 function planFor(
   state: CoreState,
   queue: Queue,
-  after: AfterPlan | undefined,
+  after: DependencyCheck | undefined,
   items: number,
   freed: Lane | undefined,
   now: number,
 ): QueuePlan {
-  const plan = new RoomPlan(queue, now, after, countsLanes(state, items), freed);
+  const plan = new CapacityPlan(queue, now, after, countsLanes(state, items), freed);
   return { plan, need: { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 } };
 }
 
@@ -139,8 +143,8 @@ function itemsOf({ followUps }: AckRequest): NewItem[] {
 }
 
 function freedBy(turn: Turn): number {
-  if (turn.cargo.kind !== 'items' || turn.cargo.done) return 0;
-  return turn.cargo.items.reduce((sum, item) => sum + weightOfItem(item), 0);
+  if (turn.assignment.kind !== 'items' || turn.assignment.done) return 0;
+  return turn.assignment.items.reduce((sum, item) => sum + weightOfItem(item), 0);
 }
 
 function apply(
@@ -157,27 +161,28 @@ function apply(
   const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
   endTurn(state, turn, 'ack', ending, now, by);
   if (!plain) lane.queue.withFollowUps.add(lane);
-  finishCargo(state, turn, request.result, now);
+  finishAssignment(state, turn, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);
   if (plain) return NONE;
   const batch = BatchWaits.of(itemsOf(request));
   for (const { queue: name, item } of request.followUps) {
-    const queue = openQueue(state, name, now);
+    const queue = findOrMakeQueue(state, name, now);
     if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now, batch));
   }
   batch?.complete(state, now);
   return followUps;
 }
 
-function finishCargo(state: CoreState, turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, cargo } = turn;
-  switch (cargo.kind) {
+function finishAssignment(state: CoreState, turn: Turn, result: Bytes | undefined, now: number): void {
+  const { lane, assignment } = turn;
+  switch (assignment.kind) {
     case 'items':
-      if (cargo.done) return amend(turn, result, now);
-      return finishAll(state, cargo.items, result, now);
+      if (assignment.done) return amend(turn, result, now);
+      return finishAll(state, assignment.items, result, now);
     case 'caller':
-      if (cargo.idempotencyKey !== undefined) markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, { result }, now);
+      if (assignment.idempotencyKey !== undefined)
+        markKeyDone(lane.queue, lane.key, assignment.idempotencyKey, { result }, now);
       return;
     case 'adopted':
       return;
@@ -186,10 +191,10 @@ function finishCargo(state: CoreState, turn: Turn, result: Bytes | undefined, no
 
 /** at_most_once: they were done already; what they came to is remembered now. */
 function amend(turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, cargo } = turn;
-  if (cargo.kind !== 'items' || result === undefined) return;
+  const { lane, assignment } = turn;
+  if (assignment.kind !== 'items' || result === undefined) return;
   const { queue } = lane;
-  for (const item of cargo.items) {
+  for (const item of assignment.items) {
     const finished = handedOutAs(item, now);
     if (finished !== undefined)
       queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);

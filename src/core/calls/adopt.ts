@@ -3,13 +3,14 @@
 import type { Refusal } from '../contract/model.js';
 import { isDurable } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
+import { currentOrNewLane } from '../lane/current-lanes.js';
 import { ownerOn } from '../lane/lease.js';
-import { isRefusal, openLane, openQueue } from '../lane/lookup.js';
-import { restIfNew } from '../lane/show.js';
-import { live } from '../lane/tenure.js';
+import { restIfNew } from '../lane/sync-lane.js';
+import { live } from '../lane/turn-lifetime.js';
 import { endTurn, install, latestEndOf, newTurn } from '../lane/turns.js';
 import { tell } from '../state/events.js';
 import { turnOf } from '../state/lane.js';
+import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { ADOPTED, type Lane, type Stream, type Turn } from '../state/records.js';
 import { LOST } from '../state/settlement.js';
 import { newestSettledToken } from '../state/settlements.js';
@@ -30,7 +31,7 @@ export function adoptable(
   if (lane === undefined) return true;
   if (lane.row.moves.adopt !== 'adopt') return false;
   const turn = turnOf(lane);
-  if (turn !== undefined) return turn.cargo.kind === 'adopted' && turn.token < token;
+  if (turn !== undefined) return turn.assignment.kind === 'adopted' && turn.token < token;
   // A token that was settled in this run already was the larger one.
   const newest = newestSettledToken(lane);
   return newest === undefined || newest < token;
@@ -58,9 +59,9 @@ export function adopt(
   on: Stream | undefined,
   now: number,
 ): Turn | Refusal {
-  const queue = openQueue(state, queueName, now);
+  const queue = findOrMakeQueue(state, queueName, now);
   if (isRefusal(queue)) return queue;
-  const lane = openLane(state, queue, key, now);
+  const lane = currentOrNewLane(state, queue, key, now);
   const { busyLanes } = state.settings.limits;
   // Anybody can make up a token from before the start.
   if (lane.row === ROWS.INIT && state.busyLanes >= busyLanes) {

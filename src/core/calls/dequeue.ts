@@ -1,9 +1,10 @@
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from '../contract/model.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { giveUp, refuseCancelled } from '../lane/arrivals.js';
-import { findLane, findQueue, isRefusal } from '../lane/lookup.js';
+import { currentLane } from '../lane/current-lanes.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
+import { findQueue, isRefusal, isToldLate } from '../state/queues.js';
 import { type Lane, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import { endingByTicket } from '../state/settlements.js';
@@ -22,8 +23,9 @@ export function deQueue(
     'token' in holder
       ? byToken(state, request, holder.token, now, by)
       : byTicket(state, request, holder.ticket, now, by);
-  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
-  else state.effects.push({ kind: 'dequeue', to: reply, answer: outcome });
+  const late = isToldLate(state, request.queue, by);
+  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome }, late);
+  else state.effects.push({ kind: 'dequeue', to: reply, answer: outcome }, late);
 }
 
 function byToken(
@@ -54,7 +56,7 @@ function byTicket(
 ): DeQueueAnswer | Refusal {
   const queue = findQueue(state, request.queue);
   if (isRefusal(queue)) return queue;
-  const lane = queue === undefined ? undefined : findLane(state, queue, request.key, now);
+  const lane = queue === undefined ? undefined : currentLane(state, queue, request.key, now);
   const known = lane?.tickets?.get(ticket);
   if (known instanceof Turn) return endCallersTurn(state, known, request, now, by);
   if (known !== undefined) {
@@ -90,14 +92,14 @@ function endCallersTurn(
   now: number,
   by: Stream | undefined,
 ): DeQueueAnswer | Refusal {
-  const { lane, cargo } = turn;
-  if (cargo.kind === 'items') {
+  const { lane, assignment } = turn;
+  if (assignment.kind === 'items') {
     lane.queue.counters.rejected.use_ack += 1;
     return { kind: 'use_ack', queue: lane.queue.name, key: lane.key };
   }
   const { abandoned, result } = request;
-  if (!abandoned && cargo.kind === 'caller' && cargo.idempotencyKey !== undefined)
-    markKeyDone(lane.queue, lane.key, cargo.idempotencyKey, { result }, now);
+  if (!abandoned && assignment.kind === 'caller' && assignment.idempotencyKey !== undefined)
+    markKeyDone(lane.queue, lane.key, assignment.idempotencyKey, { result }, now);
   const way = abandoned ? 'release' : 'dequeue';
   if (lane.line === undefined) {
     // The usual end has one outcome, known beforehand: nothing is allocated for it.

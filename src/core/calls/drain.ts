@@ -1,6 +1,6 @@
 /** The end: nobody new is let in, those who wait are told, those who hold a turn may finish. */
 
-import { dropRoomWaiter, refuseWaiter } from '../admission/room.js';
+import { dropRoomWaiter, refuseWaiter } from '../admission/capacity.js';
 import type { Reply } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { dropWaiter } from '../dispatch/dispatch.js';
@@ -9,6 +9,7 @@ import { answerDeliveries, refuse } from '../lane/answers.js';
 import { cancelCaller, giveUp, isWaiting } from '../lane/arrivals.js';
 import { expire } from '../lane/expiry.js';
 import { turnOf } from '../state/lane.js';
+import { tellLate } from '../state/queues.js';
 import { AcquireWaiter, AwaitWaiter, Caller, type Queue, type RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
@@ -19,11 +20,11 @@ export function startDraining(state: CoreState, now: number): void {
   state.draining = true;
   for (const queue of state.queues.values()) {
     for (const waiter of queue.waiters) {
-      if (dropWaiter(state, waiter)) refuse(state, waiter.asker, DRAINING);
+      if (dropWaiter(state, waiter)) refuse(state, waiter.asker, DRAINING, tellLate(waiter.queues));
     }
     for (const waiter of queue.roomWaiters) refuseWaiter(state, waiter, DRAINING);
     for (const caller of queue.callers) {
-      if (caller.asker !== undefined) refuse(state, caller.asker, DRAINING);
+      if (caller.asker !== undefined) refuse(state, caller.asker, DRAINING, queue.tellsLate);
       giveUp(state, caller, 'draining', now);
     }
     endHeldTurns(state, queue, now);
@@ -41,7 +42,8 @@ export function refuseAwaits(state: CoreState): void {
   for (const queue of state.queues.values()) {
     for (const waiters of queue.awaits.values()) {
       for (const waiter of waiters) {
-        if (dropAwait(state, waiter)) state.effects.push({ kind: 'refuse', to: waiter.reply, refusal: DRAINING });
+        if (dropAwait(state, waiter))
+          state.effects.push({ kind: 'refuse', to: waiter.reply, refusal: DRAINING }, false);
       }
     }
   }
@@ -74,7 +76,7 @@ export function callOff(
   const asker = call instanceof Caller || call instanceof AcquireWaiter ? call.asker : undefined;
   cancel(state, call, reply, leave, now);
   if (asker?.kind !== 'ack') return 'gone';
-  answerDeliveries(state, asker, []);
+  answerDeliveries(state, asker, [], false);
   return 'follows';
 }
 

@@ -5,7 +5,8 @@ import { failAll, finishAll, putBack } from '../items/items.js';
 import { park } from '../lane/park.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
-import { type Cargo, type Item, type Stream, Turn } from '../state/records.js';
+import { isToldLate } from '../state/queues.js';
+import { type Assignment, type Item, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { findSettling, isSettled, stale } from './settle.js';
@@ -14,8 +15,9 @@ const WAY: Readonly<Record<NackKind, SettlementWay>> = { retry: 'nack', release:
 
 export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAnswer>, now: number, by?: Stream): void {
   const outcome = settle(state, request, now, by);
-  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome });
-  else state.effects.push({ kind: 'nack', to: reply, answer: outcome });
+  const late = isToldLate(state, request.queue, by);
+  if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome }, late);
+  else state.effects.push({ kind: 'nack', to: reply, answer: outcome }, late);
 }
 
 function settle(state: CoreState, request: NackRequest, now: number, by: Stream | undefined): NackAnswer | Refusal {
@@ -28,24 +30,24 @@ function settle(state: CoreState, request: NackRequest, now: number, by: Stream 
 }
 
 function check(turn: Turn, request: NackRequest): Refusal | undefined {
-  const { lane, cargo } = turn;
+  const { lane, assignment } = turn;
   const { rejected } = lane.queue.counters;
-  if (cargo.kind !== 'items') return undefined;
-  if (cargo.done && request.kind === 'retry') {
+  if (assignment.kind !== 'items') return undefined;
+  if (assignment.done && request.kind === 'retry') {
     rejected.at_most_once += 1;
     return { kind: 'at_most_once', queue: lane.queue.name, key: lane.key };
   }
-  const { length } = cargo.given ?? cargo.items;
+  const { length } = assignment.given ?? assignment.items;
   if (request.done <= length) return undefined;
   rejected.bad_request += 1;
   return badRequest('done', `${request.done} of the turn's ${length} items: at most that many`);
 }
 
 /** How many of its items are among the first `done` of those that the worker has. */
-function finishedOf(cargo: Cargo, done: number): number {
-  if (cargo.kind !== 'items' || cargo.given === undefined) return done;
-  const finished = new Set(cargo.given.slice(0, done));
-  return cargo.items.filter(({ seq }) => finished.has(seq)).length;
+function finishedOf(assignment: Assignment, done: number): number {
+  if (assignment.kind !== 'items' || assignment.given === undefined) return done;
+  const finished = new Set(assignment.given.slice(0, done));
+  return assignment.items.filter(({ seq }) => finished.has(seq)).length;
 }
 
 /** What the answer will be is filled in after the turn ended; the settlement keeps the same object. */
@@ -59,9 +61,9 @@ function apply(state: CoreState, turn: Turn, request: NackRequest, now: number, 
   const answer: Filling = { retryAt: undefined, deadLettered: 0 };
   const ending: SettledBy = { ended: 'settled', call: 'nack', kind: request.kind, answer };
   endTurn(state, turn, WAY[request.kind], ending, now, by);
-  const { cargo } = turn;
-  const items = keptItems(cargo);
-  const finished = finishedOf(cargo, request.done);
+  const { assignment } = turn;
+  const items = keptItems(assignment);
+  const finished = finishedOf(assignment, request.done);
   finishAll(state, items.slice(0, finished), undefined, now);
   giveBack(state, turn, items.slice(finished), request, answer, now);
   resolve(state, lane, now);
@@ -69,8 +71,8 @@ function apply(state: CoreState, turn: Turn, request: NackRequest, now: number, 
 }
 
 /** at_most_once items are done: nothing of them comes back. */
-function keptItems(cargo: Cargo): readonly Item[] {
-  return cargo.kind === 'items' && !cargo.done ? cargo.items : [];
+function keptItems(assignment: Assignment): readonly Item[] {
+  return assignment.kind === 'items' && !assignment.done ? assignment.items : [];
 }
 
 function giveBack(

@@ -1,8 +1,9 @@
 import type { LossCause, RenewAnswer, RenewRequest, RenewResult, Reply, TurnRef } from '../contract/model.js';
+import { currentLaneOfToken } from '../lane/current-lanes.js';
 import { endOf } from '../lane/lease.js';
-import { findHeldLane, findQueue, isRefusal } from '../lane/lookup.js';
-import { liveBy } from '../lane/tenure.js';
+import { liveBy } from '../lane/turn-lifetime.js';
 import { turnOf } from '../state/lane.js';
+import { findQueue, isRefusal, isToldLate } from '../state/queues.js';
 import { Session, type Stream, Turn } from '../state/records.js';
 import { endingOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
@@ -18,12 +19,13 @@ export function renew(
   for (const { queue } of request.turns) {
     const found = findQueue(state, queue);
     if (isRefusal(found)) {
-      state.effects.push({ kind: 'refuse', to: reply, refusal: found });
+      state.effects.push({ kind: 'refuse', to: reply, refusal: found }, false);
       return;
     }
   }
   const results = request.turns.map((ref) => renewTurn(state, ref, request.lease, now, on));
-  state.effects.push({ kind: 'renew', to: reply, answer: { results } });
+  const late = request.turns.some(({ queue }) => isToldLate(state, queue, on));
+  state.effects.push({ kind: 'renew', to: reply, answer: { results } }, late);
 }
 
 function renewTurn(
@@ -34,7 +36,7 @@ function renewTurn(
   on: Stream | undefined,
 ): RenewResult {
   const queue = state.queues.get(ref.queue);
-  const lane = queue === undefined ? undefined : findHeldLane(state, queue, ref.key, ref.token, now);
+  const lane = queue === undefined ? undefined : currentLaneOfToken(state, queue, ref.key, ref.token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (lane !== undefined && turn?.token === ref.token && lane.row.moves.renew === 'extend')
     return extend(state, turn, lease, now);

@@ -2,8 +2,8 @@
 
 import type { HelloAnswer, HelloRequest, Refusal, Reply, Result, SessionListener, TurnRef } from '../contract/model.js';
 import { badRequest, limitRefusal } from '../contract/refusals.js';
+import { catchUp } from '../lane/current-lanes.js';
 import { expire } from '../lane/expiry.js';
-import { catchUp } from '../lane/lookup.js';
 import { turnOf } from '../state/lane.js';
 import { Lane, Session, Stream } from '../state/records.js';
 import { forgetId, forgetIfEmpty } from '../state/session.js';
@@ -32,7 +32,7 @@ export function hello(
 ): void {
   const session = sessionFor(state, stream, request, now);
   if (!(session instanceof Session)) {
-    state.effects.push({ kind: 'refuse', to: reply, refusal: session });
+    state.effects.push({ kind: 'refuse', to: reply, refusal: session }, false);
     return;
   }
   if (session.stream !== undefined) replace(state, session, session.stream);
@@ -42,9 +42,9 @@ export function hello(
   session.ttl = request.ttl ?? DEFAULT_TTL;
   stream.session = session;
   if (session.durable > 0) state.changes?.session(session.id);
-  // Its last turn of a durable queue ended, which a crash may undo: then it would be there again.
-  else if (state.changes?.isUnwritten(session.id) === true) state.effects.held = true;
-  state.effects.push({ kind: 'hello', to: reply, answer: answerOf(state, session, now) });
+  // Also if its last turn of a durable queue ended, which a crash may undo: then it would be there again.
+  const late = state.changes?.isUnwritten(session.id) === true;
+  state.effects.push({ kind: 'hello', to: reply, answer: answerOf(state, session, now) }, late);
 }
 
 function answerOf(state: CoreState, session: Session, now: number): HelloAnswer {
@@ -85,7 +85,7 @@ function ownId(state: CoreState): string {
 function replace(state: CoreState, session: Session, older: Stream): void {
   const { listener } = older;
   detach(state, session, older);
-  if (listener !== undefined) state.effects.push({ kind: 'replaced', to: listener });
+  if (listener !== undefined) state.effects.push({ kind: 'replaced', to: listener }, false);
 }
 
 function detach(state: CoreState, session: Session | undefined, stream: Stream): void {

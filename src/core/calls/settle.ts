@@ -2,9 +2,10 @@
 
 import type { LossCause, Refusal } from '../contract/model.js';
 import { turnLost } from '../contract/refusals.js';
-import { findHeldLane, findQueue, isRefusal } from '../lane/lookup.js';
+import { currentLaneOfToken } from '../lane/current-lanes.js';
 import type { StaleCall } from '../state/counters.js';
 import { turnOf } from '../state/lane.js';
+import { findQueue, isRefusal } from '../state/queues.js';
 import type { Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import { endingOf } from '../state/settlements.js';
@@ -15,7 +16,7 @@ import { adoptable, adoptForSettling } from './adopt.js';
  * The turn, if it is live; how a settling call ended it: the same call again gets the same answer; or a refusal. As they
  * are, in no object of their own: every turn that ends comes by here.
  */
-export type Settling = Turn | SettledBy | Refusal;
+type Settling = Turn | SettledBy | Refusal;
 
 export function findSettling(
   state: CoreState,
@@ -27,7 +28,7 @@ export function findSettling(
 ): Settling {
   const queue = findQueue(state, queueName);
   if (isRefusal(queue)) return queue;
-  const lane = queue === undefined ? undefined : findHeldLane(state, queue, key, token, now);
+  const lane = queue === undefined ? undefined : currentLaneOfToken(state, queue, key, token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (turn?.token === token && turn.lane.row.moves.settle_done === 'end_turn') return turn;
   const ending = lane === undefined ? undefined : endingOf(lane, token);

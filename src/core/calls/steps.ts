@@ -1,8 +1,8 @@
 /** What every call of the core is: one step, begun and finished in one way. */
 
 import type * as model from '../contract/model.js';
-import { finishStep, isUnfinished } from '../dispatch/pump.js';
-import { findQueue, isRefusal, openQueue } from '../lane/lookup.js';
+import { finishStep, isUnfinished } from '../dispatch/step-end.js';
+import { findOrMakeQueue, findQueue, isRefusal } from '../state/queues.js';
 import type { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
@@ -30,7 +30,7 @@ export abstract class Steps {
 
   protected withOpen<T>(name: string, now: number, run: (queue: Queue) => T): model.Result<T> {
     this.begin(now);
-    const queue = openQueue(this.state, name, now);
+    const queue = findOrMakeQueue(this.state, name, now);
     if (isRefusal(queue)) return { ok: false, refusal: queue };
     return this.with(name, () => run(queue), now);
   }

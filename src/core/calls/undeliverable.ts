@@ -1,9 +1,9 @@
 import type { TurnRef } from '../contract/model.js';
 import { putBack } from '../items/items.js';
 import { neverHandedOut } from '../items/never-handed-out.js';
-import { findHeldLane } from '../lane/lookup.js';
+import { currentLaneOfToken } from '../lane/current-lanes.js';
 import { resolve } from '../lane/resolve.js';
-import { disown } from '../lane/tenure.js';
+import { disown } from '../lane/turn-lifetime.js';
 import { endTurn, holdForTicket } from '../lane/turns.js';
 import { turnOf } from '../state/lane.js';
 import type { Lane, Turn } from '../state/records.js';
@@ -14,7 +14,7 @@ import type { CoreState } from '../state/state.js';
 export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {
   for (const { queue: name, key, token } of refs) {
     const queue = state.queues.get(name);
-    const lane = queue && findHeldLane(state, queue, key, token, now);
+    const lane = queue && currentLaneOfToken(state, queue, key, token, now);
     const turn = lane === undefined ? undefined : turnOf(lane);
     if (lane === undefined || turn?.token !== token || turn.handed === 'known') continue;
     if (turn.ticket !== undefined) holdForTicket(state, turn, now);
@@ -37,10 +37,10 @@ const RELEASED: SettledBy = Object.freeze({
 });
 
 function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
-  const { cargo } = turn;
+  const { assignment } = turn;
   // Nobody knows of it: nobody is told.
   disown(state, turn);
-  endTurn(state, turn, 'release', cargo.kind === 'items' ? RELEASED : ABANDONED, now);
-  putBack(state, lane, neverHandedOut(state, lane, cargo, now));
+  endTurn(state, turn, 'release', assignment.kind === 'items' ? RELEASED : ABANDONED, now);
+  putBack(state, lane, neverHandedOut(state, lane, assignment, now));
   resolve(state, lane, now);
 }

@@ -41,7 +41,7 @@ export interface ItemRow {
   readonly id: string;
   readonly idempotencyKey: string | undefined;
   /** Of key, idempotency key and content: tells whether the same id came with another content. */
-  readonly fingerprint: number;
+  readonly contentHash: number;
   readonly submittedAt: number;
   /** Instant; 0: none. */
   readonly notBefore: number;
@@ -66,7 +66,7 @@ export interface FinishedRow {
   readonly error: string | undefined;
   readonly attempt: number;
   /** Unset: its id was made here, and nobody can send it again. */
-  readonly fingerprint: number | undefined;
+  readonly contentHash: number | undefined;
   /** Instant at which it is forgotten. */
   readonly until: number;
 }
@@ -98,13 +98,13 @@ export interface ProgressRow {
   /** Which of `after` have to be done still; unset: all of them. What became of the others may be forgotten. */
   readonly after: readonly ItemRef[] | undefined;
   /** One of them ended and was not done: it has to become a dead letter, and could not yet. */
-  readonly doomed: boolean;
+  readonly dependencyFailed: boolean;
   /** Set: it is a dead letter. */
   readonly dead: { readonly cause: DeathCause; readonly at: number } | undefined;
 }
 
 /** What a live turn was given for. */
-export type CargoRow =
+export type AssignmentRow =
   | { readonly kind: 'caller'; readonly idempotencyKey: string | undefined }
   /**
    * `seqs`: its items in the order in which the worker has them. Those that are not on disk (durability `memory`) are
@@ -130,7 +130,7 @@ interface TokenRow {
 
 export interface TurnRow extends TokenRow {
   readonly state: 'live';
-  readonly cargo: CargoRow;
+  readonly assignment: AssignmentRow;
   readonly consumerId: string;
   readonly ticket: TicketRow | undefined;
   /** ms */

@@ -4,14 +4,15 @@ import type { AcquireRequest, Delivery } from '../contract/model.js';
 import { limitRefusal, TOKENS_USED_UP } from '../contract/refusals.js';
 import { finish, finishIfKeyDone, sizeOfItem } from '../items/items.js';
 import { answerDeliveries, deliveryView, refuse } from '../lane/answers.js';
+import { catchUp } from '../lane/current-lanes.js';
 import { closedGate } from '../lane/gates.js';
-import { catchUp } from '../lane/lookup.js';
 import { resolve } from '../lane/resolve.js';
 import { startTurn, tellAgain } from '../lane/turns.js';
 import { isHeldBack } from '../state/dependencies.js';
 import { turnOf } from '../state/lane.js';
 import { markDirty } from '../state/marks.js';
 import { takeOut } from '../state/places.js';
+import { isToldLate, tellLate } from '../state/queues.js';
 import {
   AcquireWaiter,
   Caller,
@@ -38,11 +39,13 @@ export function dispatch(
   const again = ticket === undefined ? [] : comeBack(state, ticket, request, asker, now);
   const deliveries = again.length > 0 ? again : gather(state, { asker, request, queues, ticket }, now, undefined);
   if (deliveries.length === 0 && state.tokens.areUsedUp) {
-    refuse(state, asker, TOKENS_USED_UP);
+    refuse(state, asker, TOKENS_USED_UP, tellLate(queues));
     return undefined;
   }
   if (deliveries.length > 0 || request.wait <= 0) {
-    answerDeliveries(state, asker, deliveries);
+    // Turns of the ticket may be of queues that the call does not name.
+    const late = tellLate(queues, asker.stream) || (again.length > 0 && comesLate(state, again, asker));
+    answerDeliveries(state, asker, deliveries, late);
     return undefined;
   }
   return wait(state, queues, request, asker, ticket, now);
@@ -59,7 +62,7 @@ function wait(
   const { waitingAcquires } = state.settings.limits;
   if (state.waitingAcquires >= waitingAcquires) {
     for (const queue of queues) queue.counters.rejected.limit += 1;
-    refuse(state, asker, limitRefusal('waiting_acquires', waitingAcquires));
+    refuse(state, asker, limitRefusal('waiting_acquires', waitingAcquires), tellLate(queues));
     return undefined;
   }
   const waiter = new AcquireWaiter(asker, request, queues, ticket);
@@ -87,7 +90,12 @@ export function dropWaiter(state: CoreState, waiter: AcquireWaiter): boolean {
 
 /** Its wait is over: nothing came. */
 export function endWaiter(state: CoreState, waiter: AcquireWaiter): void {
-  if (dropWaiter(state, waiter)) answerDeliveries(state, waiter.asker, []);
+  if (dropWaiter(state, waiter)) answerDeliveries(state, waiter.asker, [], tellLate(waiter.queues));
+}
+
+/** Whether what these tell waits for the disk. */
+export function comesLate(state: CoreState, deliveries: readonly Delivery[], { stream }: DeliveryAsker): boolean {
+  return deliveries.some(({ turn }) => isToldLate(state, turn.queue, stream));
 }
 
 /** A ticket comes back: an older call that waits gets nothing; turns that still live are returned (S15). */

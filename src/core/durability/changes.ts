@@ -52,7 +52,6 @@ const NONE: ReadonlySet<string> = new Set();
 export class Changes implements ChangeLog {
   /** The moment of the step. */
   now: number;
-  asked: Durability | undefined = undefined;
   isBehind = false;
   readonly handedOut = new Map<number, Item>();
   #marks = new Marks();
@@ -86,13 +85,12 @@ export class Changes implements ChangeLog {
 
   begin(now: number): void {
     this.now = now;
-    this.outbox.held = false;
   }
 
-  item(item: Item): void {
+  item(item: Item, asked?: Durability): void {
     const { queue } = item.lane;
     this.#marks.items.set(item.seq, { queue, id: item.id, item });
-    this.#loud(queue);
+    this.#loud(queue, asked);
   }
 
   finishedGone(queue: Queue, id: string, seq: number): void {
@@ -101,9 +99,9 @@ export class Changes implements ChangeLog {
     this.#quiet(queue);
   }
 
-  finished(queue: Queue, id: string, seq: number): void {
+  finished(queue: Queue, id: string, seq: number, asked?: Durability): void {
     this.#marks.items.set(seq, { queue, id, item: undefined });
-    this.#loud(queue);
+    this.#loud(queue, asked);
   }
 
   turn(lane: Lane, token: number): void {
@@ -144,7 +142,6 @@ export class Changes implements ChangeLog {
   session(id: string): void {
     this.#marks.sessions.add(id);
     this.#urgent = true;
-    this.outbox.held = true;
   }
 
   isUnwritten(session: string): boolean {
@@ -181,12 +178,12 @@ export class Changes implements ChangeLog {
     return marks;
   }
 
-  #loud(queue: Queue): void {
-    if (queue.tellsLate) this.outbox.held = true;
-    const asked = this.asked ?? queue.policy.durability;
-    if (asked === 'on_flush') this.#urgent = true;
+  /** @param asked by the Submit that changes it; unset or `memory`: it is left to the queue */
+  #loud(queue: Queue, asked?: Durability): void {
+    const wanted = asked === undefined || asked === 'memory' ? queue.policy.durability : asked;
+    if (wanted === 'on_flush') this.#urgent = true;
     else this.#quiet(queue);
-    if (asked === 'count') this.#count(queue);
+    if (wanted === 'count') this.#count(queue);
   }
 
   /** Nobody waits for it, but it is not to wait for ever. */

@@ -1,7 +1,7 @@
 /** Marks become rows: what changed is written down as it is now. */
 
 import type {
-  CargoRow,
+  AssignmentRow,
   EndedRow,
   EndingRow,
   FinishedRow,
@@ -12,12 +12,11 @@ import type {
   TurnRow,
 } from '../contract/rows.js';
 import { partsOf } from '../items/idempotency.js';
-import { isDispatchTicket } from '../lane/turns.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
 import {
-  type Cargo,
+  type Assignment,
   type DeadLetter,
   type Item,
   type Lane,
@@ -31,7 +30,7 @@ import { settlementOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { AWAY, type Stored } from '../state/stored.js';
 import { isLinked } from '../structures/link.js';
-import type { FinishedItem } from '../structures/remembered.js';
+import type { FinishedItem } from '../structures/retention-cache.js';
 import type { Changes, ItemMark, Marks } from './changes.js';
 
 /** What is written in one go: all of it or nothing. */
@@ -165,7 +164,7 @@ class Writer {
     return {
       ...tokenRow(lane, turn.token, this.#startOf(lane, turn)),
       state: 'live',
-      cargo: cargoRow(turn.cargo),
+      assignment: assignmentRow(turn.assignment),
       consumerId,
       ticket: ticketRow(turn.ticket),
       lease,
@@ -182,10 +181,10 @@ class Writer {
     return lane.startedAt === undefined ? 0 : this.#instant(lane.startedAt);
   }
 
-  #startOf(lane: Lane, { cargo, since }: Turn): number {
+  #startOf(lane: Lane, { assignment, since }: Turn): number {
     // When one that was adopted started is not known.
-    if (lane.startedAt !== undefined || cargo.kind === 'adopted') return this.#startedAt(lane);
-    return cargo.kind === 'items' && cargo.done ? this.#handedOutAt(cargo.items) : this.#instant(since);
+    if (lane.startedAt !== undefined || assignment.kind === 'adopted') return this.#startedAt(lane);
+    return assignment.kind === 'items' && assignment.done ? this.#handedOutAt(assignment.items) : this.#instant(since);
   }
 
   /**
@@ -235,7 +234,7 @@ class Writer {
     this.#put(this.#progress(item, stored, dead));
   }
 
-  #submitted(item: Item, { fingerprint, bytes }: Stored): ItemRow {
+  #submitted(item: Item, { contentHash, bytes }: Stored): ItemRow {
     const { seq, lane, id, idempotencyKey, submittedAt, takesRoom, payload, headers } = item;
     return {
       table: 'items',
@@ -245,7 +244,7 @@ class Writer {
       key: lane.key,
       id,
       idempotencyKey,
-      fingerprint,
+      contentHash,
       submittedAt: this.#instant(submittedAt),
       notBefore: this.#notBefore(item),
       takesRoom,
@@ -260,13 +259,19 @@ class Writer {
     const dead = letter && { cause: letter.cause, at: this.#instant(letter.diedAt) };
     const after = waits?.changed === true ? waitsFor(item) : undefined;
     const common = { table: 'progress', seq, attempts, lastError, takesRoom, rank } as const;
-    return { ...common, notBefore: this.#notBefore(item), after, doomed: waits?.doomed === true, dead };
+    return {
+      ...common,
+      notBefore: this.#notBefore(item),
+      after,
+      dependencyFailed: waits?.dependencyFailed === true,
+      dead,
+    };
   }
 
   #finished(seq: number, queue: Queue, id: string, finished: FinishedItem, until: number): FinishedRow {
-    const { state, result, error, attempt, fingerprint } = finished;
+    const { state, result, error, attempt, contentHash } = finished;
     const common = { table: 'items', seq, queue: queue.name, id } as const;
-    return { ...common, state, result, error, attempt, fingerprint, until: this.#instant(until) };
+    return { ...common, state, result, error, attempt, contentHash, until: this.#instant(until) };
   }
 
   #end(ended: Prerequisite): void {
@@ -297,14 +302,14 @@ function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 
   return { table: 'tokens', token, queue: lane.queue.name, key: lane.key, lane: keylessName(lane), startedAt };
 }
 
-function cargoRow(cargo: Cargo): CargoRow {
-  if (cargo.kind !== 'items') return cargo;
-  return { kind: 'items', seqs: cargo.given ?? cargo.items.map(({ seq }) => seq), done: cargo.done };
+function assignmentRow(assignment: Assignment): AssignmentRow {
+  if (assignment.kind !== 'items') return assignment;
+  return { kind: 'items', seqs: assignment.given ?? assignment.items.map(({ seq }) => seq), done: assignment.done };
 }
 
 function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {
   if (ticket === undefined) return undefined;
-  return isDispatchTicket(ticket) ? { of: 'dispatch', ticket: ticket.id } : { of: 'key', ticket };
+  return typeof ticket === 'string' ? { of: 'key', ticket } : { of: 'dispatch', ticket: ticket.id };
 }
 
 /** As it is now: what is written must not change with what is remembered. */

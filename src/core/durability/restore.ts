@@ -5,7 +5,7 @@
 
 import type { EndRow, FinishedRow, ItemRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
 import { resolve } from '../lane/resolve.js';
-import { restIfNew } from '../lane/show.js';
+import { restIfNew } from '../lane/sync-lane.js';
 import { Item, Lane, type Park } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isLinked, type Link, unlink } from '../structures/link.js';

@@ -2,7 +2,7 @@
 import { keepUntold } from '../admission/dependants.js';
 import type { ItemRef } from '../contract/model.js';
 import type { ProgressRow } from '../contract/rows.js';
-import { standingOf } from '../items/standing.js';
+import { standingOf } from '../items/item-status.js';
 import { type Item, Waits } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
@@ -17,15 +17,15 @@ export function waitAgain(
   state: CoreState,
   item: Item,
   after: readonly ItemRef[],
-  progress: Pick<ProgressRow, 'after' | 'doomed' | 'dead'> | undefined,
+  progress: Pick<ProgressRow, 'after' | 'dependencyFailed' | 'dead'> | undefined,
 ): void {
-  if (after.length === 0 && progress?.doomed !== true) return;
+  if (after.length === 0 && progress?.dependencyFailed !== true) return;
   // A dead letter waits for nothing, whoever wrote its row.
   const left = progress?.dead === undefined ? (progress?.after ?? after) : [];
   item.waits = new Waits(left);
   // What is written of it from now on has to say so too.
   item.waits.changed = left !== after;
-  item.waits.doomed = progress?.doomed === true;
+  item.waits.dependencyFailed = progress?.dependencyFailed === true;
   state.dependencies.add(item, item.waits, left);
 }
 

@@ -76,9 +76,9 @@ export class RestoredItems {
     const { seq, id } = item;
     this.restored.state.changes?.handedOut.set(seq, item);
     const until = this.restored.moment(turn.row.startedAt) + queue.policy.resultTtl;
-    const fingerprint = isOwnId(item) ? undefined : row.fingerprint;
+    const contentHash = isOwnId(item) ? undefined : row.contentHash;
     const attempt = item.attempts + 1;
-    const value = { state: 'done', result: undefined, error: item.lastError, attempt, fingerprint, seq } as const;
+    const value = { state: 'done', result: undefined, error: item.lastError, attempt, contentHash, seq } as const;
     this.memory.addHandedOut({ queue, id, value, until }, now);
   }
 
@@ -88,7 +88,7 @@ export class RestoredItems {
   }
 
   #item(lane: Lane, row: ItemRow, progress: ProgressRow | undefined): Item {
-    const { id, idempotencyKey, seq, fingerprint, contentBytes } = row;
+    const { id, idempotencyKey, seq, contentHash, contentBytes } = row;
     const { notBefore, takesRoom, attempts, lastError, rank } = progress ?? fresh(row);
     const submittedAt = this.restored.moment(row.submittedAt);
     const notBeforeNow = notBefore === 0 ? 0 : Math.ceil(this.restored.moment(notBefore));
@@ -96,7 +96,7 @@ export class RestoredItems {
     item.attempts = attempts;
     item.lastError = lastError;
     item.takesRoom = takesRoom;
-    item.stored = new Stored(rank, fingerprint, contentBytes);
+    item.stored = new Stored(rank, contentHash, contentBytes);
     item.stored.where = 'away';
     item.stored.progressed = progress !== undefined;
     const { state } = this.restored;

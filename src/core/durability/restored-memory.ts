@@ -6,7 +6,7 @@ import { nameOf } from '../state/item-names.js';
 import type { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { NO_NUMBER } from '../structures/own-id.js';
-import type { DoneKey, FinishedItem, Memory } from '../structures/remembered.js';
+import type { DoneKey, FinishedItem, RetentionCache } from '../structures/retention-cache.js';
 import type { Restored } from './restored.js';
 
 interface Remembered {
@@ -45,11 +45,11 @@ export class RestoredMemory {
   }
 
   addFinished(row: FinishedRow, now: number): void {
-    const { table, seq, state, result, error, attempt, fingerprint } = row;
+    const { table, seq, state, result, error, attempt, contentHash } = row;
     this.#ended.push(row);
     const queue = this.restored.queue(row.queue, now);
     const id = { table, seq } as const;
-    const value: FinishedItem = { state, result, error, attempt, fingerprint, seq };
+    const value: FinishedItem = { state, result, error, attempt, contentHash, seq };
     if (queue === undefined) this.#drop(id);
     else this.#gather(queue.finished, row.id, value, row, id, now);
   }
@@ -95,7 +95,7 @@ export class RestoredMemory {
   }
 
   #gather<T extends DoneKey>(
-    memory: Memory<T>,
+    memory: RetentionCache<T>,
     id: string,
     value: T,
     row: DoneKeyRow | FinishedRow,
@@ -107,7 +107,7 @@ export class RestoredMemory {
     else this.#add(memory, id, value, until);
   }
 
-  #add<T extends DoneKey>(memory: Memory<T>, id: string, value: T, until: number): void {
+  #add<T extends DoneKey>(memory: RetentionCache<T>, id: string, value: T, until: number): void {
     const bytes = value.result?.length ?? 0;
     this.#gathered.push({ until, remember: () => memory.add({ id, number: NO_NUMBER }, value, until, bytes) });
   }

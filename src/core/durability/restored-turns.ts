@@ -1,9 +1,9 @@
 /** Turns from their rows: how they ended, and those that live. */
 
 import type { EndedRow, EndingRow, SessionRow, TurnRow } from '../contract/rows.js';
-import { live } from '../lane/tenure.js';
+import { live } from '../lane/turn-lifetime.js';
 import { install } from '../lane/turns.js';
-import { ADOPTED, type Cargo, type Item, type Lane, PLAIN_CALLER, Session, Turn } from '../state/records.js';
+import { ADOPTED, type Assignment, type Item, type Lane, PLAIN_CALLER, Session, Turn } from '../state/records.js';
 import { forgetIfEmpty } from '../state/session.js';
 import type { Ending } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
@@ -20,26 +20,26 @@ export class PendingTurn {
   ) {}
 
   get done(): boolean {
-    return this.row.cargo.kind === 'items' && this.row.cargo.done;
+    return this.row.assignment.kind === 'items' && this.row.assignment.done;
   }
 
   carry(item: Item): void {
     this.#items.set(item.seq, item);
   }
 
-  toCargo(): Cargo {
-    const { cargo } = this.row;
-    switch (cargo.kind) {
+  toAssignment(): Assignment {
+    const { assignment } = this.row;
+    switch (assignment.kind) {
       case 'adopted':
         return ADOPTED;
       case 'caller':
-        return cargo.idempotencyKey === undefined ? PLAIN_CALLER : cargo;
+        return assignment.idempotencyKey === undefined ? PLAIN_CALLER : assignment;
       case 'items': {
-        const items = cargo.seqs.flatMap((seq) => this.#items.get(seq) ?? []);
+        const items = assignment.seqs.flatMap((seq) => this.#items.get(seq) ?? []);
         // All of them were kept in memory only: somebody works on what is not known any more.
         if (items.length === 0) return ADOPTED;
-        const known = { kind: 'items', items, done: cargo.done } as const;
-        return items.length === cargo.seqs.length ? known : { ...known, given: cargo.seqs };
+        const known = { kind: 'items', items, done: assignment.done } as const;
+        return items.length === assignment.seqs.length ? known : { ...known, given: assignment.seqs };
       }
     }
   }
@@ -106,8 +106,8 @@ export class RestoredTurns {
   #addLive(lane: Lane, row: TurnRow): void {
     const turn = new PendingTurn(lane, row);
     this.#pending.push(turn);
-    if (row.cargo.kind !== 'items') return;
-    for (const seq of row.cargo.seqs) {
+    if (row.assignment.kind !== 'items') return;
+    for (const seq of row.assignment.seqs) {
       this.#carriers.set(seq, turn);
       // Also those that are not on disk.
       this.restored.sawItem(seq);
@@ -149,7 +149,7 @@ export class RestoredTurns {
     const latest = latestEnd === undefined ? undefined : this.restored.endOf(latestEnd, now);
     const started = this.restored.moment(since);
     const age = epoch ?? lane.queue.holds.start(now);
-    const turn = new Turn(lane, token, pending.toCargo(), consumerId, ticket, lease, started, latest, age);
+    const turn = new Turn(lane, token, pending.toAssignment(), consumerId, ticket, lease, started, latest, age);
     turn.handed = row.handed;
     turn.fromBefore = true;
     lane.spare = turn;

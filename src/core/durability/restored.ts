@@ -1,9 +1,9 @@
 /** What the parts of a restore have in common: where rows belong, and what their instants mean in this run. */
 
 import { isDurable } from '../contract/policy.js';
-import { makeQueue } from '../lane/lookup.js';
-import { countNew } from '../lane/show.js';
+import { countNew } from '../lane/sync-lane.js';
 import { nameKeyless } from '../state/lane.js';
+import { makeQueue } from '../state/queues.js';
 import { Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { append, Link } from '../structures/link.js';

@@ -15,17 +15,18 @@ export function awaitItem(
   const answer = stateOfItem(queue, request.itemId, now);
   const open = answer.state === 'waiting' || answer.state === 'in_flight';
   if (queue === undefined || !open || request.wait === 0) {
-    state.effects.push({ kind: 'await', to: reply, answer });
+    state.effects.push({ kind: 'await', to: reply, answer }, queue?.tellsLate === true);
     return undefined;
   }
   if (state.closed) {
-    state.effects.push({ kind: 'refuse', to: reply, refusal: DRAINING });
+    state.effects.push({ kind: 'refuse', to: reply, refusal: DRAINING }, queue.tellsLate);
     return undefined;
   }
   const { waitingAwaits } = state.settings.limits;
   if (state.waitingAwaits >= waitingAwaits) {
     queue.counters.rejected.limit += 1;
-    state.effects.push({ kind: 'refuse', to: reply, refusal: limitRefusal('waiting_awaits', waitingAwaits) });
+    const refusal = limitRefusal('waiting_awaits', waitingAwaits);
+    state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
     return undefined;
   }
   const waiter = new AwaitWaiter(queue, request.itemId, reply);
@@ -48,9 +49,8 @@ export function answerAwaits(state: CoreState, queue: Queue, itemId: string, now
 /** The wait ends with the state as it is. */
 export function endAwait(state: CoreState, waiter: AwaitWaiter, now: number): void {
   if (!dropAwait(state, waiter)) return;
-  if (waiter.queue.tellsLate) state.effects.held = true;
   const answer = stateOfItem(waiter.queue, waiter.itemId, now);
-  state.effects.push({ kind: 'await', to: waiter.reply, answer });
+  state.effects.push({ kind: 'await', to: waiter.reply, answer }, waiter.queue.tellsLate);
 }
 
 /** @returns whether it still waited */

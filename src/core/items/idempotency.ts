@@ -1,5 +1,5 @@
 import type { Queue } from '../state/records.js';
-import type { DoneKey } from '../structures/remembered.js';
+import type { DoneKey } from '../structures/retention-cache.js';
 
 /** What is remembered of an idempotency key of (queue, key), if it is done. */
 export function isKeyDone(

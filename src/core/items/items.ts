@@ -1,7 +1,7 @@
 /** What becomes of items when their turn ends. */
 
-import type { Bytes, DeathCause, ItemRef } from '../contract/model.js';
-import { tell, tellLeaving } from '../state/events.js';
+import type { Bytes, DeathCause, Durability, ItemRef } from '../contract/model.js';
+import { emitLeaving, tell } from '../state/events.js';
 import { markAllRoom, markRoom } from '../state/marks.js';
 import { countIn, lineOf } from '../state/places.js';
 import { type DeadLetter, type End, type Entry, Item, type Lane, type Park, type Queue } from '../state/records.js';
@@ -10,9 +10,9 @@ import type { Stored } from '../state/stored.js';
 import { backOff } from '../structures/back-off.js';
 import type { Line } from '../structures/line.js';
 import { NO_NUMBER, OWN_ID } from '../structures/own-id.js';
-import type { FinishedItem } from '../structures/remembered.js';
+import type { FinishedItem } from '../structures/retention-cache.js';
 import { answerAwaits } from './await.js';
-import { fingerprint } from './fingerprint.js';
+import { contentHash } from './content-hash.js';
 import { isKeyDone, markKeyDone } from './idempotency.js';
 
 /** What an item costs beside its payload, headers and ids (S33). */
@@ -54,8 +54,8 @@ export function sizeOfItem(item: Item): number {
   return stored?.where === 'away' ? weightOfItem(item) + stored.bytes : weightOfItem(item);
 }
 
-export function fingerprintOfItem(item: Item): number {
-  return item.stored?.fingerprint ?? fingerprintOf(contentOf(item));
+export function contentHashOfItem(item: Item): number {
+  return item.stored?.contentHash ?? contentHashOf(contentOf(item));
 }
 
 export function contentOf(item: Item): Content {
@@ -63,14 +63,14 @@ export function contentOf(item: Item): Content {
   return { key: item.lane.key, payload, headers, idempotencyKey, after: waits?.after };
 }
 
-export function fingerprintOf(content: Content): number {
+export function contentHashOf(content: Content): number {
   const { key, idempotencyKey, headers, payload, after } = content;
   const texts = [key, idempotencyKey ?? ''];
   if (headers !== undefined && headers.size > 0) {
     for (const [name, value] of [...headers].sort(([a], [b]) => (a < b ? -1 : 1))) texts.push(name, value);
   }
   if (after !== undefined) texts.push(...afterTexts(after));
-  return fingerprint(texts, payload);
+  return contentHash(texts, payload);
 }
 
 /** In whatever order they were named. They begin with what is the name of no header, so they are not taken for one. */
@@ -87,6 +87,8 @@ export function finish(
   now: number,
   /** A turn made it done: that was an attempt, and its idempotency key is done from now on. */
   byTurn = as === 'done',
+  /** By the Submit that ends it; unset: it is left to the queue. */
+  asked?: Durability,
 ): void {
   const queue = item.lane.queue;
   free(state, queue, item);
@@ -94,7 +96,7 @@ export function finish(
   const finished = finishedAs(item, as, result, item.attempts + (byTurn ? 1 : 0));
   // One that is handed out (at_most_once) counts when its turn ends: it may come back.
   if (!item.inFlight) queue.counters.finished[as] += 1;
-  if (item.stored !== undefined) queue.changes?.item(item);
+  if (item.stored !== undefined) queue.changes?.item(item, asked);
   // What finished under this id before would have kept the item from being accepted.
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined)
@@ -113,7 +115,7 @@ const DONE_AT_ONCE: FinishedItem = Object.freeze({
   result: undefined,
   error: undefined,
   attempt: 1,
-  fingerprint: undefined,
+  contentHash: undefined,
 });
 
 function finishedAs(
@@ -123,15 +125,15 @@ function finishedAs(
   attempt: number,
 ): FinishedItem {
   const { lastError: error, stored, seq } = item;
-  const print = isOwnId(item) ? undefined : fingerprintOfItem(item);
-  if (stored !== undefined) return { state, result, error, attempt, fingerprint: print, seq };
+  const print = isOwnId(item) ? undefined : contentHashOfItem(item);
+  if (stored !== undefined) return { state, result, error, attempt, contentHash: print, seq };
   // Only an id of a client can be another item's later.
   if (print !== undefined && item.lane.queue.policy.delivery === 'at_most_once')
-    return { state, result, error, attempt, fingerprint: print, of: seq };
+    return { state, result, error, attempt, contentHash: print, of: seq };
   const usual = state === 'done' && attempt === 1 && print === undefined;
   return usual && result === undefined && error === undefined
     ? DONE_AT_ONCE
-    : { state, result, error, attempt, fingerprint: print };
+    : { state, result, error, attempt, contentHash: print };
 }
 
 /** at_most_once: what is remembered of an item that was handed out. Unset: nothing, though perhaps of another with its id. */
@@ -160,13 +162,13 @@ function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End)
 export function finishIfKeyDone(state: CoreState, item: Item, now: number): boolean {
   const done = isKeyDone(item.lane.queue, item.lane.key, item.idempotencyKey, now);
   if (done === undefined) return false;
-  if (state.watching) tellLeaving(state, item, 'already_done', now);
+  if (state.watching) emitLeaving(state, item, 'already_done', now);
   finish(state, item, 'done', done.result, now, false);
   return true;
 }
 
 /** The item's payload is no longer kept. */
-export function free(state: CoreState, queue: Queue, item: Item): void {
+function free(state: CoreState, queue: Queue, item: Item): void {
   queue.items.delete(item);
   state.payloadBytes -= weightOfItem(item);
   // Its id and its key may be done now, of which a batch may name either.
@@ -203,14 +205,14 @@ function rankBefore(state: CoreState, line: Line<Entry>, rank: number): number {
   return state.frontRank;
 }
 
-export interface Failure {
+interface Failure {
   readonly cause: 'nack' | 'lease_expired' | 'refused';
   readonly error: string;
   /** Instead of the queue's back-off, ms. */
   readonly delay: number | undefined;
 }
 
-export interface AfterFailure {
+interface AfterFailure {
   readonly retryAt: number | undefined;
   readonly deadLettered: number;
   /** Set: the key has to stop. */
@@ -239,12 +241,12 @@ export function failAll(
       back.push(item);
       continue;
     }
-    const buried = hasRoomForLetter(lane.queue);
-    if (buried) {
-      bury(state, item, failure.cause === 'refused' ? 'refused' : 'max_attempts', now);
+    const hasLetter = hasRoomForLetter(lane.queue);
+    if (hasLetter) {
+      makeDeadLetter(state, item, failure.cause === 'refused' ? 'refused' : 'max_attempts', now);
       deadLettered += 1;
     } else back.push(item);
-    park ??= parkAfter(lane, item, buried, now);
+    park ??= parkAfter(lane, item, hasLetter, now);
   }
   const retryAt =
     failure.cause === 'refused' || park !== undefined ? undefined : delayHead(state, lane, back, failure, now);
@@ -270,8 +272,8 @@ function delayHead(
 }
 
 /** Why the key has to stop after its item died, or has to and cannot. */
-export function parkAfter(lane: Lane, item: Item, buried: boolean, now: number): Park | undefined {
-  if (!buried) return { at: 'PARK', since: now, because: 'no_room', itemId: item.id };
+export function parkAfter(lane: Lane, item: Item, hasLetter: boolean, now: number): Park | undefined {
+  if (!hasLetter) return { at: 'PARK', since: now, because: 'no_room', itemId: item.id };
   if (lane.queue.policy.onDeadLetter === 'skip' || lane.key === '') return undefined;
   return { at: 'PARK', since: now, because: 'dead_letter', itemId: item.id };
 }
@@ -281,7 +283,7 @@ export function hasRoomForLetter(queue: Queue): boolean {
 }
 
 /** Makes a dead letter. Precondition: there is room for one, and the item is in no line. */
-export function bury(state: CoreState, item: Item, cause: DeathCause, now: number): void {
+export function makeDeadLetter(state: CoreState, item: Item, cause: DeathCause, now: number): void {
   const { lane } = item;
   const { queue } = lane;
   const letter: DeadLetter = { item, key: lane.key, cause, diedAt: now };

@@ -4,7 +4,7 @@ import type { Durability } from '../contract/model.js';
 import { type ChangeLog, type Entry, Item, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
-import { bytesOf, contentOf, fingerprintOf } from './items.js';
+import { bytesOf, contentHashOf, contentOf } from './items.js';
 
 /**
  * Precondition: something is known of this id.
@@ -14,28 +14,28 @@ export function keepAfterAll(state: CoreState, queue: Queue, id: string, durabil
   const { changes } = queue;
   if (changes === undefined || !queue.isMixed || durability === 'memory') return;
   const item = queue.items.get(id) ?? queue.deadLetters.get(id)?.item;
-  if (item === undefined) keepEnd(state, queue, changes, id);
-  else if (item.stored === undefined) keepOnDisk(state, changes, item);
+  if (item === undefined) keepEnd(state, queue, changes, id, durability);
+  else if (item.stored === undefined) keepOnDisk(state, changes, item, durability);
 }
 
 /** Wherever it is: in line, in a turn, or dead. */
-export function keepOnDisk(state: CoreState, changes: ChangeLog, item: Item): void {
+export function keepOnDisk(state: CoreState, changes: ChangeLog, item: Item, asked?: Durability): void {
   const content = contentOf(item);
   const rank = rankOf(item);
   state.frontRank = Math.min(state.frontRank, rank);
-  item.stored = new Stored(rank, fingerprintOf(content), bytesOf(content));
-  changes.item(item);
+  item.stored = new Stored(rank, contentHashOf(content), bytesOf(content));
+  changes.item(item, asked);
   if (item.waits !== undefined) state.dependencies.isOnDisk(item.waits, (ended) => changes.end(ended));
 }
 
 /** It has finished: it must not be done once more after a crash. */
-function keepEnd(state: CoreState, queue: Queue, changes: ChangeLog, id: string): void {
+function keepEnd(state: CoreState, queue: Queue, changes: ChangeLog, id: string, asked?: Durability): void {
   const known = queue.finished.peek(id);
   if (known === undefined || known.value.seq !== undefined) return;
   state.itemSeq += 1;
   const seq = state.itemSeq;
   queue.finished.set(id, { ...known.value, seq }, known.until, known.value.result?.length ?? 0);
-  changes.finished(queue, id, seq);
+  changes.finished(queue, id, seq, asked);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Items of a turn that nobody got. */
 
-import type { Cargo, Item, Lane } from '../state/records.js';
+import type { Assignment, Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { unmarkKeyDone } from './idempotency.js';
 import { handedOutAs, weightOfItem } from './items.js';
@@ -12,10 +12,15 @@ const NONE: readonly Item[] = Object.freeze([]);
  * The items that go back. Of at_most_once they are open again: what was not handed out is not done (S22).
  * Precondition: the turn has ended.
  */
-export function neverHandedOut(state: CoreState, { queue }: Lane, cargo: Cargo, now: number): readonly Item[] {
-  if (cargo.kind !== 'items') return NONE;
-  if (!cargo.done) return cargo.items;
-  const back = cargo.items.filter((item) => revive(state, item, now));
+export function neverHandedOut(
+  state: CoreState,
+  { queue }: Lane,
+  assignment: Assignment,
+  now: number,
+): readonly Item[] {
+  if (assignment.kind !== 'items') return NONE;
+  if (!assignment.done) return assignment.items;
+  const back = assignment.items.filter((item) => revive(state, item, now));
   queue.counters.finished.done -= back.length;
   return back;
 }

@@ -1,6 +1,7 @@
 /** The forms that answers take. Each pushes one effect. */
 
 import type { Bytes, DeliveredItem, Delivery, Reason, Refusal, Turn as TurnView } from '../contract/model.js';
+import { tellsLateOn } from '../state/queues.js';
 import {
   type Asker,
   type Caller,
@@ -16,14 +17,14 @@ import { endOf, lifeOf } from './lease.js';
 
 export function turnView(state: CoreState, turn: Turn, now: number): TurnView {
   const lane = turn.lane;
-  const cargo = turn.cargo;
+  const assignment = turn.assignment;
   return {
     queue: lane.queue.name,
     key: lane.key,
     token: turn.token,
     lease: lifeOf(turn, now),
     leaseExpiresAt: endOf(turn) + state.wallOffset,
-    attempt: cargo.kind === 'items' ? (cargo.items[0]?.attempts ?? 0) + 1 : 0,
+    attempt: assignment.kind === 'items' ? (assignment.items[0]?.attempts ?? 0) + 1 : 0,
   };
 }
 
@@ -44,28 +45,33 @@ function contentView(state: CoreState, item: Item): DeliveredItem {
 }
 
 export function deliveryView(state: CoreState, turn: Turn, now: number): Delivery {
-  const items = turn.cargo.kind === 'items' ? turn.cargo.items.map((item) => itemView(state, item)) : [];
+  const items = turn.assignment.kind === 'items' ? turn.assignment.items.map((item) => itemView(state, item)) : [];
   return { turn: turnView(state, turn, now), items };
 }
 
-export function answerDeliveries(state: CoreState, asker: DeliveryAsker, deliveries: readonly Delivery[]): void {
+/** @param late whether what it tells of deliveries waits for the disk */
+export function answerDeliveries(
+  state: CoreState,
+  asker: DeliveryAsker,
+  deliveries: readonly Delivery[],
+  late: boolean,
+): void {
   if (asker.kind === 'acquire') {
-    state.effects.push({ kind: 'acquire', to: asker.reply, answer: { deliveries } });
+    state.effects.push({ kind: 'acquire', to: asker.reply, answer: { deliveries } }, late);
   } else {
-    const { reply, followUps, late } = asker;
-    const effect = { kind: 'ack', to: reply, answer: { followUps, next: { deliveries } } } as const;
-    if (late) state.effects.pushHeld(effect);
-    else state.effects.push(effect);
+    const { reply, followUps } = asker;
+    state.effects.push({ kind: 'ack', to: reply, answer: { followUps, next: { deliveries } } }, late || asker.late);
   }
 }
 
 /** It is the caller's turn. */
 export function answerTurn(state: CoreState, asker: Asker, turn: Turn, now: number): void {
-  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [deliveryView(state, turn, now)]);
+  const late = tellsLateOn(turn.lane.queue, asker.stream);
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [deliveryView(state, turn, now)], late);
   const ticket = typeof turn.ticket === 'string' ? turn.ticket : undefined;
   const answer = { decision: 'accept', turn: turnView(state, turn, now), ticket } as const;
   turn.lane.queue.counters.accepted += 1;
-  state.effects.push({ kind: 'enqueue', to: asker.reply, answer });
+  state.effects.push({ kind: 'enqueue', to: asker.reply, answer }, late);
 }
 
 /** Not yet. */
@@ -77,12 +83,14 @@ export function answerBlock(
   retryAfter: number | undefined,
   ticket: string | undefined,
 ): void {
-  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, []);
+  const late = lane.queue.tellsLate;
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [], late);
   lane.queue.counters.blocked += 1;
-  state.effects.push({ kind: 'enqueue', to: asker.reply, answer: { decision: 'block', ahead, retryAfter, ticket } });
+  const answer = { decision: 'block', ahead, retryAfter, ticket } as const;
+  state.effects.push({ kind: 'enqueue', to: asker.reply, answer }, late);
 }
 
-export interface Decline {
+interface Decline {
   readonly reason: Reason;
   readonly survivorId?: string | undefined;
   readonly retryAfter?: number | undefined;
@@ -91,20 +99,18 @@ export interface Decline {
 
 /** Acquire is never declined: to it, nothing is there. */
 export function answerDecline(state: CoreState, lane: Lane, asker: Asker, decline: Decline): void {
-  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, []);
+  const late = lane.queue.tellsLate;
+  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [], late);
   const { reason, survivorId, retryAfter, result } = decline;
   lane.queue.counters.declined[reason] += 1;
-  state.effects.push({
-    kind: 'enqueue',
-    to: asker.reply,
-    answer: { decision: 'decline', reason, survivorId, retryAfter, result },
-  });
+  const answer = { decision: 'decline', reason, survivorId, retryAfter, result } as const;
+  state.effects.push({ kind: 'enqueue', to: asker.reply, answer }, late);
 }
 
 /** An Ack has been carried out by now: whatever becomes of its `next`, it is not refused any more (S19). */
-export function refuse(state: CoreState, asker: Asker, refusal: Refusal): void {
-  if (asker.kind === 'ack') return answerDeliveries(state, asker, []);
-  state.effects.push({ kind: 'refuse', to: asker.reply, refusal });
+export function refuse(state: CoreState, asker: Asker, refusal: Refusal, late: boolean): void {
+  if (asker.kind === 'ack') return answerDeliveries(state, asker, [], late);
+  state.effects.push({ kind: 'refuse', to: asker.reply, refusal }, late);
 }
 
 /** How an entry is named to others: an item by its id, a caller by its ticket, else by its consumer. */

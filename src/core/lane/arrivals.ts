@@ -1,10 +1,10 @@
 /** Callers: how they arrive, come back with their ticket, wait, and leave. */
 
-import type { Reason } from '../contract/model.js';
+import type { Durability, Reason } from '../contract/model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '../contract/refusals.js';
 import { isKeyDone } from '../items/idempotency.js';
 import { finish } from '../items/items.js';
-import { type Leaving, tell, tellLeaving } from '../state/events.js';
+import { emitLeaving, type Leaving, tell } from '../state/events.js';
 import { isKeyless } from '../state/lane.js';
 import { countIn, countOut, lineOf, takeOut } from '../state/places.js';
 import { type Asker, Caller, type Entry, type Lane, PLAIN_CALLER, Turn } from '../state/records.js';
@@ -14,12 +14,12 @@ import type { Line } from '../structures/line.js';
 import { answerBlock, answerDecline, answerTurn, nameOf, refuse } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
 import { delayOf, resolve } from './resolve.js';
-import { restIfNew, show } from './show.js';
+import { restIfNew, syncLane } from './sync-lane.js';
 import { takeOverIfMay } from './take-over.js';
 import { startTurn, tellAgain } from './turns.js';
 
 /** One that arrives by EnQueue or by Acquire with a key. */
-export interface Arrival {
+interface Arrival {
   readonly asker: Asker;
   readonly consumerId: string;
   readonly ticket: string | undefined;
@@ -58,25 +58,25 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
   const coalesces = asker.kind === 'enqueue';
   const done = isKeyDone(lane.queue, lane.key, arrival.idempotencyKey, now);
   if (done !== undefined) {
-    tellDecline(state, lane, arrival, 'already_done', now);
+    emitDecline(state, lane, arrival, 'already_done', now);
     answerDecline(state, lane, asker, { reason: 'already_done', result: done.result });
     return undefined;
   }
   const full = coalesces && isFullForCaller(lane);
   const survivor = lane.line?.tail;
   if (full && lane.queue.policy.whenFull === 'decline' && survivor !== undefined) {
-    tellDecline(state, lane, arrival, 'waiter_exists', now);
+    emitDecline(state, lane, arrival, 'waiter_exists', now);
     answerDecline(state, lane, asker, { reason: 'waiter_exists', survivorId: nameOf(survivor) });
     return undefined;
   }
   const retryAfter = coalesces ? tooSoon(lane, now) : undefined;
   if (retryAfter !== undefined) {
-    tellDecline(state, lane, arrival, 'too_soon', now);
+    emitDecline(state, lane, arrival, 'too_soon', now);
     answerDecline(state, lane, asker, { reason: 'too_soon', retryAfter });
     return undefined;
   }
   if (state.tokens.areUsedUp) {
-    refuse(state, asker, TOKENS_USED_UP);
+    refuse(state, asker, TOKENS_USED_UP, lane.queue.tellsLate);
     return undefined;
   }
   if (lane.row.moves.caller_arrives === 'start_or_line_up' && isOpen(state, lane, now)) {
@@ -86,7 +86,7 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
   return lineUp(state, lane, arrival, full ? lane.line?.newestTakingRoom() : undefined, now);
 }
 
-function tellDecline(state: CoreState, lane: Lane, { consumerId }: Arrival, reason: Reason, now: number): void {
+function emitDecline(state: CoreState, lane: Lane, { consumerId }: Arrival, reason: Reason, now: number): void {
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: `decline ${reason}` });
 }
 
@@ -117,14 +117,14 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   const { asker, consumerId, idempotencyKey } = arrival;
   if (state.busyLanes >= state.settings.limits.busyLanes) return refuseLane(state, lane, asker);
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'accept' });
-  const cargo = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
-  const turn = startTurn(state, lane, cargo, arrival, asker.stream, now);
+  const assignment = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
+  const turn = startTurn(state, lane, assignment, arrival, asker.stream, now);
   answerTurn(state, asker, turn, now);
 }
 
-export function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
+function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
   lane.queue.counters.rejected.limit += 1;
-  refuse(state, asker, limitRefusal('busy_lanes', state.settings.limits.busyLanes));
+  refuse(state, asker, limitRefusal('busy_lanes', state.settings.limits.busyLanes), lane.queue.tellsLate);
 }
 
 function lineUp(
@@ -148,10 +148,6 @@ function lineUp(
   if (superseded === undefined) lineOf(lane).append(caller);
   else supersede(state, superseded, caller, now);
   countIn(state, caller);
-  if (ticket !== undefined) {
-    lane.tickets ??= new Map();
-    lane.tickets.set(ticket, caller);
-  }
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'block' });
   return waitOrLeave(state, caller, wait, now);
 }
@@ -163,12 +159,12 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
   if (superseded instanceof Caller) return true;
   if (superseded === undefined && queue.waiting >= queue.policy.maxWaiting) {
     queue.counters.rejected.queue_full += 1;
-    refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting));
+    refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting), queue.tellsLate);
     return false;
   }
   if (state.waitingCallers >= waitingCallers) {
     queue.counters.rejected.limit += 1;
-    refuse(state, asker, limitRefusal('waiting_callers', waitingCallers));
+    refuse(state, asker, limitRefusal('waiting_callers', waitingCallers), queue.tellsLate);
     return false;
   }
   if (lane.row !== ROWS.INIT || state.busyLanes < busyLanes) return true;
@@ -177,12 +173,12 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
 }
 
 /** The newcomer takes the place of the other, which is told (S5). */
-export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: number): void {
+export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: number, asked?: Durability): void {
   const { lane } = old;
   lane.line?.replace(old, newcomer);
   countOut(state, old);
-  if (state.watching) tellLeaving(state, old, 'superseded', now);
-  if (!(old instanceof Caller)) return finish(state, old, 'superseded', undefined, now);
+  if (state.watching) emitLeaving(state, old, 'superseded', now);
+  if (!(old instanceof Caller)) return finish(state, old, 'superseded', undefined, now, false, asked);
   const survivorId = nameOf(newcomer);
   if (old.asker !== undefined) answerDecline(state, lane, old.asker, { reason: 'superseded', survivorId });
 }
@@ -265,15 +261,15 @@ export function cancelCaller(state: CoreState, caller: Caller, leave: boolean, n
 
 /** The place is given up; an open call is told by whoever does this. */
 export function giveUp(state: CoreState, caller: Caller, why: Leaving, now: number): void {
-  if (state.watching) tellLeaving(state, caller, why, now);
+  if (state.watching) emitLeaving(state, caller, why, now);
   takeOut(state, caller);
-  if (caller.lane.phase.at === 'HELD') show(state, caller.lane);
+  if (caller.lane.phase.at === 'HELD') syncLane(state, caller.lane);
   else resolve(state, caller.lane, now);
 }
 
 /** Its place was given up from elsewhere (S9). */
 export function refuseCancelled(state: CoreState, caller: Caller): void {
-  if (caller.asker !== undefined) refuse(state, caller.asker, CANCELLED);
+  if (caller.asker !== undefined) refuse(state, caller.asker, CANCELLED, caller.lane.queue.tellsLate);
 }
 
 /** Its wait is over: take-over, or BLOCK; without a ticket it has left then. */

@@ -8,7 +8,7 @@ import type { CoreState } from '../state/state.js';
 import { isLinked, unlink } from '../structures/link.js';
 import { giveUp } from './arrivals.js';
 import { isOver } from './lease.js';
-import { tellEnding, watchOn } from './notices.js';
+import { notifyEnding, watchOn } from './notices.js';
 import { park } from './park.js';
 import { resolve } from './resolve.js';
 import { endTurn } from './turns.js';
@@ -29,7 +29,7 @@ export function expire(state: CoreState, lane: Lane, now: number): void {
 export function watchDue(state: CoreState, watch: TurnWatch, now: number): void {
   const { turn } = watch;
   if (isOver(turn, now)) return expire(state, turn.lane, now);
-  tellEnding(state, turn, now);
+  notifyEnding(state, turn, now);
   watchOn(state, watch, now);
 }
 
@@ -48,14 +48,14 @@ export function endTickets(state: CoreState, lane: Lane, now: number): void {
 }
 
 function expireTurn(state: CoreState, lane: Lane, turn: Turn, now: number): void {
-  const { cargo, handed } = turn;
+  const { assignment, handed } = turn;
   endTurn(state, turn, 'expired', LOST.lease_expired, now);
   // A turn that was never handed over was no attempt.
-  if (handed === 'kept') putBack(state, lane, neverHandedOut(state, lane, cargo, now));
-  else if (cargo.kind === 'items' && !cargo.done) {
+  if (handed === 'kept') putBack(state, lane, neverHandedOut(state, lane, assignment, now));
+  else if (assignment.kind === 'items' && !assignment.done) {
     const error = `lease expired (held by ${turn.consumerId})`;
     const failure = { cause: 'lease_expired', error, delay: undefined } as const;
-    park(state, lane, failAll(state, lane, cargo.items, failure, now).park, now);
+    park(state, lane, failAll(state, lane, assignment.items, failure, now).park, now);
   }
   resolve(state, lane, now);
 }

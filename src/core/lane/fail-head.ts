@@ -1,5 +1,5 @@
 /** The head of a line whose prerequisite failed. */
-import { bury, hasRoomForLetter, parkAfter } from '../items/items.js';
+import { hasRoomForLetter, makeDeadLetter, parkAfter } from '../items/items.js';
 import { takeOut } from '../state/places.js';
 import type { Item } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -11,7 +11,7 @@ export function failHead(state: CoreState, item: Item, now: number): void {
   const room = hasRoomForLetter(lane.queue);
   if (room) {
     takeOut(state, item);
-    bury(state, item, 'dependency', now);
+    makeDeadLetter(state, item, 'dependency', now);
   }
   park(state, lane, parkAfter(lane, item, room, now), now);
 }

@@ -9,11 +9,16 @@ export interface ClosedGate {
 }
 
 /** What keeps a turn of this queue from starting now; `undefined`: nothing. */
-export function closedGate(state: CoreState, queue: Queue, now: number): ClosedGate | undefined {
+export function closedGate(
+  state: CoreState,
+  queue: Queue,
+  now: number,
+  /** Turns that live then. */
+  live = queue.inFlight,
+): ClosedGate | undefined {
   if (queue.paused) return { why: 'paused', until: undefined };
   if (now < state.holdUntil) return { why: 'startup_hold', until: state.holdUntil };
-  if (queue.maxInFlight !== undefined && queue.inFlight >= queue.maxInFlight)
-    return { why: 'max_in_flight', until: undefined };
+  if (queue.maxInFlight !== undefined && live >= queue.maxInFlight) return { why: 'max_in_flight', until: undefined };
   if (state.tokens.areUsedUp) return { why: 'tokens', until: undefined };
   if (queue.rate === undefined) return undefined;
   const opensAt = queue.rate.opensAt(now);

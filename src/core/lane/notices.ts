@@ -6,23 +6,23 @@ import type { CoreState } from '../state/state.js';
 import { turnView } from './answers.js';
 
 /** Who is told of this turn. */
-export function streamOf(turn: Turn): Stream | undefined {
+function streamOf(turn: Turn): Stream | undefined {
   return turn.owner instanceof Session ? turn.owner.stream : turn.owner;
 }
 
 /** @param by the stream that settled it: it knows */
-export function tellLost(state: CoreState, turn: Turn, cause: LossCause, by: Stream | undefined, now: number): void {
+export function notifyLost(state: CoreState, turn: Turn, cause: LossCause, by: Stream | undefined, now: number): void {
   if (cause === 'settled' && by !== undefined && streamOf(turn) === by) return;
   tellStream(state, turn, { kind: 'turn_lost', turn: turnView(state, turn, now), cause });
 }
 
-export function tellEnding(state: CoreState, turn: Turn, now: number): void {
+export function notifyEnding(state: CoreState, turn: Turn, now: number): void {
   tellStream(state, turn, { kind: 'turn_ending', turn: turnView(state, turn, now) });
 }
 
 function tellStream(state: CoreState, turn: Turn, notice: Notice): void {
   const listener = streamOf(turn)?.listener;
-  if (listener !== undefined) state.effects.push({ kind: 'notice', to: listener, notice });
+  if (listener !== undefined) state.effects.push({ kind: 'notice', to: listener, notice }, turn.lane.queue.tellsLate);
 }
 
 /** The moment at which a third of its life is left, of a life that ends at `end`. */

@@ -2,7 +2,7 @@
 
 import { isKeyDone } from '../items/idempotency.js';
 import { isHeldBack } from '../state/dependencies.js';
-import { tellLeaving } from '../state/events.js';
+import { emitLeaving } from '../state/events.js';
 import { markDirty } from '../state/marks.js';
 import { takeOut } from '../state/places.js';
 import { Caller, type Delay, type Entry, INIT, Item, type Lane, PLAIN_CALLER, type Ready } from '../state/records.js';
@@ -11,7 +11,7 @@ import { append, isLinked, unlink } from '../structures/link.js';
 import { answerDecline, answerTurn } from './answers.js';
 import { failHead } from './fail-head.js';
 import { closedGate, hasGateLine } from './gates.js';
-import { show } from './show.js';
+import { syncLane } from './sync-lane.js';
 import { startTurn } from './turns.js';
 
 /**
@@ -23,14 +23,14 @@ import { startTurn } from './turns.js';
  */
 export function resolve(state: CoreState, lane: Lane, now: number, pass = false): void {
   while (step(state, lane, now, pass));
-  show(state, lane);
+  syncLane(state, lane);
 }
 
 /** @returns whether the head left and the next one has to be looked at */
 function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean {
   if (lane.phase.at === 'HELD' || lane.phase.at === 'PARK') return false;
   const head = lane.line?.head;
-  if (head instanceof Item && head.waits?.doomed === true) {
+  if (head instanceof Item && head.waits?.dependencyFailed === true) {
     failHead(state, head, now);
     return true;
   }
@@ -81,13 +81,13 @@ const UNTIL_DONE: DelayUntil = Object.freeze({ until: undefined, because: 'depen
 function leaves(state: CoreState, head: Caller, now: number): boolean {
   const { asker, lane } = head;
   if (asker === undefined && now >= head.due) {
-    if (state.watching) tellLeaving(state, head, 'ticket_ended', now);
+    if (state.watching) emitLeaving(state, head, 'ticket_ended', now);
     takeOut(state, head);
     return true;
   }
   const done = isKeyDone(lane.queue, lane.key, head.idempotencyKey, now);
   if (done === undefined) return false;
-  if (state.watching) tellLeaving(state, head, 'already_done', now);
+  if (state.watching) emitLeaving(state, head, 'already_done', now);
   takeOut(state, head);
   if (asker !== undefined) answerDecline(state, lane, asker, { reason: 'already_done', result: done.result });
   return true;
@@ -97,8 +97,8 @@ function giveTurn(state: CoreState, lane: Lane, head: Caller, now: number): void
   const { asker, idempotencyKey } = head;
   const heldUntil = asker === undefined ? head.due : undefined;
   takeOut(state, head);
-  const cargo = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
-  const turn = startTurn(state, lane, cargo, head, asker?.stream, now, heldUntil);
+  const assignment = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
+  const turn = startTurn(state, lane, assignment, head, asker?.stream, now, heldUntil);
   if (asker !== undefined) answerTurn(state, asker, turn, now);
 }
 

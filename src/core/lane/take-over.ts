@@ -33,15 +33,13 @@ function may(state: CoreState, caller: Caller, at: number, now: number): boolean
   const { queue } = lane;
   const { onWaitTimeout, wait } = queue.policy;
   const turn = turnOf(lane);
-  if (onWaitTimeout !== 'take_over' || turn?.cargo.kind !== 'caller' || lane.line?.head !== caller) return false;
+  if (onWaitTimeout !== 'take_over' || turn?.assignment.kind !== 'caller' || lane.line?.head !== caller) return false;
   if (at - caller.arrivedAt < wait || at - turn.since < wait) return false;
   return delayOf(lane, caller, at) === undefined && isOpenWithoutThisTurn(state, queue, at, now);
 }
 
 /** Behind `max_in_flight` there may be `rate`; and one place is not enough where `max_in_flight` was lowered. */
 function isOpenWithoutThisTurn(state: CoreState, queue: Queue, at: number, now: number): boolean {
-  queue.inFlight -= 1;
-  const gate = closedGate(state, queue, now);
-  queue.inFlight += 1;
+  const gate = closedGate(state, queue, now, queue.inFlight - 1);
   return gate === undefined || (gate.until !== undefined && gate.until <= at);
 }

@@ -5,19 +5,27 @@ import type { SettlementWay } from '../contract/views.js';
 import { tell } from '../state/events.js';
 import { isKeyless, parkOf } from '../state/lane.js';
 import { markDirty, markRoom } from '../state/marks.js';
-import { forgetTicket } from '../state/places.js';
-import { type Cargo, type ChangeLog, DispatchTicket, INIT, type Lane, type Stream, Turn } from '../state/records.js';
+import {
+  type Assignment,
+  type ChangeLog,
+  type DispatchTicket,
+  INIT,
+  type Lane,
+  type Stream,
+  Turn,
+} from '../state/records.js';
 import type { Ending } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
 import { after, type CoreState } from '../state/state.js';
+import { forgetTurn, keepTurn } from '../state/tickets.js';
 import { isLinked, unlink } from '../structures/link.js';
 import { leaseEnd, ownerOn } from './lease.js';
-import { tellLost } from './notices.js';
-import { show } from './show.js';
-import { disown, live, moveTo } from './tenure.js';
+import { notifyLost } from './notices.js';
+import { syncLane } from './sync-lane.js';
+import { disown, live, moveTo } from './turn-lifetime.js';
 
 /** For whom a turn starts. */
-export interface Holder {
+interface Holder {
   readonly consumerId: string;
   readonly ticket: string | DispatchTicket | undefined;
   /** Unset: the queue's. */
@@ -35,7 +43,7 @@ export interface Holder {
 export function startTurn(
   state: CoreState,
   lane: Lane,
-  cargo: Cargo,
+  assignment: Assignment,
   holder: Holder,
   on: Stream | undefined,
   now: number,
@@ -47,7 +55,7 @@ export function startTurn(
   const token = state.tokens.next();
   const lease = holder.lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
-  const turn = newTurn(lane, token, cargo, holder, lease, latestEnd, now);
+  const turn = newTurn(lane, token, assignment, holder, lease, latestEnd, now);
   counters.wait.add((now - holder.arrivedAt) / 1_000);
   // A keyless item is never too soon (S2).
   if (policy.minInterval > 0 && lane.key !== '') {
@@ -63,7 +71,7 @@ export function startTurn(
     live(state, turn, now);
   }
   if (state.watching) {
-    const itemId = cargo.kind === 'items' ? cargo.items[0]?.id : undefined;
+    const itemId = assignment.kind === 'items' ? assignment.items[0]?.id : undefined;
     tell(state, 'turn', lane, now, { token, itemId, consumerId: holder.consumerId });
   }
   return turn;
@@ -73,7 +81,7 @@ export function startTurn(
 export function newTurn(
   lane: Lane,
   token: number,
-  cargo: Cargo,
+  assignment: Assignment,
   { consumerId, ticket }: Pick<Holder, 'consumerId' | 'ticket'>,
   lease: number,
   latestEnd: number | undefined,
@@ -82,11 +90,11 @@ export function newTurn(
   const epoch = lane.queue.holds.start(now);
   const turn = lane.spare;
   if (turn === undefined) {
-    lane.spare = new Turn(lane, token, cargo, consumerId, ticket, lease, now, latestEnd, epoch);
+    lane.spare = new Turn(lane, token, assignment, consumerId, ticket, lease, now, latestEnd, epoch);
     return lane.spare;
   }
   turn.token = token;
-  turn.cargo = cargo;
+  turn.assignment = assignment;
   turn.consumerId = consumerId;
   turn.ticket = ticket;
   turn.lease = lease;
@@ -112,14 +120,9 @@ export function install(state: CoreState, lane: Lane, turn: Turn): void {
   lane.phase = turn;
   queue.changes?.turn(lane, turn.token);
   queue.inFlight += 1;
-  if (typeof turn.ticket === 'string') {
-    lane.tickets ??= new Map();
-    lane.tickets.set(turn.ticket, turn);
-  } else if (turn.ticket !== undefined) {
-    state.dispatchTickets.addTurn(turn.ticket, turn.token, lane);
-  }
+  keepTurn(state.dispatchTickets, turn);
   if (isKeyless(lane.key)) indexKeyless(lane, turn);
-  show(state, lane);
+  syncLane(state, lane);
 }
 
 function indexKeyless(lane: Lane, turn: Turn): void {
@@ -157,9 +160,9 @@ export function tellAgain(
 
 /** From now on the worker has the items that are told now, whatever it had before a crash. */
 function countAnew(turn: Turn): void {
-  const { cargo } = turn;
-  if (cargo.kind === 'items' && cargo.given !== undefined)
-    turn.cargo = { kind: 'items', items: cargo.items, done: cargo.done };
+  const { assignment } = turn;
+  if (assignment.kind === 'items' && assignment.given !== undefined)
+    turn.assignment = { kind: 'items', items: assignment.items, done: assignment.done };
 }
 
 /** A turn goes back to waiting for its absent holder (S13). */
@@ -190,7 +193,7 @@ export function endTurn(
   const queue = lane.queue;
   if (queue.changes !== undefined) markEnd(queue.changes, turn);
   if (turn.owner !== undefined) {
-    tellLost(state, turn, ending.ended, by, now);
+    notifyLost(state, turn, ending.ended, by, now);
     disown(state, turn);
   }
   state.wheel.cancel(lane);
@@ -201,34 +204,23 @@ export function endTurn(
   markRoom(state, queue);
   lane.phase = turn.parked ?? INIT;
   queue.counters.countSettlement(way);
-  if (turn.cargo.kind === 'items' && turn.cargo.done) queue.counters.finished.done += turn.cargo.items.length;
+  if (turn.assignment.kind === 'items' && turn.assignment.done)
+    queue.counters.finished.done += turn.assignment.items.length;
   queue.counters.hold.add((now - turn.since) / 1_000);
-  releaseTicket(state, turn, ending);
+  remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending);
+  forgetTurn(state.dispatchTickets, turn);
   if (queue.maxInFlight !== undefined) markDirty(state, queue);
   if (state.watching) tellEnd(state, turn, way, now);
 }
 
 /** First of all, so that whatever is told of it waits. */
-function markEnd(changes: ChangeLog, { lane, token, cargo }: Turn): void {
+function markEnd(changes: ChangeLog, { lane, token, assignment }: Turn): void {
   changes.turn(lane, token);
-  if (cargo.kind !== 'items' || !cargo.done) return;
-  for (const item of cargo.items) if (changes.handedOut.delete(item.seq)) changes.item(item);
-}
-
-/** Remembers the end, under the ticket too, which is new again from now on. */
-function releaseTicket(state: CoreState, turn: Turn, ending: Ending): void {
-  const { lane, token, ticket } = turn;
-  remember(lane, token, typeof ticket === 'string' ? ticket : undefined, ending);
-  if (ticket === undefined) return;
-  if (typeof ticket === 'string') return forgetTicket(lane, ticket);
-  state.dispatchTickets.endTurn(ticket, token);
+  if (assignment.kind !== 'items' || !assignment.done) return;
+  for (const item of assignment.items) if (changes.handedOut.delete(item.seq)) changes.item(item);
 }
 
 function tellEnd(state: CoreState, turn: Turn, way: SettlementWay, now: number): void {
   const kind = way === 'expired' ? 'expiry' : way === 'evicted' || way === 'taken_over' ? 'eviction' : 'settlement';
   tell(state, kind, turn.lane, now, { token: turn.token, consumerId: turn.consumerId, detail: way });
-}
-
-export function isDispatchTicket(ticket: Turn['ticket']): ticket is DispatchTicket {
-  return ticket instanceof DispatchTicket;
 }

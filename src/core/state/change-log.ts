@@ -6,8 +6,6 @@ import type { RowId } from '../contract/rows.js';
  * durability; `durability/changes.ts` is what the core is given for it.
  */
 export interface ChangeLogOf<Queue, Lane, Item, Prerequisite> {
-  /** What the Submit that is being carried out asks for; unset: it is left to the queue. */
-  asked: Durability | undefined;
   /** So much waits to be written that everybody waits with it, whatever the durability. */
   readonly isBehind: boolean;
   /**
@@ -15,14 +13,18 @@ export interface ChangeLogOf<Queue, Lane, Item, Prerequisite> {
    * disk as they are, because what they carry is read when it is handed out, and they may come back if nobody got them.
    */
   readonly handedOut: Map<number, Item>;
-  /** A durable queue is looked at: what is told of it may not be on disk yet. */
+  /** A step begins. */
   begin(now: number): void;
-  /** Of an item that has `stored`. */
-  item(item: Item): void;
+  /**
+   * Of an item that has `stored`.
+   *
+   * @param asked by the Submit that changes it; unset: it is left to the queue
+   */
+  item(item: Item, asked?: Durability): void;
   /** What was remembered of a finished item is forgotten, or will be another at once. */
   finishedGone(queue: Queue, id: string, seq: number): void;
   /** What is remembered of a finished item is to be written, though it was not before. */
-  finished(queue: Queue, id: string, seq: number): void;
+  finished(queue: Queue, id: string, seq: number, asked?: Durability): void;
   /** A turn began, ended, or lives longer. */
   turn(lane: Lane, token: number): void;
   /** How a turn ended is remembered otherwise than before. */

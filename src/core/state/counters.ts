@@ -4,7 +4,7 @@ import { DISTANCES, Histogram, SECONDS } from '../structures/histogram.js';
 import { ROWS, type StateRow } from './table.js';
 
 export type StaleCall = 'dequeue' | 'ack' | 'nack' | 'renew';
-export type Rejection =
+type Rejection =
   | 'queue_full'
   | 'limit'
   | 'memory_full'

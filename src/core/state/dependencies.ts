@@ -10,7 +10,7 @@ const NOTHING: readonly Prerequisite[] = Object.freeze([]);
 
 /** Whether the item may not start yet for that. */
 export function isHeldBack({ waits }: Item): boolean {
-  return waits !== undefined && (waits.left > 0 || waits.doomed);
+  return waits !== undefined && (waits.left > 0 || waits.dependencyFailed);
 }
 
 /** What has not ended of what an item waits for: what a row says of it, so that after a restart it waits as before. */
@@ -173,7 +173,7 @@ export class Dependencies {
     if (waits === undefined) return;
     for (const dependency of waits.dependencies) this.drop(dependency);
     waits.left = 0;
-    waits.doomed = false;
+    waits.dependencyFailed = false;
   }
 
   #expect({ queue, itemId }: ItemRef): Prerequisite {

@@ -16,7 +16,7 @@ export function tell(
   const { token, itemId, consumerId, detail } = fields;
   const at = now + state.wallOffset;
   const event = { kind, at, queue: lane.queue.name, key: lane.key, token, itemId, consumerId, detail };
-  state.effects.push({ kind: 'event', event });
+  state.effects.push({ kind: 'event', event }, lane.queue.tellsLate);
 }
 
 /** Why an entry left its line without a turn. */
@@ -30,7 +30,7 @@ export type Leaving =
   | 'draining';
 
 /** As {@link tell}. */
-export function tellLeaving(state: CoreState, entry: Entry, why: Leaving, now: number): void {
+export function emitLeaving(state: CoreState, entry: Entry, why: Leaving, now: number): void {
   const who = entry instanceof Caller ? { consumerId: entry.consumerId } : { itemId: entry.id };
   tell(state, 'leaving', entry.lane, now, { ...who, detail: why });
 }

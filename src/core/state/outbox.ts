@@ -48,30 +48,26 @@ class InOrder {
  * The effects of a step: those that wait for nothing, and apart from them those that wait until it is on disk. The next
  * one is taken out; those that are pushed meanwhile come after the others.
  */
-export class Outbox extends InOrder {
-  /**
-   * What is pushed now may tell of what is not on disk yet. Set by whoever looks at a durable queue or changes one,
-   * cleared where something begins that does not follow from it.
-   */
-  held = false;
+export class Outbox {
+  readonly #free = new InOrder();
   readonly #held = new InOrder();
+
+  get isEmpty(): boolean {
+    return this.#free.isEmpty;
+  }
 
   get hasHeld(): boolean {
     return !this.#held.isEmpty;
   }
 
-  override push(effect: Effect): void {
-    if (this.held) this.#held.push(effect);
-    else super.push(effect);
+  /** @param late it tells of what may not be on disk yet: it waits until that is */
+  push(effect: Effect, late: boolean): void {
+    if (late) this.#held.push(effect);
+    else this.#free.push(effect);
   }
 
-  pushHeld(effect: Effect): void {
-    this.#held.push(effect);
-  }
-
-  /** Whoever asked does not want to wait for the disk. */
-  pushFree(effect: Effect): void {
-    super.push(effect);
+  shift(): Effect | undefined {
+    return this.#free.shift();
   }
 
   shiftHeld(): Effect | undefined {

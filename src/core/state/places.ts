@@ -4,6 +4,7 @@ import { Line } from '../structures/line.js';
 import { markRoom } from './marks.js';
 import { Caller, type Entry, type Lane } from './records.js';
 import type { CoreState } from './state.js';
+import { forgetPlace, keepPlace } from './tickets.js';
 
 export function lineOf(lane: Lane): Line<Entry> {
   lane.line ??= new Line<Entry>();
@@ -16,6 +17,7 @@ export function countIn(state: CoreState, entry: Entry): void {
   if (entry instanceof Caller) {
     queue.callers.add(entry);
     state.waitingCallers += 1;
+    keepPlace(entry);
     // A line that it fills declines what waits for room, which then needs none.
     markRoom(state, queue);
   } else {
@@ -32,19 +34,14 @@ export function takeOut(state: CoreState, entry: Entry): void {
 }
 
 export function countOut(state: CoreState, entry: Entry): void {
-  const { lane } = entry;
-  const queue = lane.queue;
+  const queue = entry.lane.queue;
   if (entry instanceof Caller) {
     state.wheel.cancel(entry);
     queue.callers.delete(entry);
     state.waitingCallers -= 1;
-    if (entry.ticket !== undefined && lane.tickets?.get(entry.ticket) === entry) forgetTicket(lane, entry.ticket);
+    forgetPlace(entry);
   } else {
     queue.waitingItems -= 1;
   }
   markRoom(state, queue);
-}
-
-export function forgetTicket(lane: Lane, ticket: string): void {
-  if (lane.tickets?.delete(ticket) && lane.tickets.size === 0) lane.tickets = undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * The records of the core: who refers to whom stands here in one place. Nothing here decides.
  *
- *     CoreState --queues--> Queue --lanes--> Lane --phase--> Turn --cargo--> Item ...
+ *     CoreState --queues--> Queue --lanes--> Lane --phase--> Turn --assignment--> Item ...
  *                             |               |               |--owner--> Session | Stream
  *                             |               |               '--ticket-> DispatchTicket
  *                             |               '--line--> Line: Caller | Item, first come first
@@ -34,7 +34,7 @@ import { IdIndex } from '../structures/id-index.js';
 import type { Line } from '../structures/line.js';
 import { append, isLinked, Link } from '../structures/link.js';
 import { NO_NUMBER, OWN_ID, OwnIds } from '../structures/own-id.js';
-import { type DoneKey, type FinishedItem, Memory, type ResultLedger } from '../structures/remembered.js';
+import { type DoneKey, type FinishedItem, type ResultLedger, RetentionCache } from '../structures/retention-cache.js';
 import { Timer } from '../structures/timing-wheel.js';
 import { TokenBucket } from '../structures/token-bucket.js';
 import type { ChangeLogOf } from './change-log.js';
@@ -67,7 +67,7 @@ export type DeliveryAsker = OnStream &
 export type Asker = (OnStream & { readonly kind: 'enqueue'; readonly reply: Reply<EnQueueAnswer> }) | DeliveryAsker;
 
 /** What a turn was given for. */
-export type Cargo =
+export type Assignment =
   | { readonly kind: 'caller'; readonly idempotencyKey: string | undefined }
   /** In order, at least one. `done`: they were done when they were handed out (at_most_once). */
   | {
@@ -80,9 +80,9 @@ export type Cargo =
   /** A turn from before the start: what it was given for is not known. */
   | { readonly kind: 'adopted' };
 
-export const PLAIN_CALLER: Cargo = Object.freeze({ kind: 'caller', idempotencyKey: undefined });
+export const PLAIN_CALLER: Assignment = Object.freeze({ kind: 'caller', idempotencyKey: undefined });
 
-export const ADOPTED: Cargo = Object.freeze({ kind: 'adopted' });
+export const ADOPTED: Assignment = Object.freeze({ kind: 'adopted' });
 
 /**
  * The live turn of a lane. It is over when its lane's `due` has come: the end of its lease or of its `max_hold`,
@@ -110,7 +110,7 @@ export class Turn {
   constructor(
     readonly lane: Lane,
     public token: number,
-    public cargo: Cargo,
+    public assignment: Assignment,
     public consumerId: string,
     public ticket: string | DispatchTicket | undefined,
     /** ms; life without renewal. */
@@ -140,9 +140,13 @@ export class TurnWatch extends Timer {
   constructor(readonly turn: Turn) {
     super();
   }
+
+  get kind(): 'turn_watch' {
+    return 'turn_watch';
+  }
 }
 
-export interface Init {
+interface Init {
   readonly at: 'INIT';
 }
 
@@ -176,7 +180,7 @@ export interface Park {
 }
 
 /** What a lane is doing, each with its own fields. PROCESS and BLOCK are one phase, told apart by the line. */
-export type Phase = Init | Turn | Ready | Delay | Park;
+type Phase = Init | Turn | Ready | Delay | Park;
 
 export const INIT: Init = Object.freeze({ at: 'INIT' });
 
@@ -200,7 +204,7 @@ export class Lane extends Timer {
   rests: number | undefined = undefined;
   /** Its last turn, to be used again: a busy key allocates none, and nobody keeps one that ended. */
   spare: Turn | undefined = undefined;
-  /** Its state as it is counted, with the moves of that state. Only `show` writes it. */
+  /** Its state as it is counted, with the moves of that state. Only `syncLane` writes it. */
   row: StateRow = ROWS.INIT;
   constructor(
     readonly queue: Queue,
@@ -208,6 +212,10 @@ export class Lane extends Timer {
     readonly key: string,
   ) {
     super();
+  }
+
+  get kind(): 'lane' {
+    return 'lane';
   }
 }
 
@@ -231,6 +239,10 @@ export class Caller extends Timer {
     readonly takesRoom: boolean,
   ) {
     super();
+  }
+
+  get kind(): 'caller' {
+    return 'caller';
   }
 
   get isCaller(): boolean {
@@ -308,6 +320,10 @@ export class Session extends Timer {
     super();
   }
 
+  get kind(): 'session' {
+    return 'session';
+  }
+
   /** Precondition: the lane is in no list. It leaves this one as it leaves the wheel. */
   tie(lane: Link): void {
     append(this.#tied, lane);
@@ -334,6 +350,10 @@ export class AcquireWaiter extends Timer {
   ) {
     super();
   }
+
+  get kind(): 'acquire' {
+    return 'acquire';
+  }
 }
 
 /** A Submit that waits for room. Its timer ends its wait. */
@@ -346,6 +366,10 @@ export class RoomWaiter extends Timer {
     readonly bytes: number,
   ) {
     super();
+  }
+
+  get kind(): 'room' {
+    return 'room';
   }
 }
 
@@ -360,6 +384,10 @@ export class AwaitWaiter extends Timer {
     readonly reply: Reply<AwaitAnswer>,
   ) {
     super();
+  }
+
+  get kind(): 'await' {
+    return 'await';
   }
 }
 
@@ -412,7 +440,7 @@ export class Waits {
   left: number;
   dependencies: readonly Dependency[] = NO_DEPENDENCIES;
   /** One of them ended and was not done: for that the item has to become a dead letter as soon as it can. */
-  doomed = false;
+  dependencyFailed = false;
   /** Less is left than there was when it arrived. */
   changed = false;
   /** @param after as it was submitted: it is part of what the item is */
@@ -448,8 +476,8 @@ export class Queue {
   /** Of the next item whose id is made here. */
   nextNumber = 0;
   readonly deadLetters = new Map<string, DeadLetter>();
-  readonly finished: Memory<FinishedItem>;
-  readonly doneKeys: Memory<DoneKey>;
+  readonly finished: RetentionCache<FinishedItem>;
+  readonly doneKeys: RetentionCache<DoneKey>;
 
   /** Callers in all lines, in order of arrival. */
   readonly callers = new Set<Caller>();
@@ -479,9 +507,9 @@ export class Queue {
   maxInFlight: number | undefined;
   /** A person changed its limits: it must not be forgotten. */
   limitsChanged = false;
-  /** Wakes the pump when a gate opens. */
+  /** Fires when a gate opens. */
   readonly gateTimer = new GateTimer(this);
-  /** Waits for the pump at the end of this step. */
+  /** To be looked at when this step ends. */
   dirty = false;
 
   readonly states = new LaneCounts();
@@ -508,8 +536,8 @@ export class Queue {
   ) {
     this.ownIds = new OwnIds(ownPrefix);
     this.items = new IdIndex<Item>(this.ownIds);
-    this.finished = new Memory(policy.maxRemembered, ledger, this.ownIds);
-    this.doneKeys = new Memory(policy.maxRemembered, ledger);
+    this.finished = new RetentionCache(policy.maxRemembered, ledger, this.ownIds);
+    this.doneKeys = new RetentionCache(policy.maxRemembered, ledger);
     this.rate = policy.rate === undefined ? undefined : new TokenBucket(policy.rate, now);
     this.maxInFlight = policy.maxInFlight;
     this.usedAt = now;
@@ -539,5 +567,9 @@ export class Queue {
 export class GateTimer extends Timer {
   constructor(readonly queue: Queue) {
     super();
+  }
+
+  get kind(): 'gate' {
+    return 'gate';
   }
 }

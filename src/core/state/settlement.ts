@@ -10,7 +10,7 @@ export type SettledBy = { readonly ended: 'settled' } & (
   | { readonly call: 'nack'; readonly kind: NackKind; readonly answer: NackAnswer }
 );
 
-export interface Lost {
+interface Lost {
   readonly ended: Exclude<LossCause, 'settled' | 'unknown'>;
 }
 

@@ -2,15 +2,26 @@ import type { CoordinatorSettings } from '../contract/settings.js';
 import { IdleCache } from '../structures/idle-cache.js';
 import { OWN_ID } from '../structures/own-id.js';
 import { Random } from '../structures/random.js';
-import { ResultLedger } from '../structures/remembered.js';
+import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
-import { DispatchTickets } from './dispatch-tickets.js';
 import type { Outbox } from './outbox.js';
-import type { ChangeLog, Lane, Queue, Session } from './records.js';
+import type {
+  AcquireWaiter,
+  AwaitWaiter,
+  Caller,
+  ChangeLog,
+  GateTimer,
+  Lane,
+  Queue,
+  RoomWaiter,
+  Session,
+  TurnWatch,
+} from './records.js';
 import { settledTokens } from './settlements.js';
 import { ROWS } from './table.js';
+import { DispatchTickets } from './tickets.js';
 
 /** What the core is told about the moment of its start. */
 export interface Start {
@@ -29,7 +40,7 @@ export interface Start {
 
 /** Everything the core knows. Written by one step at a time. */
 export class CoreState {
-  readonly wheel: TimingWheel;
+  readonly wheel: TimingWheel<CoreTimer>;
   readonly tokens: Tokens;
   readonly random: Random;
   /** Ids that are made here begin with this, unique across restarts because the first token is. */
@@ -37,7 +48,7 @@ export class CoreState {
   readonly queues = new Map<string, Queue>();
   /** The queue that was asked for last: most calls in a row are for one. */
   lastQueue: Queue | undefined = undefined;
-  /** Lanes in INIT, least recently used first. Only `show` adds and removes. */
+  /** Lanes in INIT, least recently used first. Only `syncLane` adds and removes. */
   readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
@@ -116,10 +127,31 @@ export class CoreState {
 }
 
 /** Wakes the core to forget what is over its time. */
-export class Housekeeping extends Timer {}
+class Housekeeping extends Timer {
+  get kind(): 'housekeeping' {
+    return 'housekeeping';
+  }
+}
 
-/** Wakes the pump to tell more items that what they wait for has ended. */
-export class NewsTimer extends Timer {}
+/** Makes the end of a step go on: more items have to learn that what they wait for has ended. */
+class NewsTimer extends Timer {
+  get kind(): 'news' {
+    return 'news';
+  }
+}
+
+/** Everything that stands on the wheel. `kind` is a getter of the class: a field would cost every lane and caller memory. */
+export type CoreTimer =
+  | Lane
+  | Caller
+  | AcquireWaiter
+  | RoomWaiter
+  | AwaitWaiter
+  | TurnWatch
+  | Session
+  | GateTimer
+  | NewsTimer
+  | Housekeeping;
 
 function forgetLane(lane: Lane): void {
   lane.queue.counters.idleEvicted += 1;

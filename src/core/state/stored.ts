@@ -15,7 +15,7 @@ export class Stored {
     /** Its place among the items of its lane: see `rows.ts`. */
     public rank: number,
     /** Of its content. */
-    readonly fingerprint: number,
+    readonly contentHash: number,
     /** Of its payload and headers. */
     readonly bytes: number,
   ) {}

@@ -43,7 +43,7 @@ export type LaneEvent = (typeof LANE_EVENTS)[number];
  * - `stale`: refused, TURN_LOST; nothing changes
  * - `nothing`: there is nothing to do; nothing changes
  */
-export type Move =
+type Move =
   | 'start_or_line_up'
   | 'line_up'
   | 'start'

@@ -1,4 +1,4 @@
-import { Numbered } from './numbered.js';
+import { ChunkedArray } from './chunked-array.js';
 import { NO_NUMBER, type OwnIds } from './own-id.js';
 
 /** Those that came last, beyond which the oldest of them move on. */
@@ -7,7 +7,7 @@ const YOUNG = 16_384;
 const STILL = 1_024;
 
 /** What is indexed. */
-export interface Identified {
+interface Identified {
   readonly id: string;
   /** Of its id, if that was made here; else {@link NO_NUMBER}. */
   readonly number: number;
@@ -24,7 +24,7 @@ export interface Identified {
  * all of them.
  */
 export class IdIndex<E extends Identified> {
-  readonly #own = new Numbered<E>();
+  readonly #own = new ChunkedArray<E>();
   readonly #young = new Map<string, E>();
   readonly #old = new Map<string, E>();
   /** They stand behind others that were submitted later. */

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 const NURSERY = 16_384;
 
 /** What comes to rest. */
-export interface Resting {
+interface Resting {
   /** Its place here; unset: it is not idle. Only the cache writes it. */
   rests: number | undefined;
 }

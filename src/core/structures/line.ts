@@ -1,5 +1,5 @@
 /** One that stands in a line: only the line writes `before` and `behind`. */
-export interface LineEntry<E> {
+interface LineEntry<E> {
   before: E | undefined;
   behind: E | undefined;
   /** A call that waits; else something that is kept. */

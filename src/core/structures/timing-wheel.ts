@@ -26,7 +26,7 @@ const ERA_MASK = ERA - 1;
  * The bits that say which slots are occupied may be stale after a cancel: clearing them there would cost every timer a
  * field for its slot; clearing them when the wheel finds the slot empty costs at most one wake-up a slot.
  */
-export class TimingWheel {
+export class TimingWheel<T extends Timer = Timer> {
   /** Everything due before or at this moment has fired or is in `pending`. */
   #elapsed: number;
   #era: number;
@@ -58,7 +58,7 @@ export class TimingWheel {
   }
 
   /** Schedules or reschedules. `due` is a whole number of ms. */
-  schedule(timer: Timer, due: number): void {
+  schedule(timer: T, due: number): void {
     if (isLinked(timer)) unlink(timer);
     timer.due = due;
     if (due < this.#nearEnd && due >= this.#nearFrom) append(this.#near, timer);
@@ -68,7 +68,7 @@ export class TimingWheel {
     if (due < this.#wakeAt) this.#wakeAt = due;
   }
 
-  cancel(timer: Timer): void {
+  cancel(timer: T): void {
     if (isLinked(timer)) unlink(timer);
   }
 
@@ -76,7 +76,7 @@ export class TimingWheel {
    * Fires what is due at `now`, taking at most `budget` timers in hand.
    * @returns whether something due may be left: call again soon.
    */
-  advance(now: number, budget: number, fire: (timer: Timer) => void): boolean {
+  advance(now: number, budget: number, fire: (timer: T) => void): boolean {
     let left = budget;
     for (;;) {
       left = this.#drainPending(left, fire);
@@ -92,21 +92,21 @@ export class TimingWheel {
     }
   }
 
-  #drainPending(budget: number, fire: (timer: Timer) => void): number {
+  #drainPending(budget: number, fire: (timer: T) => void): number {
     const pending = this.#pending;
     let left = budget;
     while (left > 0 && isLinked(pending)) {
-      const timer = pending.next;
+      // Whatever stands in a list of the wheel was put there by `schedule`, which takes nothing else.
+      const timer = pending.next as T;
       unlink(timer);
       left -= 1;
-      if (!(timer instanceof Timer)) throw new TypeError('only timers are scheduled');
       if (timer.due <= this.#elapsed) fire(timer);
       else this.#place(timer);
     }
     return left;
   }
 
-  #place(timer: Timer): void {
+  #place(timer: T): void {
     const { due } = timer;
     if (due <= this.#elapsed) return append(this.#pending, timer);
     if (Math.floor(due / ERA) !== this.#era) return append(this.#far, timer);
@@ -117,7 +117,7 @@ export class TimingWheel {
   }
 
   /** As {@link TimingWheel.#place}, and the slot is the near one from now on. */
-  #placeAndStay(timer: Timer): void {
+  #placeAndStay(timer: T): void {
     this.#place(timer);
     const { due } = timer;
     if (due <= this.#elapsed || Math.floor(due / ERA) !== this.#era) return;

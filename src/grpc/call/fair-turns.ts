@@ -28,7 +28,7 @@ const RETRY_SOON = 1_000;
 /** Calls that have begun are taken out of the list of those that wait in as many at once. */
 const FORGET_EVERY = 512;
 
-export interface LoopTurns {
+interface LoopTurns {
   /** Runs a task when what runs now has ended. */
   atEnd(task: () => void): void;
   /** Runs a task in the next turn of the event loop, after what is read in between. */
@@ -44,7 +44,7 @@ const OF_NODE: LoopTurns = {
 };
 
 /** What is asked of a stream whose answer was handed to the transport. */
-export type AnswerStream = Pick<ServerHttp2Stream, 'close' | 'destroyed' | 'once' | 'writableLength'>;
+type AnswerStream = Pick<ServerHttp2Stream, 'close' | 'destroyed' | 'once' | 'writableLength'>;
 
 export class FairTurns {
   readonly #connections = new WeakMap<object, FairConnection>();

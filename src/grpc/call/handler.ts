@@ -29,10 +29,10 @@ export interface Kit {
 }
 
 /** From the message to the request; fields that are wrong are told to the check. */
-export type Read<Q, R> = (message: Q, check: Check, caller: Caller) => R;
+type Read<Q, R> = (message: Q, check: Check, caller: Caller) => R;
 
 /** Adds the turns that an answer gives. */
-export type Gives<A> = (answer: A, turns: Turn[]) => void;
+type Gives<A> = (answer: A, turns: Turn[]) => void;
 
 /** A call of a worker: answered through a {@link Reply}, with no promise on the way. */
 export function replied<Q, R, A, M>(

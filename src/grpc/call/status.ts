@@ -10,7 +10,7 @@ import type { Any } from '../gen/google/protobuf/any.js';
 import { BadRequest, ErrorInfo, QuotaFailure, ResourceInfo, RetryInfo } from '../gen/google/rpc/error_details.js';
 import { Status } from '../gen/google/rpc/status.js';
 
-export const DETAILS_KEY = 'grpc-status-details-bin';
+const DETAILS_KEY = 'grpc-status-details-bin';
 const DOMAIN = 'keyturn';
 const TYPE_PREFIX = 'type.googleapis.com/google.rpc.';
 

@@ -23,7 +23,7 @@ import { toDuration, toOptionalTimestamp, toTimestamp } from './time.js';
 import type { Check } from './validate.js';
 import { EVENT_KINDS, LANE_STATES, wordOf } from './words.js';
 
-export interface KeyName {
+interface KeyName {
   readonly queue: string;
   readonly key: string;
 }

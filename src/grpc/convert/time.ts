@@ -16,21 +16,12 @@ export function toOptionalDuration(ms: number | undefined): Duration | undefined
   return ms === undefined ? undefined : toDuration(ms);
 }
 
-/** With fractions of a millisecond. Only for answers of a server that keeps to the format; requests go through Check. */
-export function fromDuration(duration: Duration): number {
-  return join(duration);
-}
-
 export function toTimestamp(epochMs: number): Timestamp {
   return split(epochMs);
 }
 
 export function toOptionalTimestamp(epochMs: number | undefined): Timestamp | undefined {
   return epochMs === undefined ? undefined : toTimestamp(epochMs);
-}
-
-export function fromTimestamp(timestamp: Timestamp): number {
-  return join(timestamp);
 }
 
 /** A token that no turn has ever had: what is not a token of ours is simply not live. */
@@ -47,8 +38,4 @@ function split(ms: number): { seconds: bigint; nanos: number } {
   const seconds = Math.floor(ms / 1_000);
   const nanos = Math.round((ms - seconds * 1_000) * NANOS_PER_MS);
   return { seconds: BigInt(seconds), nanos: Math.min(nanos, LAST_NANO) };
-}
-
-function join(parts: { readonly seconds: bigint; readonly nanos: number }): number {
-  return Number(parts.seconds) * 1_000 + parts.nanos / NANOS_PER_MS;
 }

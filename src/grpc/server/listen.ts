@@ -2,7 +2,7 @@
 import { chmod, lstat, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 
-export type ListenAddress =
+type ListenAddress =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 

@@ -16,7 +16,7 @@ import { openToGroup, parseListen, removeStaleSocket, targetOf } from './listen.
 import { TlsConnections } from './tls-connections.js';
 import { type Certificates, TlsCredentials } from './tls-credentials.js';
 
-export interface GrpcServerOptions {
+interface GrpcServerOptions {
   /** `host:port`, `[v6]:port` (port 0: any free one), or `unix:/path`. */
   readonly listen: string;
   readonly coordinator: Coordinator;

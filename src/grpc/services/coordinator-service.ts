@@ -39,7 +39,7 @@ function asItIs(bytes: Buffer): Buffer {
 
 type UnaryCall = 'enQueue' | 'deQueue' | 'submit' | 'acquire' | 'ack' | 'nack' | 'renew' | 'await';
 
-export type CoordinatorHandlers = Pick<CoordinatorServiceServer, UnaryCall> & {
+type CoordinatorHandlers = Pick<CoordinatorServiceServer, UnaryCall> & {
   readonly session: handleBidiStreamingCall<Buffer, Buffer>;
 };
 

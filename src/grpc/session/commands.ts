@@ -42,7 +42,7 @@ import type { Form } from './outgoing.js';
 type Asked = Exclude<Call, { readonly $case: 'hello' | 'cancel' }>;
 
 /** One who asked, and the form in which the answer travels. */
-export interface FormedReply<A> extends Reply<A> {
+interface FormedReply<A> extends Reply<A> {
   form: Form;
 }
 

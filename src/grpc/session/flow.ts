@@ -8,7 +8,7 @@ import type { WriteBuffers } from './codec/write-buffers.js';
 import { type Message, Outgoing } from './outgoing.js';
 
 /** The transport: calls back once the bytes have left, and does not look at them afterwards. */
-export interface Transport {
+interface Transport {
   write(message: Buffer, taken: () => void): unknown;
 }
 

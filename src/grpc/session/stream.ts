@@ -41,7 +41,7 @@ export interface SessionKit extends Kit, Pace {
   readonly buffers: WriteBuffers;
 }
 
-export interface SessionHooks {
+interface SessionHooks {
   /** Breaks the stream off, whatever its client does. */
   reset(): void;
   /** It is over. */

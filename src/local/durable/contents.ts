@@ -4,11 +4,11 @@ import { type Journal, JournalError } from '../journal/journal.js';
 import { storeUnavailable } from './door.js';
 
 /** What is done with turns whose items cannot be read. */
-export interface Unreadable {
+interface Unreadable {
   /** Nobody learnt of it; it can be given again. */
   giveBack(turn: Turn): void;
   /** It would be as unreadable the next time. */
-  bury(turn: Turn, why: string): void;
+  makeDeadLetter(turn: Turn, why: string): void;
 }
 
 /** Items of durable queues travel through the core without what they carry. Here it is read from the disk again. */
@@ -62,7 +62,7 @@ export class Contents {
   #endTurns(deliveries: readonly Delivery[], at: Delivery | undefined, error: Error): void {
     const isForGood = !(error instanceof JournalError) || error.problem !== 'io';
     for (const delivery of deliveries) {
-      if (delivery === at && isForGood) this.unreadable.bury(delivery.turn, error.message);
+      if (delivery === at && isForGood) this.unreadable.makeDeadLetter(delivery.turn, error.message);
       else this.unreadable.giveBack(delivery.turn);
     }
   }

@@ -2,7 +2,7 @@ import type { Refusal, Reply, SessionListener, Turn } from '../../coordinator.js
 import type { Effect } from '../../core/core.js';
 
 /** One of ours who waits for the flush. */
-export interface Told {
+interface Told {
   readonly kind: 'told';
   /** @param refusal unset: all that had changed is on the disk */
   tell(refusal: Refusal | undefined): void;
@@ -13,7 +13,7 @@ export type Held = Effect | Told;
 export type Hello = Extract<Effect, { readonly kind: 'hello' }>;
 
 /** Those whose calls were cancelled: though their answers were decided before, none may follow. */
-export type Gone = Pick<WeakSet<Reply<never> | SessionListener>, 'has'>;
+type Gone = Pick<WeakSet<Reply<never> | SessionListener>, 'has'>;
 
 /**
  * Whether an effect tells of anything that a crash could undo. What does not need not wait: an answer "not yet" that comes

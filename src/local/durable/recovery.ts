@@ -9,7 +9,7 @@ const BUDGET = 1_000;
 /** ms */
 const TELL_EVERY = 1_000;
 
-export interface Recovery {
+interface Recovery {
   readonly journal: Journal;
   readonly clock: Clock;
   /** @param tokenFloor all tokens so far are smaller; unset: there are none */

@@ -30,7 +30,7 @@ const AT_ONCE = 1_000;
 export const LAST_WRITE = 5_000;
 
 /** What the store needs of the loop around it. */
-export interface StoreHost {
+interface StoreHost {
   readonly core: Core;
   now(): number;
   /** After steps: effects are carried out, timers set. */
@@ -54,7 +54,7 @@ export class Store {
   #ready: Held[] = [];
   #readyAt = 0;
   /** Their write failed. */
-  #doomed: Held[] = [];
+  #dependencyFailed: Held[] = [];
   /** Their write failed too. */
   #hellos: Hello[] = [];
   readonly #gone = new WeakSet<Reply<never> | SessionListener>();
@@ -83,7 +83,7 @@ export class Store {
     this.#writer = new JournalWriter(journal, clock, this);
     this.#contents = new Contents(journal, {
       giveBack: (turn) => this.#giveBack([turn]),
-      bury: (turn, why) => this.#bury(turn, why),
+      makeDeadLetter: (turn, why) => this.#makeDeadLetter(turn, why),
     });
   }
 
@@ -94,7 +94,7 @@ export class Store {
 
   /** Nobody waits for the disk. */
   get isIdle(): boolean {
-    return this.#held.length + this.#written.length + this.#doomed.length === 0 && !this.hasReady;
+    return this.#held.length + this.#written.length + this.#dependencyFailed.length === 0 && !this.hasReady;
   }
 
   get hasReady(): boolean {
@@ -190,9 +190,9 @@ export class Store {
     const trouble = storeUnavailable(reason);
     const isNews = this.#trouble?.kind !== 'store_unavailable' || this.#trouble.description !== reason;
     this.#trouble = trouble;
-    this.#doom(this.#written);
+    this.#failByDependency(this.#written);
     this.#written = [];
-    this.#doom(this.#held);
+    this.#failByDependency(this.#held);
     this.#held = [];
     if (isNews) this.tell({ at: 'failing', reason });
     this.host.settle();
@@ -206,10 +206,10 @@ export class Store {
     this.#writer.stop();
     const unwritten = this.#begun ? this.#writer.writing + this.host.core.changes : 0;
     this.#trouble ??= storeUnavailable('the disk did not take the last changes in time');
-    this.#doom(this.#written.concat(this.#held));
+    this.#failByDependency(this.#written.concat(this.#held));
     this.#written = [];
     this.#held = [];
-    while (this.#doomed.length > 0) this.#refuseDoomed();
+    while (this.#dependencyFailed.length > 0) this.#refuseDoomed();
     return { unwritten, problem: await this.#closeJournal() };
   }
 
@@ -235,7 +235,7 @@ export class Store {
 
   #wait(held: Held): void {
     if (this.#trouble === undefined) this.#held.push(held);
-    else this.#doom([held]);
+    else this.#failByDependency([held]);
   }
 
   #isWanted(): boolean {
@@ -280,17 +280,17 @@ export class Store {
     this.door.durableClosed = this.#trouble ?? (isTooMuch ? TOO_MUCH : undefined);
   }
 
-  #doom(held: readonly Held[]): void {
+  #failByDependency(held: readonly Held[]): void {
     if (held.length === 0) return;
-    const isFirst = this.#doomed.length === 0;
-    this.#doomed = this.#doomed.concat(held);
+    const isFirst = this.#dependencyFailed.length === 0;
+    this.#dependencyFailed = this.#dependencyFailed.concat(held);
     if (isFirst) this.clock.soon(() => this.#refuseDoomed());
   }
 
   /** In slices: what is given back may be given to the next who waits, who is refused in turn, and so on. */
   #refuseDoomed(): void {
-    if (this.#doomed.length === 0) return;
-    const slice = this.#doomed.splice(0, AT_ONCE);
+    if (this.#dependencyFailed.length === 0) return;
+    const slice = this.#dependencyFailed.splice(0, AT_ONCE);
     const refusal = this.#trouble ?? storeUnavailable('it is not known whether it was written');
     for (const held of slice) {
       if (held.kind === 'hello') {
@@ -301,7 +301,7 @@ export class Store {
       if (turns === undefined) this.#ready.push(held);
       else this.#giveBack(turns);
     }
-    if (this.#doomed.length > 0) this.clock.soon(() => this.#refuseDoomed());
+    if (this.#dependencyFailed.length > 0) this.clock.soon(() => this.#refuseDoomed());
     else this.#answerHellos();
     this.host.settle();
   }
@@ -322,7 +322,7 @@ export class Store {
   }
 
   /** All items of the turn, those that can be read too: a person can have them back. */
-  #bury({ queue, key, token }: Turn, why: string): void {
+  #makeDeadLetter({ queue, key, token }: Turn, why: string): void {
     const error = why.slice(0, this.settings.limits.errorBytes);
     const request = { queue, key, token, kind: 'dead_letter', delay: undefined, error, done: 0 } as const;
     this.host.core.nack(request, NOBODY, this.host.now());

@@ -11,7 +11,7 @@ const LONGEST_BACK_OFF = 5_000;
 /** Rows of a batch. */
 const SIZES = Object.freeze(Array.from({ length: 21 }, (_, i) => 2 ** i));
 
-export interface WriterListener {
+interface WriterListener {
   /** It is on the disk. Whatever failed before is over. */
   flushed(batch: Batch): void;
   /** It may or may not be on the disk, and is going to be written again. */

@@ -151,9 +151,9 @@ describe('the package', () => {
   });
 
   it('has no way to its insides', () => {
-    ok(existsSync(`${ROOT}/clients/typescript/dist/ids.js`));
+    ok(existsSync(`${ROOT}/clients/typescript/dist/words/ids.js`));
     const { stderr } = run("await import('@keyturn/client/internal/ids')", '--input-type=module');
     ok(/ERR_PACKAGE_PATH_NOT_EXPORTED/.test(stderr), stderr);
-    throws(() => import.meta.resolve('@keyturn/client/dist/ids.js'));
+    throws(() => import.meta.resolve('@keyturn/client/dist/words/ids.js'));
   });
 });

@@ -10,7 +10,7 @@ import {
   type TurnLoss,
   TurnLostError,
 } from '@keyturn/client';
-import type { Base } from '#client/base';
+import type { Base } from '#client/words/base';
 import { FakeClock } from '../../support/fake-clock.js';
 
 export type CallName = keyof Calls;

@@ -8,13 +8,13 @@ import { describe, it } from 'node:test';
 import { connect, KeyturnError, type SubmitCall } from '@keyturn/client';
 import fc from 'fast-check';
 import { Application } from '#client/application';
+import { withTurn } from '#client/consume/with-turn';
 import { SessionRequest } from '#client/gen/keyturn/v1/coordinator';
-import { Producer } from '#client/producer/producer';
-import { result } from '#client/results';
-import { submit, submitMany } from '#client/submit';
+import { Producer } from '#client/produce/producer';
+import { result } from '#client/produce/results';
+import { submit, submitMany } from '#client/produce/submit';
 import * as requests from '#client/wire/requests';
 import { encodeSessionRequest } from '#client/wire/session-encoder';
-import { withTurn } from '#client/with-turn';
 import { FakeTransport, settled } from './fake-transport.js';
 import { dequeued, refused, stage } from './stage.js';
 

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TurnRef } from '@keyturn/client';
-import { Backlog } from '#client/producer/backlog';
-import { Alarm } from '#client/session/alarm';
-import { BackOff } from '#client/session/back-off';
+import { Backlog } from '#client/produce/backlog';
+import { BackOff } from '#client/retry/back-off';
 import { OwnCommand } from '#client/session/command';
 import { Liveness } from '#client/session/liveness';
 import { OpenCommands } from '#client/session/open-commands';
 import { Orphans } from '#client/session/orphans';
 import { AcquireCommand, EnQueueCommand } from '#client/session/worker-commands';
+import { Alarm } from '#client/time/alarm';
 import { marginOf } from '#client/turns/margin';
 import { FakeClock } from '../../support/fake-clock.js';
 
@@ -40,18 +40,18 @@ function added(open: OpenCommands): OwnCommand {
 }
 
 describe('the pause between attempts', () => {
-  it('is drawn evenly from zero to a bound that doubles, and never exceeds the largest', () => {
+  it('is drawn evenly up to a bound that doubles, is never zero, and never exceeds the largest', () => {
     const draws = [0, 0.5, 0.999, 0.25];
-    const backOff = new BackOff({ first: 100, max: 350 }, () => draws.shift() ?? 1);
+    const backOff = new BackOff(() => draws.shift() ?? 1, { first: 100, max: 350 });
     assert.deepEqual(
       [backOff.next(), backOff.next(), backOff.next(), backOff.next()].map(Math.round),
-      [0, 100, 350, 88],
+      [1, 100, 350, 88],
     );
     for (let n = 0; n < 2_000; n++) assert.equal(backOff.next(), 350);
   });
 
   it('begins anew only after a stream that stood as long as the largest pause', () => {
-    const backOff = new BackOff({ first: 100, max: 1_000 }, () => 1);
+    const backOff = new BackOff(() => 1, { first: 100, max: 1_000 });
     const pauses = [backOff.next(), backOff.next()];
     backOff.stood(999);
     pauses.push(backOff.next());

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type ItemCall, KeyturnError, type SpoolOptions, type SubmitCall } from '@keyturn/client';
-import { Producer } from '#client/producer/producer';
-import { AppendFile } from '#client/spool/append-file';
-import { Cursor } from '#client/spool/cursor';
+import { Producer } from '#client/produce/producer';
+import { AppendFile } from '#client/produce/spool/append-file';
+import { Cursor } from '#client/produce/spool/cursor';
 import { away, FakeTransport, settled, silence, watched } from './fake-transport.js';
 
 async function folder(t: TestContext): Promise<string> {

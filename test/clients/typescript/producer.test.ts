@@ -9,7 +9,7 @@ import {
   type SubmitAnswer,
   type SubmitCall,
 } from '@keyturn/client';
-import { Producer } from '#client/producer/producer';
+import { Producer } from '#client/produce/producer';
 import { away, FakeTransport, settled, watched } from './fake-transport.js';
 
 function details(more: Partial<ErrorDetails>): ErrorDetails {

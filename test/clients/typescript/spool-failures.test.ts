@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SpoolError } from '@keyturn/client';
-import { AppendFile } from '#client/spool/append-file';
-import { Cursor } from '#client/spool/cursor';
-import { DirectoryLock } from '#client/spool/directory-lock';
-import { Spool } from '#client/spool/spool';
+import { AppendFile } from '#client/produce/spool/append-file';
+import { Cursor } from '#client/produce/spool/cursor';
+import { DirectoryLock } from '#client/produce/spool/directory-lock';
+import { Spool } from '#client/produce/spool/spool';
 import { FakeClock } from '../../support/fake-clock.js';
 import { settled, watched } from './fake-transport.js';
 

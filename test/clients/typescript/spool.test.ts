@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SpoolError } from '@keyturn/client';
-import { AppendFile } from '#client/spool/append-file';
-import { Cursor } from '#client/spool/cursor';
-import { makeDirectory } from '#client/spool/directory';
-import type { NamedItem } from '#client/spool/item-record';
-import { Spool, type SpoolSettings } from '#client/spool/spool';
+import { AppendFile } from '#client/produce/spool/append-file';
+import { Cursor } from '#client/produce/spool/cursor';
+import { makeDirectory } from '#client/produce/spool/directory';
+import type { NamedItem } from '#client/produce/spool/item-record';
+import type { SpoolSettings } from '#client/produce/spool/segment-writer';
+import { Spool } from '#client/produce/spool/spool';
 import { FakeClock } from '../../support/fake-clock.js';
 import { settled, watched } from './fake-transport.js';
 

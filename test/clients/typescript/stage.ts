@@ -3,9 +3,9 @@ import type { TestContext } from 'node:test';
 import { KeyturnError } from '@keyturn/client';
 import { ErrorInfo } from '#client/gen/google/rpc/error_details';
 import { Decision, LossCause, NoticeKind, type Turn } from '#client/gen/keyturn/v1/coordinator';
-import { idMaker } from '#client/ids';
 import type { SessionSettings } from '#client/session/settings';
 import { SessionTransport } from '#client/session/transport';
+import { idMaker } from '#client/words/ids';
 import { FakeClock } from '../../support/fake-clock.js';
 import { FakeNetwork, type FakeStream, type Outcome } from './fake-network.js';
 

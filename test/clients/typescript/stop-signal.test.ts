@@ -1,8 +1,8 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
-import { follow } from '#client/follow';
-import { StopSignal } from '#client/stop-signal';
+import { follow } from '#client/time/follow';
+import { StopSignal } from '#client/turns/stop-signal';
 import { FakeHeld, turnOf } from './fake-transport.js';
 
 describe('the signal of a handler', () => {

@@ -9,8 +9,8 @@ import {
   type SubmitCall,
   SubmitManyError,
 } from '@keyturn/client';
-import { result } from '#client/results';
-import { submit, submitMany } from '#client/submit';
+import { result } from '#client/produce/results';
+import { submit, submitMany } from '#client/produce/submit';
 import { away, FakeTransport, inTurn, settled, watched } from './fake-transport.js';
 
 function accepting(): FakeTransport {

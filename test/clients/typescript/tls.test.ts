@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { connect, type Keyturn, KeyturnError, type KeyturnOptions, TlsError, type TlsOptions } from '@keyturn/client';
-import { connectionFailure } from '#client/connection-failure';
+import { connectionFailure } from '#client/wire/connection-failure';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
 import { type GrpcServer, startGrpcServer } from '../../../src/grpc/server/server.js';
 import { writeCertificates } from '../../support/certificate-files.js';

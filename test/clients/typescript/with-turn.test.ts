@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, rejects, strictEqual } from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type EnQueueAnswer, KeyturnError, TurnLostError } from '@keyturn/client';
-import { type HeldKey, type WithTurnOptions, withTurn } from '#client/with-turn';
+import { type HeldKey, type WithTurnOptions, withTurn } from '#client/consume/with-turn';
 import { deferred } from '../../support/deferred.js';
 import { away, FakeTransport, inTurn, settled, turnOf, watched } from './fake-transport.js';
 

@@ -28,8 +28,11 @@ function progress({ attempts, takesRoom, dead, rank, seq }: Extract<Row, { table
   return words.join(' ');
 }
 
-function live({ cargo, handed, session }: Extract<Row, { state: 'live' }>): string {
-  const what = cargo.kind === 'items' ? `items ${cargo.seqs.join('+')}${cargo.done ? ' done' : ''}` : cargo.kind;
+function live({ assignment, handed, session }: Extract<Row, { state: 'live' }>): string {
+  const what =
+    assignment.kind === 'items'
+      ? `items ${assignment.seqs.join('+')}${assignment.done ? ' done' : ''}`
+      : assignment.kind;
   return ['live', what, handed, ...(session === undefined ? [] : [`in ${session}`])].join(' ');
 }
 

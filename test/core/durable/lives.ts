@@ -67,7 +67,8 @@ function isOver(rows: readonly Row[], id: RowId, instant: number): boolean {
 
 /** When a turn with items of at_most_once began is told as long as their results are remembered. */
 function comparable(row: Row | undefined): Row | undefined {
-  const handedOut = row?.table === 'tokens' && row.state === 'live' && row.cargo.kind === 'items' && row.cargo.done;
+  const handedOut =
+    row?.table === 'tokens' && row.state === 'live' && row.assignment.kind === 'items' && row.assignment.done;
   return handedOut ? { ...row, startedAt: 0 } : row;
 }
 

@@ -217,7 +217,7 @@ function finishedRow(seq: number): Extract<Row, { state: 'done' | 'superseded' |
     result: undefined,
     error: undefined,
     attempt: 1,
-    fingerprint: undefined,
+    contentHash: undefined,
     until: 5,
   };
 }

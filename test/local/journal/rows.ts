@@ -27,7 +27,7 @@ export function itemRow(seq: number, differences: Partial<ItemRow> = {}): ItemRo
     key: `customer-${seq % 7}`,
     id: `item-${seq}`,
     idempotencyKey: undefined,
-    fingerprint: seq * 1_000_003,
+    contentHash: seq * 1_000_003,
     submittedAt: 1_763_000_000_000.25 + seq,
     notBefore: 0,
     takesRoom: true,
@@ -68,7 +68,7 @@ export const ALL_KINDS: readonly Row[] = [
   {
     ...LIVE,
     token: 7,
-    cargo: { kind: 'caller', idempotencyKey: undefined },
+    assignment: { kind: 'caller', idempotencyKey: undefined },
     ticket: undefined,
     end: undefined,
     latestEnd: undefined,
@@ -80,7 +80,7 @@ export const ALL_KINDS: readonly Row[] = [
     token: 8,
     key: '',
     lane: 2 ** 40,
-    cargo: { kind: 'items', seqs: [1, 2 ** 33, 300], done: true },
+    assignment: { kind: 'items', seqs: [1, 2 ** 33, 300], done: true },
     ticket: { of: 'dispatch', ticket: 'ticket-ä' },
     end: 1_763_000_020_000.75,
     latestEnd: 1_763_000_060_000,
@@ -90,7 +90,7 @@ export const ALL_KINDS: readonly Row[] = [
   {
     ...LIVE,
     token: 9,
-    cargo: { kind: 'caller', idempotencyKey: 'bill-1' },
+    assignment: { kind: 'caller', idempotencyKey: 'bill-1' },
     ticket: { of: 'key', ticket: 't' },
     end: 1_763_000_020_000,
     latestEnd: undefined,
@@ -100,7 +100,7 @@ export const ALL_KINDS: readonly Row[] = [
   {
     ...LIVE,
     token: 10,
-    cargo: { kind: 'adopted' },
+    assignment: { kind: 'adopted' },
     ticket: undefined,
     end: 0,
     latestEnd: undefined,
@@ -168,7 +168,7 @@ export const ALL_KINDS: readonly Row[] = [
     takesRoom: false,
     rank: -4.5,
     after: undefined,
-    doomed: false,
+    dependencyFailed: false,
     dead: undefined,
   },
   {
@@ -183,7 +183,7 @@ export const ALL_KINDS: readonly Row[] = [
       { queue: 'orders', itemId: 'item-9' },
       { queue: 'a/b', itemId: 'schlüssel' },
     ],
-    doomed: true,
+    dependencyFailed: true,
     dead: undefined,
   },
   {
@@ -195,7 +195,7 @@ export const ALL_KINDS: readonly Row[] = [
     takesRoom: true,
     rank: 2 ** 33,
     after: [],
-    doomed: false,
+    dependencyFailed: false,
     dead: { cause: 'max_attempts', at: 1_763_000_002_000 },
   },
   itemRow(1),
@@ -220,7 +220,7 @@ export const ALL_KINDS: readonly Row[] = [
     result: Uint8Array.of(9, 8),
     error: undefined,
     attempt: 2,
-    fingerprint: 2 ** 53 - 1,
+    contentHash: 2 ** 53 - 1,
     until: 1_763_000_600_000.5,
   },
   {
@@ -232,7 +232,7 @@ export const ALL_KINDS: readonly Row[] = [
     result: undefined,
     error: undefined,
     attempt: 0,
-    fingerprint: undefined,
+    contentHash: undefined,
     until: 1,
   },
   {
@@ -256,7 +256,7 @@ export const ALL_KINDS: readonly Row[] = [
     result: undefined,
     error: 'by hand',
     attempt: 1,
-    fingerprint: 0,
+    contentHash: 0,
     until: 1,
   },
 ];

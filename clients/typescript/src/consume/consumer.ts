@@ -1,12 +1,9 @@
-import { BackOff } from '../back-off.js';
-import type { Base } from '../base.js';
-import { KeyturnError } from '../errors.js';
-import { failureOf, retryAfterOf } from '../failure.js';
-import { follow } from '../follow.js';
-import { checkEndOptions, functionNeeded } from '../option-checks.js';
-import { GRACE } from '../patience.js';
-import { pause } from '../pause.js';
-import type { AcquireCall, Delivery } from '../words.js';
+import { follow } from '../time/follow.js';
+import { pause } from '../time/pause.js';
+import type { Base } from '../words/base.js';
+import { checkEndOptions, functionNeeded } from '../words/option-checks.js';
+import type { AcquireCall, Delivery } from '../words/worker-words.js';
+import { Asking } from './asking.js';
 import {
   type ConsumeOptions,
   type ConsumeSettings,
@@ -51,8 +48,6 @@ export class ConsumerStoppedError extends Error {
 }
 
 const MOST_TURNS_PER_ACQUIRE = 1_000;
-/** A sidecar that answers at once with nothing is not asked in a busy loop, ms. */
-const LEAST_BETWEEN = 50;
 const DEFAULT_STOP = 20_000;
 /** How long a handler that was told to stop is waited for before its turn is released all the same, ms. */
 const AFTER_ABORT = 800;
@@ -82,7 +77,7 @@ class Consumption implements Consumer {
   /** Deliveries that nobody works on and that are on their way back. */
   readonly #releasing = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
-  readonly #backOff: BackOff;
+  readonly #asking: Asking;
   /** Turns that calls on their way may bring. Held and asked for are never more than `concurrency`. */
   #asked = 0;
   #isAcquiring = false;
@@ -100,7 +95,10 @@ class Consumption implements Consumer {
   constructor(base: Base, settings: ConsumeSettings, handler: WorkHandler, signal: AbortSignal | undefined) {
     this.#base = base;
     this.#settings = settings;
-    this.#backOff = new BackOff(base.random);
+    this.#asking = new Asking(base, settings, this.#stopping.signal, {
+      trouble: (error) => this.#trouble(error, 'acquire', undefined),
+      refused: (error) => this.#fail(error),
+    });
     this.#around = {
       base,
       settings,
@@ -168,44 +166,11 @@ class Consumption implements Consumer {
 
   async #acquire(turns: number): Promise<void> {
     this.#asked += turns;
-    const taken = await this.#ask(turns);
+    const taken = await this.#asking.ask(turns);
     this.#asked -= turns;
     this.#isAcquiring = false;
     if (taken !== undefined) this.#take(taken);
     this.#fill();
-  }
-
-  /** Tries until there is an answer. Unset: it stops. */
-  async #ask(turns: number): Promise<Next | undefined> {
-    const { clock } = this.#base.transport;
-    const { signal } = this.#stopping;
-    // One ticket for all tries: turns whose answer was lost are in the next one.
-    let call = this.#acquireCall(turns, this.#settings.wait);
-    const askedAt = this.#now();
-    while (!signal.aborted) {
-      const tried = this.#now();
-      try {
-        // Called off, or given up, it may have been answered with turns: what its ticket was given goes back.
-        const settings = { signal, timeout: this.#settings.wait + GRACE, leave: true };
-        const { deliveries } = await this.#base.transport.acquire(call, settings);
-        this.#backOff.reset();
-        const early = tried + LEAST_BETWEEN - this.#now();
-        if (deliveries.length === 0 && early > 0) await pause(clock, early, signal);
-        return { deliveries, askedAt };
-      } catch (error) {
-        if (signal.aborted) return undefined;
-        if (failureOf(error) === 'refused') return void this.#fail(error);
-        this.#trouble(error, 'acquire', undefined);
-        if (isOverdue(error)) call = this.#acquireCall(turns, this.#settings.wait);
-        await pause(clock, this.#backOff.next(retryAfterOf(error)), signal);
-      }
-    }
-    return undefined;
-  }
-
-  #acquireCall(maxTurns: number, wait: number): AcquireCall {
-    const { queues, maxItemsPerTurn, lease, consumerId } = this.#settings;
-    return { queues, maxTurns, maxItemsPerTurn, wait, lease, consumerId, ticket: this.#base.newId() };
   }
 
   /**
@@ -215,7 +180,7 @@ class Consumption implements Consumer {
   #next(): AcquireCall | undefined {
     if (this.#isAcquiring || this.#isStopping || this.#free < 0) return undefined;
     // Nothing is added to what is asked for: it takes the place of the turn that ends.
-    return this.#acquireCall(1, 0);
+    return this.#asking.call(1, 0);
   }
 
   #take({ deliveries, askedAt }: Next): void {
@@ -292,9 +257,4 @@ class Consumption implements Consumer {
     else this.#reject(this.#fatal.error);
     this.#resolveEnded();
   }
-}
-
-/** It was given up here, and with it what its ticket may have been given. */
-function isOverdue(error: unknown): boolean {
-  return error instanceof KeyturnError && error.code === 'DEADLINE_EXCEEDED';
 }

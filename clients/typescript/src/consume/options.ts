@@ -7,9 +7,9 @@ import {
   optionsNeeded,
   textNeeded,
   wrongSetting,
-} from '../option-checks.js';
-import { shown } from '../wire/fields.js';
-import type { DeliveredItem } from '../words.js';
+} from '../words/option-checks.js';
+import { shown } from '../words/values.js';
+import type { DeliveredItem } from '../words/worker-words.js';
 import type { Handled } from './verdict.js';
 
 /** A turn with its items, as a handler gets it. */

@@ -1,11 +1,11 @@
 /** What shall become of a turn's items: what the handler returned or threw, read as a settling call. */
 import { TextDecoder, TextEncoder, toUSVString } from 'node:util';
-import { copied } from '../copied.js';
-import { messageOf } from '../failure.js';
-import { checkItem } from '../item-check.js';
-import { headerPairs } from '../item-size.js';
-import { shown as shownValue } from '../wire/fields.js';
-import type { Bytes, ItemCall, NackKind } from '../words.js';
+import { copied } from '../words/copied.js';
+import { messageOf } from '../words/failure.js';
+import { checkItem } from '../words/item-check.js';
+import { headerPairs } from '../words/item-size.js';
+import { shown as shownValue } from '../words/values.js';
+import type { Bytes, ItemCall, NackKind } from '../words/worker-words.js';
 
 export interface FollowUp {
   readonly queue: string;

@@ -1,14 +1,15 @@
 /** One turn from its delivery to its end. */
-import type { Base } from '../base.js';
-import type { HeldTurn } from '../calls.js';
-import { KeyturnError } from '../errors.js';
-import { failureOf, messageOf } from '../failure.js';
-import { type Ending, runUnder } from '../held-work.js';
-import type { LogDetails } from '../logger.js';
-import { type Patience, patiently } from '../patience.js';
-import { pause } from '../pause.js';
-import { StopSignal } from '../stop-signal.js';
-import type { AcquireCall, DeliveredItem, Delivery } from '../words.js';
+
+import { type Patience, patiently } from '../retry/patience.js';
+import { pause } from '../time/pause.js';
+import { type Ending, runUnder } from '../turns/held-work.js';
+import { StopSignal } from '../turns/stop-signal.js';
+import type { Base } from '../words/base.js';
+import type { HeldTurn } from '../words/calls.js';
+import { KeyturnError } from '../words/errors.js';
+import { failureOf, messageOf } from '../words/failure.js';
+import type { LogDetails } from '../words/logger.js';
+import type { AcquireCall, DeliveredItem, Delivery } from '../words/worker-words.js';
 import type { ConsumeSettings, Stage, Work, WorkHandler } from './options.js';
 import { type Handled, shortened, type Verdict, verdictOf, verdictOnError } from './verdict.js';
 

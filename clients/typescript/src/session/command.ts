@@ -1,10 +1,11 @@
 /** A call on its way: what is sent, who waits for it, and what its answer means for the turns of the session. */
-import { KeyturnError } from '../errors.js';
+
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { commandError } from '../wire/status.js';
-import type { Token, Turn } from '../words.js';
+import { KeyturnError } from '../words/errors.js';
+import type { Token, Turn } from '../words/worker-words.js';
 
-export type WireCall = NonNullable<wire.Command['call']>;
+type WireCall = NonNullable<wire.Command['call']>;
 export type Outcome = NonNullable<wire.Reply['outcome']>;
 
 /** A turn by what finds it. */

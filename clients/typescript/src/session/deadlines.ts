@@ -1,10 +1,9 @@
-import { GRACE_MS, LONGEST_WAIT_MS } from '../unary/open-calls.js';
+import { LONGEST_TIMEOUT_MS } from '../time/clock.js';
+import { GRACE_MS, LONGEST_WAIT_MS } from '../words/calls.js';
 import type { WorkerCommand } from './command.js';
 
 /** Between two looks at all open calls: with deadlines all over the place, one may be this late. */
 const COARSE_MS = 50;
-/** A longer time-out is no time-out. */
-const LONGEST_TIMEOUT_MS = 2_147_483_647;
 
 /**
  * When open calls are to be given up. They come and go by the hundred thousand, so that none has a timer of its own.

@@ -3,7 +3,7 @@
  * the stream stays until the outcome of everything is known: a turn that crossed the cancelling is given back, and does not block
  * its key for the `ttl`. Should the stream break meanwhile, a new one tells what was given.
  */
-import type { Clock } from '../clock.js';
+import type { Clock } from '../time/clock.js';
 import { type Command, WorkerCommand } from './command.js';
 import type { SessionStream } from './network.js';
 import type { OpenCommands } from './open-commands.js';

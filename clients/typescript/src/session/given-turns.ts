@@ -1,6 +1,6 @@
-import type { TurnLoss } from '../errors.js';
 import { Held } from '../turns/held-turn.js';
-import type { Token, Turn } from '../words.js';
+import type { TurnLoss } from '../words/errors.js';
+import type { Token, Turn } from '../words/worker-words.js';
 
 /** A turn that the application was given on this session and has not settled. */
 export class GivenTurn extends Held {
@@ -79,4 +79,9 @@ export class GivenTurns {
   *all(): Generator<GivenTurn> {
     for (const tokens of this.#queues.values()) yield* tokens.values();
   }
+}
+
+/** The name of a queue has no space. */
+export function turnName({ queue, token }: { readonly queue: string; readonly token: Token }): string {
+  return `${queue} ${token}`;
 }

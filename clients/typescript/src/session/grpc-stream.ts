@@ -1,8 +1,8 @@
 /** A session's stream on grpc-js. */
 import { type Channel, Client, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import type { Security } from '../connection-failure.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { CoordinatorServiceService } from '../gen/keyturn/v1/coordinator.js';
+import type { Security } from '../wire/connection-failure.js';
 import { decodeSessionResponse } from '../wire/session-decoder.js';
 import { encodeSessionRequest } from '../wire/session-encoder.js';
 import { serviceError } from '../wire/status.js';

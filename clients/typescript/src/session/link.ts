@@ -1,5 +1,5 @@
 /** How a session stands to its streams: it has one at a time, or none. */
-import type { KeyturnError } from '../errors.js';
+import type { KeyturnError } from '../words/errors.js';
 import type { SessionStream } from './network.js';
 
 export type Link =
@@ -19,6 +19,8 @@ export interface Attached {
   readonly piped: boolean;
   /** Until when turns were safe before. */
   readonly stopAt: number;
+  /** A proof of life was asked for on it, and is not answered yet. */
+  proving: boolean;
 }
 
 export function isAttached(link: Link): link is Attached {

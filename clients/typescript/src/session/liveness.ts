@@ -6,6 +6,7 @@
  * else is known: a stream that looks whole may have been broken on the other side for long.
  */
 import { marginOf } from '../turns/margin.js';
+import type { Attached } from './link.js';
 
 /** Parts of `ttl`: after how long without proof one is asked for, and after how long the stream is taken for dead. */
 const PROVE_AFTER = 1 / 3;
@@ -66,6 +67,12 @@ export class Liveness {
   /** @param since when the stream began: an older silence is not its fault */
   deadAt(since: number): number {
     return Math.max(this.#heard, since) + Math.max(this.#ttl * DEAD_AFTER, LEAST_DEAD_MS);
+  }
+
+  /** When to look at the stream again: to ask for a proof, if none is asked for yet, or to take it for dead. */
+  nextAt({ at, since, proving }: Attached): number {
+    const dead = this.deadAt(since);
+    return at === 'ready' && !proving ? Math.min(dead, this.proveAt) : dead;
   }
 
   get #heard(): number {

@@ -1,6 +1,7 @@
 /** The little that a session needs of a network. grpc-js is one; a simulation brings its own. */
-import type { KeyturnError } from '../errors.js';
+
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
+import type { KeyturnError } from '../words/errors.js';
 
 /** What a stream tells. After `ended` nothing follows. */
 export interface StreamHandlers {

@@ -1,4 +1,4 @@
-import { KeyturnError } from '../errors.js';
+import { KeyturnError } from '../words/errors.js';
 import { type Command, WorkerCommand } from './command.js';
 
 export interface OpenLimits {

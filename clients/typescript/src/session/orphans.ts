@@ -2,8 +2,9 @@
  * Turns of the session that nobody here holds: their answers were lost with a stream. Each is given back, but not while an
  * open call with a ticket may still be answered with it.
  */
-import type { TurnRef } from '../words.js';
+import type { TurnRef } from '../words/worker-words.js';
 import type { WorkerCommand } from './command.js';
+import { turnName } from './given-turns.js';
 
 interface Group {
   /** Open calls that may claim the turns of the group. */
@@ -42,9 +43,9 @@ export class Orphans {
 
   /** Somebody learnt of it after all. */
   claimed(turn: TurnRef): void {
-    const orphan = this.#orphans.get(nameOf(turn));
+    const orphan = this.#orphans.get(turnName(turn));
     if (orphan === undefined) return;
-    this.#orphans.delete(nameOf(turn));
+    this.#orphans.delete(turnName(turn));
     for (const name of groupsOf(turn)) this.#groups.get(name)?.orphans.delete(orphan);
   }
 
@@ -73,7 +74,7 @@ export class Orphans {
     const groups = groupsOf(turn).flatMap((name) => this.#groups.get(name) ?? []);
     if (groups.length === 0) return this.giveBack(turn);
     const orphan = { turn, blockers: groups.length };
-    this.#orphans.set(nameOf(turn), orphan);
+    this.#orphans.set(turnName(turn), orphan);
     for (const group of groups) group.orphans.add(orphan);
   }
 
@@ -86,7 +87,7 @@ export class Orphans {
     for (const orphan of group.orphans) {
       orphan.blockers -= 1;
       if (orphan.blockers > 0) continue;
-      this.#orphans.delete(nameOf(orphan.turn));
+      this.#orphans.delete(turnName(orphan.turn));
       this.giveBack(orphan.turn);
     }
   }
@@ -100,8 +101,4 @@ function groupsOf({ queue, key }: TurnRef): readonly string[] {
 /** The name of a queue has no space. */
 function keyGroup(queue: string, key: string): string {
   return `${queue} ${key}`;
-}
-
-function nameOf({ queue, token }: TurnRef): string {
-  return `${queue} ${token}`;
 }

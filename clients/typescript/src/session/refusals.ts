@@ -1,6 +1,7 @@
 /** Errors that a session makes itself, and which of the sidecar's are for good. */
-import { KeyturnError, NO_DETAILS } from '../errors.js';
+
 import * as wire from '../gen/keyturn/v1/coordinator.js';
+import { KeyturnError, NO_DETAILS } from '../words/errors.js';
 import type { WorkerCommand } from './command.js';
 
 /** A message of more bytes ends the stream, with everything on it. */

@@ -5,31 +5,30 @@
  * hello with the same session id, settles which turns there are, and then every open call is sent again, in order. All
  * of them may be: tickets, item ids and tokens make the same call twice one call.
  */
-import type { CallSettings, HeldTurn } from '../calls.js';
-import type { Clock } from '../clock.js';
-import { clientClosed } from '../closed.js';
-import { KeyturnError, TlsError } from '../errors.js';
-import { follow } from '../follow.js';
+
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
-import { checkCallSettings } from '../option-checks.js';
+import { Alarm } from '../time/alarm.js';
+import type { Clock } from '../time/clock.js';
 import type { Renewals } from '../turns/renewals.js';
 import { commandError } from '../wire/status.js';
 import { fromDuration, toDuration } from '../wire/time.js';
-import type { Turn } from '../words.js';
-import { Alarm } from './alarm.js';
-import { BackOff } from './back-off.js';
-import { type CallCommand, type Command, type Outcome, OwnCommand, WorkerCommand } from './command.js';
-import { Deadlines } from './deadlines.js';
+import type { CallSettings, HeldTurn } from '../words/calls.js';
+import { clientClosed, KeyturnError } from '../words/errors.js';
+import { checkCallSettings } from '../words/option-checks.js';
+import type { Turn } from '../words/worker-words.js';
+import { type CallCommand, type Outcome, OwnCommand, WorkerCommand } from './command.js';
 import { Farewell } from './farewell.js';
 import { type Attached, isAttached, type Link } from './link.js';
 import { Liveness } from './liveness.js';
 import type { OpenStream, SessionStream } from './network.js';
 import { OpenCommands } from './open-commands.js';
 import { Outbox } from './outbox.js';
-import { Pace } from './pace.js';
 import { cancelled, isForGood, silent, tooLarge, tooLate } from './refusals.js';
-import type { SessionSettings, StreamWatch, Surroundings } from './settings.js';
+import type { SessionSettings, Surroundings } from './settings.js';
+import { StreamRecord } from './stream-record.js';
 import { TurnKeeping } from './turn-keeping.js';
+import { WorkerCalls } from './worker-calls.js';
+import { WriteScheduler } from './write-scheduler.js';
 
 export class Session {
   readonly #settings: SessionSettings;
@@ -37,37 +36,32 @@ export class Session {
   readonly #openStream: OpenStream;
   readonly #open: OpenCommands;
   readonly #outbox: Outbox;
-  readonly #backOff: BackOff;
+  readonly #streams: StreamRecord;
   readonly #liveness: Liveness;
   readonly #alarm: Alarm;
-  readonly #deadlines = new Deadlines();
-  readonly #pace: Pace;
+  readonly #calls: WorkerCalls;
+  readonly #writes: WriteScheduler;
   readonly #turns: TurnKeeping;
-  readonly #watch: StreamWatch | undefined;
   #link: Link = { at: 'idle' };
-  /** A hello was answered once. */
-  #hasStood = false;
-  /** And that stream broke, and no other one stands. */
-  #hasBroken = false;
-  #flushing = false;
-  #proving = false;
-  #lastFailure: KeyturnError | undefined;
   /** Set: the client is being closed. Nothing new is taken, and what is open is waited for. */
   #farewell: Farewell | undefined;
 
-  constructor(settings: SessionSettings, { clock, random, openStream, watch }: Surroundings, renewals: Renewals) {
+  constructor(settings: SessionSettings, surroundings: Surroundings, renewals: Renewals) {
+    const { clock, openStream } = surroundings;
     this.#settings = settings;
     this.#clock = clock;
-    this.#watch = watch;
-    this.#pace = new Pace(clock);
+    this.#writes = new WriteScheduler(clock, () => this.#flush());
     this.#openStream = openStream;
     this.#open = new OpenCommands(settings.limits);
     this.#outbox = new Outbox(this.#open);
-    this.#backOff = new BackOff(settings.backOff, random);
+    this.#streams = new StreamRecord(settings, surroundings);
     this.#liveness = new Liveness(settings.ttl, settings.margin);
     this.#alarm = new Alarm(clock, () => this.#wake());
     const margin = () => this.#liveness.margin;
     this.#turns = new TurnKeeping(clock, renewals, margin, (command) => this.#askOwn(command));
+    this.#calls = new WorkerCalls(this.#open, this.#turns, ({ id, leave }) =>
+      this.#askOwn(new OwnCommand({ $case: 'cancel', value: { id, leave } })),
+    );
   }
 
   get turns(): TurnKeeping {
@@ -85,15 +79,11 @@ export class Session {
       return command.answer;
     }
     const now = this.#clock.now();
-    this.#deadlines.begin(command, settings?.timeout, now, this.#link.at === 'ready');
-    command.leave = settings?.leave === true;
-    if (settings?.signal !== undefined)
-      command.unfollow = follow(settings.signal, () => this.#abandon(command, cancelled()));
-    this.#open.add(command);
+    this.#calls.begin(command, settings, now, this.#link.at === 'ready');
     this.#liveness.busy(now);
     if (this.#sendable) this.#outbox.push(command);
     this.#alarm.by(command.deadline);
-    this.#flushSoon();
+    this.#writes.schedule();
     return command.answer;
   }
 
@@ -111,7 +101,7 @@ export class Session {
     this.#farewell = farewell;
     farewell.isReturning = !isAttached(this.#link) && farewell.needsReturn;
     this.#turns.closing();
-    this.#callOff();
+    this.#calls.callOff(clientClosed());
     if (isAttached(this.#link)) this.#outbox.flush(this.#link.stream, this.#clock.now());
     else if (!farewell.isReturning) this.#leave();
     // What was answered last is heard by those who wait for it after this: a turn of theirs comes back then.
@@ -141,22 +131,15 @@ export class Session {
     if (!isAttached(this.#link)) return;
     this.#open.add(command);
     this.#outbox.pushUrgent(command);
-    this.#flushSoon();
+    this.#writes.schedule();
   }
 
-  #flushSoon(): void {
-    if (this.#flushing) return;
-    this.#flushing = true;
-    this.#pace.write(this.#flush);
-  }
-
-  readonly #flush = (): void => {
-    this.#flushing = false;
+  #flush(): void {
     const now = this.#clock.now();
     if (this.#link.at === 'idle' && this.#wanted) this.#connect(now);
     else if (isAttached(this.#link)) this.#outbox.flush(this.#link.stream, now);
     this.#arm();
-  };
+  }
 
   #connect(now: number): void {
     const workers = this.#open.workersInOrder();
@@ -168,7 +151,7 @@ export class Session {
       drained: () => {
         if (!this.#isCurrent(stream)) return;
         this.#outbox.unblock();
-        this.#flushSoon();
+        this.#writes.schedule();
       },
       ended: (error) => {
         if (this.#isCurrent(stream))
@@ -176,7 +159,7 @@ export class Session {
         else this.#farewell?.gone();
       },
     });
-    const link: Attached = { at: 'greeting', stream, since: now, piped, stopAt: this.#liveness.stopAt };
+    const link: Attached = { at: 'greeting', stream, since: now, piped, stopAt: this.#liveness.stopAt, proving: false };
     this.#link = link;
     this.#outbox.clear();
     const { consumerId = '', sessionId, ttl } = this.#settings;
@@ -199,16 +182,13 @@ export class Session {
     if (ttl !== undefined) this.#liveness.ttl = fromDuration(ttl);
     const workers = this.#open.workersInOrder();
     link.at = 'ready';
-    this.#deadlines.attached(workers, this.#clock.now());
-    if (this.#hasBroken) this.#watch?.back();
-    this.#hasBroken = false;
-    this.#hasStood = true;
-    this.#lastFailure = undefined;
+    this.#calls.attached(workers, this.#clock.now());
+    this.#streams.stands();
     // What it gives back goes before what is sent again, which may be about the same keys.
     this.#turns.attached(turns, workers, link.stopAt);
     if (this.#farewell !== undefined) this.#farewell.isReturning = false;
     if (!link.piped) for (const command of workers) this.#outbox.push(command);
-    this.#flushSoon();
+    this.#writes.schedule();
   }
 
   #take(message: wire.SessionResponse): void {
@@ -217,7 +197,7 @@ export class Session {
       if (command === undefined) continue;
       this.#liveness.proved(command.sentAt);
       command.answered(outcome, this.#turns);
-      if (command instanceof WorkerCommand) this.#done(command);
+      if (command instanceof WorkerCommand) this.#calls.done(command);
     }
     // After the replies: the turn that a notice is about may have been given by one of them.
     for (const notice of message.notices) this.#turns.notice(notice);
@@ -239,73 +219,31 @@ export class Session {
       }
     }
     const now = this.#clock.now();
-    if (link.at === 'ready') {
-      this.#backOff.stood(now - link.since);
-      this.#hasBroken = true;
-      this.#watch?.broke(error);
-    }
-    this.#forgetStream();
-    this.#deadlines.detached(this.#open.ofWorkers(), now);
-    if (error.reason === 'SESSION_REPLACED') return this.#stop(error, 'replaced');
-    this.#lastFailure = error;
-    this.#link = { at: 'idle' };
-    if (isForGood(error) || this.#isWrongTls(error)) this.#fail(error);
-    if (this.#wanted) this.#link = { at: 'pausing', until: now + this.#backOff.next() };
-    else this.#liveness.idle();
-    this.#arm();
-  }
-
-  /**
-   * Who never got through has wrong settings, and is told at once. Who did may be seeing certificates that are being
-   * replaced: calls wait for their time-outs, and turns for the end of the session.
-   */
-  #isWrongTls(error: KeyturnError): boolean {
-    return error instanceof TlsError && !this.#hasStood;
-  }
-
-  /** What belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept for ever without them. */
-  #forgetStream(): void {
-    this.#proving = false;
+    this.#streams.broke(error, link.at === 'ready' ? now - link.since : undefined);
     this.#outbox.clear();
     this.#turns.detached();
-    for (const command of this.#open.all()) {
-      if (command instanceof WorkerCommand && (!command.abandoned || this.#turns.isEndedBy(command))) command.unsent();
-      else this.#forget(command);
-    }
-  }
-
-  #forget(command: Command): void {
-    this.#open.remove(command);
-    if (command instanceof WorkerCommand) this.#done(command);
+    this.#calls.detached(now);
+    if (error.reason === 'SESSION_REPLACED') return this.#stop(error, 'replaced');
+    this.#link = { at: 'idle' };
+    if (this.#streams.isHopeless(error)) this.#fail(error);
+    if (this.#wanted) this.#link = { at: 'pausing', until: now + this.#streams.nextPause() };
+    else this.#liveness.idle();
+    this.#arm();
   }
 
   /** Nothing that is asked now would come through. What is asked later may. */
   #fail(error: KeyturnError): void {
     this.#turns.loseAll('unreachable');
-    for (const command of this.#open.workersInOrder()) this.#refuse(command, error);
+    this.#calls.refuseAll(error);
   }
 
   #stop(error: KeyturnError, loss: 'closed' | 'replaced'): void {
     this.#link = { at: 'stopped', error, loss };
     this.#alarm.off();
     this.#turns.loseAll(loss);
-    for (const command of this.#open.all()) {
-      if (command instanceof WorkerCommand) this.#refuse(command, error);
-      else this.#open.remove(command);
-    }
+    this.#calls.refuseAll(error);
+    for (const command of this.#open.all()) this.#open.remove(command);
     this.#outbox.clear();
-  }
-
-  /**
-   * What waits is not left behind: its place would keep others from theirs, and nobody would come for it. What ends a turn
-   * may come through.
-   */
-  #callOff(): void {
-    for (const command of this.#open.workersInOrder()) {
-      if (command.keepsOrEnds) continue;
-      if (!command.isSent) this.#refuse(command, clientClosed());
-      else if (!command.abandoned) this.#abandon(command, clientClosed());
-    }
   }
 
   #leaveIfOver(): void {
@@ -319,43 +257,9 @@ export class Session {
     this.#farewell?.end(stream);
   }
 
-  #cancel({ id, leave }: WorkerCommand): void {
-    this.#askOwn(new OwnCommand({ $case: 'cancel', value: { id, leave } }));
-  }
-
-  #refuse(command: WorkerCommand, error: KeyturnError): void {
-    this.#open.remove(command);
-    this.#done(command);
-    command.abandon(error);
-  }
-
-  /** A call is open no more, or nobody waits for it. */
-  #done(command: WorkerCommand): void {
-    command.unfollow?.();
-    command.unfollow = undefined;
-    this.#turns.done(command);
-  }
-
-  #abandon(command: WorkerCommand, error: KeyturnError): void {
-    if (!this.#open.has(command)) return;
-    command.abandon(error);
-    // Its caller's signal may live on for long: it keeps nothing of what was given up.
-    command.unfollow?.();
-    command.unfollow = undefined;
-    command.detach();
-    if (command.isSent) {
-      // It stays open until the sidecar has answered it, in one way or the other: its id is taken, and it may bring a turn.
-      return this.#cancel(command);
-    }
-    if (this.#turns.isEndedBy(command)) return;
-    this.#open.remove(command);
-    this.#done(command);
-  }
-
   #wake(): void {
     const now = this.#clock.now();
-    for (const command of this.#deadlines.expired(this.#open.ofWorkers(), now))
-      this.#abandon(command, tooLate(this.#lastFailure));
+    this.#calls.expire(now, () => tooLate(this.#streams.lastFailure));
     const hasGivenUp = this.#turns.tick(now, this.#liveness.stopAt);
     const link = this.#link;
     // Should the stream be alive after all, the session would keep what was given up here: the next hello tells of it.
@@ -367,16 +271,16 @@ export class Session {
 
   /** The pause is over. What it was for may be over too. */
   #goOn(now: number): void {
+    this.#link = { at: 'idle' };
     if (this.#wanted) this.#connect(now);
-    else this.#link = { at: 'idle' };
   }
 
   #prove(link: Attached, now: number): void {
     if (now >= this.#liveness.deadAt(link.since)) return this.#broke(silent());
-    if (link.at !== 'ready' || this.#proving || now < this.#liveness.proveAt) return;
-    this.#proving = true;
+    if (link.at !== 'ready' || link.proving || now < this.#liveness.proveAt) return;
+    link.proving = true;
     const ping = new OwnCommand({ $case: 'cancel', value: { id: 0, leave: false } }, () => {
-      this.#proving = false;
+      link.proving = false;
       this.#arm();
     });
     this.#askOwn(ping);
@@ -385,14 +289,9 @@ export class Session {
   #arm(): void {
     const link = this.#link;
     if (link.at === 'stopped') return;
-    let next = Math.min(this.#deadlines.first, this.#turns.nextAt(this.#liveness.stopAt));
+    let next = Math.min(this.#calls.firstDeadline, this.#turns.nextAt(this.#liveness.stopAt));
     if (link.at === 'pausing') next = Math.min(next, link.until);
-    if (isAttached(link) && this.#wanted) next = Math.min(next, this.#linkAt(link));
+    if (isAttached(link) && this.#wanted) next = Math.min(next, this.#liveness.nextAt(link));
     if (next < Number.POSITIVE_INFINITY) this.#alarm.by(next);
-  }
-
-  #linkAt(link: Attached): number {
-    const dead = this.#liveness.deadAt(link.since);
-    return link.at === 'ready' && !this.#proving ? Math.min(dead, this.#liveness.proveAt) : dead;
   }
 }

@@ -1,9 +1,13 @@
 /** What a session is told when it begins. */
-import type { Clock, Random } from '../clock.js';
-import type { KeyturnError } from '../errors.js';
-import type { BackOffSettings } from './back-off.js';
+
+import type { BackOffSettings } from '../retry/back-off.js';
+import type { Clock, Random } from '../time/clock.js';
+import type { KeyturnError } from '../words/errors.js';
 import type { OpenStream } from './network.js';
 import type { OpenLimits } from './open-commands.js';
+
+/** Between two streams. */
+export const DEFAULT_BACK_OFF: BackOffSettings = { first: 50, max: 2_000 };
 
 export interface SessionSettings {
   readonly sessionId: string;

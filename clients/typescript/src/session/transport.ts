@@ -1,9 +1,10 @@
 /** The calls of a worker over a session. */
-import type { CallSettings, HeldTurn, Transport } from '../calls.js';
-import type { Clock } from '../clock.js';
+
+import type { Clock } from '../time/clock.js';
 import { Confirmations, turnsOfDeliveries, withoutNext } from '../turns/confirmations.js';
 import { Renewals } from '../turns/renewals.js';
-import type * as words from '../words.js';
+import type { CallSettings, HeldTurn, Transport } from '../words/calls.js';
+import type * as words from '../words/worker-words.js';
 import type { CallCommand } from './command.js';
 import { Session } from './session.js';
 import type { SessionSettings, Surroundings } from './settings.js';

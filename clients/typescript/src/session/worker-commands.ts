@@ -1,11 +1,11 @@
 /** The eight calls of a worker as commands. */
 
-import { copied } from '../copied.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { turnLost } from '../turns/held-turn.js';
 import * as answers from '../wire/answers.js';
 import * as requests from '../wire/requests.js';
 import * as sizes from '../wire/sizes.js';
+import { copied } from '../words/copied.js';
 import type {
   AckAnswer,
   AckCall,
@@ -23,7 +23,7 @@ import type {
   RenewCall,
   SubmitAnswer,
   SubmitCall,
-} from '../words.js';
+} from '../words/worker-words.js';
 import {
   type Books,
   CallCommand,

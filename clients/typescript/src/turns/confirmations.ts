@@ -5,10 +5,11 @@
  * ticket was told its turn once more, its lease may be nearly over. So before the answer of such a call is handed on the
  * turn is renewed, and counts as young as that renewal.
  */
-import type { Calls } from '../calls.js';
-import type { Clock } from '../clock.js';
-import { clientClosed } from '../closed.js';
-import type { AckAnswer, Turn } from '../words.js';
+
+import type { Clock } from '../time/clock.js';
+import type { Calls } from '../words/calls.js';
+import { clientClosed } from '../words/errors.js';
+import type { AckAnswer, Turn } from '../words/worker-words.js';
 
 /** Turns that are being confirmed. */
 interface Pending {

@@ -1,6 +1,6 @@
-import type { HeldTurn } from '../calls.js';
-import { type TurnLoss, TurnLostError } from '../errors.js';
-import type { Turn } from '../words.js';
+import type { HeldTurn } from '../words/calls.js';
+import { type TurnLoss, TurnLostError } from '../words/errors.js';
+import type { Turn } from '../words/worker-words.js';
 
 const BECAUSE: Readonly<Record<TurnLoss, string>> = {
   lease_expired: 'its lease or max_hold ended',

@@ -5,15 +5,17 @@
  * The end of a lease is reckoned from the moment the last good renewal was *sent*, by the local monotonic clock: so a
  * turn is given up rather too early than too late.
  */
-import type { Calls } from '../calls.js';
-import type { Clock } from '../clock.js';
-import type { TurnLoss } from '../errors.js';
-import type { RenewAnswer } from '../words.js';
+
+import { Alarm } from '../time/alarm.js';
+import type { Clock } from '../time/clock.js';
+import type { Calls } from '../words/calls.js';
+import type { TurnLoss } from '../words/errors.js';
+import type { RenewAnswer } from '../words/worker-words.js';
 import type { Held } from './held-turn.js';
 import { marginOf } from './margin.js';
 
 /** The most that one Renew may name. */
-const LARGEST_BATCH = 1_000;
+export const MOST_PER_RENEW = 1_000;
 /** Parts of a lease: when it is renewed, how long a renewal may take, and when one that failed is tried again. */
 const RENEW_AFTER = 1 / 3;
 const TIMEOUT = 1 / 3;
@@ -27,8 +29,7 @@ export class Renewals {
   readonly #margin: number | undefined;
   readonly #onLoss: (held: Held, cause: TurnLoss) => void;
   readonly #lives = new Map<Held, Life>();
-  #callOff: (() => void) | undefined;
-  #armedFor = Number.POSITIVE_INFINITY;
+  readonly #alarm: Alarm;
 
   /** @param margin how long before its end a turn is given up, ms; unset: a part of its lease */
   constructor(
@@ -41,6 +42,7 @@ export class Renewals {
     this.#clock = clock;
     this.#margin = margin;
     this.#onLoss = onLoss;
+    this.#alarm = new Alarm(clock, () => this.#tick());
   }
 
   /** @param since when the turn was given, or confirmed, at the latest: what may have ended since is lost at once */
@@ -51,19 +53,19 @@ export class Renewals {
     life.confirmed(since);
     if (life.loseAt <= this.#clock.now()) return this.#onLoss(held, 'unreachable');
     this.#lives.set(held, life);
-    this.#arm(life.nextAt);
+    this.#alarm.by(life.nextAt);
   }
 
   drop(held: Held): void {
     this.#lives.delete(held);
-    if (this.#lives.size === 0) this.#disarm();
+    if (this.#lives.size === 0) this.#alarm.off();
   }
 
   /** Nothing is renewed any more, and every turn is lost. */
   close(cause: TurnLoss): void {
     const all = [...this.#lives.keys()];
     this.#lives.clear();
-    this.#disarm();
+    this.#alarm.off();
     for (const held of all) this.#onLoss(held, cause);
   }
 
@@ -72,22 +74,7 @@ export class Renewals {
     this.#onLoss(held, cause);
   }
 
-  #disarm(): void {
-    this.#callOff?.();
-    this.#callOff = undefined;
-    this.#armedFor = Number.POSITIVE_INFINITY;
-  }
-
-  #arm(at: number): void {
-    if (at >= this.#armedFor) return;
-    this.#callOff?.();
-    this.#armedFor = at;
-    this.#callOff = this.#clock.after(Math.max(0, at - this.#clock.now()), () => this.#tick());
-  }
-
   #tick(): void {
-    this.#armedFor = Number.POSITIVE_INFINITY;
-    this.#callOff = undefined;
     const now = this.#clock.now();
     const due: Held[] = [];
     let next = Number.POSITIVE_INFINITY;
@@ -101,9 +88,9 @@ export class Renewals {
         next = Math.min(next, life.nextAt);
       }
     }
-    this.#arm(next);
+    this.#alarm.by(next);
     for (const alike of byLease(due))
-      for (let at = 0; at < alike.length; at += LARGEST_BATCH) this.#renew(alike.slice(at, at + LARGEST_BATCH), now);
+      for (let at = 0; at < alike.length; at += MOST_PER_RENEW) this.#renew(alike.slice(at, at + MOST_PER_RENEW), now);
   }
 
   /** With their lease said: a sidecar that has just started and adopts them would else tie them to the session for good. */
@@ -132,7 +119,7 @@ export class Renewals {
       if (result?.alive === false) this.#lose(held, result.cause);
       else {
         life.confirmed(sentAt);
-        this.#arm(life.nextAt);
+        this.#alarm.by(life.nextAt);
       }
     }
   }
@@ -144,7 +131,7 @@ export class Renewals {
       if (life === undefined) continue;
       life.asking = false;
       life.renewAt = now + held.turn.lease * TRY_AGAIN_AFTER;
-      this.#arm(life.nextAt);
+      this.#alarm.by(life.nextAt);
     }
   }
 }

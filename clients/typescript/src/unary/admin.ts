@@ -1,6 +1,11 @@
 /** What people ask of a sidecar: how it stands, and to change it. */
 import type { Channel } from '@grpc/grpc-js';
 import { credentials } from '@grpc/grpc-js';
+import { AdminServiceClient } from '../gen/keyturn/v1/admin.js';
+import * as admin from '../wire/admin.js';
+import type { Security } from '../wire/connection-failure.js';
+import { optionalFlag } from '../wire/fields.js';
+import { isServiceError } from '../wire/status.js';
 import type {
   DeadLetterPage,
   EventBatch,
@@ -17,13 +22,8 @@ import type {
   QueuePage,
   RetryNowCall,
   RetryNowView,
-} from '../admin-words.js';
-import type { CallSettings } from '../calls.js';
-import type { Security } from '../connection-failure.js';
-import { AdminServiceClient } from '../gen/keyturn/v1/admin.js';
-import * as admin from '../wire/admin.js';
-import { optionalFlag } from '../wire/fields.js';
-import { isServiceError } from '../wire/status.js';
+} from '../words/admin-words.js';
+import type { CallSettings } from '../words/calls.js';
 import { OpenCalls } from './open-calls.js';
 
 /** The calls of AdminService. They are unary whatever the transport of the worker's calls is. */

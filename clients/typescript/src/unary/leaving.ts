@@ -3,19 +3,19 @@
  * was given in that moment is the ticket's. Whoever said `leave` wants neither, and each takes a call of its own.
  */
 import { type Channel, credentials } from '@grpc/grpc-js';
-import type { Clock } from '../clock.js';
-import type { Security } from '../connection-failure.js';
-import { KeyturnError } from '../errors.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
+import type { Clock } from '../time/clock.js';
 import * as answers from '../wire/answers.js';
+import type { Security } from '../wire/connection-failure.js';
 import * as requests from '../wire/requests.js';
-import type { AcquireCall, Turn } from '../words.js';
+import { KeyturnError } from '../words/errors.js';
+import type { AcquireCall, Turn } from '../words/worker-words.js';
 import { OpenCalls } from './open-calls.js';
 
 /** How long one of these calls may take, ms: why we leave matters more. Should it fail, the lease or `ticket_ttl` ends it. */
 const GIVING_UP_MS = 1_000;
 
-export interface Place {
+interface Place {
   readonly queue: string;
   readonly key: string;
   readonly ticket: string;

@@ -1,20 +1,13 @@
 /** Unary calls as promises, each with its deadline and its signal. */
 import { type CallOptions, type Client, type ClientUnaryCall, Metadata, type ServiceError } from '@grpc/grpc-js';
-import type { CallSettings } from '../calls.js';
-import { deadlineAfter } from '../clock.js';
-import { clientClosed } from '../closed.js';
-import type { Security } from '../connection-failure.js';
-import type { KeyturnError } from '../errors.js';
-import { follow } from '../follow.js';
-import { checkCallSettings } from '../option-checks.js';
+import { deadlineAfter, LONGEST_TIMEOUT_MS } from '../time/clock.js';
+import { follow } from '../time/follow.js';
+import type { Security } from '../wire/connection-failure.js';
 import { serviceError } from '../wire/status.js';
-
-/** Beyond the wait of a call, for the way there and back. */
-export const GRACE_MS = 10_000;
-/** The longest wait that a queue's policy can ask for. */
-export const LONGEST_WAIT_MS = 300_000;
-/** A longer deadline overflows in grpc-js and is over at once. */
-const LONGEST_TIMEOUT_MS = 2_147_483_647;
+import { type CallSettings, GRACE_MS } from '../words/calls.js';
+import type { KeyturnError } from '../words/errors.js';
+import { clientClosed } from '../words/errors.js';
+import { checkCallSettings } from '../words/option-checks.js';
 
 type Done<M> = (error: ServiceError | null, message: M) => void;
 type Method<Q, M> = (request: Q, metadata: Metadata, options: Partial<CallOptions>, done: Done<M>) => ClientUnaryCall;

@@ -1,15 +1,15 @@
 /** The calls of a worker as unary calls: one after another, each by itself. For comparison, and for a single call. */
 import { type Channel, credentials } from '@grpc/grpc-js';
-import type { CallSettings, HeldTurn, Transport } from '../calls.js';
-import type { Clock } from '../clock.js';
-import { clientClosed } from '../closed.js';
-import type { Security } from '../connection-failure.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
+import type { Clock } from '../time/clock.js';
 import { Confirmations, turnsOfDeliveries, withoutNext } from '../turns/confirmations.js';
 import { Held } from '../turns/held-turn.js';
 import { Renewals } from '../turns/renewals.js';
 import * as answers from '../wire/answers.js';
+import type { Security } from '../wire/connection-failure.js';
 import * as requests from '../wire/requests.js';
+import { type CallSettings, type HeldTurn, LONGEST_WAIT_MS, type Transport } from '../words/calls.js';
+import { clientClosed } from '../words/errors.js';
 import type {
   AckAnswer,
   AckCall,
@@ -28,11 +28,11 @@ import type {
   SubmitAnswer,
   SubmitCall,
   Turn,
-} from '../words.js';
+} from '../words/worker-words.js';
 import { Leaving } from './leaving.js';
-import { LONGEST_WAIT_MS, OpenCalls } from './open-calls.js';
+import { OpenCalls } from './open-calls.js';
 
-export interface UnaryOptions {
+interface UnaryOptions {
   readonly address: string;
   readonly channel: Channel;
   /** Of the channel, so that errors can tell. Unset: it is plain. */

@@ -1,4 +1,6 @@
 /** Calls and answers of AdminService in plain words. */
+
+import * as wire from '../gen/keyturn/v1/admin.js';
 import type {
   DeadLetterPage,
   DeathCause,
@@ -20,8 +22,7 @@ import type {
   QueuePage,
   RetryNowCall,
   RetryNowView,
-} from '../admin-words.js';
-import * as wire from '../gen/keyturn/v1/admin.js';
+} from '../words/admin-words.js';
 import { deliveredItem, instantOf, known, unlessEmpty } from './answers.js';
 import { fromDuration, fromTimestamp, fromWireToken, optionalMs } from './time.js';
 import { EVENT_KINDS, LANE_STATES, wordOf } from './word-tables.js';

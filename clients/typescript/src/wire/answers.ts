@@ -19,7 +19,7 @@ import type {
   SubmitResult,
   Turn,
   TurnRef,
-} from '../words.js';
+} from '../words/worker-words.js';
 import { fromDuration, fromTimestamp, fromWireToken, optionalMs } from './time.js';
 import { DECISIONS, ITEM_STATES, LOSS_CAUSES, REASONS, wordOf } from './word-tables.js';
 

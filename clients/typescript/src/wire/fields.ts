@@ -2,33 +2,20 @@
  * What the fields of a call may hold. The types say the same; programs in JavaScript have none, and many calls travel in one
  * message: one that cannot be written would end the stream, with every other call on it, and again on the next stream.
  */
-import { toUSVString } from 'node:util';
-import { KeyturnError, NO_DETAILS } from '../errors.js';
+
 import type { Duration } from '../gen/google/protobuf/duration.js';
-import { type Names, noSuchName, unknownName } from '../names.js';
-import type { Token } from '../words.js';
+import type { KeyturnError } from '../words/errors.js';
+import { type Names, noSuchName, unknownName } from '../words/names.js';
+import { badRequest, isText, shown } from '../words/values.js';
+import type { Token } from '../words/worker-words.js';
 import { toDuration } from './time.js';
 
 const NOTHING = new Uint8Array(0);
 const MOST_COUNT = 2 ** 32 - 1;
 const MOST_TOKEN = 2n ** 64n - 1n;
 
-/** As the sidecar would refuse it: the field by its name in the proto. */
-export function refusal(field: string, description: string): KeyturnError {
-  const violations = [{ field, description }];
-  return new KeyturnError(`${field}: ${description}`, 'INVALID_ARGUMENT', 'BAD_REQUEST', { ...NO_DETAILS, violations });
-}
-
-/** Half of a surrogate pair would be replaced on the way, and different keys would become equal. */
-export function isText(value: unknown): value is string {
-  return typeof value === 'string' && toUSVString(value) === value;
-}
-
-/** A value in a message: no more of it than a line, and nothing of it that could throw. */
-export function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}…` : value);
-  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
-  return value === null || value === undefined ? String(value) : `of type ${typeof value}`;
+function refusal(field: string, description: string): KeyturnError {
+  return badRequest([[field, description]]);
 }
 
 export function text(field: string, value: string): string {

@@ -1,8 +1,9 @@
 /** Calls as the wire has them. What is left out is unset there. */
 import * as wire from '../gen/keyturn/v1/coordinator.js';
-import { checkItem } from '../item-check.js';
-import { headerPairs } from '../item-size.js';
-import { unknownName } from '../names.js';
+import * as names from '../words/call-names.js';
+import { checkItem } from '../words/item-check.js';
+import { headerPairs } from '../words/item-size.js';
+import { unknownName } from '../words/names.js';
 import type {
   AckCall,
   AcquireCall,
@@ -13,8 +14,7 @@ import type {
   NackCall,
   RenewCall,
   SubmitCall,
-} from '../words.js';
-import * as names from './call-names.js';
+} from '../words/worker-words.js';
 import * as fields from './fields.js';
 import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS } from './word-tables.js';
 

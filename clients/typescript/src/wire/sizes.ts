@@ -2,7 +2,7 @@
  * About how many bytes calls take on the wire, rather too many than too few: a character of text takes up to three, and
  * the rest of a call, its numbers and tags, less than this.
  */
-import { headerPairs } from '../item-size.js';
+import { headerPairs } from '../words/item-size.js';
 import type {
   AckCall,
   AcquireCall,
@@ -13,7 +13,7 @@ import type {
   NackCall,
   RenewCall,
   SubmitCall,
-} from '../words.js';
+} from '../words/worker-words.js';
 
 const REST = 96;
 const PER_CHARACTER = 3;

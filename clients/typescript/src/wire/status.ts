@@ -1,6 +1,7 @@
 /** Errors of the sidecar and of the transport as {@link KeyturnError}s. */
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { connectionFailure, type Security } from '../connection-failure.js';
+import { BadRequest, ErrorInfo, QuotaFailure, ResourceInfo, RetryInfo } from '../gen/google/rpc/error_details.js';
+import { Status } from '../gen/google/rpc/status.js';
 import {
   type ErrorDetails,
   type FieldViolation,
@@ -8,10 +9,9 @@ import {
   NO_DETAILS,
   TlsError,
   TurnLostError,
-} from '../errors.js';
-import { BadRequest, ErrorInfo, QuotaFailure, ResourceInfo, RetryInfo } from '../gen/google/rpc/error_details.js';
-import { Status } from '../gen/google/rpc/status.js';
-import type { LossCause } from '../words.js';
+} from '../words/errors.js';
+import type { LossCause } from '../words/worker-words.js';
+import { connectionFailure, type Security } from './connection-failure.js';
 import { fromDuration } from './time.js';
 
 const DETAILS_KEY = 'grpc-status-details-bin';

@@ -1,5 +1,5 @@
 /** The words of the contract and their numbers on the wire. Total: a new word does not compile until it stands here. */
-import type { EventKind, LaneState } from '../admin-words.js';
+
 import { EventKind as WireEventKind, LaneState as WireLaneState } from '../gen/keyturn/v1/admin.js';
 import {
   AfterUnknown as WireAfterUnknown,
@@ -10,7 +10,8 @@ import {
   NackKind as WireNackKind,
   Reason as WireReason,
 } from '../gen/keyturn/v1/coordinator.js';
-import type { Decision, Durability, ItemCall, ItemState, LossCause, NackKind, Reason } from '../words.js';
+import type { EventKind, LaneState } from '../words/admin-words.js';
+import type { Decision, Durability, ItemCall, ItemState, LossCause, NackKind, Reason } from '../words/worker-words.js';
 
 export const DECISIONS: Readonly<Record<Decision, WireDecision>> = {
   accept: WireDecision.DECISION_ACCEPT,

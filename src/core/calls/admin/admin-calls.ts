@@ -3,7 +3,7 @@
 import type * as model from '../../contract/model.js';
 import { badPageToken } from '../../contract/refusals.js';
 import type * as views from '../../contract/views.js';
-import { findLane } from '../../lane/lookup.js';
+import { currentLane } from '../../lane/current-lanes.js';
 import type { Queue } from '../../state/records.js';
 import { Steps } from '../steps.js';
 import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
@@ -35,7 +35,7 @@ export abstract class AdminCalls extends Steps {
   /** A step like any other: what is over by the clock happens first (S1). */
   explainKey(queue: string, key: string, now: number): model.Result<views.KeyExplanation> {
     const upToDate = (found: Queue | undefined) => {
-      if (found !== undefined) findLane(this.state, found, key, now);
+      if (found !== undefined) currentLane(this.state, found, key, now);
       return explainKey(this.state, found, key, now);
     };
     return this.with(queue, upToDate, now);

@@ -3,7 +3,7 @@
 import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from '../../contract/views.js';
 import { finish, putBack } from '../../items/items.js';
 import { itemView } from '../../lane/answers.js';
-import { findLane, openLane } from '../../lane/lookup.js';
+import { currentLane, currentOrNewLane } from '../../lane/current-lanes.js';
 import { resolve } from '../../lane/resolve.js';
 import { tell } from '../../state/events.js';
 import { nameKeyless } from '../../state/lane.js';
@@ -160,7 +160,7 @@ export function* redrive(
 
 /** S1: what dies in this very moment is a dead letter already. */
 function catchUpKey(state: CoreState, queue: Queue, key: string | undefined, now: number): void {
-  if (key !== undefined && key !== '') findLane(state, queue, key, now);
+  if (key !== undefined && key !== '') currentLane(state, queue, key, now);
 }
 
 /** Those of a key together; each keyless one for itself. */
@@ -181,7 +181,7 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
   const [first] = letters;
   // None is left: what was chosen before a pause has gone.
   if (first === undefined) return;
-  const lane = openLane(state, queue, first.key, now);
+  const lane = currentOrNewLane(state, queue, first.key, now);
   if (lane.row.moves.redrive !== 'put_back') return;
   nameKeyless(lane, first.item);
   for (const { item } of letters) {

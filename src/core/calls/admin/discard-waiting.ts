@@ -2,7 +2,7 @@
 
 import type { ItemChoice } from '../../contract/views.js';
 import { finish } from '../../items/items.js';
-import { findLane } from '../../lane/lookup.js';
+import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/park.js';
 import { resolve } from '../../lane/resolve.js';
 import { tell } from '../../state/events.js';
@@ -25,7 +25,7 @@ export function* discardWaiting(
   newest: number,
   { size, clock }: Slices,
 ): Generator<undefined, number> {
-  if (choice.key !== undefined && choice.key !== '') findLane(state, queue, choice.key, clock());
+  if (choice.key !== undefined && choice.key !== '') currentLane(state, queue, choice.key, clock());
   const ids = new Set(choice.itemIds);
   const candidates = ids.size > 0 ? itemsById(queue, ids) : queue.items.scan();
   let gone = 0;

@@ -97,6 +97,6 @@ function reasonOf(
 
 function itemOf(lane: Lane): Item | undefined {
   const turn = turnOf(lane);
-  const subject = turn?.cargo.kind === 'items' ? turn.cargo.items[0] : lane.line?.head;
+  const subject = turn?.assignment.kind === 'items' ? turn.assignment.items[0] : lane.line?.head;
   return subject instanceof Item ? subject : undefined;
 }

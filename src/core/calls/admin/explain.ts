@@ -3,7 +3,6 @@
 import type { HolderView, KeyExplanation, LineEntryView, SessionView } from '../../contract/views.js';
 import { nameOf } from '../../lane/answers.js';
 import { endOf } from '../../lane/lease.js';
-import { isDispatchTicket } from '../../lane/turns.js';
 import { awaitedBy } from '../../state/dependencies.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { Caller, type Entry, Item, type Lane, type Queue, Session, type Turn } from '../../state/records.js';
@@ -32,7 +31,7 @@ export function explainKey(state: CoreState, queue: Queue | undefined, key: stri
   if (queue === undefined || lane === undefined) return { ...NOTHING, deadLetters };
   const { line } = lane;
   const turn = turnOf(lane);
-  const subject = turn?.cargo.kind === 'items' ? turn.cargo.items[0] : line?.head;
+  const subject = turn?.assignment.kind === 'items' ? turn.assignment.items[0] : line?.head;
   const item = subject instanceof Item ? subject : undefined;
   const { why, until } = whyOf(state, lane, now);
   return {
@@ -68,15 +67,15 @@ export function countDead(queue: Queue, key: string): number {
 }
 
 function holderView(state: CoreState, turn: Turn, now: number): HolderView {
-  const { ticket, cargo } = turn;
-  const ticketId = isDispatchTicket(ticket) ? ticket.id : ticket;
+  const { ticket, assignment } = turn;
+  const ticketId = typeof ticket === 'string' ? ticket : ticket?.id;
   return {
     consumerId: turn.consumerId,
     token: turn.token,
     since: turn.since + state.wallOffset,
     leaseLeft: Math.max(0, endOf(turn) - now),
     renewals: turn.renewals,
-    items: cargo.kind === 'items' ? cargo.items.length : 0,
+    items: assignment.kind === 'items' ? assignment.items.length : 0,
     heldForTicket: turn.handed === 'kept' ? ticketId : undefined,
     session: turn.owner instanceof Session ? sessionView(state, turn.owner) : undefined,
   };

@@ -83,8 +83,8 @@ export function* keylessLanes(queue: Queue): Generator<Lane> {
 
 /** It has an item that waits or is in flight. */
 function isOpen(lane: Lane): boolean {
-  const cargo = turnOf(lane)?.cargo;
-  return lane.line !== undefined || (cargo?.kind === 'items' && !cargo.done);
+  const assignment = turnOf(lane)?.assignment;
+  return lane.line !== undefined || (assignment?.kind === 'items' && !assignment.done);
 }
 
 function newestToken(lane: Lane): number | undefined {

@@ -4,14 +4,14 @@ import type { LaneState } from '../../contract/model.js';
 import type { EvictionView, LimitsChange, LimitsView } from '../../contract/views.js';
 import { putBack } from '../../items/items.js';
 import { neverHandedOut } from '../../items/never-handed-out.js';
-import { findLane } from '../../lane/lookup.js';
+import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/park.js';
 import { resolve } from '../../lane/resolve.js';
 import { endTurn } from '../../lane/turns.js';
 import { tell } from '../../state/events.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { markDirty } from '../../state/marks.js';
-import type { Cargo, Item, Lane, Queue } from '../../state/records.js';
+import type { Assignment, Item, Lane, Queue } from '../../state/records.js';
 import { LOST } from '../../state/settlement.js';
 import type { CoreState } from '../../state/state.js';
 import { TokenBucket } from '../../structures/token-bucket.js';
@@ -24,21 +24,21 @@ const NOBODY: Omit<EvictionView, 'state'> = Object.freeze({
 });
 
 export function evictHolder(state: CoreState, queue: Queue | undefined, key: string, now: number): EvictionView {
-  const lane = queue === undefined ? undefined : findLane(state, queue, key, now);
+  const lane = queue === undefined ? undefined : currentLane(state, queue, key, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (lane === undefined) return { ...NOBODY, state: 'INIT' };
   if (turn === undefined || lane.row.moves.evict !== 'end_turn') return { ...NOBODY, state: stateOf(lane) };
-  const { token, consumerId, cargo, handed } = turn;
+  const { token, consumerId, assignment, handed } = turn;
   endTurn(state, turn, 'evicted', LOST.evicted, now);
-  const items = handed === 'kept' ? neverHandedOut(state, lane, cargo, now) : keptItems(cargo);
+  const items = handed === 'kept' ? neverHandedOut(state, lane, assignment, now) : keptItems(assignment);
   putBack(state, lane, items);
   resolve(state, lane, now);
   return { evicted: true, token, consumerId, itemsReturned: items.length, state: stateOf(lane) };
 }
 
 /** at_most_once: they are done, whoever has them. */
-function keptItems(cargo: Cargo): readonly Item[] {
-  return cargo.kind === 'items' && !cargo.done ? cargo.items : [];
+function keptItems(assignment: Assignment): readonly Item[] {
+  return assignment.kind === 'items' && !assignment.done ? assignment.items : [];
 }
 
 export interface Resumed {
@@ -50,7 +50,7 @@ export interface Resumed {
 export function resumeKey(state: CoreState, queue: Queue | undefined, key: string, now: number): Resumed {
   if (queue === undefined) return { resumed: false, state: 'INIT' };
   if (key !== '') {
-    const lane = findLane(state, queue, key, now);
+    const lane = currentLane(state, queue, key, now);
     return lane === undefined ? { resumed: false, state: 'INIT' } : resumeLane(state, lane, now);
   }
   const parked = [...queue.keylessParked];

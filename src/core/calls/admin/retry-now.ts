@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../../contract/model.js';
 import type { DelayKind, RetryNowRequest, RetryNowView } from '../../contract/views.js';
-import { catchUp, findLane } from '../../lane/lookup.js';
+import { catchUp, currentLane } from '../../lane/current-lanes.js';
 import { delayOf, resolve } from '../../lane/resolve.js';
 import { awaitedBy, isHeldBack } from '../../state/dependencies.js';
 import { tell } from '../../state/events.js';
@@ -35,7 +35,7 @@ export function retryNow(
 
 /** The head of the key may start, as far as time goes: the `min_interval` of this one key ends too. */
 function retryKey(state: CoreState, queue: Queue, key: string, now: number): RetryNowView | Refusal {
-  const lane = findLane(state, queue, key, now);
+  const lane = currentLane(state, queue, key, now);
   if (lane === undefined || stateOf(lane) === 'INIT') {
     return { kind: 'no_such', what: 'key', queue: queue.name, name: key };
   }

@@ -111,7 +111,7 @@ function longestHold(queue: Queue, now: number): number | undefined {
   return oldestSince === undefined ? undefined : now - oldestSince;
 }
 
-export function queueStats(queue: Queue, now: number): QueueStats {
+function queueStats(queue: Queue, now: number): QueueStats {
   const { counters } = queue;
   const { declined } = counters;
   return {

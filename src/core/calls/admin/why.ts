@@ -10,7 +10,7 @@ import type { CoreState } from '../../state/state.js';
 import { isLinked, type Link } from '../../structures/link.js';
 import { shellWord } from './shell-word.js';
 
-export interface Why {
+interface Why {
   /** Empty: nothing holds the key. */
   readonly why: string;
   /** Whole ms. Unset: that is not known. */
@@ -44,9 +44,9 @@ function held(state: CoreState, lane: Lane, turn: Turn, now: number): Why {
   return { why, until: end === Number.POSITIVE_INFINITY ? undefined : end };
 }
 
-function heldBy({ handed, owner, renewals, cargo, consumerId, fromBefore }: Turn): string {
+function heldBy({ handed, owner, renewals, assignment, consumerId, fromBefore }: Turn): string {
   if (handed === 'kept') return 'the turn is held for an absent caller until its ticket ends';
-  const who = cargo.kind === 'adopted' ? 'a worker that had it before the sidecar started' : consumerId;
+  const who = assignment.kind === 'adopted' ? 'a worker that had it before the sidecar started' : consumerId;
   if (owner instanceof Session) return `${who} holds it and ${keptBy(owner)}`;
   const since = fromBefore ? ' since the sidecar started' : '';
   if (renewals === 0) return `${who} holds it and has not renewed its lease${since}`;

@@ -26,7 +26,7 @@ import type { WireWriter } from './wire-writer.js';
 /** The fields of a SessionResponse. */
 export const RESPONSE = { replies: 1, notices: 2 } as const;
 /** Those of a Reply: `id` is 1. */
-export const OUTCOME = {
+const OUTCOME = {
   enqueue: 2,
   dequeue: 3,
   submit: 4,

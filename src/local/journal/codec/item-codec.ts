@@ -16,7 +16,7 @@ const HAS = {
   contentElsewhere: 16,
 } as const;
 
-const HAS_OF_FINISHED = { result: 1, error: 2, fingerprint: 4 } as const;
+const HAS_OF_FINISHED = { result: 1, error: 2, contentHash: 4 } as const;
 
 /**
  * A larger content is a row of its own, so that a start need not go past it. (Two checksums in one row, so that a start
@@ -44,7 +44,7 @@ export function writeItem(to: ByteWriter, row: ItemRow, content: Content, seed: 
       (row.after.length === 0 ? 0 : HAS.after) |
       (elsewhere ? HAS.contentElsewhere : 0),
   );
-  to.number(row.fingerprint);
+  to.number(row.contentHash);
   to.number(row.submittedAt);
   if (row.notBefore !== 0) to.number(row.notBefore);
   to.whole(row.contentBytes);
@@ -66,14 +66,14 @@ export function writeFinished(to: ByteWriter, row: FinishedRow, seed: number): v
   to.byte(
     (row.result === undefined ? 0 : HAS_OF_FINISHED.result) |
       (row.error === undefined ? 0 : HAS_OF_FINISHED.error) |
-      (row.fingerprint === undefined ? 0 : HAS_OF_FINISHED.fingerprint),
+      (row.contentHash === undefined ? 0 : HAS_OF_FINISHED.contentHash),
   );
   to.byte(FINISHED_STATES.number(row.state));
   to.number(row.until);
   to.whole(row.attempt);
   to.text(row.queue);
   to.text(row.id);
-  if (row.fingerprint !== undefined) to.number(row.fingerprint);
+  if (row.contentHash !== undefined) to.number(row.contentHash);
   if (row.error !== undefined) to.text(row.error);
   if (row.result !== undefined) to.bytes(row.result);
   to.seal(seed);
@@ -85,7 +85,7 @@ export function writeFinished(to: ByteWriter, row: FinishedRow, seed: number): v
  */
 export function writeEnd(to: ByteWriter, { table, seq, queue, id, end }: EndRow, seed: number): void {
   const state = end === 'done' || end === 'superseded' ? end : 'discarded';
-  const nothing = { result: undefined, fingerprint: undefined, attempt: 0, until: NO_INSTANT };
+  const nothing = { result: undefined, contentHash: undefined, attempt: 0, until: NO_INSTANT };
   writeFinished(to, { table, seq, queue, id, state, error: end, ...nothing }, seed);
 }
 
@@ -163,7 +163,7 @@ const NO_REFS: readonly ItemRef[] = [];
 
 function readOpen(from: ByteReader, seq: number): ItemRow {
   const has = from.byte();
-  const fingerprint = from.number();
+  const contentHash = from.number();
   const submittedAt = from.number();
   const notBefore = (has & HAS.notBefore) === 0 ? 0 : from.number();
   const contentBytes = from.whole();
@@ -181,7 +181,7 @@ function readOpen(from: ByteReader, seq: number): ItemRow {
     key,
     id,
     idempotencyKey,
-    fingerprint,
+    contentHash,
     submittedAt,
     notBefore,
     takesRoom,
@@ -198,11 +198,11 @@ function readFinished(from: ByteReader, seq: number): FinishedRow | EndRow {
   const attempt = from.whole();
   const queue = from.queue();
   const id = from.text();
-  const fingerprint = (has & HAS_OF_FINISHED.fingerprint) === 0 ? undefined : from.number();
+  const contentHash = (has & HAS_OF_FINISHED.contentHash) === 0 ? undefined : from.number();
   const error = (has & HAS_OF_FINISHED.error) === 0 ? undefined : from.text();
   const result = (has & HAS_OF_FINISHED.result) === 0 ? undefined : from.bytes();
   if (until === NO_INSTANT) return { table: 'items', seq, state: 'ended', queue, id, end: endOf(error) };
-  return { table: 'items', seq, state, queue, id, result, error, attempt, fingerprint, until };
+  return { table: 'items', seq, state, queue, id, result, error, attempt, contentHash, until };
 }
 
 function endOf(error: string | undefined): EndRow['end'] {

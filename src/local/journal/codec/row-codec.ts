@@ -163,12 +163,12 @@ function readFields(from: ByteReader, table: Exclude<Table, 'items'>, key: RowKe
   }
 }
 
-const PROGRESS_IS = { takesRoom: 1, doomed: 2 } as const;
+const PROGRESS_IS = { takesRoom: 1, dependencyFailed: 2 } as const;
 
 function writeProgress(to: ByteWriter, row: ProgressRow): void {
   to.whole(row.attempts);
   to.number(row.notBefore);
-  to.byte((row.takesRoom ? PROGRESS_IS.takesRoom : 0) | (row.doomed ? PROGRESS_IS.doomed : 0));
+  to.byte((row.takesRoom ? PROGRESS_IS.takesRoom : 0) | (row.dependencyFailed ? PROGRESS_IS.dependencyFailed : 0));
   to.number(row.rank);
   writeOptional(to, row.lastError, to.text);
   writeOptional(to, row.after, writeLeft);
@@ -198,7 +198,7 @@ function readProgress(from: ByteReader, seq: number): ProgressRow {
     attempts,
     notBefore,
     takesRoom: (is & PROGRESS_IS.takesRoom) !== 0,
-    doomed: (is & PROGRESS_IS.doomed) !== 0,
+    dependencyFailed: (is & PROGRESS_IS.dependencyFailed) !== 0,
     rank: from.number(),
     lastError: readOptional(from, from.text),
     after: readOptional(from, readLeft),

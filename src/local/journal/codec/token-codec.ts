@@ -1,6 +1,6 @@
 /** Live and ended turns on the disk. */
 import type { SubmitResult } from '../../../core/contract/model.js';
-import type { CargoRow, EndedRow, EndingRow, TicketRow, TurnRow } from '../../../core/contract/rows.js';
+import type { AssignmentRow, EndedRow, EndingRow, TicketRow, TurnRow } from '../../../core/contract/rows.js';
 import { type ByteReader, NotAValue } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
 import { readOptional, writeOptional } from './optional.js';
@@ -35,7 +35,7 @@ export function readToken(from: ByteReader, token: number): TurnRow | EndedRow {
 }
 
 function writeLive(to: ByteWriter, row: TurnRow): void {
-  writeCargo(to, row.cargo);
+  writeAssignment(to, row.assignment);
   to.text(row.consumerId);
   writeOptional(to, row.ticket, writeTicket);
   to.number(row.lease);
@@ -52,7 +52,7 @@ type Ended = Omit<EndedRow, 'table' | 'token' | 'queue' | 'key' | 'lane' | 'star
 function readLive(from: ByteReader): Live {
   return {
     state: 'live',
-    cargo: readCargo(from),
+    assignment: readAssignment(from),
     consumerId: from.text(),
     ticket: readOptional(from, readTicket),
     lease: from.number(),
@@ -73,17 +73,17 @@ function readEnded(from: ByteReader): Ended {
   return { state: 'ended', ticket: readOptional(from, from.text), ending: readEnding(from) };
 }
 
-function writeCargo(to: ByteWriter, cargo: CargoRow): void {
-  to.byte(CARGOES.number(cargo.kind));
-  if (cargo.kind === 'caller') writeOptional(to, cargo.idempotencyKey, to.text);
-  if (cargo.kind === 'items') {
-    to.byte(cargo.done ? 1 : 0);
-    to.whole(cargo.seqs.length);
-    for (const seq of cargo.seqs) to.whole(seq);
+function writeAssignment(to: ByteWriter, assignment: AssignmentRow): void {
+  to.byte(CARGOES.number(assignment.kind));
+  if (assignment.kind === 'caller') writeOptional(to, assignment.idempotencyKey, to.text);
+  if (assignment.kind === 'items') {
+    to.byte(assignment.done ? 1 : 0);
+    to.whole(assignment.seqs.length);
+    for (const seq of assignment.seqs) to.whole(seq);
   }
 }
 
-function readCargo(from: ByteReader): CargoRow {
+function readAssignment(from: ByteReader): AssignmentRow {
   const kind = CARGOES.word(from.byte());
   if (kind === 'adopted') return { kind };
   if (kind === 'caller') return { kind, idempotencyKey: readOptional(from, from.text) };

@@ -1,10 +1,10 @@
 /** The numbers that stand for words on the disk. A number never changes its meaning; new words get new ones. */
 import type { DeathCause, LossCause, NackKind, Reason } from '../../../core/contract/model.js';
-import type { CargoRow, FinishedRow, ParkRow, TicketRow, TurnRow } from '../../../core/contract/rows.js';
+import type { AssignmentRow, FinishedRow, ParkRow, TicketRow, TurnRow } from '../../../core/contract/rows.js';
 import { NotAValue } from './byte-reader.js';
 
 /** Words and their numbers, both ways. Total over the words: a new one does not compile until it has a number. */
-export interface Words<T extends string> {
+interface Words<T extends string> {
   number(word: T): number;
   /** @throws NotAValue */
   word(number: number): T;
@@ -32,7 +32,7 @@ export const LOSS_CAUSES = words<Exclude<LossCause, 'settled' | 'unknown'>>({
   evicted: 2,
   taken_over: 3,
 });
-export const CARGOES = words<CargoRow['kind']>({ caller: 1, items: 2, adopted: 3 });
+export const CARGOES = words<AssignmentRow['kind']>({ caller: 1, items: 2, adopted: 3 });
 export const TICKETS = words<TicketRow['of']>({ key: 1, dispatch: 2 });
 export const HANDED = words<TurnRow['handed']>({ kept: 1, given: 2, known: 3 });
 export const PARK_CAUSES = words<ParkRow['because']>({ dead_letter: 1, no_room: 2 });

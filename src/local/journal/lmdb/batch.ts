@@ -6,7 +6,7 @@ import { writeContent, writeItem } from '../codec/item-codec.js';
 import { keyOf, type RowKey, type SimpleRow, seedOf, writeRow } from '../codec/row-codec.js';
 import type { StoredTable } from './tables.js';
 
-export interface Write {
+interface Write {
   readonly table: StoredTable;
   readonly key: RowKey;
   /** Unset: it is removed. */

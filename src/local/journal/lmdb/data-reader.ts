@@ -12,7 +12,7 @@ import { contentOf } from './stored-content.js';
 import { DATA_FILE, type FileUse, fileUse, openTables, type Tables } from './tables.js';
 
 /** Told what is wrong with which page. */
-export type BadPage = (why: string) => void;
+type BadPage = (why: string) => void;
 
 /**
  * Reads a data directory as it was at the moment at which it was opened, for people: nothing is written, and a sidecar

@@ -24,13 +24,13 @@ const PART_AHEAD = 1 / 8;
 const ZEROS = Buffer.alloc(1_048_576);
 
 /** What of a batch decides how much room it needs. */
-export interface Load {
+interface Load {
   readonly writes: number;
   readonly bytes: number;
 }
 
 /** Pages of the file that are in use or were, and their size. */
-export interface Used {
+interface Used {
   readonly pages: number;
   /** Bytes. */
   readonly pageSize: number;

@@ -5,7 +5,7 @@ import { JournalError } from '../journal.js';
 import type { DataReader } from './data-reader.js';
 import { show } from './slices.js';
 
-export interface Checked {
+interface Checked {
   readonly rows: number;
   readonly contents: number;
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keyturn._aio.held_turn import HeldTurn
-from keyturn._call import Call
-from keyturn._work.base import Base
+from keyturn._connection.call import Call
+from keyturn._session.base import Base
+from keyturn._words import calls
 from keyturn.words import (
     AckAnswer,
     AcquireCall,
@@ -50,7 +51,7 @@ class Calls:
         A turn with a `lease` lives by it; without one its session keeps it alive. `timeout` of this and the other calls: seconds
         until it is given up (DEADLINE_EXCEEDED), connected or not; None: its wait and ten seconds.
         """
-        return self._transport.enqueue(queue, key, ticket, wait, lease, idempotency_key, consumer_id, timeout)
+        return self._transport.ask(calls.Enqueue(queue, key, ticket, wait, lease, idempotency_key, consumer_id), timeout)
 
     def dequeue(
         self,
@@ -67,7 +68,7 @@ class Calls:
 
         `abandoned`: the work was not done. `result` is remembered with the idempotency key.
         """
-        return self._transport.dequeue(queue, key, token, ticket, abandoned, result, timeout)
+        return self._transport.ask(calls.Dequeue(queue, key, token, ticket, abandoned, result), timeout)
 
     def submit_batch(
         self,
@@ -79,7 +80,7 @@ class Calls:
         timeout: float | None = None,
     ) -> Call[list[SubmitResult]]:
         """Submit: hand over 1 to 1,000 items in one message, which an error accepts none of."""
-        return self._transport.submit(queue, items, wait_for_room, durability, timeout)
+        return self._transport.ask(calls.Submit(queue, items, wait_for_room, durability), timeout)
 
     def acquire(
         self,
@@ -97,7 +98,7 @@ class Calls:
         """Acquire: take the next turns of any keys with items; with `key`: wait in the line of this key."""
         names = (queues,) if isinstance(queues, str) else queues
         asked = AcquireCall(names, key, ticket, max_turns, max_items_per_turn, wait, lease, consumer_id)
-        return self._transport.acquire(asked, timeout)
+        return self._transport.ask(calls.Acquire(asked), timeout)
 
     def ack(
         self,
@@ -111,8 +112,7 @@ class Calls:
         timeout: float | None = None,
     ) -> Call[AckAnswer]:
         """Ack: end a turn as done; in the same step submit follow-ups, and take what `next` says."""
-        turn = TurnRef(queue, key, token)
-        return self._transport.ack(turn, result, follow_ups, next, timeout)
+        return self._transport.ask(calls.Ack(TurnRef(queue, key, token), result, follow_ups, next), timeout)
 
     def nack(
         self,
@@ -127,19 +127,19 @@ class Calls:
         timeout: float | None = None,
     ) -> Call[NackAnswer]:
         """Nack: give a turn back. `done`: how many items from the first are finished nevertheless."""
-        return self._transport.nack(TurnRef(queue, key, token), kind, delay, error, done, timeout)
+        return self._transport.ask(calls.Nack(TurnRef(queue, key, token), kind, delay, error, done), timeout)
 
     def renew(
         self, turns: Sequence[TurnRef], *, lease: float | None = None, timeout: float | None = None
     ) -> Call[list[RenewResult]]:
         """Renew: let the leases of live turns start again, 1 to 1,000 of them."""
-        return self._transport.renew(turns, lease, timeout=timeout)
+        return self._transport.ask(calls.Renew(turns, lease), timeout)
 
     def await_item(
         self, queue: str, item_id: str, *, wait: float | None = None, timeout: float | None = None
     ) -> Call[AwaitAnswer]:
         """Await: ask what became of an item, and wait so long for its end."""
-        return self._transport.await_item(queue, item_id, wait, timeout)
+        return self._transport.ask(calls.Await(queue, item_id, wait), timeout)
 
     def now(self) -> float:
         """The clock that `hold` counts by."""

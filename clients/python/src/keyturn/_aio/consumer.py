@@ -3,64 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator
 from inspect import isawaitable
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
-from keyturn._options import number_within
-from keyturn._work.consume_options import DEFAULT_STOP
-from keyturn._work.consumer import Consumption
-from keyturn._work.holding import Holding
-from keyturn._work.verdict import Handled
+from keyturn._consume.consumption import Consumption
+from keyturn._consume.delivered import Delivered
+from keyturn._consume.holding import Holding
+from keyturn._consume.options import DEFAULT_STOP
+from keyturn._consume.verdict import Handled
+from keyturn._words.checks import number_within
+from keyturn._words.limits import DAY
 from keyturn.errors import TurnLostError
-from keyturn.words import (
-    Delivery,
-    Item,
-)
-
-V = TypeVar("V")
-
-log = logging.getLogger("keyturn")
+from keyturn.words import Delivery
 
 
-class Work:
+class Work(Delivered):
     """A turn with its items, as a handler gets it."""
+
+    # Said here too, so that the documentation has them where they are looked for.
+    queue = Delivered.queue
+    key = Delivered.key
+    token = Delivered.token
+    attempt = Delivered.attempt
+    items = Delivered.items
+    item = Delivered.item
 
     def __init__(self, delivery: Delivery, holding: Holding) -> None:
         self._delivery = delivery
         self._holding = holding
-
-    @property
-    def queue(self) -> str:
-        """Whose turn it is, with `key`."""
-        return self._delivery.turn.queue
-
-    @property
-    def key(self) -> str:
-        """Empty for a keyless item."""
-        return self._delivery.turn.key
-
-    @property
-    def token(self) -> int:
-        """Grows with every turn of the queue: let what you write to refuse a smaller one than it has seen."""
-        return self._delivery.turn.token
-
-    @property
-    def attempt(self) -> int:
-        """Which try of the first item this is, from 1."""
-        return self._delivery.turn.attempt
-
-    @property
-    def items(self) -> Sequence[Item]:
-        """Consecutive items of the key, in order; at least one."""
-        return self._delivery.items
-
-    @property
-    def item(self) -> Item:
-        """The first of them; with `max_items_per_turn=1` the only one."""
-        return self._delivery.items[0]
 
     @property
     def lost(self) -> bool:
@@ -144,7 +116,7 @@ class Consumer:
         could not go on is told by `wait` alone. Not to be called by a handler of this consumer, which would wait for itself.
         Returns False when handlers had not ended in time: each is told to `on_error` (`stop`) and the log.
         """
-        number_within("timeout", timeout, 0, 86_400)
+        number_within("timeout", timeout, 0, DAY)
         self._handlers.may_wait()
         self._core.stop(timeout)
         await self._core.finish()

@@ -1,21 +1,25 @@
-"""A call on its way: what is sent, who waits for it, and what its answer means for the turns of the session."""
+"""A command on its way: what is sent, who waits for it, and what its answer means for the turns of the session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from google.protobuf.message import Message
 
-from keyturn._call import Call
+from keyturn._connection.call import Call
 from keyturn._gen import coordinator_pb2 as pb
-from keyturn._wire.answers import unknown_word
-from keyturn._wire.status import command_error
-from keyturn.errors import KeyturnError
+from keyturn._words.answers import unknown_word
+from keyturn._words.status import command_error
+from keyturn._words.worker_call import Taking, WorkerCall
+from keyturn.errors import KeyturnError, TurnLoss, TurnLostError
 from keyturn.words import Turn
 
 A = TypeVar("A")
+
+Confirm = Callable[[Sequence[Turn], float, Call[Any], Any], None]
+"""Lets turns with a lease of their own be confirmed before an answer is handed on."""
 
 _FIELDS: Final = pb.Command.DESCRIPTOR.fields_by_name
 # A tag on the wire: the number of the field, and that a length follows.
@@ -37,20 +41,6 @@ def varint(number: int) -> bytes:
     return bytes(parts)
 
 
-class Claim(NamedTuple):
-    """A ticket that may still lead to turns: of one key, or (empty) of any key of these queues."""
-
-    queues: tuple[str, ...]
-    key: str
-
-
-class Settles(NamedTuple):
-    """A turn by what finds it."""
-
-    queue: str
-    token: int
-
-
 class Books(Protocol):
     """What a session does with what an answer tells of turns."""
 
@@ -66,7 +56,7 @@ class Books(Protocol):
     def settled(self, queue: str, key: str, token: int | None, ticket: str) -> None:
         """The turn has ended by a call of ours."""
 
-    def lost(self, queue: str, token: int, error: KeyturnError) -> None:
+    def lost(self, queue: str, token: int, cause: TurnLoss) -> None:
         """The sidecar said that the turn is not ours."""
 
 
@@ -116,17 +106,17 @@ class GivingBack(OwnCommand):
     __slots__ = ()
 
 
-class WorkerCommand(Command):
-    """A call of the application."""
+class CallCommand(Command, Generic[A]):
+    """A call of the application, with the future of its answer."""
 
-    __slots__ = ("abandoned", "asked_at", "deadline", "follows", "leave", "was_sent")
+    __slots__ = ("_confirm", "abandoned", "asked_at", "call", "code", "deadline", "follows", "future", "leave", "was_sent")
 
-    keeps_or_ends = False
-    """It ends or keeps what the application has. Room for it is found when there is none for new work."""
-    method = ""
-
-    def __init__(self, name: str, message: Message) -> None:
-        super().__init__(name, message)
+    def __init__(self, call: WorkerCall[A], future: Call[A], confirm: Confirm) -> None:
+        super().__init__(call.field, call.request())
+        self.call = call
+        self.future = future
+        self._confirm = confirm
+        self.code = "OK"
         self.deadline = inf
         self.asked_at = 0.0
         self.follows = False
@@ -138,27 +128,15 @@ class WorkerCommand(Command):
         self.was_sent = False
         """It was on a stream that is gone: whether the sidecar knows it nobody can tell."""
 
-    @property
-    def wait(self) -> float:
-        """How long it may wait before it is answered, seconds."""
-        return 0.0
-
-    @property
-    def leaves_wait(self) -> bool:
-        """How long it waits only the sidecar knows."""
-        return False
-
-    def claim(self) -> Claim | None:
+    def claim(self) -> Taking | None:
         """Which places it may still claim with its ticket; None: it has no ticket."""
-        return None
+        taking = self.call.taking()
+        return taking if taking is not None and taking.ticket else None
 
-    def settles(self) -> Settles | None:
-        """The turn that it settles, by its token."""
-        return None
-
-    def abandon(self, error: KeyturnError | None) -> None:
-        """Its caller waits no more; None: it called the call off itself."""
-        raise NotImplementedError
+    def settles(self) -> tuple[str, int] | None:
+        """Queue and token of the turn that it settles."""
+        ended = self.call.ended()
+        return None if ended is None or ended.token is None else (ended.queue, ended.token)
 
     def unsent(self) -> None:
         """The stream is gone, and it is to be sent again."""
@@ -166,62 +144,58 @@ class WorkerCommand(Command):
             self.was_sent = True
         self.sent_at = -inf
 
-
-class CallCommand(WorkerCommand, Generic[A]):
-    """With the future of its answer."""
-
-    __slots__ = ("code", "future")
-
-    def __init__(self, name: str, message: Message, future: Call[A]) -> None:
-        super().__init__(name, message)
-        self.future = future
-        self.code = "OK"
-
-    def read(self, reply: pb.Reply) -> A:
-        """Raises when the answer says what this client has no word for."""
-        raise NotImplementedError
-
-    def book(self, answer: A, books: Books) -> None:
-        """What the answer means for the turns of the session."""
-
-    def gave(self, turns: Sequence[Turn], ticket: str, books: Books) -> None:
-        """The answer has turns."""
-        if self.abandoned:
-            for turn in turns:
-                books.undelivered(turn, "" if self.leave else ticket)
-        elif turns:
-            self.future.on_unread = lambda: self._unread(turns, ticket, books)
-
-    def _unread(self, turns: Sequence[Turn], ticket: str, books: Books) -> None:
-        for turn in turns:
-            books.unread(turn, "" if self.leave or self.future.leaves else ticket)
-
-    def hand_on(self, answer: A) -> None:
-        self.future.resolve(answer)
+    def abandon(self, error: KeyturnError | None) -> None:
+        """Its caller waits no more; None: it called the call off itself."""
+        self.abandoned = True
+        if error is not None:
+            self._fail(error)
 
     def answered(self, reply: pb.Reply, books: Books) -> None:
         try:
             outcome = reply.WhichOneof("outcome")
             if outcome == "error":
                 self._refused(command_error(reply.error), books)
-            elif outcome != self.method:
+            elif outcome != self.call.field:
                 raise unknown_word("outcome", outcome)
             else:
-                answer = self.read(reply)
-                self.book(answer, books)
-                self.hand_on(answer)
+                self._read(self.call.read(getattr(reply, outcome)), books)
         except KeyturnError as error:
             self._fail(error)
 
-    def abandon(self, error: KeyturnError | None) -> None:
-        self.abandoned = True
-        if error is not None:
-            self._fail(error)
+    def _read(self, answer: A, books: Books) -> None:
+        """Book what the answer means for the turns of the session, and hand it on."""
+        call = self.call
+        ended = call.ended()
+        if ended is not None:
+            books.settled(*ended)
+        for ref, cause in call.losses(answer):
+            books.lost(ref.queue, ref.token, cause)
+        turns = call.turns(answer)
+        taking = call.taking() if turns else None
+        if taking is not None:
+            self._gave(turns, taking, books)
+        if taking is None or taking.tied or self.abandoned:
+            self.future.resolve(answer)
+        else:
+            self._confirm(turns, self.asked_at, self.future, answer)
+
+    def _gave(self, turns: Sequence[Turn], taking: Taking, books: Books) -> None:
+        if self.abandoned:
+            for turn in turns:
+                books.undelivered(turn, "" if self.leave else taking.ticket)
+            return
+        for turn in turns:
+            books.given(turn, taking.tied, taking.ticket)
+        self.future.on_unread = lambda: self._unread(turns, taking.ticket, books)
+
+    def _unread(self, turns: Sequence[Turn], ticket: str, books: Books) -> None:
+        for turn in turns:
+            books.unread(turn, "" if self.leave or self.future.leaves else ticket)
 
     def _refused(self, error: KeyturnError, books: Books) -> None:
         settles = self.settles()
         if settles is not None and error.reason == "TURN_LOST":
-            books.lost(settles.queue, settles.token, error)
+            books.lost(*settles, error.cause if isinstance(error, TurnLostError) else "unknown")
         self._fail(error)
 
     def _fail(self, error: KeyturnError) -> None:

@@ -8,16 +8,15 @@ from math import inf
 from typing import Any, Final
 
 from keyturn._gen import coordinator_pb2 as pb
-from keyturn._metrics import Metrics
-from keyturn._session.command import CallCommand, Command, GivingBack, OwnCommand, WorkerCommand
+from keyturn._session.command import CallCommand, Command, GivingBack, OwnCommand
 from keyturn._session.open_commands import OpenCommands
 from keyturn._session.turn_keeping import TurnKeeping
+from keyturn._words.limits import GRACE, MIB
+from keyturn._words.metrics import Metrics
 from keyturn.errors import KeyturnError, WrongArgumentError
 
 # A message of more bytes ends the stream, with everything on it.
-_LARGEST_CALL: Final = 4 * 1_048_576 - 64
-# Beyond the wait of a call, for the way there and back, seconds.
-GRACE: Final = 10.0
+_LARGEST_CALL: Final = 4 * MIB - 64
 # Between two looks at all open calls, seconds: with deadlines all over the place, one may be this late.
 _COARSE: Final = 0.05
 
@@ -41,7 +40,7 @@ class OpenCalls:
         self.first_deadline = inf
         """No call is to be given up before this, by the clock."""
 
-    def refusal(self, command: WorkerCommand) -> KeyturnError | None:
+    def refusal(self, command: CallCommand[Any]) -> KeyturnError | None:
         """What stands against one more call."""
         size = len(command.body)
         if size > _LARGEST_CALL:
@@ -55,8 +54,8 @@ class OpenCalls:
         waits; without one it is nothing but a call that does not come through.
         """
         command.asked_at = now
-        command.follows = timeout is None and command.leaves_wait
-        wait = 0.0 if command.follows and not is_there else command.wait
+        command.follows = timeout is None and command.call.leaves_wait
+        wait = 0.0 if command.follows and not is_there else command.call.max_wait
         command.deadline = now + (wait + GRACE if timeout is None else timeout)
         command.future.on_cancel = lambda leave: self._called_off(command, leave)
         self._open.add(command)
@@ -70,7 +69,7 @@ class OpenCalls:
         """There is a sidecar."""
         for command in self._open.of_workers():
             if command.follows:
-                command.deadline = now + command.wait + GRACE
+                command.deadline = now + command.call.max_wait + GRACE
 
     def detached(self, now: float) -> None:
         """There is none, or none any more: a second attempt that fails gives no more time."""
@@ -79,10 +78,10 @@ class OpenCalls:
                 command.deadline = min(command.deadline, now + GRACE)
                 self.first_deadline = min(self.first_deadline, command.deadline)
 
-    def done(self, command: WorkerCommand) -> None:
+    def done(self, command: CallCommand[Any]) -> None:
         """It is open no more, or nobody waits for it."""
         self._turns.done(command)
-        if isinstance(command, CallCommand) and not command.abandoned:
+        if not command.abandoned:
             self._count(command)
 
     def expire(self, now: float, too_late: Callable[[], KeyturnError]) -> None:
@@ -91,7 +90,7 @@ class OpenCalls:
             return
         following = inf
         for command in self._open.of_workers():
-            if command.abandoned or not isinstance(command, CallCommand):
+            if command.abandoned:
                 continue
             if command.deadline <= now:
                 self._abandon(command, too_late())
@@ -106,26 +105,25 @@ class OpenCalls:
     def call_off_all(self, error: KeyturnError) -> None:
         """Their callers wait no more. What was sent and may bring a turn stays open until it is answered."""
         for command in self._open.of_workers():
-            if isinstance(command, CallCommand) and not command.abandoned:
+            if not command.abandoned:
                 command.leave = command.future.leaves
                 command.future.on_cancel = None
-                self._abandon(command, error, ends=command.wait > 0)
+                self._abandon(command, error, ends=command.call.max_wait > 0)
 
     def refuse_all(self, error: KeyturnError) -> None:
         """Nothing that is open comes through any more."""
         for command in self._open.all():
             self._open.remove(command)
-            if isinstance(command, WorkerCommand):
+            if isinstance(command, CallCommand):
                 if not command.abandoned:
                     command.abandon(error)
-                    if isinstance(command, CallCommand):
-                        self._count(command)
+                    self._count(command)
                 self.done(command)
 
     def forget_stream(self) -> None:
         """What belonged to the stream alone, and calls that nobody waits for, unless a turn would be kept without them."""
         for command in self._open.all():
-            if isinstance(command, WorkerCommand) and (not command.abandoned or self._turns.is_ended_by(command)):
+            if isinstance(command, CallCommand) and (not command.abandoned or self._turns.is_ended_by(command)):
                 command.unsent()
             else:
                 self._open.remove(command)
@@ -157,12 +155,12 @@ class OpenCalls:
 
     def _count(self, command: CallCommand[Any]) -> None:
         if self._metrics is not None:
-            self._metrics.call_done(command.method, command.code, self._loop.time() - command.asked_at)
+            self._metrics.call_done(command.call.field, command.code, self._loop.time() - command.asked_at)
 
 
 def _may_leave_turns(command: Command) -> bool:
-    if not isinstance(command, WorkerCommand):
+    if not isinstance(command, CallCommand):
         return isinstance(command, GivingBack)
     if not (command.is_sent or command.was_sent):
         return False
-    return command.keeps_or_ends or command.method in ("enqueue", "acquire")
+    return command.call.keeps_or_ends or command.call.taking() is not None

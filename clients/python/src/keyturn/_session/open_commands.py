@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from keyturn._session.command import Command, WorkerCommand
+from keyturn._session.command import CallCommand, Command
 from keyturn.errors import KeyturnError
 
 
 class OpenLimits(NamedTuple):
     """What may be open at once."""
 
-    commands: int = 100_000
-    bytes: int = 256 * 1_048_576
+    commands: int
+    bytes: int
 
 
 # Calls that end or keep turns find this much more room: without them nothing would ever be answered.
@@ -36,9 +36,9 @@ class OpenCommands:
         """Calls of the application, those included that it waits for no more."""
         self._bytes = 0
 
-    def refusal(self, command: WorkerCommand) -> KeyturnError | None:
+    def refusal(self, command: CallCommand[Any]) -> KeyturnError | None:
         """What stands against one more call of the application."""
-        most = self._most_beyond if command.keeps_or_ends else self._limits.commands
+        most = self._most_beyond if command.call.keeps_or_ends else self._limits.commands
         if self.workers >= most:
             return _too_many(f"{self.workers} calls are open; at most {most} may be (open_commands)")
         if self._bytes + len(command.body) > self._limits.bytes:
@@ -53,7 +53,7 @@ class OpenCommands:
             self._last_id += 1
             command.name(self._last_id)
         self._by_id[command.id] = command
-        if isinstance(command, WorkerCommand):
+        if isinstance(command, CallCommand):
             self.workers += 1
             self._bytes += len(command.body)
 
@@ -65,7 +65,7 @@ class OpenCommands:
         command = self._by_id.pop(command_id, None)
         if command is not None:
             self._free.append(command_id)
-            if isinstance(command, WorkerCommand):
+            if isinstance(command, CallCommand):
                 self.workers -= 1
                 self._bytes -= len(command.body)
         return command
@@ -78,9 +78,9 @@ class OpenCommands:
         """In the order in which they were asked."""
         return list(self._by_id.values())
 
-    def of_workers(self) -> list[WorkerCommand]:
+    def of_workers(self) -> list[CallCommand[Any]]:
         """Those of the application, in the order in which they were asked."""
-        return [command for command in self._by_id.values() if isinstance(command, WorkerCommand)]
+        return [command for command in self._by_id.values() if isinstance(command, CallCommand)]
 
 
 def _too_many(message: str) -> KeyturnError:

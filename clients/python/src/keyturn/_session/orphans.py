@@ -6,8 +6,9 @@ Each is given back, but not while an open call with a ticket may still be answer
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
-from keyturn._session.command import WorkerCommand
+from keyturn._session.command import CallCommand
 from keyturn.words import TurnRef
 
 # A queue and a key; no key: whoever asks for any key of the queue.
@@ -20,12 +21,12 @@ class Orphans:
     def __init__(
         self,
         turns: Iterable[TurnRef],
-        commands: Iterable[WorkerCommand],
+        commands: Iterable[CallCommand[Any]],
         give_back: Callable[[TurnRef], None],
     ) -> None:
         self._give_back = give_back
         self._claimants: dict[_Group, int] = {}
-        self._groups_of: dict[WorkerCommand, list[_Group]] = {}
+        self._groups_of: dict[CallCommand[Any], list[_Group]] = {}
         self._waiting: dict[_Group, set[TurnRef]] = {}
         self._blockers: dict[TurnRef, int] = {}
         for command in commands:
@@ -50,7 +51,7 @@ class Orphans:
             self.claimed(turn)
             self._give_back(turn)
 
-    def done(self, command: WorkerCommand) -> None:
+    def done(self, command: CallCommand[Any]) -> None:
         """It is answered, or given up before it was sent: it claims nothing any more."""
         for group in self._groups_of.pop(command, ()):
             self._claimants[group] -= 1
@@ -63,7 +64,7 @@ class Orphans:
                     del self._blockers[turn]
                     self._give_back(turn)
 
-    def _add_claimant(self, command: WorkerCommand) -> None:
+    def _add_claimant(self, command: CallCommand[Any]) -> None:
         claim = command.claim()
         if claim is None:
             return

@@ -9,23 +9,25 @@ from types import TracebackType
 from typing import Final, Literal, TypeVar
 
 from keyturn import aio
-from keyturn._channel import fork
-from keyturn._metrics import Metrics
-from keyturn._options import MIB, Options, Tls, address_of, callable_needed, timeout_of
+from keyturn._connection.channel import fork
+from keyturn._consume.consumption import Consumption
+from keyturn._consume.options import ConsumeSettings, Trouble, consume_settings
+from keyturn._consume.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
+from keyturn._consume.verdict import Handled
+from keyturn._produce.options import OnProducerError, producer_settings
+from keyturn._produce.production import Production
+from keyturn._produce.spool.options import Spool
 from keyturn._sync.admin import Admin
+from keyturn._sync.calls import Calls
 from keyturn._sync.consumer import Consumer, Threads, Work
 from keyturn._sync.handler_threads import HandlerThreads
-from keyturn._sync.items import Items
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.open_clients import open_clients
 from keyturn._sync.producer import Producer
-from keyturn._sync.scope import ScopedTurn
-from keyturn._work.consume_options import ConsumeSettings, Trouble, consume_settings
-from keyturn._work.consumer import Consumption
-from keyturn._work.producer import Production
-from keyturn._work.producer_options import OnProducerError, Spool, producer_settings
-from keyturn._work.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
-from keyturn._work.verdict import Handled
+from keyturn._sync.scoped_turn import ScopedTurn
+from keyturn._words.checks import callable_needed, timeout_of
+from keyturn._words.limits import MIB
+from keyturn._words.options import Options
 from keyturn.errors import NotGranted
 from keyturn.words import (
     Durability,
@@ -40,45 +42,7 @@ _MOST_THREADS: Final = 1_000
 _JOINING: Final = 1.0
 
 
-def connect(
-    address: str | None = None,
-    *,
-    transport: Literal["session", "unary"] = "session",
-    consumer_id: str = "",
-    session_id: str = "",
-    session_ttl: float = 10.0,
-    margin: float | None = None,
-    open_commands: int = 100_000,
-    open_bytes: int = 256 * MIB,
-    tls: Tls | None = None,
-    metrics: Metrics | None = None,
-) -> Client:
-    """Make a client for threads. No connection is made before the first call.
-
-    `address`: `host:port` or `unix:/path`; None: the environment's `KEYTURN_ADDRESS`, else `127.0.0.1:7420`.
-    `transport`: `session`, every call on one stream, which keeps turns alive and reconnects; or `unary`, each call by itself.
-    `consumer_id`: who asks, for people who look. `session_id`: who takes over the turns of a broken stream; of two clients
-    with one id the newer wins. `session_ttl`: how long turns outlive a broken stream, seconds. `margin`: how long before a
-    turn may have ended its holder is told to stop, seconds (a tenth of its life, at most 2). `open_commands`, `open_bytes`:
-    what may wait for answers; one more call is refused (RESOURCE_EXHAUSTED).
-
-    One thread runs in the background until `close`. Connect after a fork, not before. Raises WrongArgumentError.
-    """
-    options = Options(
-        transport=transport,
-        consumer_id=consumer_id,
-        session_id=session_id,
-        session_ttl=session_ttl,
-        margin=margin,
-        open_commands=open_commands,
-        open_bytes=open_bytes,
-        tls=tls,
-        metrics=metrics,
-    )
-    return Client(address_of(address), options)
-
-
-class Client(Items):
+class Client(Calls):
     """A client of one sidecar, for all threads of the process. Use it with `with`, or call `close`."""
 
     def __init__(self, address: str, options: Options) -> None:
@@ -97,7 +61,7 @@ class Client(Items):
         except BaseException:
             self._thread.stop()
             raise
-        self.admin = Admin(self._thread, self._aio)
+        self.admin = Admin(self._thread, self._aio.admin)
         """The calls for people: they look, and step in."""
         self._is_closed = False
         open_clients.add(self)
@@ -303,19 +267,19 @@ class Client(Items):
         return Producer(self, self._thread, core, settings)
 
     # Said here too, so that the documentation has them where they are looked for.
-    submit = Items.submit
-    submit_many = Items.submit_many
-    result = Items.result
-    result_future = Items.result_future
-    enqueue = Items.enqueue
-    dequeue = Items.dequeue
-    submit_batch = Items.submit_batch
-    acquire = Items.acquire
-    ack = Items.ack
-    nack = Items.nack
-    renew = Items.renew
-    await_item = Items.await_item
-    now = Items.now
-    hold = Items.hold
-    begin = Items.begin
-    aio = Items.aio
+    submit = Calls.submit
+    submit_many = Calls.submit_many
+    result = Calls.result
+    result_future = Calls.result_future
+    enqueue = Calls.enqueue
+    dequeue = Calls.dequeue
+    submit_batch = Calls.submit_batch
+    acquire = Calls.acquire
+    ack = Calls.ack
+    nack = Calls.nack
+    renew = Calls.renew
+    await_item = Calls.await_item
+    now = Calls.now
+    hold = Calls.hold
+    begin = Calls.begin
+    aio = Calls.aio

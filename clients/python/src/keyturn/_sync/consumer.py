@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final
 
-from keyturn._options import number_within
+from keyturn._consume.consumption import Consumption
+from keyturn._consume.delivered import Delivered
+from keyturn._consume.holding import Holding
+from keyturn._consume.options import DEFAULT_STOP
+from keyturn._consume.verdict import Handled
 from keyturn._sync.handler_threads import HandlerThreads
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.stopping import Stoppable
-from keyturn._work.consume_options import DEFAULT_STOP
-from keyturn._work.consumer import Consumption
-from keyturn._work.holding import Holding
-from keyturn._work.verdict import Handled
-from keyturn.words import Delivery, Item
-
-log = logging.getLogger("keyturn")
+from keyturn._words.checks import number_within
+from keyturn._words.limits import DAY
+from keyturn._words.log import log
+from keyturn.words import Delivery
 
 # How long threads that have nothing to do may take to end, seconds.
 _JOINING: Final = 1.0
 
 
-class Work(Stoppable):
+class Work(Stoppable, Delivered):
     """A turn with its items, as a handler gets it."""
 
     stopping: threading.Event
@@ -36,39 +36,17 @@ class Work(Stoppable):
     check = Stoppable.check
     on_stop = Stoppable.on_stop
 
+    queue = Delivered.queue
+    key = Delivered.key
+    token = Delivered.token
+    attempt = Delivered.attempt
+    items = Delivered.items
+    item = Delivered.item
+
     def __init__(self, delivery: Delivery, holding: Holding) -> None:
         super().__init__()
         self._delivery = delivery
         self._holding = holding
-
-    @property
-    def queue(self) -> str:
-        return self._delivery.turn.queue
-
-    @property
-    def key(self) -> str:
-        """Empty for a keyless item."""
-        return self._delivery.turn.key
-
-    @property
-    def token(self) -> int:
-        """Grows with every turn of the queue: let what you write to refuse a smaller one than it has seen."""
-        return self._delivery.turn.token
-
-    @property
-    def attempt(self) -> int:
-        """Which try of the first item this is, from 1."""
-        return self._delivery.turn.attempt
-
-    @property
-    def items(self) -> Sequence[Item]:
-        """Consecutive items of the key, in order; at least one."""
-        return self._delivery.items
-
-    @property
-    def item(self) -> Item:
-        """The first of them; with `max_items_per_turn=1` the only one."""
-        return self._delivery.items[0]
 
 
 class Threads:
@@ -158,7 +136,7 @@ class Consumer:
         a handler of this consumer, which would wait for itself. Returns False when handlers had not ended in time: each is told to
         `on_error` (`stop`) and the log.
         """
-        number_within("timeout", timeout, 0, 86_400)
+        number_within("timeout", timeout, 0, DAY)
 
         async def stopped() -> None:
             self._core.stop(timeout)

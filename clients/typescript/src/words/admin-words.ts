@@ -1,0 +1,238 @@
+/** The words of administration as types: what people ask of a sidecar and get to see. */
+import type { DeliveredItem, ItemRef } from './worker-words.js';
+
+export type LaneState = 'INIT' | 'PROCESS' | 'BLOCK' | 'READY' | 'DELAY' | 'PARK';
+export type DeathCause = 'max_attempts' | 'refused' | 'dependency';
+export type EventKind =
+  | 'arrival'
+  | 'turn'
+  | 'settlement'
+  | 'expiry'
+  | 'eviction'
+  | 'dead_letter'
+  | 'leaving'
+  | 'park'
+  | 'resume'
+  | 'redrive'
+  | 'discard'
+  | 'retry_now';
+
+export interface RatePolicy {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** A queue as ListQueues tells of it. */
+export interface QueueInfo {
+  readonly name: string;
+  readonly policy: PolicyInfo;
+  readonly states: Readonly<Partial<Record<LaneState, number>>>;
+  readonly waiting: number;
+  readonly liveTurns: number;
+  /** ms; unset: nobody waits. */
+  readonly oldestWaiting: number | undefined;
+  readonly deadLetters: number;
+  readonly paused: boolean;
+}
+
+/** A policy as it is shown: words as the wire has them, durations in ms. */
+export interface PolicyInfo {
+  readonly waitingPerKey: string;
+  readonly whenFull: string;
+  readonly lease: number | undefined;
+  readonly maxHold: number | undefined;
+  readonly wait: number | undefined;
+  readonly onWaitTimeout: string;
+  readonly ticketTtl: number | undefined;
+  readonly minInterval: number | undefined;
+  readonly whenTooSoon: string;
+  readonly rate: RatePolicy | undefined;
+  readonly maxInFlight: number | undefined;
+  readonly retry:
+    | {
+        readonly maxAttempts: number;
+        readonly initial: number | undefined;
+        readonly factor: number;
+        readonly max: number | undefined;
+        readonly jitter: string;
+      }
+    | undefined;
+  readonly onDeadLetter: string;
+  readonly delivery: string;
+  readonly idempotencyTtl: number | undefined;
+  readonly resultTtl: number | undefined;
+  readonly maxWaiting: number;
+  readonly maxDeadLetters: number;
+  readonly maxRemembered: number;
+  readonly durable: boolean;
+  readonly durability: string;
+  readonly flushInterval: number | undefined;
+  readonly flushCount: number;
+  readonly onDependencyDead: string;
+}
+
+export interface ListQueuesCall {
+  /** Only queues with this in their name. Unset: all. */
+  readonly nameContains?: string | undefined;
+  /** Unset: all that fit into one answer. */
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
+}
+
+export interface QueuePage {
+  /** By name. */
+  readonly queues: readonly QueueInfo[];
+  /** Empty: that was the last page. */
+  readonly nextPageToken: string;
+  /** Until then no queue gives a turn, because the sidecar was just started (`startup_hold`). Unset: they do. */
+  readonly startupHoldUntil: number | undefined;
+}
+
+/** A key, or an item: exactly one of them. */
+export interface RetryNowCall {
+  readonly queue: string;
+  readonly key?: string | undefined;
+  readonly itemId?: string | undefined;
+}
+
+export interface RetryNowView {
+  /** Something was kept back by time, and is not any more. */
+  readonly changed: boolean;
+  /** What ended: `retry` (a back-off), `delay`, `min_interval`. */
+  readonly ended: readonly string[];
+  /** Until when that would have kept it back. */
+  readonly wasUntil: number | undefined;
+  readonly key: string;
+  /** The item whose back-off or delay ended. */
+  readonly itemId: string | undefined;
+  /** The state of the key now, and what still keeps it from moving. */
+  readonly state: LaneState;
+  readonly why: string;
+}
+
+export interface ListKeysCall {
+  readonly queue: string;
+  /** Unset: any but INIT. */
+  readonly state?: LaneState | undefined;
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
+}
+
+export interface KeyView {
+  readonly key: string;
+  readonly state: LaneState;
+  /** Unset: nothing says it, as of an idle key. */
+  readonly since: number | undefined;
+  readonly waiting: number;
+  readonly consumerId: string | undefined;
+}
+
+export interface KeyPage {
+  readonly keys: readonly KeyView[];
+  readonly nextPageToken: string;
+}
+
+export interface HolderView {
+  readonly consumerId: string;
+  readonly token: number;
+  readonly since: number;
+  /** ms; Infinity: its session renews it, and no `max_hold` ends it. */
+  readonly leaseLeft: number;
+  readonly renewals: number;
+  readonly items: number;
+  readonly heldForTicket: string | undefined;
+  /** The session to which the turn is tied. Unset: none. */
+  readonly session: { readonly id: string; readonly brokenSince: number | undefined } | undefined;
+}
+
+export interface LineEntryView {
+  readonly kind: 'caller' | 'item';
+  readonly id: string;
+  readonly since: number;
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  /** What must be done before an item and is not yet: the first 10, and how many there are. Unset: nothing. */
+  readonly after: { readonly first: readonly ItemRef[]; readonly count: number } | undefined;
+}
+
+export interface KeyExplanation {
+  readonly state: LaneState;
+  readonly since: number | undefined;
+  readonly holder: HolderView | undefined;
+  readonly waitingCallers: number;
+  readonly waitingItems: number;
+  /** The first 100. */
+  readonly line: readonly LineEntryView[];
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  /** One sentence; empty when nothing holds the key. */
+  readonly why: string;
+  readonly until: number | undefined;
+  readonly deadLetters: number;
+}
+
+export interface EvictionView {
+  readonly evicted: boolean;
+  readonly token: number;
+  readonly consumerId: string;
+  readonly itemsReturned: number;
+  readonly state: LaneState;
+}
+
+export interface LimitsChange {
+  /** Unset: stays. `none`: taken away. */
+  readonly rate: RatePolicy | 'none' | undefined;
+  readonly maxInFlight: number | 'none' | undefined;
+}
+
+export interface LimitsView {
+  readonly rate: RatePolicy | undefined;
+  readonly maxInFlight: number | undefined;
+}
+
+export interface DeadLetterView {
+  readonly item: DeliveredItem;
+  readonly key: string;
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  readonly diedAt: number;
+  readonly cause: DeathCause;
+}
+
+export interface DeadLetterPage {
+  readonly deadLetters: readonly DeadLetterView[];
+  readonly nextPageToken: string;
+}
+
+export interface ListDeadLettersCall {
+  readonly queue: string;
+  readonly key?: string | undefined;
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
+}
+
+/** Which dead letters (and items): all that fit every condition that is set. */
+export interface ItemChoiceCall {
+  readonly queue: string;
+  readonly key?: string | undefined;
+  /** Unset or empty: all. */
+  readonly itemIds?: readonly string[] | undefined;
+}
+
+export interface KeyEvent {
+  readonly kind: EventKind;
+  readonly at: number;
+  readonly queue: string;
+  readonly key: string;
+  readonly token: number | undefined;
+  readonly itemId: string | undefined;
+  readonly consumerId: string | undefined;
+  readonly detail: string | undefined;
+}
+
+/** Events since the last ones. */
+export interface EventBatch {
+  readonly events: readonly KeyEvent[];
+  /** How many before these the reader was too slow for. */
+  readonly missed: number;
+}

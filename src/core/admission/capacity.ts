@@ -1,0 +1,282 @@
+/** Room for batches: counted before anything is accepted, and waited for in order. */
+
+import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from '../contract/model.js';
+import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON, roomMemoryFull } from '../contract/refusals.js';
+import { isKeyDone } from '../items/idempotency.js';
+import { contentHashOf, contentHashOfItem, weightOf } from '../items/items.js';
+import { isFull, tooSoon } from '../lane/arrivals.js';
+import { catchUpItems } from '../lane/current-lanes.js';
+import { markRoom } from '../state/marks.js';
+import { type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
+import { after, type CoreState } from '../state/state.js';
+import { ROWS } from '../state/table.js';
+import { OWN_ID } from '../structures/own-id.js';
+import { DependencyCheck, isConcerned } from './dependency-check.js';
+
+/** What a batch needs. */
+export interface Need {
+  entries: number;
+  bytes: number;
+  /** Keys that are busy by it, and were not before: at most, as long as there is room for as many. */
+  lanes: number;
+  /** Items whose ids are known already, or stand in the batch before. */
+  known: number;
+  /** What its items wait for, at most. */
+  dependencies: number;
+  /** Set: whatever room there is, nothing may be accepted for what its items want to wait for. */
+  wrong?: Refusal;
+}
+
+/** Counts what these items of one queue need, beside what was counted into `need` before. */
+export class CapacityPlan {
+  #added: Map<string, number> | undefined;
+  #ids: Map<string, NewItem> | undefined;
+  /** Keys that the batch makes busy, if that has to be known exactly. */
+  readonly #lanes: Set<string> | undefined;
+
+  constructor(
+    private readonly queue: Queue,
+    private readonly now: number,
+    /** Of the whole batch; unset: nothing of it waits, or is waited for. */
+    private readonly after: DependencyCheck | undefined,
+    /** So few keys may become busy still that those of the batch have to be counted, not its items. */
+    countsLanes: boolean,
+    /** It comes free by the very call that brings the batch. */
+    private readonly freed?: Lane | undefined,
+  ) {
+    this.#lanes = countsLanes ? new Set() : undefined;
+  }
+
+  /** @returns a refusal if this item can never be accepted */
+  add(item: NewItem, field: string, need: Need): Refusal | undefined {
+    const { itemId } = item;
+    if (itemId !== undefined) {
+      const known = this.#known(itemId, item);
+      if (known === 'other') return badRequest(`${field}.item_id`, otherContent(itemId));
+      if (known === 'same') {
+        need.known += 1;
+        return undefined;
+      }
+      this.#ids ??= new Map();
+      this.#ids.set(itemId, item);
+    }
+    const place = this.#placeOf(item);
+    this.after?.add(this.queue, item, place, field);
+    if (place === 'taken') {
+      need.entries += 1;
+      need.lanes += this.#lanesFor(item.key);
+    }
+    if (place !== 'none') need.bytes += weightOf(item, itemId ?? '');
+    return undefined;
+  }
+
+  #lanesFor(key: string): 0 | 1 {
+    const lanes = this.#lanes;
+    if (lanes === undefined || key === '') return 1;
+    const lane = this.queue.lanes.get(key);
+    if (lanes.has(key) || (lane !== undefined && lane.row !== ROWS.INIT && lane !== this.freed)) return 0;
+    lanes.add(key);
+    return 1;
+  }
+
+  #known(id: string, item: NewItem): 'same' | 'other' | undefined {
+    const inBatch = this.#ids?.get(id);
+    if (inBatch !== undefined) return contentHashOf(inBatch) === contentHashOf(item) ? 'same' : 'other';
+    const queue = this.queue;
+    const kept = queue.items.get(id) ?? (queue.deadLetters.size > 0 ? queue.deadLetters.get(id)?.item : undefined);
+    if (kept !== undefined) return contentHashOfItem(kept) === contentHashOf(item) ? 'same' : 'other';
+    const finished = queue.finished.get(id, this.now);
+    if (finished === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
+    return finished.contentHash === contentHashOf(item) ? 'same' : 'other';
+  }
+
+  /** Whether a line grows by the item, or it takes the place of another, or it is not kept at all. */
+  #placeOf(item: NewItem): 'taken' | 'replaced' | 'none' {
+    const { policy } = this.queue;
+    const { waitingPerKey } = policy;
+    if (isKeyDone(this.queue, item.key, item.idempotencyKey, this.now) !== undefined) return 'none';
+    const mayBeFull = typeof waitingPerKey === 'number';
+    // The usual queue turns nothing away: its lanes are not even looked at.
+    if (item.key === '' || (!mayBeFull && policy.whenTooSoon === 'wait')) return 'taken';
+    const lane = this.queue.lanes.get(item.key);
+    if (lane !== undefined && tooSoon(lane, this.now) !== undefined) return 'none';
+    if (!mayBeFull) return 'taken';
+    this.#added ??= new Map();
+    const added = this.#added.get(item.key) ?? 0;
+    const line = lane?.line;
+    const full = line === undefined ? added >= waitingPerKey : isFull(line, waitingPerKey - added);
+    if (full) return policy.whenFull === 'replace' ? 'replaced' : 'none';
+    this.#added.set(item.key, added + 1);
+    return 'taken';
+  }
+}
+
+function otherContent(id: string): string {
+  if (id.startsWith(OWN_ID)) return `"${id}" begins with "${OWN_ID}": such ids are made by the server`;
+  return `"${id}" is the id of another item: an id may be sent again only with the same content`;
+}
+
+/** Whether the keys of a batch of so many items have to be counted: that they all are new is no harm where there is room. */
+export function countsLanes(state: CoreState, items: number): boolean {
+  return state.busyLanes + items > state.settings.limits.busyLanes;
+}
+
+/** What stands in the way of a need now. What needs nothing lacks nothing, however much too much there is (I10). */
+export function lacks(state: CoreState, queue: Queue, need: Need): Lack | undefined {
+  const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
+  if (need.entries > 0 && queue.waiting + need.entries > queue.policy.maxWaiting) return 'queue';
+  if (need.bytes > 0 && state.payloadBytes + need.bytes > payloadMemoryBytes) return 'memory';
+  if (need.lanes > 0 && state.busyLanes + need.lanes > busyLanes) return 'lanes';
+  if (need.dependencies > 0 && state.dependencies.size + need.dependencies > dependencies) return 'dependencies';
+  return undefined;
+}
+
+export function lackRefusal(state: CoreState, queue: Queue, lack: Lack): Refusal {
+  const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
+  switch (lack) {
+    case 'queue':
+      return queueFull(queue.name, queue.policy.maxWaiting);
+    case 'memory':
+      return memoryFull(payloadMemoryBytes);
+    case 'lanes':
+      return limitRefusal('busy_lanes', busyLanes);
+    case 'dependencies':
+      return limitRefusal('dependencies', dependencies);
+  }
+}
+
+/** Waiting would not help: the batch is larger than everything together. */
+export function neverFits(state: CoreState, queue: Queue, need: Need): Refusal | undefined {
+  const { maxWaiting } = queue.policy;
+  const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
+  if (need.entries > maxWaiting)
+    return badRequest('items', `${need.entries} items, but max_waiting of queue ${queue.name} is ${maxWaiting}`);
+  if (need.bytes > payloadMemoryBytes)
+    return badRequest('items', `${need.bytes} bytes, but limits.payload_memory_bytes is ${payloadMemoryBytes}`);
+  if (need.lanes > busyLanes)
+    return badRequest('items', `${need.lanes} keys to be busy, but limits.busy_lanes is ${busyLanes}`);
+  if (need.dependencies > dependencies)
+    return badRequest('items', `${need.dependencies} to wait for, but limits.dependencies is ${dependencies}`);
+  return undefined;
+}
+
+export function waitForRoom(
+  state: CoreState,
+  queue: Queue,
+  request: SubmitRequest,
+  reply: Reply<SubmitAnswer>,
+  now: number,
+): RoomWaiter | undefined {
+  const bytes = heldBy(request);
+  const refusal = mayNotWait(state, bytes);
+  if (refusal !== undefined) {
+    countRejected(queue, refusal);
+    state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
+    return undefined;
+  }
+  const waiter = new RoomWaiter(queue, request, reply, bytes);
+  if (queue.roomWaiters.size === 0) queue.roomLack = undefined;
+  queue.roomWaiters.add(waiter);
+  state.roomQueues.add(queue);
+  state.waitingSubmits += 1;
+  state.roomBytes += bytes;
+  state.wheel.schedule(waiter, after(now, request.waitForRoom));
+  return waiter;
+}
+
+function heldBy({ items }: SubmitRequest): number {
+  return items.reduce((sum, item) => sum + weightOf(item, item.itemId ?? ''), 0);
+}
+
+/** What those who wait may hold together, of what payloads may use. */
+const WAITING_SHARE = 1 / 4;
+
+/** S100: one may always wait, or a batch of which the payload is large could never. */
+function mayNotWait(state: CoreState, bytes: number): Refusal | undefined {
+  const { waitingSubmits, payloadMemoryBytes } = state.settings.limits;
+  if (state.waitingSubmits >= waitingSubmits) return limitRefusal('waiting_submits', waitingSubmits);
+  if (state.waitingSubmits === 0 || state.roomBytes + bytes <= payloadMemoryBytes * WAITING_SHARE) return undefined;
+  return roomMemoryFull(payloadMemoryBytes * WAITING_SHARE, state.waitingSubmits);
+}
+
+/** @returns whether it still waited */
+export function dropRoomWaiter(state: CoreState, waiter: RoomWaiter): boolean {
+  const { queue } = waiter;
+  if (!queue.roomWaiters.delete(waiter)) return false;
+  if (queue.roomWaiters.size === 0) state.roomQueues.delete(queue);
+  // Those behind it may need less than it did.
+  else markRoom(state, queue);
+  state.waitingSubmits -= 1;
+  state.roomBytes -= waiter.bytes;
+  state.wheel.cancel(waiter);
+  return true;
+}
+
+/** There may be room, but it is others' turn. */
+export function behindOthers(queue: Queue, waiter?: RoomWaiter): Refusal {
+  const before = countBefore(queue, waiter);
+  const calls = before > COUNTED ? `more than ${COUNTED}` : before;
+  const description = `${calls} calls wait for room in queue ${queue.name} before this one`;
+  const { maxWaiting } = queue.policy;
+  return { kind: 'queue_full', subject: queue.name, limit: maxWaiting, description, retryAfter: RETRY_SOON };
+}
+
+/** Those before one that are counted: thousands of waits may end at once. */
+const COUNTED = 1_000;
+
+function countBefore({ roomWaiters }: Queue, waiter: RoomWaiter | undefined): number {
+  if (waiter === undefined) return roomWaiters.size;
+  let before = 0;
+  for (const one of roomWaiters) {
+    if (one === waiter || before > COUNTED) break;
+    before += 1;
+  }
+  return before;
+}
+
+/** Its wait can come to nothing. */
+export function refuseWaiter(state: CoreState, waiter: RoomWaiter, refusal: Refusal): void {
+  const { queue, reply } = waiter;
+  if (!dropRoomWaiter(state, waiter)) return;
+  countRejected(queue, refusal);
+  state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
+}
+
+export function countRejected(queue: Queue, refusal: Refusal): void {
+  const { kind } = refusal;
+  if (kind in queue.counters.rejected) queue.counters.rejected[rejectionOf(refusal)] += 1;
+}
+
+function rejectionOf(refusal: Refusal): keyof Queue['counters']['rejected'] {
+  switch (refusal.kind) {
+    case 'queue_full':
+    case 'memory_full':
+    case 'draining':
+    case 'use_ack':
+    case 'at_most_once':
+    case 'bad_request':
+      return refusal.kind;
+    default:
+      return 'limit';
+  }
+}
+
+/** What a batch needs now, or why it can never be accepted. */
+export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, now: number): Need | Refusal {
+  catchUpItems(state, queue, request.items, now);
+  const concerned = request.items.some((item) => isConcerned(state, queue.name, item));
+  const after = concerned ? new DependencyCheck(state, now) : undefined;
+  const plan = new CapacityPlan(queue, now, after, countsLanes(state, request.items.length));
+  const need: Need = { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 };
+  let index = 0;
+  for (const item of request.items) {
+    const refusal = plan.add(item, `items[${index}]`, need);
+    if (refusal !== undefined) return refusal;
+    index += 1;
+  }
+  if (after === undefined) return need;
+  const found = after.check();
+  if (typeof found === 'number') need.dependencies = found;
+  else need.wrong = found;
+  return need;
+}

@@ -1,0 +1,110 @@
+/** What a batch wants to wait for, looked at before anything of it is accepted. */
+
+import type { ItemRef, NewItem, Refusal } from '../contract/model.js';
+import { badRequest } from '../contract/refusals.js';
+import { standingOf } from '../items/item-status.js';
+import { nameOf, told } from '../state/item-names.js';
+import { Dependency, type Queue } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
+import { circleIn, type Planned } from './dependency-cycle.js';
+
+/** Of those that wait for an item that comes now: one call must not hold up all others. */
+const MOST_SEARCHED = 10_000;
+
+/** Whether a batch has to be looked at for this item: it waits for others, or others may wait for it. */
+export function isConcerned({ dependencies }: CoreState, queue: string, { itemId, after }: NewItem): boolean {
+  if (after !== undefined) return true;
+  return itemId !== undefined && dependencies.size > 0 && dependencies.find({ queue, itemId }) !== undefined;
+}
+
+/** Of one batch, over all its queues. Made only for one with an item that is concerned. */
+export class DependencyCheck {
+  readonly #items: Planned[] = [];
+  readonly #byName = new Map<string, Planned>();
+  /** The last one so far in each lane of a key. */
+  readonly #last = new Map<string, Planned>();
+
+  constructor(
+    private readonly state: CoreState,
+    private readonly now: number,
+  ) {}
+
+  /** One more item of the batch, of which nothing is known yet. */
+  add({ name: queue }: Queue, item: NewItem, place: 'taken' | 'replaced' | 'none', field: string): void {
+    const { key, itemId = '', after = [] } = item;
+    const lane = nameOf({ queue, itemId: key });
+    const planned: Planned = {
+      field,
+      ref: { queue, itemId },
+      key,
+      // What will be declined waits for nothing.
+      after: place === 'none' ? [] : after,
+      waitsForUnknown: item.afterUnknown === 'wait',
+      before: place === 'taken' && key !== '' ? this.#last.get(lane) : undefined,
+      behindAll: place === 'taken' && key !== '',
+    };
+    this.#items.push(planned);
+    if (itemId !== '') this.#byName.set(nameOf(planned.ref), planned);
+    if (place !== 'none') this.#last.set(lane, planned);
+  }
+
+  /** @returns how many dependencies there will be, at most; or why the batch can never be accepted */
+  check(): number | Refusal {
+    let count = 0;
+    for (const planned of this.#items) {
+      for (const [index, ref] of planned.after.entries()) {
+        const standing = this.#standingOf(ref);
+        const refusal = this.#refusalOf(planned, ref, standing, `${planned.field}.after[${index}]`);
+        if (refusal !== undefined) return refusal;
+        if (standing === 'open' || standing === 'unknown') count += 1;
+      }
+    }
+    const awaited = this.#items.filter(({ ref }) => this.state.dependencies.find(ref) !== undefined);
+    for (const planned of awaited) {
+      const refusal = this.#behindDependant(planned);
+      if (refusal !== undefined) return refusal;
+    }
+    const items = awaited.length === 0 ? undefined : (ref: ItemRef) => this.#openItem(ref);
+    return circleIn(this.#items, this.#byName, items) ?? count;
+  }
+
+  #standingOf(ref: ItemRef): ReturnType<typeof standingOf> {
+    return this.#byName.has(nameOf(ref)) ? 'open' : standingOf(this.state, ref, this.now);
+  }
+
+  #openItem({ queue, itemId }: ItemRef) {
+    return this.state.queues.get(queue)?.items.get(itemId);
+  }
+
+  #refusalOf(
+    planned: Planned,
+    ref: ItemRef,
+    standing: ReturnType<typeof standingOf>,
+    field: string,
+  ): Refusal | undefined {
+    const { queues, settings } = this.state;
+    if (ref.itemId === planned.ref.itemId && ref.queue === planned.ref.queue)
+      return badRequest(field, `${told(ref)} is the item itself: it can wait only for others`);
+    if (standing !== 'unknown') return undefined;
+    if (!queues.has(ref.queue) && !settings.autoCreate && !settings.queues.has(ref.queue))
+      return { kind: 'no_such_queue', queue: ref.queue };
+    return planned.waitsForUnknown ? undefined : badRequest(field, `${told(ref)} ${UNKNOWN}`);
+  }
+
+  /** One that waits for it stands before it in the same line: neither could ever start. */
+  #behindDependant({ ref, key, field, behindAll }: Planned): Refusal | undefined {
+    let left = MOST_SEARCHED;
+    let next = this.state.dependencies.find(ref)?.dependencies.next;
+    for (; behindAll && next instanceof Dependency && left > 0; next = next.next) {
+      const { lane, id } = next.item;
+      if (lane.key === key && lane.queue.name === ref.queue) {
+        const before = told({ queue: ref.queue, itemId: id });
+        return badRequest(`${field}.key`, `${before} waits for this one, but stands before it in the line of its key`);
+      }
+      left -= 1;
+    }
+    return undefined;
+  }
+}
+
+const UNKNOWN = 'is not known here, or no more; allowed: an item that is known, or any with after_unknown: wait';

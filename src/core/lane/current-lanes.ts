@@ -1,0 +1,73 @@
+/** Lanes by their keys and tokens, up to date: what is over by the clock happens first (S1). */
+
+import type { ItemRef, NewItem } from '../contract/model.js';
+import { isKeyless } from '../state/lane.js';
+import { Lane, type Queue } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
+import { endTickets, expire } from './expiry.js';
+import { isOver } from './lease.js';
+import { countNew } from './sync-lane.js';
+
+/** The lane of a key. */
+export function currentLane(state: CoreState, queue: Queue, key: string, now: number): Lane | undefined {
+  const lane = queue.lanes.get(key);
+  if (lane !== undefined) catchUp(state, lane, now);
+  return lane;
+}
+
+/** The lane in which a token may be live; keyless items are found by it alone. */
+export function currentLaneOfToken(
+  state: CoreState,
+  queue: Queue,
+  key: string,
+  token: number,
+  now: number,
+): Lane | undefined {
+  if (!isKeyless(key)) return currentLane(state, queue, key, now);
+  const lane = queue.keyless.get(token);
+  if (lane !== undefined) catchUp(state, lane, now);
+  return lane;
+}
+
+export function currentOrNewLane(state: CoreState, queue: Queue, key: string, now: number): Lane {
+  if (!isKeyless(key)) {
+    const known = currentLane(state, queue, key, now);
+    if (known !== undefined) return known;
+  }
+  const lane = new Lane(queue, key);
+  if (key !== '') queue.lanes.set(key, lane);
+  countNew(lane);
+  return lane;
+}
+
+/** What is over by the clock is over, even if the wheel is late. */
+export function catchUp(state: CoreState, lane: Lane, now: number): void {
+  endPhase(state, lane, now);
+  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
+}
+
+/** Its turn or its delay, if that is over. */
+export function endPhase(state: CoreState, lane: Lane, now: number): void {
+  const { phase } = lane;
+  if (phase.at === 'HELD') {
+    if (isOver(phase, now)) expire(state, lane, now);
+  } else if (phase.at === 'DELAY' && now >= lane.due) expire(state, lane, now);
+}
+
+/**
+ * The keys that these items name, and what they wait for, are up to date (S1). To be called before anything is planned:
+ * what the plan looks at is then as it will be when it is carried out.
+ */
+export function catchUpItems(state: CoreState, queue: Queue, items: Iterable<NewItem>, now: number): void {
+  // Usually the wheel is on time, and nothing has to be looked up for that.
+  if (state.wheel.wakeAt > now) return;
+  for (const { key, after } of items) {
+    if (!isKeyless(key)) currentLane(state, queue, key, now);
+    if (after !== undefined) for (const ref of after) catchUpItem(state, ref, now);
+  }
+}
+
+function catchUpItem(state: CoreState, { queue, itemId }: ItemRef, now: number): void {
+  const item = state.queues.get(queue)?.items.get(itemId);
+  if (item !== undefined) catchUp(state, item.lane, now);
+}

@@ -1,0 +1,120 @@
+/** Queues by their names: found, made, forgotten; and what is told of them before it is on disk, and what is not. */
+
+import type { Refusal } from '../contract/model.js';
+import { isDurable, type Policy } from '../contract/policy.js';
+import { limitRefusal } from '../contract/refusals.js';
+import { type Lane, Queue, type Stream } from './records.js';
+import { type CoreState, dropLane } from './state.js';
+import { ROWS } from './table.js';
+
+/** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
+const FORGET_AFTER = 60_000;
+const PURGE_BUDGET = 1_000;
+
+/** The queue if there is one; a refusal if there may be none of that name. */
+export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
+  const queue = knownQueue(state, name);
+  if (queue !== undefined || state.settings.autoCreate || state.settings.queues.has(name)) return queue;
+  return { kind: 'no_such_queue', queue: name };
+}
+
+/** Most calls in a row are for one queue: its name is not hashed again. */
+function knownQueue(state: CoreState, name: string): Queue | undefined {
+  const last = state.lastQueue;
+  if (last !== undefined && last.name === name) return last;
+  const queue = state.queues.get(name);
+  if (queue !== undefined) state.lastQueue = queue;
+  return queue;
+}
+
+/** Whether what is told of the queue of this name, on this stream, waits for the disk. Of one that is not there nothing is told. */
+export function isToldLate(state: CoreState, name: string, on?: Stream): boolean {
+  const queue = knownQueue(state, name);
+  return queue !== undefined && tellsLateOn(queue, on);
+}
+
+/** As {@link isToldLate}. A worker that comes back must find the session, too, to which its turns were tied. */
+export function tellsLateOn(queue: Queue, on: Stream | undefined): boolean {
+  if (queue.tellsLate) return true;
+  const session = on?.session;
+  return session !== undefined && queue.changes?.isUnwritten(session.id) === true;
+}
+
+/** Whether what is told of any of them waits for the disk. */
+export function tellLate(queues: readonly Queue[], on?: Stream): boolean {
+  for (const queue of queues) if (tellsLateOn(queue, on)) return true;
+  return false;
+}
+
+/** The queue, made if need be. */
+export function findOrMakeQueue(state: CoreState, name: string, now: number): Queue | Refusal {
+  const known = findQueue(state, name);
+  if (known !== undefined) {
+    if (known instanceof Queue) known.usedAt = now;
+    return known;
+  }
+  const { limits, queues, defaultPolicy } = state.settings;
+  const policy = queues.get(name);
+  if (state.queues.size >= limits.queues && policy === undefined) {
+    forgetQueues(state, now, 0);
+    if (state.queues.size >= limits.queues) return limitRefusal('queues', limits.queues);
+  }
+  return makeQueue(state, name, policy ?? defaultPolicy, policy !== undefined, now);
+}
+
+/** Precondition: there is none of this name, and may be one. */
+export function makeQueue(state: CoreState, name: string, policy: Policy, named: boolean, now: number): Queue {
+  state.queueSeq += 1;
+  const ownPrefix = `${state.ownIds}${state.queueSeq.toString(36)}-`;
+  const queue = new Queue(name, policy, named, state.results, now, ownPrefix, state.changes);
+  state.queues.set(name, queue);
+  return queue;
+}
+
+/** Whether what is asked of this queue may have to wait for the disk. It need not exist. */
+export function mayBeDurable({ changes, settings, queues }: CoreState, name: string): boolean {
+  if (changes === undefined) return false;
+  const known = queues.get(name);
+  if (known !== undefined) return known.changes !== undefined;
+  return isDurable(settings.queues.get(name) ?? settings.defaultPolicy);
+}
+
+export function isRefusal(value: Queue | Refusal | undefined): value is Refusal {
+  return value !== undefined && !(value instanceof Queue);
+}
+
+/** Forgets what is over its time, and queues that nobody uses. */
+export function keepHouse(state: CoreState, now: number): void {
+  for (const queue of state.queues.values()) {
+    queue.finished.purge(now, PURGE_BUDGET);
+    queue.doneKeys.purge(now, PURGE_BUDGET);
+  }
+  forgetQueues(state, now, FORGET_AFTER);
+}
+
+/** What was used in this very step is kept: a call that opens several queues counts on all of them. */
+function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
+  for (const queue of state.queues.values()) {
+    const unused = now - queue.usedAt;
+    if (unused <= 0 || unused < unusedFor || !isForgettable(queue, now)) continue;
+    for (const lane of queue.lanes.values()) forgetIdle(state, lane);
+    for (const lane of queue.keyless.values()) forgetIdle(state, lane);
+    state.queues.delete(queue.name);
+    if (state.lastQueue === queue) state.lastQueue = undefined;
+  }
+}
+
+/** A keyless lane stands there under several tokens: with it all of them go, so it is met once. */
+function forgetIdle(state: CoreState, lane: Lane): void {
+  state.idle.delete(lane);
+  dropLane(lane);
+}
+
+function isForgettable(queue: Queue, now: number): boolean {
+  if (queue.named || queue.paused || queue.limitsChanged || queue.rate?.isFull(now) === false) return false;
+  const busy =
+    queue.states.of(ROWS.DELAY) + queue.states.of(ROWS.PARK) + queue.inFlight + queue.waiting + queue.items.size;
+  const waits = queue.waiters.size + queue.roomWaiters.size + queue.awaits.size;
+  const kept = queue.deadLetters.size + queue.finished.size + queue.doneKeys.size;
+  return busy + waits + kept === 0;
+}

@@ -1,0 +1,92 @@
+/** The reference of all settings, made from the tables that read them: docs/CONFIGURATION.md is this text. */
+
+import type { YamlValue } from '../../src/config/kinds.js';
+import { LIMITS_GROUP } from '../../src/config/limit-settings.js';
+import { POLICY_GROUP } from '../../src/config/policy-settings.js';
+import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS, type ServerSetting } from '../../src/config/server-settings.js';
+import { fieldsOf, snakeCase, type Table, writeField } from '../../src/config/settings-table.js';
+import { TLS_DEFAULTS, TLS_SETTINGS } from '../../src/config/tls-settings.js';
+import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
+
+const INTRODUCTION = `# Configuration
+
+Settings come from a YAML file (\`${CONFIG_FILE.flag}\` or \`${CONFIG_FILE.env}\`), then from the environment, then from flags; the later one wins.
+An environment variable that is empty counts as not set. All settings are optional. A wrong one is refused at the start, with
+its name, its value, where it was written and what is allowed, all of them at once, and exit code 2.
+\`keyturn serve --check-config\` only checks. \`keyturn serve --print-config\` prints everything that is in effect, in a form that can be loaded again.
+
+A duration is a number and its unit: \`250ms\`, \`20s\`, \`5m\`, \`24h\`. The file has at most 1 MiB.
+`;
+
+const TLS_NOTE = `In the file those of TLS are one mapping: \`tls: { cert: server.pem, key: server.key, client_ca: clients.pem }\`. What they do, and how certificates are
+replaced while it runs, stands in [OPERATING.md](OPERATING.md), "TLS".
+`;
+
+const POLICY_INTRODUCTION = `A named queue (\`queues: { orders: { … } }\`) takes what it does not say from \`default\`, which takes it from the built-in values below. \`rate\` and \`retry\`
+are inherited setting by setting; \`none\` (\`unset\` for \`waiting_per_key\`) takes away what would be inherited.
+`;
+
+export function configurationReference(): string {
+  return [
+    INTRODUCTION,
+    '## The process\n',
+    serverTable(),
+    TLS_NOTE,
+    '## Policy of a queue: `default`, `queues`\n',
+    POLICY_INTRODUCTION,
+    groupTable(POLICY_GROUP.table, BUILT_IN_POLICY),
+    '## Bounds: `limits`\n',
+    groupTable(LIMITS_GROUP.table, DEFAULT_LIMITS),
+  ].join('\n');
+}
+
+function serverTable(): string {
+  const rows = [
+    ...processRows('', SERVER_SETTINGS, SERVER_DEFAULTS),
+    ...processRows('tls.', TLS_SETTINGS, TLS_DEFAULTS),
+  ];
+  return table(['setting', 'environment', 'flag', 'default', 'allowed', 'meaning'], rows);
+}
+
+function processRows<T extends object>(
+  prefix: string,
+  settings: { readonly [K in keyof T]-?: ServerSetting<T[K]> },
+  defaults: T,
+): readonly (readonly string[])[] {
+  return fieldsOf(settings).map((field) => {
+    const { env, flag, kind, doc } = settings[field];
+    const value = inCode(writeField(settings, field, defaults));
+    return [`\`${prefix}${snakeCase(field)}\``, `\`${env}\``, `\`${flag}\``, value, kind.allowed, doc];
+  });
+}
+
+function groupTable<T extends object>(settings: Table<T>, builtIn: T): string {
+  const rows = fieldsOf(settings).map((field) => {
+    const { kind, doc } = settings[field];
+    return [`\`${snakeCase(field)}\``, inCode(writeField(settings, field, builtIn)), kind.allowed, doc];
+  });
+  return table(['setting', 'built-in', 'allowed', 'meaning'], rows);
+}
+
+function inCode(value: YamlValue): string {
+  if (typeof value !== 'object') return `\`${value}\``;
+  const parts = Object.entries(value).map(([name, part]) => `${name}: ${String(part)}`);
+  return `\`{ ${parts.join(', ')} }\``;
+}
+
+/** Columns are as wide as their widest cell, so that the text can be read as it is. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = [head, ...rows].map((row) => row.map(escaped));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const [first = '', ...others] = cells.map((row) => line(row.map((cell, column) => cell.padEnd(widths[column] ?? 0))));
+  return [first, line(widths.map((width) => '-'.repeat(width))), ...others, ''].join('\n');
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+function escaped(cell: string): string {
+  return cell.replaceAll('|', '\\|');
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Tokens } from '../../../src/core/structures/tokens.js';
+
+const NOW = Date.UTC(2026, 6, 1);
+
+describe('tokens', () => {
+  it('grow by one, turn by turn, and stay below 2^53', () => {
+    const tokens = new Tokens(NOW);
+    const given = [tokens.next(), tokens.next(), tokens.next()];
+    assert.deepEqual(given, [tokens.first, tokens.first + 1, tokens.first + 2]);
+    assert.ok(given.every(Number.isSafeInteger));
+  });
+
+  // S28: it outlives restarts as long as the clock does not step back by more than the last run lasted, less the
+  // 1/4,096 ms per turn that run gave.
+  const restarts: readonly { what: string; turns: number; lasted: number; steppedBack: number }[] = [
+    { what: 'at once', turns: 4_095, lasted: 1, steppedBack: 0 },
+    { what: 'after a quiet second', turns: 1, lasted: 1_000, steppedBack: 0 },
+    { what: 'with the clock back by a little less than the run lasted', turns: 1, lasted: 60_000, steppedBack: 59_999 },
+    { what: 'after a busy minute, the clock back by half', turns: 120_000, lasted: 60_000, steppedBack: 30_000 },
+    { what: 'as many turns a ms as there are tokens', turns: 409_600, lasted: 100, steppedBack: 0 },
+  ];
+  for (const { what, turns, lasted, steppedBack } of restarts) {
+    it(`S28, I5: go on growing across a restart ${what}`, () => {
+      const before = new Tokens(NOW);
+      let last = 0;
+      for (let i = 0; i < turns; i++) last = before.next();
+      const first = new Tokens(NOW + lasted - steppedBack).next();
+      assert.ok(first > last, `${first} after ${last}`);
+    });
+  }
+
+  it('S28: do not promise it when the clock stepped back by more than the run lasted', () => {
+    const last = new Tokens(NOW).next();
+    assert.ok(new Tokens(NOW - 1).next() < last);
+  });
+
+  it('begin at 1 for a clock before 2025: never zero, never negative', () => {
+    for (const wall of [0, -1, Date.UTC(1999, 0, 1), Date.UTC(2025, 0, 1)]) assert.equal(new Tokens(wall).next(), 1);
+  });
+
+  it('take a fraction of a ms as none', () => assert.equal(new Tokens(NOW + 0.999).first, new Tokens(NOW).first));
+
+  it('I5: begin at the floor, if that is beyond the clock', () => {
+    const { first } = new Tokens(NOW);
+    assert.deepEqual([new Tokens(NOW, first + 5).next(), new Tokens(NOW, first - 5).next()], [first + 5, first]);
+  });
+
+  it('I5: are reserved far ahead, once more when half of that is used, and never beyond', () => {
+    const tokens = new Tokens(NOW);
+    const reserved: number[] = [];
+    tokens.reserveBy(() => reserved.push(tokens.reserved));
+    for (let i = 0; i < 2 ** 24; i++) {
+      const token = tokens.next();
+      if (token >= (reserved.at(-1) ?? 0)) assert.fail(`${token} is not reserved`);
+    }
+    assert.deepEqual(
+      reserved.map((floor) => (floor - tokens.first) / 2 ** 23),
+      [2 - 2 ** -23, 3 - 2 ** -23, 4 - 2 ** -23],
+    );
+  });
+
+  it('I5: are used up where nothing more was written down, and go on from there when it was', () => {
+    const tokens = new Tokens(NOW, 1, 4);
+    tokens.reserveBy(() => undefined);
+    const floor = tokens.reserved;
+    const given: number[] = [];
+    while (!tokens.areUsedUp) given.push(tokens.next());
+    assert.ok(given.every((token) => token < floor));
+    assert.equal(given.length, 3);
+    assert.equal(tokens.written(floor), false, 'that is known');
+    assert.equal(tokens.written(floor - 1), false, 'what is written late takes nothing back');
+    assert.equal(tokens.written(tokens.reserved), true);
+    assert.equal(tokens.next(), floor);
+  });
+
+  it('last until the year 2094, and say so beyond it', () => {
+    assert.ok(new Tokens(Date.UTC(2094, 0, 1)).next() < 2 ** 53);
+    assert.throws(() => new Tokens(Date.UTC(2095, 0, 1)), /beyond the year 2094/);
+    assert.throws(() => new Tokens(Number.NaN), RangeError);
+  });
+});
