@@ -8,10 +8,10 @@ import java.util.function.Consumer;
 
 /** A turn with its items, as a handler gets it. Its methods are for any thread while the handler runs. */
 public final class Work {
-    private final Delivered turn;
+    private final Delivered delivered;
 
-    Work(Delivered turn) {
-        this.turn = turn;
+    Work(Delivered delivered) {
+        this.delivered = delivered;
     }
 
     /**
@@ -20,7 +20,7 @@ public final class Work {
      * @return its name
      */
     public String queue() {
-        return turn.turn.getQueue();
+        return delivered.turn.getQueue();
     }
 
     /**
@@ -29,7 +29,7 @@ public final class Work {
      * @return empty for a keyless item
      */
     public String key() {
-        return turn.turn.getKey();
+        return delivered.turn.getKey();
     }
 
     /**
@@ -38,7 +38,7 @@ public final class Work {
      * @return above 0
      */
     public long token() {
-        return turn.turn.getToken();
+        return delivered.turn.getToken();
     }
 
     /**
@@ -47,7 +47,7 @@ public final class Work {
      * @return from 1
      */
     public int attempt() {
-        return turn.turn.getAttempt();
+        return delivered.turn.getAttempt();
     }
 
     /**
@@ -56,7 +56,7 @@ public final class Work {
      * @return at least one
      */
     public List<DeliveredItem> items() {
-        return turn.items;
+        return delivered.items;
     }
 
     /**
@@ -65,7 +65,7 @@ public final class Work {
      * @return the item
      */
     public DeliveredItem item() {
-        return turn.items.get(0);
+        return delivered.items.get(0);
     }
 
     /**
@@ -74,7 +74,7 @@ public final class Work {
      * @return true: stop
      */
     public boolean isLost() {
-        return turn.held.isLost();
+        return delivered.held.isLost();
     }
 
     /**
@@ -83,7 +83,7 @@ public final class Work {
      * @throws TurnLostException when it is lost
      */
     public void ensureHeld() {
-        if (turn.held.isLost()) throw turn.held.lostException();
+        if (delivered.held.isLost()) throw delivered.held.lostException();
     }
 
     /**
@@ -92,7 +92,7 @@ public final class Work {
      * @param listener gets the cause; it must not block
      */
     public void onLost(Consumer<TurnLoss> listener) {
-        turn.onLost(Checks.needed("listener", listener));
+        delivered.onLost(Checks.needed("listener", listener));
     }
 
     /**
@@ -101,7 +101,7 @@ public final class Work {
      * @param bytes up to 1 MiB; the last one counts
      */
     public void result(byte[] bytes) {
-        turn.result(ByteString.copyFrom(Checks.needed("result", bytes)));
+        delivered.result(ByteString.copyFrom(Checks.needed("result", bytes)));
     }
 
     /**
@@ -111,6 +111,6 @@ public final class Work {
      * @param item up to 1,000 for one turn
      */
     public void followUp(String queue, QueueItem item) {
-        turn.followUp(Checks.text("queue", queue), Checks.needed("item", item));
+        delivered.followUp(Checks.text("queue", queue), Checks.needed("item", item));
     }
 }

@@ -24,6 +24,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Who may know whom, as the compiled classes say it: `jdeps`. */
@@ -43,17 +44,18 @@ class RoomsTest {
             Pattern.compile("\\s+(io\\.keyturn\\.client\\.[\\w.]+)\\S*\\s+-> (io\\.keyturn\\.client\\.[\\w.]+).*");
 
     /** Of each file, which others it knows. */
-    private final Map<String, Set<String>> known = new TreeMap<>();
+    private static final Map<String, Set<String>> KNOWN = new TreeMap<>();
 
-    RoomsTest() {
-        ToolProvider jdeps = ToolProvider.findFirst("jdeps").orElseThrow();
+    @BeforeAll
+    static void look() {
         StringWriter found = new StringWriter();
+        ToolProvider jdeps = ToolProvider.findFirst("jdeps").orElseThrow();
         jdeps.run(new PrintWriter(found), new PrintWriter(System.err), "-verbose:class", "-filter:none", "target/classes");
         found.toString().lines().map(LINE::matcher).filter(Matcher::matches).forEach(line -> {
-            Set<String> of = known.computeIfAbsent(line.group(1), unused -> new TreeSet<>());
+            Set<String> of = KNOWN.computeIfAbsent(line.group(1), unused -> new TreeSet<>());
             if (!line.group(1).equals(line.group(2))) of.add(line.group(2));
         });
-        assertTrue(known.containsKey(INTERNAL + "session.Session"), "jdeps found nothing in target/classes");
+        assertTrue(KNOWN.containsKey(INTERNAL + "session.Session"), "jdeps found nothing in target/classes");
     }
 
     /** Empty: it is of the API. */
@@ -62,9 +64,9 @@ class RoomsTest {
     }
 
     /** Of the API, and stands on top of the rooms. */
-    private boolean isFace(String type) {
+    private static boolean isFace(String type) {
         if (!roomOf(type).isEmpty()) return false;
-        return known.getOrDefault(type, Set.of()).stream()
+        return KNOWN.getOrDefault(type, Set.of()).stream()
                 .map(RoomsTest::roomOf)
                 .anyMatch(room -> !room.isEmpty() && !room.equals("words"));
     }
@@ -73,7 +75,7 @@ class RoomsTest {
     void aRoomKnowsTheRoomsBelowItAndNoFaceOfTheApi() {
         List<String> wrong = new ArrayList<>();
         Set<String> rooms = new TreeSet<>();
-        known.forEach((type, others) -> {
+        KNOWN.forEach((type, others) -> {
             String room = roomOf(type);
             if (room.isEmpty()) return;
             rooms.add(room);
@@ -89,7 +91,7 @@ class RoomsTest {
     @Test
     void filesOfTheRoomsAndFacesOfTheApiKnowEachOtherInNoCircle() {
         Map<String, Set<String>> left = new HashMap<>();
-        known.forEach((type, others) -> {
+        KNOWN.forEach((type, others) -> {
             if (roomOf(type).isEmpty() && !isFace(type)) return;
             left.put(type, new HashSet<>(others));
         });
