@@ -6,7 +6,7 @@ import { unusedExports } from './project/exports.js';
 import { checkFloors, fileCircles, HOUSES } from './project/floors.js';
 import { read, sources, tracked } from './project/repository.js';
 import { checkRooms, runTimeCycles } from './project/rooms.js';
-import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime } from './project/style.js';
+import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime, checkWriter } from './project/style.js';
 import { checkTraces } from './project/traces.js';
 
 const src = sources('src');
@@ -59,6 +59,10 @@ test('the core knows no clock, chance, promise, timer, process or console', () =
 
 test('the client knows time and chance by its clock only', () => {
   nothingWrong(checkTime(client.filter(({ path }) => path !== 'clients/typescript/src/time/clock.ts')));
+});
+
+test("one file writes a lane's phase", () => {
+  nothingWrong(checkWriter(src, 'phase', 'src/core/lane/phase.ts'));
 });
 
 test('no any', () => {

@@ -87,6 +87,17 @@ export function checkSizes(files: readonly TextFile[]): readonly string[] {
   });
 }
 
+/** A record is written by one file, so that what goes with it is nowhere forgotten. */
+export function checkWriter(files: readonly TextFile[], property: string, writer: string): readonly string[] {
+  const assignment = new RegExp(`\\.${property}\\s*[-+?&|*]*=(?![=>])`, 'g');
+  return files.flatMap(({ path, text }) => {
+    if (path === writer) return [];
+    return [...text.matchAll(assignment)].map(
+      ({ index }) => `${path}:${text.slice(0, index).split('\n').length}: only ${writer} writes ${property}`,
+    );
+  });
+}
+
 export function checkNames(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     if (PUBLIC_ENTRIES.has(path)) return [];

@@ -1,4 +1,4 @@
-import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks, type Need } from '../admission/capacity.js';
+import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks } from '../admission/capacity.js';
 import { BatchWaits } from '../admission/dependants.js';
 import { DependencyCheck, isConcerned } from '../admission/dependency-check.js';
 import { submitItem } from '../admission/submit.js';
@@ -7,11 +7,21 @@ import { DRAINING } from '../contract/refusals.js';
 import { finishStep } from '../dispatch/step-end.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { finishAll, handedOutAs, weightOfItem } from '../items/items.js';
+import { openItems } from '../items/never-handed-out.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf, resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
 import { findOrMakeQueue, isToldLate } from '../state/queues.js';
-import { type AcquireWaiter, type Caller, type Lane, Queue, type Stream, Turn } from '../state/records.js';
+import {
+  type AcquireWaiter,
+  type Assignment,
+  type Caller,
+  type Item,
+  type Lane,
+  Queue,
+  type Stream,
+  Turn,
+} from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
@@ -83,11 +93,6 @@ function repeated(settled: SettledBy): readonly SubmitResult[] | undefined {
   return settled.call === 'ack' ? settled.followUps : undefined;
 }
 
-interface QueuePlan {
-  readonly plan: CapacityPlan;
-  readonly need: Need;
-}
-
 /** Both or neither: room for all follow-ups, in every queue, counting the payload that this very Ack frees. */
 function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
   if (request.followUps.length === 0) return undefined;
@@ -98,14 +103,15 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   }
   const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
   const after = concerned ? new DependencyCheck(state, now) : undefined;
-  const plans = new Map<Queue, QueuePlan>();
+  const plans = new Map<Queue, CapacityPlan>();
   const freed = freesLane(turn, now) ? turn.lane : undefined;
+  const mustCountLanes = countsLanes(state, request.followUps.length);
   for (const [index, { queue: name, item }] of request.followUps.entries()) {
     const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
-    const planned = plans.get(queue) ?? planFor(state, queue, after, request.followUps.length, freed, now);
-    plans.set(queue, planned);
-    const refusal = planned.plan.add(item, `follow_ups[${index}].item`, planned.need);
+    const plan = plans.get(queue) ?? new CapacityPlan(queue, now, after, mustCountLanes, freed);
+    plans.set(queue, plan);
+    const refusal = plan.add(item, `follow_ups[${index}].item`);
     if (refusal !== undefined) return refusal;
   }
   const dependencies = after?.check() ?? 0;
@@ -121,18 +127,6 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   return undefined;
 }
 
-function planFor(
-  state: CoreState,
-  queue: Queue,
-  after: DependencyCheck | undefined,
-  items: number,
-  freed: Lane | undefined,
-  now: number,
-): QueuePlan {
-  const plan = new CapacityPlan(queue, now, after, countsLanes(state, items), freed);
-  return { plan, need: { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 } };
-}
-
 /** Whether nothing is to be done for the key once this turn has ended. Who waits in its line keeps it busy, and a stop. */
 function freesLane({ lane, parked }: Turn, now: number): boolean {
   return lane.line === undefined && parked === undefined && delayOf(lane, undefined, now) === undefined;
@@ -142,9 +136,8 @@ function itemsOf({ followUps }: AckRequest): NewItem[] {
   return followUps.map(({ item }) => item);
 }
 
-function freedBy(turn: Turn): number {
-  if (turn.assignment.kind !== 'items' || turn.assignment.done) return 0;
-  return turn.assignment.items.reduce((sum, item) => sum + weightOfItem(item), 0);
+function freedBy({ assignment }: Turn): number {
+  return openItems(assignment).reduce((sum, item) => sum + weightOfItem(item), 0);
 }
 
 function apply(
@@ -159,9 +152,10 @@ function apply(
   const plain = request.followUps.length === 0;
   const followUps: SubmitResult[] = [];
   const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
+  const { assignment } = turn;
   endTurn(state, turn, 'ack', ending, now, by);
   if (!plain) lane.queue.withFollowUps.add(lane);
-  finishAssignment(state, turn, request.result, now);
+  finishAssignment(state, lane, assignment, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);
   if (plain) return NONE;
@@ -174,11 +168,16 @@ function apply(
   return followUps;
 }
 
-function finishAssignment(state: CoreState, turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, assignment } = turn;
+function finishAssignment(
+  state: CoreState,
+  lane: Lane,
+  assignment: Assignment,
+  result: Bytes | undefined,
+  now: number,
+): void {
   switch (assignment.kind) {
     case 'items':
-      if (assignment.done) return amend(turn, result, now);
+      if (assignment.done) return amend(lane, assignment.items, result, now);
       return finishAll(state, assignment.items, result, now);
     case 'caller':
       if (assignment.idempotencyKey !== undefined)
@@ -190,15 +189,12 @@ function finishAssignment(state: CoreState, turn: Turn, result: Bytes | undefine
 }
 
 /** at_most_once: they were done already; what they came to is remembered now. */
-function amend(turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, assignment } = turn;
-  if (assignment.kind !== 'items' || result === undefined) return;
-  const { queue } = lane;
-  for (const item of assignment.items) {
+function amend({ queue, key }: Lane, items: readonly Item[], result: Bytes | undefined, now: number): void {
+  if (result === undefined) return;
+  for (const item of items) {
     const finished = handedOutAs(item, now);
     if (finished !== undefined)
       queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
-    if (item.idempotencyKey !== undefined)
-      markKeyDone(queue, lane.key, item.idempotencyKey, { result, by: item.seq }, now);
+    if (item.idempotencyKey !== undefined) markKeyDone(queue, key, item.idempotencyKey, { result, by: item.seq }, now);
   }
 }

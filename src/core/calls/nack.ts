@@ -2,7 +2,8 @@ import type { NackAnswer, NackKind, NackRequest, Refusal, Reply } from '../contr
 import { badRequest } from '../contract/refusals.js';
 import type { SettlementWay } from '../contract/views.js';
 import { failAll, finishAll, putBack } from '../items/items.js';
-import { park } from '../lane/park.js';
+import { openItems } from '../items/never-handed-out.js';
+import { park } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
 import { isToldLate } from '../state/queues.js';
@@ -60,19 +61,14 @@ function apply(state: CoreState, turn: Turn, request: NackRequest, now: number, 
   const { lane } = turn;
   const answer: Filling = { retryAt: undefined, deadLettered: 0 };
   const ending: SettledBy = { ended: 'settled', call: 'nack', kind: request.kind, answer };
-  endTurn(state, turn, WAY[request.kind], ending, now, by);
   const { assignment } = turn;
-  const items = keptItems(assignment);
+  endTurn(state, turn, WAY[request.kind], ending, now, by);
+  const items = openItems(assignment);
   const finished = finishedOf(assignment, request.done);
   finishAll(state, items.slice(0, finished), undefined, now);
   giveBack(state, turn, items.slice(finished), request, answer, now);
   resolve(state, lane, now);
   return answer;
-}
-
-/** at_most_once items are done: nothing of them comes back. */
-function keptItems(assignment: Assignment): readonly Item[] {
-  return assignment.kind === 'items' && !assignment.done ? assignment.items : [];
 }
 
 function giveBack(
@@ -90,5 +86,5 @@ function giveBack(
   const after = failAll(state, lane, items, { cause, error, delay }, now);
   if (after.retryAt !== undefined) answer.retryAt = after.retryAt + state.wallOffset;
   answer.deadLettered = after.deadLettered;
-  park(state, lane, after.park, now);
+  if (after.park !== undefined) park(state, lane, after.park, now);
 }

@@ -3,13 +3,12 @@
 import type { Policy } from '../contract/policy.js';
 import type { SettlementWay } from '../contract/views.js';
 import { tell } from '../state/events.js';
-import { isKeyless, parkOf } from '../state/lane.js';
-import { markDirty, markRoom } from '../state/marks.js';
+import { isKeyless } from '../state/lane.js';
+import { markRoom } from '../state/marks.js';
 import {
   type Assignment,
   type ChangeLog,
   type DispatchTicket,
-  INIT,
   type Lane,
   type Stream,
   Turn,
@@ -18,10 +17,9 @@ import type { Ending } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
 import { after, type CoreState } from '../state/state.js';
 import { forgetTurn, keepTurn } from '../state/tickets.js';
-import { isLinked, unlink } from '../structures/link.js';
 import { leaseEnd, ownerOn } from './lease.js';
 import { notifyLost } from './notices.js';
-import { syncLane } from './sync-lane.js';
+import { hold, release } from './phase.js';
 import { disown, live, moveTo } from './turn-lifetime.js';
 
 /** For whom a turn starts. */
@@ -115,14 +113,10 @@ export function latestEndOf(policy: Policy, now: number): number | undefined {
 /** Makes a turn the live one of its lane. How long it lives is the caller's to say. */
 export function install(state: CoreState, lane: Lane, turn: Turn): void {
   const queue = lane.queue;
-  if (isLinked(lane)) unlink(lane);
-  turn.parked = parkOf(lane);
-  lane.phase = turn;
+  hold(state, lane, turn);
   queue.changes?.turn(lane, turn.token);
-  queue.inFlight += 1;
   keepTurn(state.dispatchTickets, turn);
   if (isKeyless(lane.key)) indexKeyless(lane, turn);
-  syncLane(state, lane);
 }
 
 function indexKeyless(lane: Lane, turn: Turn): void {
@@ -196,20 +190,16 @@ export function endTurn(
     notifyLost(state, turn, ending.ended, by, now);
     disown(state, turn);
   }
-  state.wheel.cancel(lane);
-  queue.holds.end(turn.epoch);
-  queue.inFlight -= 1;
   queue.usedAt = now;
   // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
   markRoom(state, queue);
-  lane.phase = turn.parked ?? INIT;
-  queue.counters.countSettlement(way);
+  queue.counters.settlements[way] += 1;
   if (turn.assignment.kind === 'items' && turn.assignment.done)
     queue.counters.finished.done += turn.assignment.items.length;
   queue.counters.hold.add((now - turn.since) / 1_000);
   remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending);
   forgetTurn(state.dispatchTickets, turn);
-  if (queue.maxInFlight !== undefined) markDirty(state, queue);
+  release(state, turn);
   if (state.watching) tellEnd(state, turn, way, now);
 }
 

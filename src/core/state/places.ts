@@ -4,20 +4,21 @@ import { Line } from '../structures/line.js';
 import { markRoom } from './marks.js';
 import { Caller, type Entry, type Lane } from './records.js';
 import type { CoreState } from './state.js';
-import { forgetPlace, keepPlace } from './tickets.js';
+import { ROWS, type StateRow } from './table.js';
+import { startWaiting, stopWaiting } from './wait-list.js';
 
 export function lineOf(lane: Lane): Line<Entry> {
   lane.line ??= new Line<Entry>();
   return lane.line;
 }
 
-/** To be called for every entry that was put in a line. */
+/** To be called for every entry that was put in a line. Of a lane that is held the first one makes BLOCK of PROCESS. */
 export function countIn(state: CoreState, entry: Entry): void {
-  const queue = entry.lane.queue;
+  const { lane } = entry;
+  const { queue } = lane;
+  if (lane.row === ROWS.PROCESS) countAs(lane, ROWS.BLOCK);
   if (entry instanceof Caller) {
-    queue.callers.add(entry);
-    state.waitingCallers += 1;
-    keepPlace(entry);
+    startWaiting(state, entry);
     // A line that it fills declines what waits for room, which then needs none.
     markRoom(state, queue);
   } else {
@@ -25,23 +26,25 @@ export function countIn(state: CoreState, entry: Entry): void {
   }
 }
 
-/** Takes an entry out of its line, and its place with it. Its call, if it has one, is still to be answered. */
+/** Takes an entry out of its line, and its place with it: the last one makes PROCESS of BLOCK. Its call, if it has one, is still to be answered. */
 export function takeOut(state: CoreState, entry: Entry): void {
   const lane = entry.lane;
   lane.line?.remove(entry);
-  if (lane.line?.length === 0) lane.line = undefined;
+  if (lane.line?.length === 0) {
+    lane.line = undefined;
+    if (lane.row === ROWS.BLOCK) countAs(lane, ROWS.PROCESS);
+  }
   countOut(state, entry);
 }
 
 export function countOut(state: CoreState, entry: Entry): void {
   const queue = entry.lane.queue;
-  if (entry instanceof Caller) {
-    state.wheel.cancel(entry);
-    queue.callers.delete(entry);
-    state.waitingCallers -= 1;
-    forgetPlace(entry);
-  } else {
-    queue.waitingItems -= 1;
-  }
+  if (entry instanceof Caller) stopWaiting(state, entry);
+  else queue.waitingItems -= 1;
   markRoom(state, queue);
+}
+
+function countAs(lane: Lane, row: StateRow): void {
+  lane.queue.states.move(lane.row, row);
+  lane.row = row;
 }

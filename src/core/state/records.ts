@@ -82,6 +82,11 @@ export type Assignment =
 
 export const PLAIN_CALLER: Assignment = Object.freeze({ kind: 'caller', idempotencyKey: undefined });
 
+/** For a caller without an idempotency key nothing is allocated. */
+export function callerAssignment(idempotencyKey: string | undefined): Assignment {
+  return idempotencyKey === undefined ? PLAIN_CALLER : { kind: 'caller', idempotencyKey };
+}
+
 export const ADOPTED: Assignment = Object.freeze({ kind: 'adopted' });
 
 /**
@@ -189,8 +194,17 @@ export const INIT: Init = Object.freeze({ at: 'INIT' });
  * its turn is tied in the list of the session.
  */
 export class Lane extends Timer {
+  /**
+   * Only `lane/phase.ts` writes it, and with it what goes with it. At the end of a step:
+   *
+   *     INIT     in no list; `line` is unset; not counted in `busyLanes`; among the idle lanes (`rests`) unless it is new
+   *     HELD     on the wheel, or in the list of the session to which the turn is tied; counted in `queue.inFlight`
+   *     READY    in `queue.readyLanes` (the head is an item) or `queue.gatedLanes` (a caller), by `order`
+   *     DELAY    on the wheel; in no list if nobody knows when it ends
+   *     PARK     in no list; one without a key in `queue.keylessParked`
+   */
   phase: Phase = INIT;
-  /** Unset: empty. */
+  /** Unset: empty. Of a lane that is held, that makes PROCESS of BLOCK: `places.ts` counts it. */
   line: Line<Entry> | undefined = undefined;
   /** The oldest one of the ring: the one that is written over next. Only `settlements.ts` writes it. */
   settlements: Settlement | undefined = undefined;
@@ -204,7 +218,7 @@ export class Lane extends Timer {
   rests: number | undefined = undefined;
   /** Its last turn, to be used again: a busy key allocates none, and nobody keeps one that ended. */
   spare: Turn | undefined = undefined;
-  /** Its state as it is counted, with the moves of that state. Only `syncLane` writes it. */
+  /** Its state as it is counted. `phase.ts` writes it, and `places.ts` where the line makes PROCESS or BLOCK of it. */
   row: StateRow = ROWS.INIT;
   constructor(
     readonly queue: Queue,
@@ -386,10 +400,13 @@ export class AwaitWaiter extends Timer {
     super();
   }
 
-  get kind(): 'await' {
-    return 'await';
+  get kind(): 'await_item' {
+    return 'await_item';
   }
 }
+
+/** A call that waits, as the core gives it to the loop. `wait-list.ts` counts it, and knows where it stands. */
+export type WaitingCall = Caller | AcquireWaiter | RoomWaiter | AwaitWaiter;
 
 /** What a ticket of dispatch stands for: the turns it was given that still live, or the call that waits for some. */
 export class DispatchTicket {
