@@ -33,7 +33,7 @@ export class KnownTexts {
     return text;
   }
 
-  /** The text is about to be told to a client, which will soon name it. */
+  /** The text is about to be sent to a client, which will soon send it back. */
   expect(text: string): void {
     const { length } = text;
     if (length > LONGEST) return;
