@@ -5,9 +5,10 @@ import { emitLeaving, tell } from '../state/events.js';
 import { markAllRoom, markRoom } from '../state/marks.js';
 import { countIn, lineOf } from '../state/places.js';
 import { type DeadLetter, type End, type Entry, Item, type Lane, type Park, type Queue } from '../state/records.js';
-import { after, type CoreState } from '../state/state.js';
+import type { CoreState } from '../state/state.js';
 import type { Stored } from '../state/stored.js';
 import { backOff } from '../structures/back-off.js';
+import { after } from '../structures/due.js';
 import type { Line } from '../structures/line.js';
 import { NO_NUMBER, OWN_ID } from '../structures/own-id.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
@@ -205,7 +206,7 @@ function rankBefore(state: CoreState, line: Line<Entry>, rank: number): number {
   return state.frontRank;
 }
 
-interface Failure {
+export interface Failure {
   readonly cause: 'nack' | 'lease_expired' | 'refused';
   readonly error: string;
   /** Instead of the queue's back-off, ms. */

@@ -41,7 +41,7 @@ export function* discardWaiting(
 /** Precondition: it is kept now. @returns whether it waited */
 function discardItem(state: CoreState, item: Item, now: number): boolean {
   const { lane } = item;
-  if (item.inFlight || lane.row.moves.discard !== 'leave') return false;
+  if (item.inFlight) return false;
   takeOut(state, item);
   if (state.watching) tell(state, 'discard', lane, now, { itemId: item.id, detail: 'waiting' });
   finish(state, item, 'discarded', undefined, now);
