@@ -186,7 +186,7 @@ function heldBy({ items }: SubmitRequest): number {
   return items.reduce((sum, item) => sum + weightOf(item, item.itemId ?? ''), 0);
 }
 
-/** There may be room, but it is others' turn. */
+/** There may be room, but other Submits of the queue wait before this one. `waiter` unset: it does not wait yet. */
 export function behindOthers(queue: Queue, waiter?: RoomWaiter): Refusal {
   const before = countBefore(queue, waiter);
   const calls = before > COUNTED ? `more than ${COUNTED}` : before;
@@ -195,7 +195,7 @@ export function behindOthers(queue: Queue, waiter?: RoomWaiter): Refusal {
   return { kind: 'queue_full', subject: queue.name, limit: maxWaiting, description, retryAfter: RETRY_SOON };
 }
 
-/** Those before one that are counted: thousands of waits may end at once. */
+/** So many calls before one are counted, then `more than`: thousands of waits may end at once. */
 const COUNTED = 1_000;
 
 function countBefore({ roomWaiters }: Queue, waiter: RoomWaiter | undefined): number {
@@ -208,7 +208,7 @@ function countBefore({ roomWaiters }: Queue, waiter: RoomWaiter | undefined): nu
   return before;
 }
 
-/** Its wait can come to nothing. */
+/** Its wait ends with a refusal, if it still waits. */
 export function refuseWaiter(state: CoreState, waiter: RoomWaiter, refusal: Refusal): void {
   const { queue, reply } = waiter;
   if (!stopWaiting(state, waiter)) return;

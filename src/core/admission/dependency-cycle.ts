@@ -1,4 +1,4 @@
-/** Items that wait for each other in a circle: none of them could ever start. */
+/** Items that wait for each other in a cycle: none of them could ever start. */
 
 import type { ItemRef, Refusal } from '../contract/model.js';
 import { badRequest, RETRY_SOON } from '../contract/refusals.js';
@@ -11,7 +11,7 @@ import { Item } from '../state/records.js';
  * call must not hold up all others.
  */
 export const MOST_SEARCHED = 10_000;
-/** Of a circle. */
+/** Items of a cycle that a refusal names. */
 const MOST_TOLD = 6;
 
 /** An item of a batch. */
@@ -46,10 +46,10 @@ interface Step {
 }
 
 /**
- * Searches depth first, each node once, from the items of the batch: a circle that was not there before leads through
+ * Searches depth first, each node once, from the items of the batch: a cycle that was not there before leads through
  * one of them.
  *
- * @param findOpen of items beyond the batch; unset: none of them waits for an item of the batch, so no circle leads there
+ * @param findOpen of items beyond the batch; unset: none of them waits for an item of the batch, so no cycle leads there
  * @returns why the batch has to be refused
  */
 export function circleIn(

@@ -1,4 +1,4 @@
-/** Room came free, or a wait for it ended. */
+/** Submits that wait for room: served when room comes free, answered when their wait ends. */
 import type { Refusal } from '../contract/model.js';
 import type { Lack, Queue, RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';

@@ -42,7 +42,7 @@ function check(turn: Turn, request: NackRequest): Refusal | undefined {
   return badRequest('done', `${request.done} of the turn's ${length} items: at most that many`);
 }
 
-/** What the answer will be is filled in after the turn ended; the settlement keeps the same object. */
+/** The settlement keeps this object as the answer to a repeated call; it is filled in after the turn has ended. */
 interface Filling {
   retryAt: number | undefined;
   deadLettered: number;

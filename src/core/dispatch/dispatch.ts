@@ -1,4 +1,4 @@
-/** Dispatch: who asks for the next turns of any keys gets them, first ready first served. */
+/** Dispatch: an Acquire without a key gets the next turns of any keys, first ready first. */
 
 import type { AcquireRequest, Delivery } from '../contract/model.js';
 import { TOKENS_USED_UP } from '../contract/refusals.js';
@@ -218,12 +218,12 @@ function finishHandedOut(state: CoreState, item: Item, now: number): void {
   finish(state, item, 'done', undefined, now);
 }
 
-/** From the moment from which it could have started, as far as it is itself concerned. */
+/** From this moment on the item could have started, but for its key, the gates and the workers. */
 function waitedSince(item: Item | undefined, now: number): number {
   return item === undefined ? now : Math.max(item.submittedAt, item.notBefore);
 }
 
-/** Whether any of these queues has something for those who wait. */
+/** Whether the queue has both: an Acquire that waits, and a lane of items that is ready. */
 export function hasReady(queue: Queue): boolean {
   return queue.waiters.size > 0 && isLinked(queue.readyLanes);
 }

@@ -1,4 +1,4 @@
-/** The end of a step: whatever a gate, a worker or room was missing for, and no longer is, happens now. */
+/** The end of a step: what waited for a gate, a worker or room starts now, if that is no longer missing. */
 
 import { keepUntold, tellDependants } from '../admission/dependants.js';
 import { serveRoom } from '../admission/room-waiters.js';
@@ -22,7 +22,10 @@ export function isUnfinished(state: CoreState): boolean {
   return state.dirty.length > 0 || state.roomDirty.size > 0 || state.dependencies.hasNews;
 }
 
-/** First who may start because what it waits for ended; then everything that may start, first ready first over all queues; then room; then what that lets start, and so on. */
+/**
+ * First items learn that what they wait for has ended. Then every lane that may start does so, first ready first over all
+ * queues. Then one queue's Submits that wait for room. What that lets start follows, and so on, as far as the budgets go.
+ */
 export function finishStep(state: CoreState, now: number): void {
   let left = BUDGET;
   let news = NEWS_BUDGET;
@@ -48,7 +51,7 @@ function startReady(state: CoreState, budget: number, now: number): number {
   return 0;
 }
 
-/** The lane that has been ready longest, of the queues that changed. A queue in which none may start is let go. */
+/** The lane that has been ready longest, of the queues that are marked. A queue in which none may start loses its mark. */
 function firstReady(state: CoreState, now: number): Lane | undefined {
   const { dirty } = state;
   let first: Lane | undefined;
@@ -81,7 +84,7 @@ function firstOf(state: CoreState, queue: Queue, now: number): Lane | undefined 
 
 function start(state: CoreState, lane: Lane, now: number): void {
   if (lane.phase.at === 'READY' && lane.phase.waitsFor === 'gate') return resolve(state, lane, now, true);
-  // The first of them: without one no lane of items is looked at.
+  // The one that has waited longest. There is one, or `firstOf` would have passed over the lanes of items.
   for (const waiter of lane.queue.waiters) return serve(state, waiter, now);
 }
 
@@ -95,7 +98,7 @@ function serve(state: CoreState, waiter: AcquireWaiter, now: number): void {
   }
 }
 
-/** What it lets in may start at once: the gates are looked at before the next room is. */
+/** One queue at a time: what its Submits let in may start at once, before the next queue's Submits are looked at. */
 function serveOneRoom(state: CoreState, now: number): boolean {
   for (const queue of state.roomDirty) {
     state.roomDirty.delete(queue);
