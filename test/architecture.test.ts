@@ -57,6 +57,13 @@ test('the core knows no clock, chance, promise, timer, process or console', () =
   nothingWrong(checkPurity(src.filter(({ path }) => path.startsWith('src/core/'))));
 });
 
+test('items/item-phase.ts alone writes the phase of an item, and the indexes that go with it', () => {
+  const writes = /(\bitem\.phase = |\bqueue\.(items|deadLetters)\.(set|setAgain|setOld|delete)\()/;
+  const core = src.filter(({ path }) => path.startsWith('src/core/'));
+  const writers = core.filter(({ text }) => writes.test(text)).map(({ path }) => path);
+  strictEqual(writers.join('\n'), 'src/core/items/item-phase.ts');
+});
+
 test('the client knows time and chance by its clock only', () => {
   nothingWrong(checkTime(client.filter(({ path }) => path !== 'clients/typescript/src/time/clock.ts')));
 });

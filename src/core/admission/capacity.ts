@@ -2,12 +2,13 @@
 
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from '../contract/model.js';
 import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON, roomMemoryFull } from '../contract/refusals.js';
+import { contentHashOf, contentHashOfItem, weightOf } from '../items/content.js';
 import { isKeyDone } from '../items/idempotency.js';
-import { contentHashOf, contentHashOfItem, weightOf } from '../items/items.js';
+import { itemById } from '../items/item-status.js';
 import { isFull, tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { markRoom } from '../state/marks.js';
-import { type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
+import { Item, type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
 import { OWN_ID } from '../structures/own-id.js';
@@ -82,12 +83,10 @@ export class CapacityPlan {
   #known(id: string, item: NewItem): 'same' | 'other' | undefined {
     const inBatch = this.#ids?.get(id);
     if (inBatch !== undefined) return contentHashOf(inBatch) === contentHashOf(item) ? 'same' : 'other';
-    const queue = this.queue;
-    const kept = queue.items.get(id) ?? (queue.deadLetters.size > 0 ? queue.deadLetters.get(id)?.item : undefined);
-    if (kept !== undefined) return contentHashOfItem(kept) === contentHashOf(item) ? 'same' : 'other';
-    const finished = queue.finished.get(id, this.now);
-    if (finished === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
-    return finished.contentHash === contentHashOf(item) ? 'same' : 'other';
+    const known = itemById(this.queue, id, this.now);
+    if (known === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
+    const hash = known instanceof Item ? contentHashOfItem(known) : known.contentHash;
+    return hash === contentHashOf(item) ? 'same' : 'other';
   }
 
   /** Whether a line grows by the item, or it takes the place of another, or it is not kept at all. */

@@ -8,8 +8,10 @@ import type {
   SubmitResult,
 } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
+import { bytesOf, contentHashOf, contentOf } from '../items/content.js';
 import { isKeyDone } from '../items/idempotency.js';
-import { bytesOf, contentHashOf, contentOf, weightOfItem } from '../items/items.js';
+import { lineUp } from '../items/item-phase.js';
+import { itemById } from '../items/item-status.js';
 import { keepAfterAll } from '../items/kept-after-all.js';
 import { nameOf } from '../lane/answers.js';
 import { countArrival, isFull, supersede, tooSoon } from '../lane/arrivals.js';
@@ -18,8 +20,6 @@ import { resolve } from '../lane/resolve.js';
 import { restIfNew } from '../lane/sync-lane.js';
 import { tell } from '../state/events.js';
 import { nameKeyless } from '../state/lane.js';
-import { markRoom } from '../state/marks.js';
-import { countIn, lineOf } from '../state/places.js';
 import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { type ChangeLog, Item, type Lane, type Queue, type RoomWaiter } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
@@ -144,8 +144,9 @@ export function submitItem(
   durability?: Durability,
 ): SubmitResult {
   const { itemId } = item;
-  if (itemId !== undefined && isKnown(queue, itemId, now)) {
-    keepAfterAll(state, queue, itemId, durability);
+  const known = itemId === undefined ? undefined : itemById(queue, itemId, now);
+  if (itemId !== undefined && known !== undefined) {
+    keepAfterAll(state, queue, itemId, known, durability);
     return accept(queue, itemId, undefined);
   }
   return submitNew(state, queue, item, now, batch, durability);
@@ -171,10 +172,6 @@ function submitNew(
   }
   restIfNew(state, lane);
   return result;
-}
-
-function isKnown(queue: Queue, id: string, now: number): boolean {
-  return queue.items.has(id) || queue.deadLetters.has(id) || queue.finished.get(id, now) !== undefined;
 }
 
 function decide(
@@ -222,14 +219,9 @@ function keep(
   if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
   if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
-  if (superseded === undefined) lineOf(lane).append(item);
-  else supersede(state, superseded, item, now, durability);
-  countIn(state, item);
+  lineUp(state, item, superseded);
+  if (superseded !== undefined) supersede(state, superseded, item, now, durability);
   queue.counters.submitted += 1;
-  queue.items.set(item);
-  // A batch that waits for room may hold this very id: it needs less now.
-  markRoom(state, queue);
-  state.payloadBytes += weightOfItem(item);
   if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });
   resolve(state, lane, now);
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));

@@ -1,7 +1,8 @@
 import type { NackAnswer, NackKind, NackRequest, Refusal, Reply } from '../contract/model.js';
 import { badRequest } from '../contract/refusals.js';
 import type { SettlementWay } from '../contract/views.js';
-import { failAll, finishAll, putBack } from '../items/items.js';
+import { putBack } from '../items/item-phase.js';
+import { failAll, finishAll } from '../items/items.js';
 import { park } from '../lane/park.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';

@@ -1,5 +1,5 @@
 import type { TurnRef } from '../contract/model.js';
-import { putBack } from '../items/items.js';
+import { putBack } from '../items/item-phase.js';
 import { neverHandedOut } from '../items/never-handed-out.js';
 import { currentLaneOfToken } from '../lane/current-lanes.js';
 import { resolve } from '../lane/resolve.js';

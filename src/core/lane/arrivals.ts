@@ -6,7 +6,7 @@ import { isKeyDone } from '../items/idempotency.js';
 import { finish } from '../items/items.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
 import { isKeyless } from '../state/lane.js';
-import { countIn, countOut, lineOf, takeOut } from '../state/places.js';
+import { countIn, lineOf, takeOut } from '../state/places.js';
 import { type Asker, Caller, type Entry, type Lane, PLAIN_CALLER, Turn } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
@@ -146,7 +146,10 @@ function lineUp(
   const takesRoom = asker.kind === 'enqueue';
   const caller = new Caller(lane, asker, consumerId, ticket, lease, idempotencyKey, now, takesRoom);
   if (superseded === undefined) lineOf(lane).append(caller);
-  else supersede(state, superseded, caller, now);
+  else {
+    lineOf(lane).insert(caller, superseded);
+    supersede(state, superseded, caller, now);
+  }
   countIn(state, caller);
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'block' });
   return waitOrLeave(state, caller, wait, now);
@@ -172,13 +175,12 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
   return false;
 }
 
-/** The newcomer takes the place of the other, which is told (S5). */
+/** The newcomer, which stands before it, takes the place of the other, which is told (S5). */
 export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: number, asked?: Durability): void {
   const { lane } = old;
-  lane.line?.replace(old, newcomer);
-  countOut(state, old);
   if (state.watching) emitLeaving(state, old, 'superseded', now);
-  if (!(old instanceof Caller)) return finish(state, old, 'superseded', undefined, now, false, asked);
+  if (old instanceof Caller) takeOut(state, old);
+  else return finish(state, old, 'superseded', undefined, now, false, asked);
   const survivorId = nameOf(newcomer);
   if (old.asker !== undefined) answerDecline(state, lane, old.asker, { reason: 'superseded', survivorId });
 }

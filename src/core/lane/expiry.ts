@@ -1,6 +1,7 @@
 /** What happens when a lane's moment has come. */
 
-import { failAll, putBack } from '../items/items.js';
+import { putBack } from '../items/item-phase.js';
+import { failAll } from '../items/items.js';
 import { neverHandedOut } from '../items/never-handed-out.js';
 import { Caller, type Lane, type Turn, type TurnWatch } from '../state/records.js';
 import { LOST } from '../state/settlement.js';

@@ -2,18 +2,11 @@
 
 import type { Policy } from '../contract/policy.js';
 import type { SettlementWay } from '../contract/views.js';
+import { endHandedOut } from '../items/item-phase.js';
 import { tell } from '../state/events.js';
 import { isKeyless, parkOf } from '../state/lane.js';
 import { markDirty, markRoom } from '../state/marks.js';
-import {
-  type Assignment,
-  type ChangeLog,
-  type DispatchTicket,
-  INIT,
-  type Lane,
-  type Stream,
-  Turn,
-} from '../state/records.js';
+import { type Assignment, type DispatchTicket, INIT, type Lane, type Stream, Turn } from '../state/records.js';
 import type { Ending } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
 import { after, type CoreState } from '../state/state.js';
@@ -191,7 +184,7 @@ export function endTurn(
 ): void {
   const { lane } = turn;
   const queue = lane.queue;
-  if (queue.changes !== undefined) markEnd(queue.changes, turn);
+  queue.changes?.turn(lane, turn.token);
   if (turn.owner !== undefined) {
     notifyLost(state, turn, ending.ended, by, now);
     disown(state, turn);
@@ -204,20 +197,12 @@ export function endTurn(
   markRoom(state, queue);
   lane.phase = turn.parked ?? INIT;
   queue.counters.countSettlement(way);
-  if (turn.assignment.kind === 'items' && turn.assignment.done)
-    queue.counters.finished.done += turn.assignment.items.length;
+  if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(queue, turn.assignment.items);
   queue.counters.hold.add((now - turn.since) / 1_000);
   remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending);
   forgetTurn(state.dispatchTickets, turn);
   if (queue.maxInFlight !== undefined) markDirty(state, queue);
   if (state.watching) tellEnd(state, turn, way, now);
-}
-
-/** First of all, so that whatever is told of it waits. */
-function markEnd(changes: ChangeLog, { lane, token, assignment }: Turn): void {
-  changes.turn(lane, token);
-  if (assignment.kind !== 'items' || !assignment.done) return;
-  for (const item of assignment.items) if (changes.handedOut.delete(item.seq)) changes.item(item);
 }
 
 function tellEnd(state: CoreState, turn: Turn, way: SettlementWay, now: number): void {

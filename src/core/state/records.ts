@@ -250,6 +250,34 @@ export class Caller extends Timer {
   }
 }
 
+/** An item that ran out of attempts or was refused for good. It still counts as payload memory. */
+export class DeadLetter {
+  constructor(
+    readonly item: Item,
+    readonly key: string,
+    readonly cause: DeathCause,
+    readonly diedAt: number,
+  ) {}
+
+  get at(): 'dead' {
+    return 'dead';
+  }
+}
+
+/**
+ * - `waiting`: in the line of its lane; `in_flight`: in its turn. Its id stands for it in `queue.items`.
+ * - `handed_out`: in a turn of at_most_once, done since it was handed out. `queue.finished` may remember it.
+ * - `gone`: finished, as `queue.finished` may remember; or it has not arrived yet.
+ */
+interface Whereabouts {
+  readonly at: 'waiting' | 'in_flight' | 'handed_out' | 'gone';
+}
+
+/** Where an item is. A dead one is in `queue.deadLetters`. It is never in two of these indexes. */
+export type ItemPhase = Whereabouts | DeadLetter;
+
+export const GONE: ItemPhase = Object.freeze({ at: 'gone' });
+
 /** A message that Keyturn keeps: in its lane's line, or in the turn that carries it. */
 export class Item {
   before: Entry | undefined = undefined;
@@ -259,7 +287,8 @@ export class Item {
   lastError: string | undefined = undefined;
   /** False once it came back: then it takes no room and is never superseded. */
   takesRoom = true;
-  inFlight = false;
+  /** Only `items/item-phase.ts` writes it. */
+  phase: ItemPhase = GONE;
   /** Set: it is kept on disk. */
   stored: Stored | undefined = undefined;
   /** Unset: it was submitted to wait for nothing. */
@@ -283,6 +312,10 @@ export class Item {
 
   get isCaller(): boolean {
     return false;
+  }
+
+  get isWaiting(): boolean {
+    return this.phase.at === 'waiting';
   }
 }
 
@@ -451,14 +484,6 @@ export class Waits {
 }
 
 export const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
-
-/** An item that ran out of attempts or was refused for good. It still counts as payload memory. */
-export interface DeadLetter {
-  readonly item: Item;
-  readonly key: string;
-  readonly cause: DeathCause;
-  readonly diedAt: number;
-}
 
 /** A named set of keys that share one policy. */
 export class Queue {

@@ -84,6 +84,6 @@ test('items whose id was made here stand among the others in the order in which 
   for (const one of items.slice(0, 2_500)) index.delete(one);
   assert.deepEqual([index.size, index.firstWaiting()], [2_500, items[2_500]]);
   assert.ok(items.every((one, at) => index.get(one.id) === (at < 2_500 ? undefined : one)));
-  for (const one of items) one.inFlight = true;
+  for (const one of items) one.isWaiting = false;
   assert.equal(index.firstWaiting(), undefined);
 });

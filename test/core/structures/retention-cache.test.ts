@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contentHashOf } from '../../../src/core/items/items.js';
+import { contentHashOf } from '../../../src/core/items/content.js';
 import { OwnIds } from '../../../src/core/structures/own-id.js';
 import { Random } from '../../../src/core/structures/random.js';
 import { ResultLedger, RetentionCache } from '../../../src/core/structures/retention-cache.js';

@@ -2,7 +2,7 @@
 
 import type { LaneState } from '../../contract/model.js';
 import type { EvictionView, LimitsChange, LimitsView } from '../../contract/views.js';
-import { putBack } from '../../items/items.js';
+import { putBack } from '../../items/item-phase.js';
 import { neverHandedOut } from '../../items/never-handed-out.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/park.js';
