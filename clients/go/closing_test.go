@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	keyturn "github.com/keyturn/keyturn/clients/go"
+	"github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
 // granting is a Metrics that calls granted whenever a turn is given, before whoever asked for it learns of that.
@@ -71,4 +76,73 @@ func TestCloseAsAScopedTurnIsGrantedLeavesItsKeyFree(t *testing.T) {
 		}
 		nobodyHolds(t, other, queue)
 	})
+}
+
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	// Not parallel: it counts the goroutines of the process.
+	for _, transport := range []keyturn.Transport{keyturn.TransportSession, keyturn.TransportUnary} {
+		before := goroutines()
+		ctx := within(t, 20*time.Second)
+		client := dial(t, sharedSidecar(t).address, keyturn.WithTransport(transport))
+		queue := queueOf(t) + string(transport)
+		turn := must(client.Turn(ctx, queue, "k", keyturn.TurnOptions{Lease: time.Second}))(t)
+		must(client.Consume(ctx, []string{queue}, func(context.Context, *keyturn.Work) error { return nil }, keyturn.ConsumeOptions{Concurrency: 3}))(t)
+		producer := must(client.Producer(queue, keyturn.ProducerOptions{Interval: time.Minute}))(t)
+		pending := must(producer.Add(ctx, keyturn.NewItem{Key: "item"}))(t)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := client.Acquire(ctx, &keyturnv1.AcquireRequest{Queues: []string{queue}, Key: "k", Wait: durationpb.New(time.Minute)})
+			failed <- err
+		}()
+		waitersOf(t, ctx, client, queue, 1)
+		if err := client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-failed; !errors.Is(err, keyturn.ErrClosed) {
+			t.Fatalf("%v", err)
+		}
+		if result, err := pending.Wait(ctx); err != nil || result.Decision != keyturn.DecisionAccept {
+			t.Fatalf("an item that was added is gone: %v %v", result, err)
+		}
+		var lost *keyturn.TurnLostError
+		if !errors.As(turn.Lost(), &lost) || lost.Cause != keyturn.LossClosed {
+			t.Fatalf("%v", turn.Lost())
+		}
+		if _, err := client.EnQueue(ctx, &keyturnv1.EnQueueRequest{Queue: queue, Key: "k"}); !errors.Is(err, keyturn.ErrClosed) {
+			t.Fatalf("%v", err)
+		}
+		if _, err := client.Consume(ctx, []string{queue}, func(context.Context, *keyturn.Work) error { return nil }, keyturn.ConsumeOptions{}); !errors.Is(err, keyturn.ErrClosed) {
+			t.Fatalf("%v", err)
+		}
+		if err := client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		nothingLeft(t, before)
+	}
+}
+
+// goroutines are those of this module and of gRPC.
+func goroutines() int {
+	stacks := make([]byte, 1<<22)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	count := 0
+	for _, one := range strings.Split(string(stacks), "\n\n") {
+		if strings.Contains(one, "clients/go.(*") || strings.Contains(one, "google.golang.org/grpc") {
+			count++
+		}
+	}
+	return count
+}
+
+// nothingLeft lets goroutines that were told to end come to it.
+func nothingLeft(t *testing.T, before int) {
+	t.Helper()
+	until := time.Now().Add(10 * time.Second)
+	for goroutines() > before {
+		if time.Now().After(until) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, before there were %d:\n%s", goroutines(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+		runtime.Gosched()
+	}
 }

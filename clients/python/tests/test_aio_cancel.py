@@ -9,7 +9,7 @@ import pytest
 
 import keyturn
 from keyturn.aio import Client, Work
-from tests.answers import at_the_answer
+from tests.crossing import at_the_answer
 
 
 @pytest.mark.parametrize("wait", [0, 5])

@@ -1,22 +1,17 @@
-"""Calls end in their time, and nothing is kept of what has ended."""
+"""Calls end in their time."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-import threading
 import time
-from pathlib import Path
 from typing import Any, Literal
 
 import grpc
 import pytest
 
 import keyturn
-from keyturn import NewItem
+from keyturn._consume import claim
 from keyturn._session import open_calls
-from keyturn._work import claim
-from keyturn.aio import Work
 from tests.sidecar import Sidecar
 
 NOWHERE = "127.0.0.1:1"
@@ -86,145 +81,6 @@ async def test_a_call_without_a_wait_that_is_the_first_of_its_client_waits_on_to
         assert (await waits).decision == "accept"
 
 
-async def test_nothing_is_kept_of_a_producer_whose_close_was_cancelled(address: str, tmp_path: Path) -> None:
-    async with keyturn.aio.connect(address) as client:
-        producer = client.producer("e", spool=keyturn.Spool(tmp_path), on_error=print)
-        producer.add(NewItem(b"1"))
-        closing = asyncio.ensure_future(producer.close())
-        await asyncio.sleep(0)
-        closing.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await closing
-        core: Any = client._core
-        # To close it again would tidy up too.
-        assert producer._core._closing is not None
-        await asyncio.wait_for(asyncio.shield(producer._core._closing), 10)
-        assert not core._producers
-
-
-async def test_a_handler_that_failed_for_the_last_time_is_told_by_default(
-    aclient: keyturn.aio.Client, key: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def handle(_: Work) -> None:
-        raise ValueError("no luck")
-
-    stages: list[str] = []
-    consumer = aclient.consume("single", handle, on_error=lambda trouble: stages.append(trouble.stage))
-    submitted = await aclient.submit("single", NewItem(b"1", key=key))
-    with pytest.raises(keyturn.ItemFailedError):
-        await aclient.result("single", submitted.item_id)
-    await consumer.stop()
-    assert stages == ["handler", "dead_letter"]
-    (told,) = [one for one in caplog.records if "dead letter" in one.getMessage()]
-    assert told.levelname == "WARNING"
-    for part in ("queue single", f"key {key!r}", "attempt 1", "no luck"):
-        assert part in told.getMessage()
-
-
-async def test_a_stop_that_cut_handlers_off_says_so(
-    aclient: keyturn.aio.Client, queue: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    begun = asyncio.Event()
-    troubles: list[keyturn.Trouble[Work]] = []
-
-    async def handle(work: Work) -> None:
-        begun.set()
-        await asyncio.sleep(60)
-
-    await aclient.submit(queue, NewItem(b"1", key="a"))
-    consumer = aclient.consume(queue, handle, on_error=troubles.append)
-    await begun.wait()
-    assert not await consumer.stop(0)
-    (trouble,) = troubles
-    assert (trouble.stage, type(trouble.error), trouble.work and trouble.work.key) == (
-        "stop",
-        keyturn.ConsumerStoppedError,
-        "a",
-    )
-    assert any("stop" in one.getMessage() and "key 'a'" in one.getMessage() for one in caplog.records)
-
-
-def test_a_stop_that_cut_threads_off_says_so(client: keyturn.Client, queue: str) -> None:
-    begun, ends = threading.Event(), threading.Event()
-    stages: list[str] = []
-
-    def handle(_: keyturn.Work) -> None:
-        begun.set()
-        # It does not look whether it must stop.
-        ends.wait(30)
-
-    client.submit(queue, NewItem(b"1", key="a"))
-    consumer = client.consume(queue, handle, on_error=lambda trouble: stages.append(trouble.stage))
-    assert begun.wait(10)
-    assert not consumer.stop(0)
-    ends.set()
-    assert stages == ["stop"]
-
-
-def test_a_stop_that_let_handlers_finish_says_so(client: keyturn.Client, queue: str) -> None:
-    assert client.consume(queue, print).stop(5)
-
-
-async def test_a_consumer_that_is_stopped_before_it_asked_ends_at_once(aclient: keyturn.aio.Client, queue: str) -> None:
-    async def handle(_: Work) -> None:
-        pytest.fail("it is stopped")
-
-    began = time.monotonic()
-    # In a task of its own it would be stopped after that.
-    assert await aclient.consume(queue, handle).stop(20)
-    assert time.monotonic() - began < 10
-
-
-@pytest.mark.parametrize("timeout", [math.inf, 100_000])
-async def test_a_client_with_a_producer_is_closed_with_any_timeout(address: str, queue: str, timeout: float) -> None:
-    client = keyturn.aio.connect(address)
-    added = client.producer(queue).add(NewItem(b"1"))
-    await client.close(timeout)
-    assert (await added).decision == "accept"
-    with pytest.raises(keyturn.KeyturnError, match="closed"):
-        await client.enqueue(queue, "a")
-
-
-@pytest.mark.parametrize("timeout", [math.inf, 100_000])
-def test_a_client_for_threads_with_a_producer_is_closed_with_any_timeout(address: str, queue: str, timeout: float) -> None:
-    client = keyturn.connect(address)
-    added = client.producer(queue).add(NewItem(b"1"))
-    client.close(timeout)
-    assert added.result(0).decision == "accept"
-
-
-async def test_a_client_is_closed_though_its_producer_cannot_be(
-    address: str, queue: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = keyturn.aio.connect(address)
-
-    async def fails(_: float | None = None) -> None:
-        raise ValueError("it cannot be closed")
-
-    monkeypatch.setattr(client.producer(queue)._core, "close", fails)
-    with pytest.raises(ValueError, match="cannot be closed"):
-        await client.close()
-    with pytest.raises(keyturn.KeyturnError, match="closed"):
-        await client.enqueue(queue, "a")
-
-
-def test_a_producer_that_was_not_closed_for_a_wrong_timeout_goes_on(client: keyturn.Client, queue: str) -> None:
-    producer = client.producer(queue)
-    with pytest.raises(keyturn.WrongArgumentError):
-        producer.close(-1)
-    assert producer.add(NewItem(b"1")).result(10).decision == "accept"
-
-
-async def test_a_closed_client_makes_no_producer(address: str, queue: str, tmp_path: Path) -> None:
-    client = keyturn.aio.connect(address)
-    closing = asyncio.ensure_future(client.close())
-    await asyncio.sleep(0)
-    with pytest.raises(keyturn.KeyturnError, match="closed"):
-        client.producer(queue, spool=keyturn.Spool(tmp_path), on_error=print)
-    await closing
-    assert not [one for one in threading.enumerate() if one.name == "keyturn-spool"]
-
-
 @pytest.mark.parametrize("kind", ["session", "unary"])
 async def test_a_call_that_is_made_in_the_last_moment_of_the_close_is_answered(
     address: str, queue: str, kind: Literal["session", "unary"], monkeypatch: pytest.MonkeyPatch
@@ -276,44 +132,3 @@ class _Answers(grpc.GenericRpcHandler):
 
     def service(self, handler_call_details: Any) -> Any:
         return self._handler
-
-
-async def test_a_handler_that_ends_when_it_is_cut_off_is_told_once(own_sidecar: list[Sidecar], queue: str) -> None:
-    begun = asyncio.Event()
-    stages: list[str] = []
-
-    async def handle(_: Work) -> None:
-        begun.set()
-        await asyncio.sleep(60)
-
-    async with keyturn.aio.connect(own_sidecar[0].address) as client:
-        await client.submit(queue, NewItem(b"1"))
-        consumer = client.consume(queue, handle, on_error=lambda trouble: stages.append(trouble.stage))
-        await begun.wait()
-        # What it gives back waits for an answer that does not come in the time of the stop.
-        own_sidecar[0].pause()
-        assert not await consumer.stop(0)
-        own_sidecar[0].resume()
-    assert stages == ["stop"]
-
-
-async def test_a_handler_that_has_ended_is_not_cut_off_by_a_stop(own_sidecar: list[Sidecar], queue: str) -> None:
-    begun = asyncio.Event()
-    stages: list[str] = []
-
-    async def handle(_: Work) -> bytes:
-        # Its Ack waits for an answer that does not come in the time of the stop.
-        own_sidecar[0].pause()
-        begun.set()
-        return b"done"
-
-    async with keyturn.aio.connect(own_sidecar[0].address, session_ttl=60) as client:
-        submitted = await client.submit(queue, NewItem(b"1"))
-        consumer = client.consume(queue, handle, on_error=lambda trouble: stages.append(trouble.stage))
-        await begun.wait()
-        stopped = asyncio.ensure_future(consumer.stop(0))
-        await asyncio.wait((stopped,), timeout=10)
-        own_sidecar[0].resume()
-        assert await stopped
-        assert await client.result(queue, submitted.item_id, timeout=30) == b"done"
-    assert stages == []

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from keyturn import NewItem, SpoolError
-from keyturn._spool import record
-from keyturn._spool.store import Store
+from keyturn._produce.spool import record
+from keyturn._produce.spool.store import Store
 
 MAX_BYTES = 65_536 * 8
 # Two of them fill a segment.

@@ -12,8 +12,8 @@ import pytest
 
 import keyturn
 from keyturn import ItemRef, NewItem, Spool, SpoolError
-from keyturn._spool import spool as spool_module
-from keyturn._spool.store import Chunk, Store
+from keyturn._produce.spool import files as spool_module
+from keyturn._produce.spool.store import Chunk, Store
 from keyturn.aio import Client
 from tests.sidecar import Sidecar
 

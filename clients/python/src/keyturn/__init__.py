@@ -6,18 +6,20 @@
 from __future__ import annotations
 
 from keyturn import aio, views
-from keyturn._metrics import Metrics
-from keyturn._options import Tls
-from keyturn._sync.client import Client, connect
+from keyturn._consume.options import Stage, Trouble
+from keyturn._consume.turn_options import TurnBlocked, TurnDeclined, TurnDone, TurnOutcome
+from keyturn._consume.verdict import DeadLetter, Handled, Outcome, Release, RetryLater
+from keyturn._produce.options import ProducerResult
+from keyturn._produce.spool.options import Spool
+from keyturn._sync.client import Client
+from keyturn._sync.connect import connect
 from keyturn._sync.consumer import Consumer, Work
 from keyturn._sync.held_turn import HeldTurn
 from keyturn._sync.producer import Producer
 from keyturn._sync.scoped_turn import ScopedTurn
-from keyturn._version import VERSION
-from keyturn._work.consume_options import Stage, Trouble
-from keyturn._work.producer_options import ProducerResult, Spool
-from keyturn._work.turn_options import TurnBlocked, TurnDeclined, TurnDone, TurnOutcome
-from keyturn._work.verdict import DeadLetter, Handled, Outcome, Release, RetryLater
+from keyturn._words.metrics import Metrics
+from keyturn._words.options import Tls
+from keyturn._words.version import VERSION
 from keyturn.errors import (
     Blocked,
     ConsumerStoppedError,

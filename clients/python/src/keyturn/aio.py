@@ -6,11 +6,12 @@ waits can be cancelled as usual.
 
 from __future__ import annotations
 
-from keyturn._aio.client import Client, connect
+from keyturn._aio.client import Client
+from keyturn._aio.connect import connect
 from keyturn._aio.consumer import Consumer, Work
 from keyturn._aio.held_turn import HeldTurn
 from keyturn._aio.producer import Producer
 from keyturn._aio.scoped_turn import ScopedTurn
-from keyturn._call import Call
+from keyturn._connection.call import Call
 
 __all__ = ["Call", "Client", "Consumer", "HeldTurn", "Producer", "ScopedTurn", "Work", "connect"]

@@ -1,1 +1,1 @@
-"""The client for asyncio, behind `keyturn.aio`."""
+"""The client on its event loop."""

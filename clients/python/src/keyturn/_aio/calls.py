@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keyturn._aio.held_turn import HeldTurn
-from keyturn._call import Call
-from keyturn._wire import calls
-from keyturn._work.base import Base
+from keyturn._connection.call import Call
+from keyturn._session.base import Base
+from keyturn._words import calls
 from keyturn.words import (
     AckAnswer,
     AcquireCall,

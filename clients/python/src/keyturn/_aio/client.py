@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Literal, TypeVar
 
-from keyturn._admin import Admin
+from keyturn._aio.admin import Admin
 from keyturn._aio.calls import Calls
 from keyturn._aio.consumer import Consumer, Tasks, Work
+from keyturn._aio.core import Core
 from keyturn._aio.producer import Producer
 from keyturn._aio.scoped_turn import ScopedTurn
-from keyturn._core import Core
-from keyturn._metrics import Metrics
-from keyturn._options import MIB, Options, Tls, address_of, callable_needed, timeout_of
-from keyturn._work.consume_options import ConsumeSettings, Trouble, consume_settings
-from keyturn._work.producer_options import OnProducerError, Spool, producer_settings
-from keyturn._work.submit import result, submit, submit_many, submit_options
-from keyturn._work.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
-from keyturn._work.verdict import Handled
+from keyturn._consume.options import ConsumeSettings, Trouble, consume_settings
+from keyturn._consume.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
+from keyturn._consume.verdict import Handled
+from keyturn._produce.options import OnProducerError, producer_settings
+from keyturn._produce.spool.options import Spool
+from keyturn._produce.submit import result, submit, submit_many, submit_options
+from keyturn._words.checks import callable_needed, timeout_of
+from keyturn._words.limits import MIB
+from keyturn._words.options import Options
 from keyturn.errors import NotGranted
 from keyturn.words import (
     Durability,
@@ -30,46 +31,6 @@ from keyturn.words import (
 )
 
 V = TypeVar("V")
-
-log = logging.getLogger("keyturn")
-
-
-def connect(
-    address: str | None = None,
-    *,
-    transport: Literal["session", "unary"] = "session",
-    consumer_id: str = "",
-    session_id: str = "",
-    session_ttl: float = 10.0,
-    margin: float | None = None,
-    open_commands: int = 100_000,
-    open_bytes: int = 256 * MIB,
-    tls: Tls | None = None,
-    metrics: Metrics | None = None,
-) -> Client:
-    """Make a client in the running event loop. No connection is made before the first call.
-
-    `address`: `host:port` or `unix:/path`; None: the environment's `KEYTURN_ADDRESS`, else `127.0.0.1:7420`.
-    `transport`: `session`, every call on one stream, which keeps turns alive and reconnects; or `unary`, each call by itself.
-    `consumer_id`: who asks, for people who look. `session_id`: who takes over the turns of a broken stream; of two clients
-    with one id the newer wins. `session_ttl`: how long turns outlive a broken stream, seconds. `margin`: how long before a
-    turn may have ended its holder is told to stop, seconds (a tenth of its life, at most 2). `open_commands`, `open_bytes`:
-    what may wait for answers; one more call is refused (RESOURCE_EXHAUSTED).
-
-    Raises WrongArgumentError.
-    """
-    options = Options(
-        transport=transport,
-        consumer_id=consumer_id,
-        session_id=session_id,
-        session_ttl=session_ttl,
-        margin=margin,
-        open_commands=open_commands,
-        open_bytes=open_bytes,
-        tls=tls,
-        metrics=metrics,
-    )
-    return Client(address_of(address), options)
 
 
 class Client(Calls):

@@ -8,12 +8,13 @@ from inspect import isawaitable
 from types import TracebackType
 from typing import Any
 
-from keyturn._options import number_within
-from keyturn._work.consume_options import DEFAULT_STOP
-from keyturn._work.consumer import Consumption
-from keyturn._work.delivered import Delivered
-from keyturn._work.holding import Holding
-from keyturn._work.verdict import Handled
+from keyturn._consume.consumption import Consumption
+from keyturn._consume.delivered import Delivered
+from keyturn._consume.holding import Holding
+from keyturn._consume.options import DEFAULT_STOP
+from keyturn._consume.verdict import Handled
+from keyturn._words.checks import number_within
+from keyturn._words.limits import DAY
 from keyturn.errors import TurnLostError
 from keyturn.words import Delivery
 
@@ -115,7 +116,7 @@ class Consumer:
         could not go on is told by `wait` alone. Not to be called by a handler of this consumer, which would wait for itself.
         Returns False when handlers had not ended in time: each is told to `on_error` (`stop`) and the log.
         """
-        number_within("timeout", timeout, 0, 86_400)
+        number_within("timeout", timeout, 0, DAY)
         self._handlers.may_wait()
         self._core.stop(timeout)
         await self._core.finish()

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from typing import TypeVar
 
-from keyturn._turns.held import Held
+from keyturn._session.turns.held import Held
+from keyturn._words.log import log
 from keyturn.errors import TurnLostError
 from keyturn.words import (
     Turn,
 )
-
-V = TypeVar("V")
-
-log = logging.getLogger("keyturn")
 
 
 class HeldTurn:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from types import TracebackType
 
-from keyturn._work.producer import Production
-from keyturn._work.producer_options import ProducerResult
+from keyturn._produce.options import ProducerResult
+from keyturn._produce.production import Production
 from keyturn.words import (
     NewItem,
 )

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from types import TracebackType
-from typing import Final
 
-from keyturn._work.base import GRACE, Base
-from keyturn._work.scope import Scope
-from keyturn._work.turn_options import TurnOptions
-
-# How long the giving back may take when the task is cancelled, seconds.
-_WHEN_CANCELLED: Final = 2.0
+from keyturn._consume.scope import Scope
+from keyturn._consume.turn_options import TurnOptions
+from keyturn._session.base import Base
+from keyturn._words.limits import GIVING_UP, GRACE
 
 
 class ScopedTurn(Scope):
@@ -69,7 +66,7 @@ class ScopedTurn(Scope):
         holding.end()
         try:
             is_failure = is_ours or isinstance(error, Exception)
-            await self._settle(error, is_failure, GRACE if is_failure else _WHEN_CANCELLED)
+            await self._settle(error, is_failure, GRACE if is_failure else GIVING_UP)
             if is_ours and holding.reason is not None:
                 raise holding.reason from error
         finally:

@@ -1,1 +1,1 @@
-"""The session: one stream at a time, with every call and turn of a client."""
+"""Carries calls and keeps turns alive: over one stream at a time, or each call by itself."""

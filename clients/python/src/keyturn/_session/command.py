@@ -8,11 +8,11 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from google.protobuf.message import Message
 
-from keyturn._call import Call
+from keyturn._connection.call import Call
 from keyturn._gen import coordinator_pb2 as pb
-from keyturn._wire.answers import unknown_word
-from keyturn._wire.status import command_error
-from keyturn._wire.worker_call import Taking, WorkerCall
+from keyturn._words.answers import unknown_word
+from keyturn._words.status import command_error
+from keyturn._words.worker_call import Taking, WorkerCall
 from keyturn.errors import KeyturnError, TurnLoss, TurnLostError
 from keyturn.words import Turn
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from math import inf
 from typing import Any, Final
 
-from keyturn._turns.held import Held
+from keyturn._session.turns.held import Held
 from keyturn.errors import TurnLoss
 from keyturn.words import Turn, TurnRef
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import inf
 from typing import Final
 
-from keyturn._turns.margin import margin_of
+from keyturn._session.turns.margin import margin_of
 
 # Parts of `ttl`: after how long without proof one is asked for, and after how long the stream is taken for dead.
 _PROVE_AFTER: Final = 1 / 3
@@ -28,6 +28,12 @@ class Liveness:
         self._margin = margin
         self._proved_at = -inf
         self._busy_since = inf
+        self.is_asked = False
+        """A proof was asked for on the stream that there is, and has not come."""
+
+    def heard(self) -> None:
+        """The proof that was asked for has come, or never will."""
+        self.is_asked = False
 
     def proved(self, sent_at: float) -> None:
         self._proved_at = max(self._proved_at, sent_at)
@@ -51,6 +57,9 @@ class Liveness:
 
     @property
     def prove_at(self) -> float:
+        """When to ask for a proof."""
+        if self.is_asked:
+            return inf
         return max(self._proved_at, self._busy_since) + self.ttl * _PROVE_AFTER
 
     def dead_at(self, since: float) -> float:

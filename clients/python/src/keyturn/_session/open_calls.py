@@ -8,16 +8,15 @@ from math import inf
 from typing import Any, Final
 
 from keyturn._gen import coordinator_pb2 as pb
-from keyturn._metrics import Metrics
 from keyturn._session.command import CallCommand, Command, GivingBack, OwnCommand
 from keyturn._session.open_commands import OpenCommands
 from keyturn._session.turn_keeping import TurnKeeping
+from keyturn._words.limits import GRACE, MIB
+from keyturn._words.metrics import Metrics
 from keyturn.errors import KeyturnError, WrongArgumentError
 
 # A message of more bytes ends the stream, with everything on it.
-_LARGEST_CALL: Final = 4 * 1_048_576 - 64
-# Beyond the wait of a call, for the way there and back, seconds.
-GRACE: Final = 10.0
+_LARGEST_CALL: Final = 4 * MIB - 64
 # Between two looks at all open calls, seconds: with deadlines all over the place, one may be this late.
 _COARSE: Final = 0.05
 

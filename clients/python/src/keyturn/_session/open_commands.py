@@ -12,8 +12,8 @@ from keyturn.errors import KeyturnError
 class OpenLimits(NamedTuple):
     """What may be open at once."""
 
-    commands: int = 100_000
-    bytes: int = 256 * 1_048_576
+    commands: int
+    bytes: int
 
 
 # Calls that end or keep turns find this much more room: without them nothing would ever be answered.

@@ -7,10 +7,11 @@ from typing import Final
 
 from keyturn._session.command import Command
 from keyturn._session.open_commands import OpenCommands
+from keyturn._words.limits import MIB
 
 # Bounds of one message. The sidecar takes up to 4 MiB; beyond some hundred commands a larger one is not faster.
 _COMMANDS: Final = 1_024
-_BYTES: Final = 1_048_576
+_BYTES: Final = MIB
 
 
 class Outbox:

@@ -8,38 +8,33 @@ of them may be: tickets, item ids and tokens make the same call twice one call.
 from __future__ import annotations
 
 import asyncio
-import logging
-from math import inf
 from typing import Any, Final, Literal
 
-from keyturn._backoff import BackOff
-from keyturn._channel import Connection
-from keyturn._connection_failure import TlsError
+from keyturn._connection.alarm import Alarm
+from keyturn._connection.backoff import BackOff
+from keyturn._connection.call import client_closed
+from keyturn._connection.channel import Connection
 from keyturn._gen import coordinator_pb2 as pb
-from keyturn._metrics import Metrics
 from keyturn._session.command import CallCommand, GivingBack, OwnCommand
+from keyturn._session.link import Link
 from keyturn._session.liveness import Liveness
 from keyturn._session.open_calls import OpenCalls
 from keyturn._session.open_commands import OpenCommands, OpenLimits
 from keyturn._session.outbox import Outbox
-from keyturn._session.stream import Stream
+from keyturn._session.refusals import is_for_good, no_hello, silent
+from keyturn._session.settlers import Settlers
 from keyturn._session.turn_keeping import TurnKeeping
-from keyturn._turns.held import Held
-from keyturn._turns.renewals import Renewals
-from keyturn._wire import answers, requests
-from keyturn._wire.status import command_error
+from keyturn._session.turns.held import Held
+from keyturn._session.turns.renewals import Renewals
+from keyturn._words import answers
+from keyturn._words.log import log
+from keyturn._words.metrics import Metrics
 from keyturn.errors import KeyturnError
 from keyturn.words import Turn
-
-log = logging.getLogger("keyturn")
 
 # How long the sidecar may take to end the stream of a client that was closed, seconds.
 _FAREWELL: Final = 1.0
 _LONGEST_BACK_OFF: Final = 2.0
-# Who is refused for one of these would be refused for ever.
-_FOR_GOOD: Final = frozenset(
-    {"UNIMPLEMENTED", "UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT", "FAILED_PRECONDITION"}
-)
 
 _State = Literal["idle", "pausing", "greeting", "ready", "stopped"]
 """`idle`: no stream, and nobody needs one; `greeting`: hello is not answered yet; `stopped`: for good."""
@@ -51,43 +46,34 @@ class Session:
     def __init__(
         self,
         connection: Connection,
-        *,
-        session_id: str,
-        consumer_id: str,
-        ttl: float,
-        margin: float | None,
+        hello: pb.Hello,
+        liveness: Liveness,
         limits: OpenLimits,
-        metrics: Metrics | None,
         renewals: Renewals,
+        metrics: Metrics | None,
     ) -> None:
-        self._connection = connection
         self._loop = asyncio.get_running_loop()
         self._metrics = metrics
-        self._hello = pb.Hello(consumer_id=consumer_id, session_id=session_id, ttl=requests.duration(ttl))
+        self._hello = hello
         self._open = OpenCommands(limits)
         self._outbox = Outbox(self._open)
         self._back_off = BackOff(_LONGEST_BACK_OFF)
-        self._liveness = Liveness(ttl, margin)
-        self.turns = TurnKeeping(self._loop, renewals, self._ask_own, metrics, lambda: self._liveness.margin)
+        self._liveness = liveness
+        self.turns = TurnKeeping(self._loop, renewals, self._ask_own, metrics, lambda: liveness.margin)
         self._state: _State = "idle"
-        self._stream: Stream | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._since = 0.0
+        self._link = Link(connection, lambda: self._outbox.message(self._loop.time()), self._take, self._broke)
         self._piped = False
         self._until = 0.0
-        self._stop_error = KeyturnError("the client was closed", "CANCELLED")
+        self._stop_error = client_closed()
         self._stop_loss: Literal["closed", "replaced"] = "closed"
-        self._proving = False
         self._was_broken = False
         self._last_failure: KeyturnError | None = None
-        self._farewell: asyncio.Event | None = None
         self._is_closing = False
         # The stream broke, the client is being closed, and no other stream has told yet which turns there are.
         self._is_returning = False
-        self._settlers: list[asyncio.Future[None]] = []
+        self._settlers = Settlers(self._loop, self._is_settling)
         self._calls = OpenCalls(self._loop, self._open, self.turns, self._ask_own, metrics)
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_at = inf
+        self._alarm = Alarm(self._loop, self._wake)
 
     def ask(self, command: CallCommand[Any], timeout: float | None) -> None:
         """The answer, or why there is none, comes in the future of the command."""
@@ -101,8 +87,7 @@ class Session:
         self._liveness.busy(now)
         if self._state == "ready" or (self._state == "greeting" and self._piped):
             self._outbox.push(command)
-            if self._stream is not None:
-                self._stream.wake()
+            self._link.wake()
         elif self._state == "idle":
             self._connect(now)
         if is_new:
@@ -121,7 +106,7 @@ class Session:
     def call_off(self) -> None:
         if self._state != "stopped" and not self._is_closing:
             self._is_closing = True
-            self._is_returning = self._stream is None and self._calls.may_leave_turns()
+            self._is_returning = not self._link.is_open and self._calls.may_leave_turns()
             self.turns.close()
             self._calls.call_off_all(self._stop_error)
 
@@ -129,56 +114,26 @@ class Session:
         """Returns when nothing is left of it."""
         self.call_off()
         await self.settled(_FAREWELL)
-        stream = self._stream
-        in_peace = stream is not None and self._open.workers == 0 and self._state == "ready"
+        if self._state == "ready" and self._open.workers == 0:
+            self._link.begin_to_end()
         if self._state != "stopped":
-            if stream is not None and in_peace:
-                self._farewell = asyncio.Event()
-                stream.end()
             self._stop(self._stop_error, "closed")
-        if stream is not None and self._farewell is not None:
-            try:
-                await asyncio.wait_for(self._farewell.wait(), _FAREWELL)
-            except asyncio.TimeoutError:
-                log.debug("the sidecar did not end the stream in time")
-        if self._stream is not None:
-            self._stream.destroy()
-        self._stream = None
-        await self._end_tasks()
+        if not await self._link.close(_FAREWELL):
+            log.debug("the sidecar did not end the stream in time")
 
     async def settled(self, timeout: float) -> None:
         """Wait until what was called off is answered, and what it brought has gone back: while there is a stream to hear it on."""
-        if not self._is_settling():
-            return
-        settled: asyncio.Future[None] = self._loop.create_future()
-        self._settlers.append(settled)
-        await asyncio.wait((settled,), timeout=timeout)
-        if settled in self._settlers:
-            self._settlers.remove(settled)
+        await self._settlers.wait(timeout)
 
     def _is_settling(self) -> bool:
         if self._is_returning:
             return self._state != "stopped"
-        if self._stream is None or self._state not in ("ready", "greeting"):
+        if not self._link.is_open or self._state not in ("ready", "greeting"):
             return False
         return any(
             isinstance(command, GivingBack) or (isinstance(command, CallCommand) and command.abandoned)
             for command in self._open.all()
         )
-
-    def _tell_settlers(self) -> None:
-        if not self._settlers or self._is_settling():
-            return
-        settlers, self._settlers = self._settlers, []
-        for settled in settlers:
-            if not settled.done():
-                settled.set_result(None)
-
-    async def _end_tasks(self) -> None:
-        if self._tasks:
-            _, late = await asyncio.wait(list(self._tasks), timeout=_FAREWELL)
-            for task in late:
-                task.cancel()
 
     @property
     def _wanted(self) -> bool:
@@ -191,40 +146,30 @@ class Session:
             return
         self._open.add(command)
         self._outbox.push_urgent(command)
-        if self._stream is not None:
-            self._stream.wake()
+        self._link.wake()
 
     def _connect(self, now: float) -> None:
         workers = self._open.of_workers()
         self._piped = self.turns.tied == 0 and not any(command.was_sent for command in workers)
         self._state = "greeting"
-        self._since = now
         stop_at = self._liveness.stop_at
         self._outbox.clear()
         self._ask_own(OwnCommand("hello", self._hello, lambda reply: self._greeted(reply, stop_at)))
         if self._piped:
             for command in workers:
                 self._outbox.push(command)
-        self._stream = Stream(self._connection.channel, self._loop, self._fetch, self._take, self._ended)
-        for task in self._stream.tasks:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        self._link.open(now)
         self._arm()
 
-    def _fetch(self) -> bytes | None:
-        return self._outbox.message(self._loop.time())
-
     def _greeted(self, reply: pb.Reply, stop_at: float) -> None:
-        outcome = reply.WhichOneof("outcome")
-        if outcome != "hello":
-            no_hello = KeyturnError("the sidecar does not answer hello", "UNIMPLEMENTED")
-            self._broke(command_error(reply.error) if outcome == "error" else no_hello)
+        if reply.WhichOneof("outcome") != "hello":
+            self._broke(no_hello(reply))
             return
         if reply.hello.HasField("ttl"):
             self._liveness.ttl = answers.seconds(reply.hello.ttl)
         workers = self._open.of_workers()
         self._calls.attached(self._loop.time())
-        self._connection.stands()
+        self._link.stands()
         self._state = "ready"
         self._last_failure = None
         if self._was_broken:
@@ -238,12 +183,11 @@ class Session:
         if not self._piped:
             for command in workers:
                 self._outbox.push(command)
-        if self._stream is not None:
-            self._stream.wake()
+        self._link.wake()
         self._arm()
 
-    def _take(self, stream: Stream, message: pb.SessionResponse) -> None:
-        if stream is not self._stream or self._state == "stopped":
+    def _take(self, message: pb.SessionResponse) -> None:
+        if self._state == "stopped":
             return
         for reply in message.replies:
             command = self._open.take(reply.id)
@@ -256,38 +200,29 @@ class Session:
         # After the replies: the turn that a notice is about may have been given by one of them.
         for notice in message.notices:
             self.turns.notice(notice)
-        self._tell_settlers()
+        self._settlers.look()
         if not self._wanted:
             self._liveness.idle()
         else:
             self._arm()
 
-    def _ended(self, stream: Stream, error: KeyturnError | None) -> None:
-        if self._farewell is not None:
-            self._farewell.set()
-        if stream is self._stream:
-            told = error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE")
-            self._broke(self._connection.explained(told))
-
     def _broke(self, error: KeyturnError) -> None:
         """The stream is of no use any more, for this reason."""
-        if self._stream is None or self._state == "stopped":
+        if not self._link.is_open or self._state == "stopped":
             return
-        self._stream.destroy()
-        self._stream = None
+        self._link.drop()
         now = self._loop.time()
-        is_for_good = error.code in _FOR_GOOD or isinstance(error, TlsError)
-        may_return = self._is_closing and not is_for_good and error.reason != "SESSION_REPLACED"
+        may_return = self._is_closing and not is_for_good(error) and error.reason != "SESSION_REPLACED"
         may_leave_turns = self._is_returning or self._calls.may_leave_turns() or self.turns.is_work_left
         self._is_returning = may_return and may_leave_turns
-        if self._state == "ready" and now - self._since >= _LONGEST_BACK_OFF:
+        if self._state == "ready" and now - self._link.since >= _LONGEST_BACK_OFF:
             self._back_off.reset()
-        self._proving = False
+        self._liveness.heard()
         self._outbox.clear()
         self.turns.detached()
         self._calls.forget_stream()
         self._calls.detached(now)
-        self._tell_settlers()
+        self._settlers.look()
         if error.reason == "SESSION_REPLACED":
             log.warning("another client has the session: this one ends")
             self._stop(error, "replaced")
@@ -297,7 +232,7 @@ class Session:
         self._was_broken = True
         self._last_failure = error
         self._state = "idle"
-        if is_for_good:
+        if is_for_good(error):
             self._fail(error)
         if self._wanted:
             self._state = "pausing"
@@ -315,40 +250,34 @@ class Session:
         self._state = "stopped"
         self._stop_error = error
         self._stop_loss = loss
-        if self._alarm is not None:
-            self._alarm.cancel()
+        self._alarm.cancel()
         self.turns.lose_all(loss)
         self._calls.refuse_all(error)
         self._outbox.clear()
-        self._tell_settlers()
+        self._settlers.look()
 
     def _wake(self) -> None:
-        self._alarm_at = inf
         now = self._loop.time()
         self._calls.expire(now, self._too_late)
         has_given_up = self.turns.tick(now, self._liveness.stop_at)
         # Should the stream be alive after all, the session would keep what was given up here: the next hello tells.
         if has_given_up and self._state == "ready":
-            self._broke(_silent())
+            self._broke(silent())
         elif self._state == "pausing" and now >= self._until:
             # What the pause was for may be over too.
             self._state = "idle"
             if self._wanted:
                 self._connect(now)
-        elif self._stream is not None and self._wanted:
+        elif self._link.is_open and self._wanted:
             self._prove(now)
         self._arm()
 
     def _prove(self, now: float) -> None:
-        if now >= self._liveness.dead_at(self._since):
-            self._broke(_silent())
-        elif self._state == "ready" and not self._proving and now >= self._liveness.prove_at:
-            self._proving = True
-            self._ask_own(OwnCommand("cancel", pb.Cancel(id=0), lambda _: self._proved()))
-
-    def _proved(self) -> None:
-        self._proving = False
-        self._arm()
+        if now >= self._liveness.dead_at(self._link.since):
+            self._broke(silent())
+        elif self._state == "ready" and now >= self._liveness.prove_at:
+            self._liveness.is_asked = True
+            self._ask_own(OwnCommand("cancel", pb.Cancel(id=0), lambda _: self._liveness.heard()))
 
     def _too_late(self) -> KeyturnError:
         why = "" if self._last_failure is None else f": {self._last_failure}"
@@ -361,17 +290,8 @@ class Session:
         moment = min(self._calls.first_deadline, self.turns.next_at(self._liveness.stop_at))
         if self._state == "pausing":
             moment = min(moment, self._until)
-        elif self._stream is not None and self._wanted:
-            moment = min(moment, self._liveness.dead_at(self._since))
-            if self._state == "ready" and not self._proving:
+        elif self._link.is_open and self._wanted:
+            moment = min(moment, self._liveness.dead_at(self._link.since))
+            if self._state == "ready":
                 moment = min(moment, self._liveness.prove_at)
-        if moment >= self._alarm_at:
-            return
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm_at = moment
-        self._alarm = self._loop.call_at(moment, self._wake)
-
-
-def _silent() -> KeyturnError:
-    return KeyturnError("the sidecar does not answer", "UNAVAILABLE")
+        self._alarm.set(moment)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import grpc
 
 from keyturn._gen import coordinator_pb2 as pb
-from keyturn._wire.status import rpc_error
+from keyturn._words.status import rpc_error
 from keyturn.errors import KeyturnError
 
 _PATH: Final = "/keyturn.v1.CoordinatorService/Session"

@@ -1,87 +1,42 @@
-"""The calls of a worker over a session."""
+"""What every transport of the client does: a session stream (the normal one), or unary calls."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from keyturn._call import Call, check_loop, unwritable
-from keyturn._channel import Connection
-from keyturn._ids import Ids
-from keyturn._metrics import Metrics
-from keyturn._options import timeout_of
-from keyturn._session.command import CallCommand
-from keyturn._session.open_commands import OpenLimits
-from keyturn._session.session import Session
-from keyturn._turns.confirmations import Confirmations
-from keyturn._turns.held import Held
-from keyturn._turns.renewals import Renewals
-from keyturn._wire.worker_call import WorkerCall
-from keyturn.errors import KeyturnError, TurnLoss
+from keyturn._connection.call import Call
+from keyturn._session.turns.held import Held
+from keyturn._words.worker_call import WorkerCall
 from keyturn.words import Turn
 
 A = TypeVar("A")
 
 
-class SessionTransport:
-    """See `keyturn._transport.Transport`."""
+class Transport(Protocol):
+    """Carries the calls of a worker, each safe to be sent again, and keeps turns alive."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        *,
-        session_id: str,
-        consumer_id: str,
-        ttl: float,
-        margin: float | None,
-        limits: OpenLimits,
-        metrics: Metrics | None,
-    ) -> None:
-        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
-        self._ids = Ids()
-        # Of turns with a lease of their own. What is tied lives as long as the session is known to.
-        self._confirmations = Confirmations(self.ask, self.loop)
-        renewals = Renewals(self.ask, self.loop, margin, self._lose)
-        self._session = Session(
-            connection,
-            session_id=session_id,
-            consumer_id=consumer_id,
-            ttl=ttl,
-            margin=margin,
-            limits=limits,
-            metrics=metrics,
-            renewals=renewals,
-        )
-
-    def _lose(self, held: Held, cause: TurnLoss) -> None:
-        self._session.turns.lose(held, cause)
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop: ...
 
     def ask(self, call: WorkerCall[A], timeout: float | None) -> Call[A]:
-        """Nothing here waits, so that nothing is made besides the future of the answer."""
-        check_loop(self.loop)
-        future: Call[A] = Call(loop=self.loop)
-        try:
-            timeout_of("timeout", timeout)
-            command = CallCommand(call.named(self._ids), future, self._confirmations.of)
-        except (TypeError, ValueError, KeyError, AttributeError, KeyturnError) as error:
-            future.reject(unwritable(error))
-        else:
-            self._session.ask(command, timeout)
-        return future
+        """Every failure is a KeyturnError.
+
+        `timeout`: seconds until the call is given up (DEADLINE_EXCEEDED), answered or not, connected or not; None: its wait and
+        ten seconds.
+        """
 
     def hold(self, turn: Turn, asked_at: float) -> Held:
-        return self._session.hold(turn, self._confirmations.since(turn, asked_at))
+        """Keep a turn alive. `asked_at`: when the call was sent that gave it; its life is counted from there."""
 
     def give_back(self, turn: Turn) -> None:
-        self._session.give_back(turn)
+        """The work under it has ended, after the client began to close: nobody else would end it."""
 
     def call_off(self) -> None:
-        # First: the session knows their turns as given.
-        self._confirmations.close()
-        self._session.call_off()
+        """Begin to close: refuse what is open and what is asked from now on (CANCELLED), tell those who hold turns."""
 
     async def settled(self, timeout: float) -> None:
-        await self._session.settled(timeout)
+        """Wait until what was called off has ended, and what it brought all the same was given back; for so many seconds."""
 
     async def close(self) -> None:
-        await self._session.close()
+        """Call off what was not yet. Nothing is left when it returns."""

@@ -6,28 +6,23 @@ It knows which the application holds, tells when one is lost, and gives back tho
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
-from typing import Any, Final
+from typing import Any
 
 from keyturn._gen import coordinator_pb2 as pb
-from keyturn._metrics import Metrics
 from keyturn._session.command import CallCommand, GivingBack, OwnCommand
 from keyturn._session.given_turns import GivenTurn, GivenTurns
 from keyturn._session.orphans import Orphans
-from keyturn._turns.held import Held
-from keyturn._turns.renewals import Renewals
-from keyturn._wire import answers, calls
+from keyturn._session.returning import Stopping, Unclaimed
+from keyturn._session.turns.held import Held
+from keyturn._session.turns.renewals import Renewals
+from keyturn._words import answers, calls
+from keyturn._words.limits import MOST_TURNS
+from keyturn._words.metrics import Metrics
 from keyturn.errors import TurnLoss
 from keyturn.words import Turn, TurnRef
-
-# How long a turn waits for a call with the ticket whose earlier call was given up, seconds: as the sidecar keeps a place.
-_UNCLAIMED: Final = 10.0
-_MOST_UNCLAIMED: Final = 10_000
-# The most that one Renew may name.
-_LARGEST_RENEW: Final = 1_000
 
 
 class TurnKeeping:
@@ -43,8 +38,7 @@ class TurnKeeping:
     ) -> None:
         self._loop = loop
         self._margin_of_life = margin_of_life
-        # Turns that were given up, that the session has, and whose holders have not come to their end.
-        self._stopping: set[GivenTurn] = set()
+        self._stopping = Stopping(loop, lambda given: self._give_back(_ref(given.turn)))
         # The client is being closed: what was given by then and not settled, on which somebody may work.
         self._left: dict[tuple[str, int], GivenTurn] | None = None
         self._renewals = renewals
@@ -52,7 +46,7 @@ class TurnKeeping:
         self._metrics = metrics
         self._turns = GivenTurns()
         self._orphans: Orphans | None = None
-        self._unclaimed: deque[tuple[float, TurnRef]] = deque()
+        self._unclaimed = Unclaimed()
         self._uncertain: set[GivenTurn] = set()
 
     @property
@@ -79,10 +73,9 @@ class TurnKeeping:
     def undelivered(self, turn: Turn, ticket: str) -> None:
         if self._turns.find(turn.queue, turn.token) is not None:
             return
-        if not ticket or self._left is not None or len(self._unclaimed) >= _MOST_UNCLAIMED:
+        waits = ticket and self._left is None and self._unclaimed.add(_ref(turn), self._loop.time())
+        if not waits:
             self._give_back(_ref(turn))
-        else:
-            self._unclaimed.append((self._loop.time() + _UNCLAIMED, _ref(turn)))
 
     def unread(self, turn: Turn, ticket: str) -> None:
         given = self._turns.find(turn.queue, turn.token)
@@ -184,7 +177,7 @@ class TurnKeeping:
                 continue
             elif (lost := self._turns.given_up(ref)) is not None:
                 # It was delivered: no open call waits for it.
-                self._back_again(lost)
+                self._stopping.add(lost)
             else:
                 orphans.append(ref)
         self._turns.forget_given_up({(turn.queue, answers.token_of(turn.token)) for turn in told})
@@ -214,9 +207,7 @@ class TurnKeeping:
         moment = stop_at if self._turns.tied > 0 else inf
         for given in self._uncertain:
             moment = min(moment, given.safe_until)
-        for given in self._stopping:
-            moment = min(moment, given.end_at)
-        return min(moment, self._unclaimed[0][0]) if self._unclaimed else moment
+        return min(moment, self._stopping.next_at, self._unclaimed.next_at)
 
     def tick(self, now: float, stop_at: float) -> bool:
         """Whether tied turns were given up, which the session may have still."""
@@ -228,9 +219,7 @@ class TurnKeeping:
         for given in list(self._uncertain):
             if now >= given.safe_until:
                 self.lose(given, "unreachable")
-        for given in list(self._stopping):
-            if now >= given.end_at:
-                self._stopped(given)
+        self._stopping.tick(now)
         self._give_back_unclaimed(now)
         return is_silent
 
@@ -249,8 +238,7 @@ class TurnKeeping:
         self.lose_all("closed")
 
     def _give_back_unclaimed(self, now: float) -> None:
-        while self._unclaimed and now >= self._unclaimed[0][0]:
-            ref = self._unclaimed.popleft()[1]
+        for ref in self._unclaimed.due(now):
             if self._turns.find(ref.queue, ref.token) is None:
                 self._give_back(ref)
 
@@ -258,8 +246,8 @@ class TurnKeeping:
         for given in missing:
             given.safe_until = min(given.safe_until, stop_at)
             self._uncertain.add(given)
-        for at in range(0, len(missing), _LARGEST_RENEW):
-            batch = missing[at : at + _LARGEST_RENEW]
+        for at in range(0, len(missing), MOST_TURNS):
+            batch = missing[at : at + MOST_TURNS]
             message = calls.Renew([_ref(given.turn) for given in batch], None).request()
             self._ask(OwnCommand("renew", message, partial(self._told, batch)))
 
@@ -271,7 +259,7 @@ class TurnKeeping:
             # Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
             if given.lost and result.alive:
                 self._turns.give_up(given)
-                self._back_again(given)
+                self._stopping.add(given)
             elif result.alive:
                 self._certain(given)
             else:
@@ -292,27 +280,11 @@ class TurnKeeping:
         """Somebody works on a turn still, though the client is being closed."""
         return self._left is not None and any(given.in_use for given in self._left.values())
 
-    def _back_again(self, given: GivenTurn) -> None:
-        """The session has a turn that was told lost.
-
-        Its holder was told a margin before its end: nobody else shall begin before it has ended, or has had that time.
-        """
-        if given.in_use and self._loop.time() < given.end_at:
-            self._stopping.add(given)
-        else:
-            self._give_back(_ref(given.turn))
-
-    def _stopped(self, given: GivenTurn) -> None:
-        """Its holder has come to its end, or has had the time to."""
-        if given in self._stopping:
-            self._stopping.remove(given)
-            self._give_back(_ref(given.turn))
-
     def _released(self, held: Held) -> None:
         self._renewals.drop(held)
         if isinstance(held, GivenTurn):
             held.in_use = False
-            self._stopped(held)
+            self._stopping.ended(held)
 
     def _give_back(self, turn: TurnRef) -> None:
         """As if it had not been given, whatever it carries. Should this be lost too, the next stream tells of it again."""

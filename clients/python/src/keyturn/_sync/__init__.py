@@ -1,1 +1,1 @@
-"""The client for threads: a facade over the asyncio client, whose loop runs in a thread of its own."""
+"""The client for threads: that of asyncio, whose loop runs in a thread of its own."""

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final
 
-from keyturn._options import number_within
+from keyturn._consume.consumption import Consumption
+from keyturn._consume.delivered import Delivered
+from keyturn._consume.holding import Holding
+from keyturn._consume.options import DEFAULT_STOP
+from keyturn._consume.verdict import Handled
 from keyturn._sync.handler_threads import HandlerThreads
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.stopping import Stoppable
-from keyturn._work.consume_options import DEFAULT_STOP
-from keyturn._work.consumer import Consumption
-from keyturn._work.delivered import Delivered
-from keyturn._work.holding import Holding
-from keyturn._work.verdict import Handled
+from keyturn._words.checks import number_within
+from keyturn._words.limits import DAY
+from keyturn._words.log import log
 from keyturn.words import Delivery
-
-log = logging.getLogger("keyturn")
 
 # How long threads that have nothing to do may take to end, seconds.
 _JOINING: Final = 1.0
@@ -137,7 +136,7 @@ class Consumer:
         a handler of this consumer, which would wait for itself. Returns False when handlers had not ended in time: each is told to
         `on_error` (`stop`) and the log.
         """
-        number_within("timeout", timeout, 0, 86_400)
+        number_within("timeout", timeout, 0, DAY)
 
         async def stopped() -> None:
             self._core.stop(timeout)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import logging
 import os
 import threading
 from collections import deque
@@ -12,12 +11,11 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from keyturn._call import Call
+from keyturn._connection.call import Call, client_closed
+from keyturn._words.log import log
 from keyturn.errors import KeyturnError
 
 A = TypeVar("A")
-
-log = logging.getLogger("keyturn")
 
 
 class Asked(concurrent.futures.Future[A]):
@@ -91,7 +89,7 @@ class LoopThread:
             raise KeyturnError("the client was made before a fork: connect in the process that uses it", "CANCELLED")
         with self._lock:
             if self._is_stopped:
-                raise KeyturnError("the client was closed", "CANCELLED")
+                raise client_closed()
             self._asked.append(task)
             if self._is_woken:
                 return

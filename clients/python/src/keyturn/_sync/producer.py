@@ -7,12 +7,12 @@ import threading
 from math import inf
 from types import TracebackType
 
-from keyturn._ids import Ids
-from keyturn._options import number_within, timeout_of
+from keyturn._produce.options import LONGEST_CLOSE, ProducerResult, ProducerSettings
+from keyturn._produce.production import Production
 from keyturn._sync.loop_thread import LoopThread
-from keyturn._work.item_check import checked_size, with_id
-from keyturn._work.producer import Production
-from keyturn._work.producer_options import LONGEST_CLOSE, ProducerResult, ProducerSettings
+from keyturn._words.checks import number_within, timeout_of
+from keyturn._words.ids import Ids
+from keyturn._words.item_check import checked_size, with_id
 from keyturn.errors import ProducerClosedError, ProducerFullError
 from keyturn.words import NewItem
 

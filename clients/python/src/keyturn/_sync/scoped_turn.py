@@ -7,13 +7,13 @@ import threading
 from contextlib import suppress
 from types import TracebackType
 
+from keyturn._consume.claim import Granted
+from keyturn._consume.holding import Holding, told_loss
+from keyturn._consume.scope import Scope
+from keyturn._consume.turn_options import TurnOptions
+from keyturn._session.base import Base
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.stopping import Stoppable
-from keyturn._work.base import Base
-from keyturn._work.claim import Granted
-from keyturn._work.holding import Holding, told_loss
-from keyturn._work.scope import Scope
-from keyturn._work.turn_options import TurnOptions
 from keyturn.errors import KeyturnError, NotGranted
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 
-from keyturn._work.holding import Holding
+from keyturn._consume.holding import Holding
+from keyturn._words.log import log
 from keyturn.errors import TurnLostError
-
-log = logging.getLogger("keyturn")
 
 
 class Stoppable:

@@ -1,0 +1,202 @@
+"""The calls for people: they look, and step in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from google.protobuf.message import Message
+
+from keyturn import views
+from keyturn._connection.call import Call
+from keyturn._connection.unary import Unary
+from keyturn._gen import admin_pb2 as pb
+from keyturn._words.plain import plain
+
+A = TypeVar("A")
+M = TypeVar("M", bound=Message)
+
+_TIMEOUT: Final = 10.0
+
+
+class Admin:
+    """AdminService: answers are the plain objects of `keyturn.views`. All take `timeout`, seconds."""
+
+    def __init__(self, unary: Unary) -> None:
+        self._unary = unary
+
+    def list_queues(
+        self,
+        *,
+        name_contains: str = "",
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float = _TIMEOUT,
+    ) -> Call[views.QueuePage]:
+        """Tell of the queues, by name: policies and counts. `page_size` 0: as many as fit into one answer."""
+        return self._ask(
+            "ListQueues",
+            lambda: pb.ListQueuesRequest(name_contains=name_contains, page_size=page_size, page_token=page_token),
+            pb.ListQueuesResponse,
+            _as(views.QueuePage),
+            timeout,
+        )
+
+    def retry_now(
+        self,
+        queue: str,
+        *,
+        key: str = "",
+        item_id: str = "",
+        timeout: float = _TIMEOUT,
+    ) -> Call[views.RetriedNow]:
+        """End what only time keeps back, of a key or of an item: a back-off, a delay, a `min_interval`."""
+        return self._ask(
+            "RetryNow",
+            lambda: pb.RetryNowRequest(queue=queue, key=key, item_id=item_id),
+            pb.RetryNowResponse,
+            _as(views.RetriedNow),
+            timeout,
+        )
+
+    def list_keys(
+        self,
+        queue: str,
+        *,
+        state: str | None = None,
+        page_size: int = 100,
+        page_token: str = "",
+        timeout: float = _TIMEOUT,
+    ) -> Call[views.KeyPage]:
+        """List keys that are in one state (`PROCESS`, …), longest in it first; None: any but INIT."""
+        lane = pb.LANE_STATE_UNSPECIFIED if state is None else f"LANE_STATE_{state}"
+        return self._ask(
+            "ListKeys",
+            lambda: pb.ListKeysRequest(queue=queue, state=lane, page_size=page_size, page_token=page_token),
+            pb.ListKeysResponse,
+            _as(views.KeyPage),
+            timeout,
+        )
+
+    def explain_key(self, queue: str, key: str, *, timeout: float = _TIMEOUT) -> Call[views.KeyExplanation]:
+        """Say in which state a key is, who holds it, who waits, and why it does not move."""
+        return self._ask(
+            "ExplainKey",
+            lambda: pb.ExplainKeyRequest(queue=queue, key=key),
+            pb.ExplainKeyResponse,
+            _as(views.KeyExplanation),
+            timeout,
+        )
+
+    def evict_holder(self, queue: str, key: str, *, timeout: float = _TIMEOUT) -> Call[views.Eviction]:
+        """End the live turn of a key; its items go back without counting an attempt."""
+        return self._ask(
+            "EvictHolder",
+            lambda: pb.EvictHolderRequest(queue=queue, key=key),
+            pb.EvictHolderResponse,
+            _as(views.Eviction),
+            timeout,
+        )
+
+    def resume_key(self, queue: str, key: str, *, timeout: float = _TIMEOUT) -> Call[views.Resumed]:
+        """Let a parked key go on."""
+        return self._ask(
+            "ResumeKey", lambda: pb.ResumeKeyRequest(queue=queue, key=key), pb.ResumeKeyResponse, _as(views.Resumed), timeout
+        )
+
+    def pause_queue(self, queue: str, *, timeout: float = _TIMEOUT) -> Call[None]:
+        """Stop a queue from giving turns; turns that live go on."""
+        return self._ask("PauseQueue", lambda: pb.PauseQueueRequest(queue=queue), pb.PauseQueueResponse, _nothing, timeout)
+
+    def resume_queue(self, queue: str, *, timeout: float = _TIMEOUT) -> Call[None]:
+        """Let a paused queue go on."""
+        return self._ask(
+            "ResumeQueue", lambda: pb.ResumeQueueRequest(queue=queue), pb.ResumeQueueResponse, _nothing, timeout
+        )
+
+    def set_limits(
+        self,
+        queue: str,
+        *,
+        rate: views.Rate | None = None,
+        max_in_flight: int | None = None,
+        timeout: float = _TIMEOUT,
+    ) -> Call[views.Limits]:
+        """Change limits of a queue while it runs; what is None stays, 0 takes a limit away."""
+        return self._ask(
+            "SetLimits",
+            lambda: pb.SetLimitsRequest(queue=queue, rate=_rate(rate), max_in_flight=max_in_flight),
+            pb.SetLimitsResponse,
+            _as(views.Limits),
+            timeout,
+        )
+
+    def list_dead_letters(
+        self,
+        queue: str,
+        *,
+        key: str | None = None,
+        page_size: int = 100,
+        page_token: str = "",
+        timeout: float = _TIMEOUT,
+    ) -> Call[views.DeadLetterPage]:
+        """List dead letters in the order of their submission."""
+        return self._ask(
+            "ListDeadLetters",
+            lambda: pb.ListDeadLettersRequest(queue=queue, key=key, page_size=page_size, page_token=page_token),
+            pb.ListDeadLettersResponse,
+            _as(views.DeadLetterPage),
+            timeout,
+        )
+
+    def redrive(
+        self,
+        queue: str,
+        *,
+        key: str | None = None,
+        item_ids: Sequence[str] = (),
+        timeout: float = _TIMEOUT,
+    ) -> Call[int]:
+        """Put dead letters back before what waits, attempts from 1. No ids: all."""
+        return self._ask(
+            "Redrive",
+            lambda: pb.RedriveRequest(queue=queue, key=key, item_ids=item_ids),
+            pb.RedriveResponse,
+            lambda message: message.redriven,
+            timeout,
+        )
+
+    def discard(
+        self,
+        queue: str,
+        *,
+        key: str | None = None,
+        item_ids: Sequence[str] = (),
+        waiting: bool = False,
+        timeout: float = _TIMEOUT,
+    ) -> Call[int]:
+        """Remove dead letters, and with `waiting` also items that wait. No ids: all."""
+        return self._ask(
+            "Discard",
+            lambda: pb.DiscardRequest(queue=queue, key=key, item_ids=item_ids, waiting=waiting),
+            pb.DiscardResponse,
+            lambda message: message.discarded,
+            timeout,
+        )
+
+    def _ask(
+        self, method: str, request: Callable[[], Message], answer: type[M], read: Callable[[M], A], timeout: float
+    ) -> Call[A]:
+        return self._unary.ask(f"AdminService/{method}", request, answer, read, timeout)
+
+
+def _as(kind: type[A]) -> Callable[[Message], A]:
+    return lambda message: plain(kind, message)
+
+
+def _nothing(_: Message) -> None:
+    """There is nothing in the answer."""
+
+
+def _rate(rate: views.Rate | None) -> pb.Rate | None:
+    return None if rate is None else pb.Rate(per_second=rate.per_second, burst=rate.burst)

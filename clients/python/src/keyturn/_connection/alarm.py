@@ -1,0 +1,34 @@
+"""One timer for everything that is due some time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from math import inf
+
+
+class Alarm:
+    """Goes off once, at the earliest moment that it was set to since it went off or was cancelled."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> None:
+        self._loop = loop
+        self._wake = wake
+        self._timer: asyncio.TimerHandle | None = None
+        self._at = inf
+
+    def set(self, at: float) -> None:
+        if at < self._at:
+            self.cancel()
+            self._at = at
+            self._timer = self._loop.call_at(at, self._go_off)
+
+    def cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+        self._at = inf
+
+    def _go_off(self) -> None:
+        self._timer = None
+        self._at = inf
+        self._wake()

@@ -1,0 +1,1 @@
+"""Work under turns: scoped turns, consumers and what their handlers say."""

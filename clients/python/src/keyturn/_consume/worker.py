@@ -1,0 +1,176 @@
+"""One turn from its delivery to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+from keyturn._consume.holding import Ending, Holding, run_under
+from keyturn._consume.options import ConsumeSettings, Stage
+from keyturn._consume.verdict import Ack, DeadLetter, Handled, Nack, shortened, verdict_of, verdict_on_error
+from keyturn._session.base import Base, failure_of
+from keyturn._session.patience import patiently
+from keyturn._words import calls
+from keyturn._words.limits import GIVING_UP
+from keyturn.errors import ConsumerStoppedError, KeyturnError
+from keyturn.words import AckAnswer, AcquireCall, Delivery, NackAnswer, Turn, TurnRef
+
+W = TypeVar("W")
+
+
+class Next(NamedTuple):
+    """Turns that were taken, and when they were asked for."""
+
+    deliveries: Sequence[Delivery]
+    asked_at: float
+
+
+class Invoke(Protocol, Generic[W]):
+    """How a handler is run: as a task, or in a thread."""
+
+    def work(self, delivery: Delivery, holding: Holding) -> W:
+        """What the handler gets."""
+
+    def run(self, work: W, holding: Holding) -> Awaitable[Handled]:
+        """Run it, and see to it that it is told when `holding` says stop. Never returns before it has ended."""
+
+
+@dataclass(frozen=True)
+class Surroundings(Generic[W]):
+    """What a worker knows of its consumer."""
+
+    base: Base
+    settings: ConsumeSettings[W]
+    invoke: Invoke[W]
+    next: Callable[[], AcquireCall | None]
+    """What an Ack that is sent now shall take along."""
+    taken: Callable[[Next], None]
+    """It did."""
+    trouble: Callable[[BaseException, Stage, W | None, Turn | None], None]
+
+
+class Worker(Generic[W]):
+    """Begins to hold the turn when it is made."""
+
+    def __init__(self, around: Surroundings[W], delivery: Delivery, asked_at: float) -> None:
+        self._around = around
+        self._delivery = delivery
+        self._ref = TurnRef(*delivery.turn[:3])
+        self._holding = Holding(around.base, delivery.turn, asked_at, around.settings.max_hold)
+        self._work = around.invoke.work(delivery, self._holding)
+        self._is_given_up = False
+        self.is_settling = False
+        """Its handler has ended: it is not cut off, nor released."""
+        # That it was cut off.
+        self._is_told = False
+
+    async def run(self) -> None:
+        """Returns when the handler has ended and the turn is settled, or cannot be. Never raises."""
+        try:
+            ending = await run_under(self._holding, lambda: self._around.invoke.run(self._work, self._holding))
+            if not self._is_given_up:
+                await self._finish(ending)
+        finally:
+            self._holding.release()
+
+    def stop(self, reason: ConsumerStoppedError) -> None:
+        """Tell the handler to stop. What it raises from now on gives the items back without counting an attempt."""
+        if self.is_settling:
+            return
+        self._holding.stop(reason)
+
+    async def give_up(self) -> None:
+        """Give the turn back though the handler has not ended: it was told, and time is over."""
+        self._is_given_up = True
+        self._cut_off()
+        await release(self._around.base, self._delivery)
+        self._holding.release()
+
+    def _cut_off(self) -> None:
+        reason = self._holding.reason
+        if isinstance(reason, ConsumerStoppedError) and not self._is_told:
+            self._is_told = True
+            self._trouble(reason, "stop")
+
+    def _trouble(self, error: BaseException, stage: Stage) -> None:
+        self._around.trouble(error, stage, self._work, self._delivery.turn)
+
+    async def _finish(self, ending: Ending[Handled]) -> None:
+        self.is_settling = True
+        if ending.error is not None and ending.kind == "lost":
+            self._trouble(ending.error, "turn_lost")
+            return
+        verdict = self._accept(ending.value) if ending.error is None else self._reject(ending.error)
+        try:
+            await self._settle(verdict)
+        except KeyturnError as error:
+            await self._not_settled(error)
+
+    def _accept(self, value: object) -> Ack | Nack:
+        try:
+            return verdict_of(value, self._around.base.ids)
+        except TypeError as error:
+            return self._reject(error)
+
+    def _reject(self, error: BaseException) -> Nack:
+        verdict = verdict_on_error(error, len(self._delivery.items))
+        if isinstance(self._holding.reason, ConsumerStoppedError) and verdict.kind == "retry":
+            self._cut_off()
+            return verdict._replace(kind="release", delay=None)
+        self._trouble(error, "handler")
+        return verdict
+
+    async def _settle(self, verdict: Ack | Nack) -> None:
+        """Goes on while the turn is ours, for as long as the settings say."""
+        base, settings = self._around.base, self._around.settings
+        until = base.now() + settings.settle_timeout
+        bears: Final = ("away", "full")
+        if isinstance(verdict, Nack):
+            nack = verdict
+            given_back = await patiently(base, until, bears, lambda left: self._send_nack(nack, left), self._is_lost)
+            if given_back.dead_lettered > 0:
+                count = given_back.dead_lettered
+                told = "it is a dead letter" if count == 1 else f"{count} items are dead letters"
+                self._trouble(DeadLetter(f"{told}: {nack.error}"), "dead_letter")
+            return
+        ack = verdict
+        following = self._around.next()
+        asked_at = base.now()
+        answer = await patiently(base, until, bears, lambda left: self._send_ack(ack, following, left), self._is_lost)
+        if answer.next is not None:
+            self._around.taken(Next(answer.next, asked_at))
+
+    def _send_ack(self, ack: Ack, following: AcquireCall | None, left: float) -> Awaitable[AckAnswer]:
+        return self._around.base.transport.ask(calls.Ack(self._ref, ack.result, ack.follow_ups, following), left)
+
+    def _send_nack(self, nack: Nack, left: float) -> Awaitable[NackAnswer]:
+        call = calls.Nack(self._ref, nack.kind, nack.delay, nack.error, nack.done)
+        return self._around.base.transport.ask(call, left)
+
+    def _is_lost(self) -> bool:
+        return self._holding.loss is not None
+
+    async def _not_settled(self, error: KeyturnError) -> None:
+        failure = failure_of(error)
+        if failure == "lost":
+            self._trouble(error, "turn_lost")
+            return
+        self._trouble(error, "settle")
+        if self._is_lost() or failure != "refused":
+            return
+        # Refused as it is, the turn is ours still: what it said is wrong, or the queue gives items once only.
+        kind: Final = "release" if error.reason == "AT_MOST_ONCE" else "retry"
+        try:
+            await self._settle(Nack(kind, None, 0, shortened(str(error))))
+        except KeyturnError as again:
+            self._trouble(again, "settle")
+
+
+async def release(base: Base, delivery: Delivery) -> None:
+    """Give a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session."""
+    ref = TurnRef(*delivery.turn[:3])
+    try:
+        await base.transport.ask(calls.Nack(ref, "release", error="the consumer stopped"), GIVING_UP)
+    except KeyturnError:
+        return

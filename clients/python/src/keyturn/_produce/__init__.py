@@ -1,0 +1,1 @@
+"""Handing items over: submitting, results, producers and their way over the disk."""

@@ -1,0 +1,1 @@
+"""Items on disk: what was confirmed outlives the process, in order."""

@@ -1,0 +1,93 @@
+"""The stream that a session has, one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from keyturn._connection.channel import Connection
+from keyturn._gen import coordinator_pb2 as pb
+from keyturn._session.stream import Stream
+from keyturn.errors import KeyturnError
+
+
+class Link:
+    """What comes on a stream that was dropped reaches nobody."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        fetch: Callable[[], bytes | None],
+        on_message: Callable[[pb.SessionResponse], None],
+        on_end: Callable[[KeyturnError], None],
+    ) -> None:
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._fetch = fetch
+        self._on_message = on_message
+        self._on_end = on_end
+        self._stream: Stream | None = None
+        # Of all streams that there were.
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._ended: asyncio.Event | None = None
+        self.since = 0.0
+        """When the stream began, by the clock."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._stream is not None
+
+    def open(self, now: float) -> None:
+        self.since = now
+        self._stream = Stream(self._connection.channel, self._loop, self._fetch, self._take, self._has_ended)
+        for task in self._stream.tasks:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def wake(self) -> None:
+        """There is something to fetch."""
+        if self._stream is not None:
+            self._stream.wake()
+
+    def stands(self) -> None:
+        """The sidecar has answered on it."""
+        self._connection.stands()
+
+    def drop(self) -> None:
+        """It is of no use any more."""
+        if self._stream is not None:
+            self._stream.destroy()
+        self._stream = None
+
+    def begin_to_end(self) -> None:
+        """Nothing more will be sent."""
+        if self._stream is not None:
+            self._ended = asyncio.Event()
+            self._stream.end()
+
+    async def close(self, timeout: float) -> bool:
+        """Nothing is left when it returns. False: the sidecar did not end the stream in this time."""
+        in_time = True
+        if self._ended is not None:
+            try:
+                await asyncio.wait_for(self._ended.wait(), timeout)
+            except asyncio.TimeoutError:
+                in_time = False
+        self.drop()
+        if self._tasks:
+            _, late = await asyncio.wait(list(self._tasks), timeout=timeout)
+            for task in late:
+                task.cancel()
+        return in_time
+
+    def _take(self, stream: Stream, message: pb.SessionResponse) -> None:
+        if stream is self._stream:
+            self._on_message(message)
+
+    def _has_ended(self, stream: Stream, error: KeyturnError | None) -> None:
+        if self._ended is not None:
+            self._ended.set()
+        if stream is self._stream:
+            told = error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE")
+            self._on_end(self._connection.explained(told))

@@ -1,1 +1,0 @@
-"""Items on disk, first in, first out."""

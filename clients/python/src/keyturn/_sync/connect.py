@@ -1,0 +1,48 @@
+"""The door to the client for threads."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from keyturn._sync.client import Client
+from keyturn._words.limits import MIB
+from keyturn._words.metrics import Metrics
+from keyturn._words.options import Options, Tls, address_of
+
+
+def connect(
+    address: str | None = None,
+    *,
+    transport: Literal["session", "unary"] = "session",
+    consumer_id: str = "",
+    session_id: str = "",
+    session_ttl: float = 10.0,
+    margin: float | None = None,
+    open_commands: int = 100_000,
+    open_bytes: int = 256 * MIB,
+    tls: Tls | None = None,
+    metrics: Metrics | None = None,
+) -> Client:
+    """Make a client for threads. No connection is made before the first call.
+
+    `address`: `host:port` or `unix:/path`; None: the environment's `KEYTURN_ADDRESS`, else `127.0.0.1:7420`.
+    `transport`: `session`, every call on one stream, which keeps turns alive and reconnects; or `unary`, each call by itself.
+    `consumer_id`: who asks, for people who look. `session_id`: who takes over the turns of a broken stream; of two clients
+    with one id the newer wins. `session_ttl`: how long turns outlive a broken stream, seconds. `margin`: how long before a
+    turn may have ended its holder is told to stop, seconds (a tenth of its life, at most 2). `open_commands`, `open_bytes`:
+    what may wait for answers; one more call is refused (RESOURCE_EXHAUSTED).
+
+    One thread runs in the background until `close`. Connect after a fork, not before. Raises WrongArgumentError.
+    """
+    options = Options(
+        transport=transport,
+        consumer_id=consumer_id,
+        session_id=session_id,
+        session_ttl=session_ttl,
+        margin=margin,
+        open_commands=open_commands,
+        open_bytes=open_bytes,
+        tls=tls,
+        metrics=metrics,
+    )
+    return Client(address_of(address), options)

@@ -1,1 +1,0 @@
-"""What is built on the calls: scoped turns, consumers, submitting, producers."""
