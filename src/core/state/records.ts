@@ -265,16 +265,11 @@ export class DeadLetter {
 }
 
 /**
- * - `waiting`: in the line of its lane; `in_flight`: in its turn. Its id stands for it in `queue.items`.
- * - `handed_out`: in a turn of at_most_once, done since it was handed out. `queue.finished` may remember it.
- * - `gone`: finished, as `queue.finished` may remember; or it has not arrived yet.
+ * Where an item is: in the line of its lane; in its turn; in a turn of at_most_once, done since it was handed out; finished
+ * or not there yet; dead. Its id stands for it in `queue.items` as long as it waits or is in flight, in `queue.deadLetters`
+ * when it is dead; else `queue.finished` may remember it. It is in one of them at most.
  */
-interface Whereabouts {
-  readonly at: 'waiting' | 'in_flight' | 'handed_out' | 'gone';
-}
-
-/** Where an item is. A dead one is in `queue.deadLetters`. It is never in two of these indexes. */
-export type ItemPhase = Whereabouts | DeadLetter;
+export type ItemPhase = { readonly at: 'waiting' | 'in_flight' | 'handed_out' | 'gone' } | DeadLetter;
 
 export const GONE: ItemPhase = Object.freeze({ at: 'gone' });
 
