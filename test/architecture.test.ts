@@ -6,7 +6,7 @@ import { unusedExports } from './project/exports.js';
 import { checkFloors, fileCircles, HOUSES } from './project/floors.js';
 import { read, sources, tracked } from './project/repository.js';
 import { checkRooms, runTimeCycles } from './project/rooms.js';
-import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime } from './project/style.js';
+import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime, checkWriter } from './project/style.js';
 import { checkTraces } from './project/traces.js';
 
 const src = sources('src');
@@ -57,15 +57,22 @@ test('the core knows no clock, chance, promise, timer, process or console', () =
   nothingWrong(checkPurity(src.filter(({ path }) => path.startsWith('src/core/'))));
 });
 
-test('items/item-phase.ts alone writes the phase of an item, and the indexes that go with it', () => {
+const ITEM_PHASE = 'src/core/items/item-phase.ts';
+
+test('one file writes the phase of an item, and the indexes that go with it', () => {
   const writes = /(\bitem\.phase = |\bqueue\.(items|deadLetters)\.(set|setAgain|setOld|delete)\()/;
   const core = src.filter(({ path }) => path.startsWith('src/core/'));
   const writers = core.filter(({ text }) => writes.test(text)).map(({ path }) => path);
-  strictEqual(writers.join('\n'), 'src/core/items/item-phase.ts');
+  strictEqual(writers.join('\n'), ITEM_PHASE);
 });
 
 test('the client knows time and chance by its clock only', () => {
   nothingWrong(checkTime(client.filter(({ path }) => path !== 'clients/typescript/src/time/clock.ts')));
+});
+
+test("one file writes a lane's phase", () => {
+  const others = src.filter(({ path }) => path !== ITEM_PHASE);
+  nothingWrong(checkWriter(others, 'phase', 'src/core/lane/phase.ts'));
 });
 
 test('no any', () => {

@@ -49,7 +49,7 @@ async function check(options: CheckOptions): Promise<number> {
     if (!(error instanceof CommandFailure) || found.count === 0) throw error;
     // The pages have said more than that.
   }
-  tell(options, summary, found);
+  report(options, summary, found);
   return found.count === 0 ? EXIT.ok : EXIT.failure;
 }
 
@@ -59,7 +59,7 @@ async function read(reader: DataReader, bad: (problem: string) => void): Promise
   return `${amount(rows, 'row')} and ${amount(contents, 'payload')} in ${reader.file}${running}`;
 }
 
-function tell({ json }: CheckOptions, summary: string, { problems, count: total }: Found): void {
+function report({ json }: CheckOptions, summary: string, { problems, count: total }: Found): void {
   if (json === true) {
     process.stdout.write(`${harmlessJson({ ok: total === 0, problems: total, first: problems, summary })}\n`);
     return;

@@ -39,16 +39,16 @@ export function registerExplain(program: Command): void {
 }
 
 async function explain(queue: string, key: string, options: ExplainOptions): Promise<number> {
-  const { told, found } = await withSidecar(options, async ({ admin }) => ({
-    told: await admin.explainKey(queue, key),
+  const { explanation, found } = await withSidecar(options, async ({ admin }) => ({
+    explanation: await admin.explainKey(queue, key),
     found: await findQueueAndHold(admin, queue),
   }));
   const { info, startupHoldUntil } = found;
   if (info === undefined) tellNoQueue(queue);
   process.stdout.write(
     options.json === true
-      ? `${harmlessJson({ ...toJson(queue, key, told), startup_hold_until: instantOrUnset(startupHoldUntil) })}\n`
-      : toText(queue, key, told, info?.paused === true, startupHoldUntil),
+      ? `${harmlessJson({ ...toJson(queue, key, explanation), startup_hold_until: instantOrUnset(startupHoldUntil) })}\n`
+      : toText(queue, key, explanation, info?.paused === true, startupHoldUntil),
   );
   return EXIT.ok;
 }
@@ -56,11 +56,12 @@ async function explain(queue: string, key: string, options: ExplainOptions): Pro
 function toText(
   queue: string,
   key: string,
-  told: KeyExplanation,
+  explanation: KeyExplanation,
   isPaused: boolean,
   holdUntil: number | undefined,
 ): string {
-  const { state, since, holder, waitingCallers, waitingItems, attempts, lastError, why, until, deadLetters } = told;
+  const { state, since, holder, waitingCallers, waitingItems, attempts, lastError, why, until, deadLetters } =
+    explanation;
   const facts: (readonly [string, string] | false)[] = [
     ['key', `${plain(key)} in queue ${queue}`],
     ['state', since === undefined || state === 'INIT' ? state : `${state} since ${isoInstant(since)} (${ago(since)})`],
@@ -75,7 +76,7 @@ function toText(
     lastError !== undefined && ['last error', lastError],
     deadLetters > 0 && ['dead letters', `${count(deadLetters)} (keyturn dead-letters list --queue ${queue})`],
   ];
-  return alignColumns(facts.filter((fact) => fact !== false)) + entryTable(told);
+  return alignColumns(facts.filter((fact) => fact !== false)) + entryTable(explanation);
 }
 
 function holdText(until: number): string {
@@ -153,22 +154,22 @@ function afterText({ first, count: all }: NonNullable<LineEntryView['after']>): 
 }
 
 /** With the names of the contract; durations in ms, instants in ISO 8601. What is unset is left out. */
-function toJson(queue: string, key: string, told: KeyExplanation): Readonly<Record<string, unknown>> {
+function toJson(queue: string, key: string, explanation: KeyExplanation): Readonly<Record<string, unknown>> {
   return {
     queue,
     key,
-    state: told.state,
-    since: instantOrUnset(told.since),
-    holder: told.holder && holderJson(told.holder),
-    waiting: told.waitingCallers + told.waitingItems,
-    waiting_callers: told.waitingCallers,
-    waiting_items: told.waitingItems,
-    line: told.line.map(entryJson),
-    attempts: told.attempts,
-    last_error: told.lastError,
-    why: told.why,
-    until: instantOrUnset(told.until),
-    dead_letters: told.deadLetters,
+    state: explanation.state,
+    since: instantOrUnset(explanation.since),
+    holder: explanation.holder && holderJson(explanation.holder),
+    waiting: explanation.waitingCallers + explanation.waitingItems,
+    waiting_callers: explanation.waitingCallers,
+    waiting_items: explanation.waitingItems,
+    line: explanation.line.map(entryJson),
+    attempts: explanation.attempts,
+    last_error: explanation.lastError,
+    why: explanation.why,
+    until: instantOrUnset(explanation.until),
+    dead_letters: explanation.deadLetters,
   };
 }
 

@@ -62,7 +62,7 @@ export function registerResume(program: Command): void {
     .description('Lets a parked key go on, or a paused queue.')
     .action((queue: string, key: string | undefined, options: OperateOptions) =>
       act(() =>
-        tell(options, (admin) => (key === undefined ? resumeQueue(admin, queue) : resumeKey(admin, queue, key))),
+        perform(options, (admin) => (key === undefined ? resumeQueue(admin, queue) : resumeKey(admin, queue, key))),
       ),
     );
 }
@@ -71,7 +71,7 @@ export function registerPause(program: Command): void {
   command(program, 'pause', '<queue>', PAUSE_HELP)
     .summary('hold a queue back until it is resumed')
     .description('Holds a queue back: it gives no turns until it is resumed.')
-    .action((queue: string, options: OperateOptions) => act(() => tell(options, (admin) => pause(admin, queue))));
+    .action((queue: string, options: OperateOptions) => act(() => perform(options, (admin) => pause(admin, queue))));
 }
 
 export function registerEvict(program: Command): void {
@@ -79,7 +79,7 @@ export function registerEvict(program: Command): void {
     .summary('take the turn of a key away from its holder')
     .description('Takes the turn of a key away from its holder.')
     .action((queue: string, key: string, options: OperateOptions) =>
-      act(() => tell(options, (admin) => evict(admin, queue, key))),
+      act(() => perform(options, (admin) => evict(admin, queue, key))),
     );
 }
 
@@ -89,7 +89,7 @@ export function registerRetry(program: Command): void {
     .description('Lets a key or an item that waits for a time start now.')
     .option('--item-id <id>', 'the item, instead of a key', text)
     .action((queue: string, key: string | undefined, options: OperateOptions & { readonly itemId?: string }) =>
-      act(() => tell(options, (admin) => retry(admin, queue, key, options.itemId))),
+      act(() => perform(options, (admin) => retry(admin, queue, key, options.itemId))),
     );
 }
 
@@ -98,7 +98,7 @@ function command(program: Command, name: string, operands: string, help: string)
   return sidecarOptions(made).addHelpText('after', help);
 }
 
-async function tell(options: OperateOptions, change: (admin: Admin) => Promise<Outcome>): Promise<number> {
+async function perform(options: OperateOptions, change: (admin: Admin) => Promise<Outcome>): Promise<number> {
   const { sentence, json } = await withSidecar(options, ({ admin }) => change(admin));
   process.stdout.write(options.json === true ? `${harmlessJson(json)}\n` : `${sentence}\n`);
   return EXIT.ok;

@@ -97,7 +97,7 @@ async function replayInput(file: string, input: Input, options: ReplayOptions): 
       runReplay(client, mode, plan, source, stop.signal, (now) => progress.start(now)),
     );
     progress.stop();
-    return tell(outcome, options, stop.exitCode);
+    return report(outcome, options, stop.exitCode);
   } finally {
     progress.stop();
     stop.release();
@@ -105,7 +105,7 @@ async function replayInput(file: string, input: Input, options: ReplayOptions): 
 }
 
 /** Also when the replay broke or was stopped: what was seen until then is worth knowing. */
-function tell(outcome: ReplayOutcome, options: ReplayOptions, signalled: number | undefined): number {
+function report(outcome: ReplayOutcome, options: ReplayOptions, signalled: number | undefined): number {
   const { summary, problems, givenUp, failure } = outcome;
   if (failure === undefined || summary.lines > 0) {
     process.stdout.write(options.json === true ? `${harmlessJson(summary)}\n` : summaryTable(summary));

@@ -99,7 +99,7 @@ function unreachable(error: KeyturnError, address: string): string {
   );
 }
 
-interface Told {
+interface Described {
   readonly text: string;
   readonly exitCode: number;
 }
@@ -109,7 +109,7 @@ function messageOf({ message }: KeyturnError): string {
   return harmlessLines(message);
 }
 
-const REASONS: Readonly<Record<string, (error: KeyturnError) => Told>> = {
+const REASONS: Readonly<Record<string, (error: KeyturnError) => Described>> = {
   BAD_REQUEST: (error) => ({ text: badRequest(error), exitCode: EXIT.usage }),
   TURN_LOST: (error) => ({ text: messageOf(error), exitCode: EXIT.turnLost }),
   DRAINING: (error) => ({ text: `the sidecar is shutting down: ${messageOf(error)}`, exitCode: EXIT.unreachable }),
@@ -125,7 +125,7 @@ const REASONS: Readonly<Record<string, (error: KeyturnError) => Told>> = {
   }),
 };
 
-function otherwise(error: KeyturnError): Told {
+function otherwise(error: KeyturnError): Described {
   const name = error.reason === '' ? error.code : `${error.code}, ${error.reason}`;
   return { text: `${messageOf(error)} (${harmless(name)})`, exitCode: EXIT.failure };
 }

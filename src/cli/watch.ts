@@ -107,8 +107,8 @@ class Watching {
       return `the sidecar at ${this.client.address} has stopped`;
     } catch (error) {
       if (this.signal.aborted || !isAway(error)) throw error;
-      const told = commandFailure(error, this.client.address);
-      return told instanceof Error ? told.message : String(told);
+      const failure = commandFailure(error, this.client.address);
+      return failure instanceof Error ? failure.message : String(failure);
     }
   }
 

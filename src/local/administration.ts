@@ -54,7 +54,7 @@ export class LocalAdministration implements Administration {
     const scan = key === '' ? this.loop.core.explainKeyless(queue, SLICE, () => this.#now()) : undefined;
     if (scan?.ok === false) return scan;
     if (scan?.value !== undefined) {
-      return { ok: true, value: await this.#inSlices(scan.value, (told) => told) } as const;
+      return { ok: true, value: await this.#inSlices(scan.value, (report) => report) } as const;
     }
     return this.#step((now) => this.loop.core.explainKey(queue, key, now));
   }
@@ -123,30 +123,30 @@ export class LocalAdministration implements Administration {
     return { kind: 'limit', subject: 'watchers', limit: this.maxWatchers, description, retryAfter: 1_000 };
   }
 
-  /** The moment. The core is told what it cannot know: what the clocks of people show now, and how the disk does. */
+  /** The moment, with what the core cannot know: what the clocks of people show now, and how the disk does. */
   #now(): number {
     const { core, store } = this.loop;
     const now = this.loop.now();
     core.setWallOffset(this.clock.wall() - now);
-    const trouble = store?.door.durableClosed;
+    const trouble = store?.availability.durableClosed;
     core.diskTrouble = trouble?.kind === 'store_unavailable' ? trouble.description : undefined;
     return now;
   }
 
   /** Why nobody is let in, if so. */
   #closed(): Refusal | undefined {
-    return this.loop.store?.door.closed;
+    return this.loop.store?.availability.closed;
   }
 
-  /** A step that changes something in this queue: told when it is on the disk. */
+  /** A step that changes something in this queue: resolves when it is on the disk. */
   async #change<T>(queue: string, run: (now: number) => Result<T>): Promise<Result<T>> {
-    const refusal = this.loop.store?.door.refusal(queue);
+    const refusal = this.loop.store?.availability.refusal(queue);
     return refusal === undefined ? this.#written(queue, this.#step(run)) : { ok: false, refusal };
   }
 
-  /** Walks that change something in this queue, all begun now: told when all of it is on the disk. */
+  /** Walks that change something in this queue, all begun now: resolves when all of it is on the disk. */
   async #walks(queue: string, begin: (clock: () => number) => readonly Walk[]): Promise<Result<number>> {
-    const refusal = this.loop.store?.door.refusal(queue);
+    const refusal = this.loop.store?.availability.refusal(queue);
     if (refusal !== undefined) return { ok: false, refusal };
     this.#now();
     const walks: Generator<undefined, number>[] = [];
@@ -174,9 +174,9 @@ export class LocalAdministration implements Administration {
       const go = () => {
         try {
           const { done, value } = scan.next();
-          const told = done === true ? { outcome: end(value) } : undefined;
+          const ended = done === true ? { outcome: end(value) } : undefined;
           this.loop.settle();
-          if (told !== undefined) resolve(told.outcome);
+          if (ended !== undefined) resolve(ended.outcome);
           else this.clock.soon(go);
         } catch (error) {
           reject(error);

@@ -23,62 +23,63 @@ import type {
   Waiting,
 } from '../coordinator.js';
 import type { Stream, WaitingCall } from '../core/core.js';
-import type { Door } from './durable/door.js';
+import type { Availability } from './durable/availability.js';
 import type { Loop } from './loop.js';
 
 /** The calls of workers: each one step of the core, with what follows from it. */
 export class LocalCalls implements Calls {
   /** Unset: nothing is durable, and nobody is turned away before the core. */
-  protected readonly door: Door | undefined;
+  protected readonly availability: Availability | undefined;
 
   constructor(
     protected readonly loop: Loop,
     /** The one that all of these calls come on, if they do. */
     private readonly stream: Stream | undefined,
   ) {
-    this.door = loop.store?.door;
+    this.availability = loop.store?.availability;
   }
 
   enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
-    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
+    if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return undefined;
     return this.settled(this.loop.core.enQueue(request, reply, this.loop.now(), this.stream), reply);
   }
 
   deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
-    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return;
+    if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return;
     this.loop.core.deQueue(request, reply, this.loop.now(), this.stream);
     this.settled();
   }
 
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
-    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
+    if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return undefined;
     return this.settled(this.loop.core.submit(request, reply, this.loop.now()), reply);
   }
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
-    if (this.door !== undefined && isRefused(acquireRefusal(this.door, request), reply)) return undefined;
+    if (this.availability !== undefined && isRefused(acquireRefusal(this.availability, request), reply))
+      return undefined;
     return this.settled(this.loop.core.acquire(request, reply, this.loop.now(), this.stream), reply);
   }
 
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
-    if (this.door !== undefined && isRefused(ackRefusal(this.door, request), reply)) return undefined;
+    if (this.availability !== undefined && isRefused(ackRefusal(this.availability, request), reply)) return undefined;
     return this.settled(this.loop.core.ack(request, reply, this.loop.now(), this.stream), reply);
   }
 
   nack(request: NackRequest, reply: Reply<NackAnswer>): void {
-    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return;
+    if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return;
     this.loop.core.nack(request, reply, this.loop.now(), this.stream);
     this.settled();
   }
 
   renew(request: RenewRequest, reply: Reply<RenewAnswer>): void {
-    if (this.door !== undefined && isRefused(renewRefusal(this.door, request), reply)) return;
+    if (this.availability !== undefined && isRefused(renewRefusal(this.availability, request), reply)) return;
     this.loop.core.renew(request, reply, this.loop.now(), this.stream);
     this.settled();
   }
 
   awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting {
-    if (this.door !== undefined && isRefused(this.door.refusal(request.queue), reply)) return undefined;
+    if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return undefined;
     return this.settled(this.loop.core.awaitItem(request, reply, this.loop.now()), reply);
   }
 
@@ -123,18 +124,18 @@ function isRefused(refusal: Refusal | undefined, reply: Reply<never>): boolean {
   return true;
 }
 
-function acquireRefusal(door: Door, { queues }: AcquireRequest): Refusal | undefined {
-  return door.refusalOfAny(queues, (queue) => queue);
+function acquireRefusal(availability: Availability, { queues }: AcquireRequest): Refusal | undefined {
+  return availability.refusalOfAny(queues, (queue) => queue);
 }
 
-function ackRefusal(door: Door, { queue, followUps, next }: AckRequest): Refusal | undefined {
+function ackRefusal(availability: Availability, { queue, followUps, next }: AckRequest): Refusal | undefined {
   return (
-    door.refusal(queue) ??
-    door.refusalOfAny(followUps, (followUp) => followUp.queue) ??
-    (next && acquireRefusal(door, next))
+    availability.refusal(queue) ??
+    availability.refusalOfAny(followUps, (followUp) => followUp.queue) ??
+    (next && acquireRefusal(availability, next))
   );
 }
 
-function renewRefusal(door: Door, { turns }: RenewRequest): Refusal | undefined {
-  return door.refusalOfAny(turns, (turn) => turn.queue);
+function renewRefusal(availability: Availability, { turns }: RenewRequest): Refusal | undefined {
+  return availability.refusalOfAny(turns, (turn) => turn.queue);
 }

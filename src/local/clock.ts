@@ -31,3 +31,11 @@ export const systemClock: Clock = {
   },
   soon: (task) => void setImmediate(task),
 };
+
+/** Resolves when the task has, or after so many ms: what never ends must not keep the process for ever. */
+export function withinTime(clock: Clock, ms: number, task: Promise<unknown>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const callOff = clock.after(ms, resolve);
+    task.then(() => resolve(), reject).finally(callOff);
+  });
+}

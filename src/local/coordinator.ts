@@ -14,9 +14,9 @@ import type { Core } from '../core/core.js';
 import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';
-import { storeUnavailable } from './durable/door.js';
+import { storeUnavailable } from './durable/availability.js';
 import { recover } from './durable/recovery.js';
-import type { StoreEnd, StoreState, TellState } from './durable/state.js';
+import type { EmitState, StoreEnd, StoreState } from './durable/state.js';
 import { LAST_WRITE } from './durable/store.js';
 import type { Journal } from './journal/journal.js';
 import { Loop } from './loop.js';
@@ -39,8 +39,8 @@ export interface LocalOptions {
   readonly seed?: number;
   /** Where durable queues are kept. Without it there can be none. Closed with the coordinator. */
   readonly journal?: Journal;
-  /** Told how it stands with the disk, whenever that changes. */
-  readonly onStore?: TellState;
+  /** Gets the state of the disk, whenever that changes. */
+  readonly onStore?: EmitState;
 }
 
 /**
@@ -51,7 +51,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   readonly admin: LocalAdministration;
   readonly #clock: Clock;
   readonly #journal: Journal | undefined;
-  readonly #tell: TellState;
+  readonly #emit: EmitState;
   readonly #now = () => this.loop.now();
   #recovered: Promise<void> | undefined;
   #isStartOver = false;
@@ -60,14 +60,14 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
 
   constructor(settings: CoordinatorSettings, options: LocalOptions = {}) {
     const { clock = systemClock, journal } = options;
-    const tell = (state: StoreState) => this.#told(state);
-    super(new Loop(settings, { clock, seed: options.seed ?? clock.wall(), journal, tell }), undefined);
+    const emit = (state: StoreState) => this.#storeChanged(state);
+    super(new Loop(settings, { clock, seed: options.seed ?? clock.wall(), journal, emit }), undefined);
     this.#clock = clock;
     this.#journal = journal;
-    this.#tell = options.onStore ?? (() => undefined);
+    this.#emit = options.onStore ?? (() => undefined);
     this.admin = new LocalAdministration(this.loop, clock, settings.limits.watchers);
     if (journal === undefined) this.loop.start(this.loop.core, clock.now());
-    else this.#told({ at: 'recovering', rows: 0, of: journal.before.rows });
+    else this.#storeChanged({ at: 'recovering', rows: 0, of: journal.before.rows });
   }
 
   /**
@@ -84,7 +84,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   }
 
   openSession(listener: SessionListener): Result<Session> {
-    const refusal = this.door?.closed;
+    const refusal = this.availability?.closed;
     if (refusal !== undefined) return { ok: false, refusal };
     const opened = this.loop.core.openStream(listener);
     return opened.ok ? { ok: true, value: new LocalSession(this.loop, opened.value) } : opened;
@@ -98,12 +98,12 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   async statsInSlices(take: (queue: QueueNumbers) => void): Promise<CoordinatorStanding> {
     const { loop } = this;
     const { core } = loop;
-    let told = 0;
+    let taken = 0;
     let began = this.#clock.now();
     for (const queue of core.queueNumbers(this.#now)) {
       take(queue);
-      told += 1;
-      if (told % STATS_AT_ONCE !== 0 && this.#clock.now() - began < STATS_SLICE) continue;
+      taken += 1;
+      if (taken % STATS_AT_ONCE !== 0 && this.#clock.now() - began < STATS_SLICE) continue;
       await new Promise<void>((resolve) => this.#clock.soon(resolve));
       began = this.#clock.now();
     }
@@ -135,8 +135,8 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   }
 
   async #close(): Promise<void> {
-    const { loop, door } = this;
-    if (door !== undefined) door.closed = DRAINING;
+    const { loop, availability } = this;
+    if (availability !== undefined) availability.closed = DRAINING;
     loop.core.drain(loop.now());
     loop.core.close();
     loop.settle();
@@ -145,7 +145,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     if (loop.store === undefined) return;
     // Nobody may read or write when the directory is given free.
     const end = (await this.#awaitStart()) ? await loop.store.close() : START_HANGS;
-    this.#told({ at: 'closed', ...end });
+    this.#storeChanged({ at: 'closed', ...end });
   }
 
   /** A disk that never answers must not keep the process for ever. @returns whether it is over */
@@ -172,7 +172,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
       clock: this.#clock,
       makeCore: (tokenFloor) => this.loop.makeCore(tokenFloor, since),
       now: since,
-      tell: (state) => this.#told(state),
+      emit: (state) => this.#storeChanged(state),
       isCalledOff: () => this.#closed !== undefined,
     }).then((core) => (core === undefined ? undefined : this.#begin(core, since)));
   }
@@ -190,7 +190,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
         if (this.#closed !== undefined) return resolve();
         this.loop.start(core, since);
         if (this.#drained !== undefined) core.drain(this.loop.now());
-        this.#told({ at: 'ready' });
+        this.#storeChanged({ at: 'ready' });
         this.settled();
         resolve();
       };
@@ -199,13 +199,14 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     });
   }
 
-  #told(state: StoreState): void {
-    const { door } = this;
-    if (door !== undefined && this.#closed === undefined) {
-      if (state.at === 'recovering') door.closed = storeUnavailable(`recovering: ${percent(state.rows, state.of)} %`);
-      if (state.at === 'ready') door.closed = undefined;
+  #storeChanged(state: StoreState): void {
+    const { availability } = this;
+    if (availability !== undefined && this.#closed === undefined) {
+      if (state.at === 'recovering')
+        availability.closed = storeUnavailable(`recovering: ${percent(state.rows, state.of)} %`);
+      if (state.at === 'ready') availability.closed = undefined;
     }
-    this.#tell(state);
+    this.#emit(state);
   }
 }
 

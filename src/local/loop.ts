@@ -3,7 +3,7 @@ import type { CoordinatorSettings } from '../core/contract/settings.js';
 import { Core, type Effect, type Start } from '../core/core.js';
 import type { Clock } from './clock.js';
 import { type Held, turnsOf } from './durable/held.js';
-import type { TellState } from './durable/state.js';
+import type { EmitState } from './durable/state.js';
 import { Store } from './durable/store.js';
 import type { Journal } from './journal/journal.js';
 import { Watches } from './watches.js';
@@ -16,7 +16,7 @@ interface LoopOptions {
   readonly seed: number;
   /** Unset: nothing outlives the process. */
   readonly journal: Journal | undefined;
-  readonly tell: TellState;
+  readonly emit: EmitState;
 }
 
 /**
@@ -44,13 +44,13 @@ export class Loop {
     private readonly settings: CoordinatorSettings,
     private readonly options: LoopOptions,
   ) {
-    const { clock, journal, tell } = options;
+    const { clock, journal, emit } = options;
     this.#clock = clock;
     this.core = this.makeCore(undefined);
     this.watches = new Watches((anybody) => {
       this.core.watching = anybody;
     });
-    this.store = journal === undefined ? undefined : new Store(this, journal, clock, settings, tell);
+    this.store = journal === undefined ? undefined : new Store(this, journal, clock, settings, emit);
   }
 
   /**
@@ -89,7 +89,7 @@ export class Loop {
 
   #settleWith(store: Store): void {
     store.settle();
-    while (!this.#carrying && (this.core.hasEffects || store.hasReady)) {
+    while (!this.#carrying && (this.core.hasEffects || !store.ready.isEmpty)) {
       this.#carryOut(store);
       // What could not be delivered was a step, too.
       store.settle();
@@ -114,19 +114,19 @@ export class Loop {
     }
   }
 
-  /** Nothing is durable: nothing waits, and all that is told is at hand. */
+  /** Nothing is durable: no effect waits, and what items carry is at hand. */
   #carryAll(): void {
     for (let next = this.core.takeEffect(); next !== undefined; next = this.core.takeEffect()) this.#carry(next);
   }
 
   /** What waits for nothing goes before what has waited. */
   #carryAllWith(store: Store): void {
-    const next = () => this.core.takeEffect() ?? store.takeReady();
+    const next = () => this.core.takeEffect() ?? store.ready.take();
     for (let held = next(); held !== undefined; held = next()) this.#carryWith(store, held);
   }
 
   #carryWith(store: Store, held: Held): void {
-    if (held.kind === 'told') held.tell(undefined);
+    if (held.kind === 'flush_waiter') held.flushed(undefined);
     else if (store.isGone(held)) this.#undeliverable(turnsOf(held));
     else this.#carry(store.fill(held));
   }
@@ -148,12 +148,12 @@ export class Loop {
         if (!effect.to.answer(effect.answer)) this.#undeliverable(turnsOf(effect));
         return;
       default:
-        this.#tell(effect);
+        this.#answer(effect);
     }
   }
 
   /** What gives no turn: nothing has to be done if it does not arrive. */
-  #tell(effect: Exclude<Effect, { readonly kind: 'enqueue' | 'dequeue' | 'acquire' | 'ack' }>): void {
+  #answer(effect: Exclude<Effect, { readonly kind: 'enqueue' | 'dequeue' | 'acquire' | 'ack' }>): void {
     switch (effect.kind) {
       case 'submit':
         effect.to.answer(effect.answer);
@@ -180,7 +180,7 @@ export class Loop {
         effect.to.refuse(effect.refusal);
         return;
       case 'event':
-        this.watches.tell(effect.event);
+        this.watches.emit(effect.event);
     }
   }
 

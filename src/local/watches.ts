@@ -43,7 +43,7 @@ export class Watches {
     };
   }
 
-  tell(event: CoordinatorEvent): void {
+  emit(event: CoordinatorEvent): void {
     for (const watching of this.#watching) {
       if (watching.queue !== undefined && watching.queue !== event.queue) continue;
       if (watching.key !== undefined && watching.key !== event.key) continue;
@@ -69,14 +69,14 @@ function wake(watching: Watching): void {
 }
 
 /**
- * What was kept, or, once that was taken, how many were missed after it: so that what is told stays in order, and the
+ * What was kept, or, once that was taken, how many were missed after it: so that events stay in order, and the
  * gap stands where it was.
  */
 function take(watching: Watching): { events: readonly CoordinatorEvent[]; missed: number } {
   const { events } = watching;
   watching.events = [];
-  // The gap, if there is one, comes with the next take. The reader is not woken for it: it would take it before it has
-  // told what comes first.
+  // The gap, if there is one, comes with the next take. The reader is not woken for it: it would take the gap before it has
+  // handed on the events before it.
   if (events.length > 0) {
     watching.woken = watching.missed > 0;
     return { events, missed: 0 };

@@ -16,14 +16,14 @@ function setUp() {
 test('it is not ready before it listens and its data is back, and says how far that is', () => {
   const { readiness, told, messages } = setUp();
   assert.equal(readiness.notReady, 'starting');
-  readiness.told({ at: 'recovering', rows: 0, of: 200 });
+  readiness.storeChanged({ at: 'recovering', rows: 0, of: 200 });
   readiness.listening();
   assert.equal(readiness.notReady, 'recovering 0 %');
-  readiness.told({ at: 'recovering', rows: 84, of: 200 });
+  readiness.storeChanged({ at: 'recovering', rows: 84, of: 200 });
   assert.equal(readiness.notReady, 'recovering 42 %');
-  readiness.told({ at: 'recovering', rows: 200, of: 200 });
+  readiness.storeChanged({ at: 'recovering', rows: 200, of: 200 });
   assert.ok(told.every((isReady) => !isReady));
-  readiness.told({ at: 'ready' });
+  readiness.storeChanged({ at: 'ready' });
   assert.equal(readiness.notReady, undefined);
   assert.equal(told.at(-1), true);
   assert.deepEqual(messages(), ['recovering', 'recovered']);
@@ -31,9 +31,9 @@ test('it is not ready before it listens and its data is back, and says how far t
 
 test('a new directory is ready, too, when that is said', () => {
   const { readiness, messages } = setUp();
-  readiness.told({ at: 'recovering', rows: 0, of: 0 });
+  readiness.storeChanged({ at: 'recovering', rows: 0, of: 0 });
   readiness.listening();
-  readiness.told({ at: 'ready' });
+  readiness.storeChanged({ at: 'ready' });
   assert.equal(readiness.notReady, undefined);
   assert.deepEqual(messages(), ['recovered']);
 });
@@ -41,22 +41,22 @@ test('a new directory is ready, too, when that is said', () => {
 test('a disk that fails turns it, and turns it back; both are logged', () => {
   const { readiness, told, messages } = setUp();
   readiness.listening();
-  readiness.told({ at: 'failing', reason: 'no room to write /data/data.mdb' });
+  readiness.storeChanged({ at: 'failing', reason: 'no room to write /data/data.mdb' });
   assert.equal(readiness.notReady, 'no room to write /data/data.mdb');
-  readiness.told({ at: 'unreadable', queue: 'q', key: 'k', reason: 'damaged' });
+  readiness.storeChanged({ at: 'unreadable', queue: 'q', key: 'k', reason: 'damaged' });
   assert.equal(told.at(-1), false, 'what cannot be read of one key changes nothing for the others');
-  readiness.told({ at: 'ready' });
+  readiness.storeChanged({ at: 'ready' });
   assert.equal(told.at(-1), true);
   assert.equal(messages().length, 3);
   readiness.draining();
   assert.equal(readiness.notReady, 'draining');
-  readiness.told({ at: 'ready' });
+  readiness.storeChanged({ at: 'ready' });
   assert.equal(told.at(-1), false, 'draining is for good');
 });
 
 test('what could not be written at the end is said', () => {
   const { readiness, messages } = setUp();
-  readiness.told({ at: 'closed', unwritten: 0, problem: undefined });
-  readiness.told({ at: 'closed', unwritten: 7, problem: undefined });
+  readiness.storeChanged({ at: 'closed', unwritten: 0, problem: undefined });
+  readiness.storeChanged({ at: 'closed', unwritten: 7, problem: undefined });
   assert.deepEqual(messages(), ['stopped without having written the last changes']);
 });

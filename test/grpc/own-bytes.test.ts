@@ -11,7 +11,7 @@ import {
   NewItem,
   SubmitRequest,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { QuickReader } from '../../src/grpc/session/codec/fast-decoder.js';
+import { FastDecoder } from '../../src/grpc/session/codec/fast-decoder.js';
 
 const CALLER = { waiting: 0, getPeer: () => 'peer', getDeadline: () => Number.POSITIVE_INFINITY };
 const BYTES = new Uint8Array(80).fill(7);
@@ -74,13 +74,13 @@ describe('memory of its own', () => {
       ];
       for (const ask of asks) {
         const message = received(Command.encode({ id: 1, call: { $case: 'submit', value: ask } }).finish());
-        const call = (new QuickReader().read(message, 0, message.length) ?? Command.decode(message)).call;
+        const call = (new FastDecoder().read(message, 0, message.length) ?? Command.decode(message)).call;
         assert.ok(call?.$case === 'submit');
         isOwn(submitRequest(call.value, check(), CALLER).items[0]?.payload, size);
       }
       const value = { ...ackOf(bytes), followUps: [] };
       const message = received(Command.encode({ id: 1, call: { $case: 'ack', value } }).finish());
-      const call = new QuickReader().read(message, 0, message.length)?.call;
+      const call = new FastDecoder().read(message, 0, message.length)?.call;
       assert.ok(call?.$case === 'ack');
       isOwn(ackRequest(call.value, check(), CALLER).result, size);
     });

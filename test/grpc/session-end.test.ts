@@ -177,13 +177,18 @@ test('while draining what waits is answered DRAINING and turns are ended; stop e
 
 test('a connection that grew old takes no new calls, but its sessions go on', async (t) => {
   const coordinator = localCoordinator(t);
-  const kit = { coordinator, limits: DEFAULT_LIMITS, parked: { count: 0 }, log: { info() {}, warn() {}, error() {} } };
+  const context = {
+    coordinator,
+    limits: DEFAULT_LIMITS,
+    parked: { count: 0 },
+    log: { info() {}, warn() {}, error() {} },
+  };
   const options = serverOptions(DEFAULT_LIMITS, () => {});
   assert.ok(!('grpc.max_connection_age_grace_ms' in options), 'with it, grpc-js breaks the connection off');
   const aged = { ...options, 'grpc.max_connection_age_ms': 50 };
   const server = new Server(aged);
   t.after(() => server.forceShutdown());
-  server.addService(COORDINATOR_SERVICE, coordinatorService(kit, new OpenStreams()));
+  server.addService(COORDINATOR_SERVICE, coordinatorService(context, new OpenStreams()));
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),

@@ -340,9 +340,9 @@ test('a refused handshake is told, more within a second are counted', () => {
   const warn = (fields: object, message: string) => void lines.push([fields, message]);
   let now = 0;
   const refused = new RefusedHandshakes({ info: warn, warn, error: warn }, () => now);
-  refused.tell(new Error('00AB:error:0A:SSL routines:ssl3:no shared cipher:file.c:1:\n'), '10.0.0.1');
-  for (now = 1; now < 1_000; now += 1) refused.tell(new Error('socket hang up'), '10.0.0.2');
-  refused.tell(new Error('socket hang up'), '10.0.0.3');
+  refused.report(new Error('00AB:error:0A:SSL routines:ssl3:no shared cipher:file.c:1:\n'), '10.0.0.1');
+  for (now = 1; now < 1_000; now += 1) refused.report(new Error('socket hang up'), '10.0.0.2');
+  refused.report(new Error('socket hang up'), '10.0.0.3');
   assert.deepEqual(lines, [
     [{ peer: '10.0.0.1', reason: 'no shared cipher' }, 'a connection was refused by TLS'],
     [{ peer: '10.0.0.3', reason: 'socket hang up', untold: 999 }, 'a connection was refused by TLS'],

@@ -30,7 +30,7 @@ function setUp(key?: string) {
   const reader = new Reader();
   const watch = watches.add('q', key, reader);
   const tell = (from: number, count: number) => {
-    for (let at = from; at < from + count; at++) watches.tell(event(at));
+    for (let at = from; at < from + count; at++) watches.emit(event(at));
   };
   return { changes, watches, reader, watch, tell };
 }
@@ -54,9 +54,9 @@ describe('those who watch events', () => {
 
   it('get those of their queue, and of their key if they named one', () => {
     const { watches, watch } = setUp('k');
-    watches.tell(event(1, 'other', 'k'));
-    watches.tell(event(2, 'q', 'other'));
-    watches.tell(event(3, 'q', 'k'));
+    watches.emit(event(1, 'other', 'k'));
+    watches.emit(event(2, 'q', 'other'));
+    watches.emit(event(3, 'q', 'k'));
     assert.deepEqual(takenBy(watch).moments, [3]);
   });
 

@@ -1,7 +1,7 @@
 /** The checks of style see what they should, and nothing else. */
 import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime } from './style.js';
+import { checkNames, checkNoAny, checkPurity, checkSizes, checkTime, checkWriter } from './style.js';
 
 const IMPURE: readonly (readonly [string, RegExp])[] = [
   ['const now = Date.now();', /no Date$/],
@@ -56,6 +56,22 @@ test('a file of 400 lines is too long', () => {
   const file = (lines: number) => [{ path: 'src/core/lane.ts', text: 'x;\n'.repeat(lines) }];
   deepStrictEqual(checkSizes(file(399)), []);
   deepStrictEqual(checkSizes(file(400)), ['src/core/lane.ts: has 400 lines; below 400 is allowed']);
+});
+
+test('who writes what only one file may write is told with its line', () => {
+  const found = (text: string, path = 'src/core/lane/park.ts') =>
+    checkWriter([{ path, text }], 'phase', 'src/core/lane/phase.ts').join('\n');
+  match(found('\nlane.phase = INIT;'), /^src\/core\/lane\/park\.ts:2: only src\/core\/lane\/phase\.ts writes phase$/);
+  match(found('turn.lane.phase =\n  turn;'), /:1: only/);
+  match(found('lane.phase ??= INIT;'), /:1: only/);
+  for (const text of [
+    'if (lane.phase === INIT) f();',
+    'const { phase } = lane;',
+    'const phase = lane.phase;',
+    'a.phased = 1',
+  ])
+    strictEqual(found(text), '', text);
+  strictEqual(found('lane.phase = INIT;', 'src/core/lane/phase.ts'), '');
 });
 
 test('names that say nothing', () => {

@@ -2,9 +2,10 @@
 import type { Coordinator, CoordinatorSettings, SessionListener } from '../../src/coordinator.js';
 import { type CallStatus, statusOf } from '../../src/grpc/call/status.js';
 import { Check } from '../../src/grpc/convert/validate.js';
-import { QuickReader } from '../../src/grpc/session/codec/fast-decoder.js';
+import { FastDecoder } from '../../src/grpc/session/codec/fast-decoder.js';
 import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
-import { type SessionCall, type SessionKit, SessionStream } from '../../src/grpc/session/stream.js';
+import { SessionStream } from '../../src/grpc/session/stream.js';
+import type { SessionCall, SessionContext } from '../../src/grpc/session/stream-call.js';
 import type { LocalCoordinator } from '../../src/local/coordinator.js';
 import { RecountedCoordinator } from '../support/recounted.js';
 import type { ConnectionEnd, ConnectionListener, StreamEnd } from './network-connection.js';
@@ -22,7 +23,7 @@ const KEEPALIVE = { time: 30_000, timeout: 10_000 };
 
 export class Server implements Host {
   readonly coordinator: LocalCoordinator;
-  readonly #kit: SessionKit;
+  readonly #context: SessionContext;
   readonly #connections = new Set<ConnectionEnd>();
 
   constructor(
@@ -32,13 +33,13 @@ export class Server implements Host {
     private readonly watch: Watch,
   ) {
     this.coordinator = new RecountedCoordinator(settings, { clock: process, seed }, RECOUNTED);
-    this.#kit = {
+    this.#context = {
       coordinator: this.coordinator,
       limits: settings.limits,
       log: { info: nothing, warn: nothing, error: (fields) => watch.broken(`the sidecar logs ${errorIn(fields)}`) },
       parked: { count: 0 },
       check: new Check(settings.limits),
-      quick: new QuickReader(),
+      decoder: new FastDecoder(),
       buffers: new WriteBuffers(),
       soon: (task) => process.soon(task),
       atEnd: (task) => process.atEnd(task),
@@ -68,7 +69,7 @@ export class Server implements Host {
 
   #open(end: StreamEnd, from: string): void {
     const call = new ServerCall(end, from);
-    const stream = new SessionStream(this.#kit, call, {
+    const stream = new SessionStream(this.#context, call, {
       reset: () => call.reset(),
       over: nothing,
     });

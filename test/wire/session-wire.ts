@@ -26,9 +26,10 @@ import {
   SessionRequest,
   SessionResponse,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { QuickReader } from '../../src/grpc/session/codec/fast-decoder.js';
+import { FastDecoder } from '../../src/grpc/session/codec/fast-decoder.js';
 import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
-import { type SessionCall, SessionStream } from '../../src/grpc/session/stream.js';
+import { SessionStream } from '../../src/grpc/session/stream.js';
+import type { SessionCall } from '../../src/grpc/session/stream-call.js';
 import * as answers from './answers.js';
 import { refusalOf } from './refusals.js';
 import * as requests from './requests.js';
@@ -47,19 +48,22 @@ const LOG = {
 
 export function openWireSession(coordinator: Coordinator, limits: Limits, listener: SessionListener): Result<Session> {
   const call = new FakeStream(listener);
-  const kit = {
+  const context = {
     coordinator,
     limits,
     parked: { count: 0 },
     log: LOG,
     check: new Check(limits),
-    quick: new QuickReader(),
+    decoder: new FastDecoder(),
     buffers: new WriteBuffers(),
     soon: (task: () => void) => task(),
     atEnd: (task: () => void) => task(),
     after: () => () => undefined,
   };
-  const stream = new SessionStream(kit, call, { reset: () => assert.fail('nobody is cut off'), over: () => undefined });
+  const stream = new SessionStream(context, call, {
+    reset: () => assert.fail('nobody is cut off'),
+    over: () => undefined,
+  });
   const opened = coordinator.openSession(stream);
   if (!opened.ok) return opened;
   stream.start(opened.value);

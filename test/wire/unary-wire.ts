@@ -34,8 +34,8 @@ const SILENT = {
 };
 
 export function unaryCalls(coordinator: Coordinator, limits: Limits): Calls {
-  const kit = { coordinator, limits, parked: { count: 0 }, log: SILENT };
-  const service = coordinatorService(kit, new OpenStreams());
+  const context = { coordinator, limits, parked: { count: 0 }, log: SILENT };
+  const service = coordinatorService(context, new OpenStreams());
   const enQueue = { handler: service.enQueue, request: wire.EnQueueRequest, response: wire.EnQueueResponse };
   const deQueue = { handler: service.deQueue, request: wire.DeQueueRequest, response: wire.DeQueueResponse };
   const submit = { handler: service.submit, request: wire.SubmitRequest, response: wire.SubmitResponse };

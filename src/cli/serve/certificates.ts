@@ -133,7 +133,7 @@ export class Certificates {
     this.seen = contents;
     const examined = examineTls(this.settings, contents);
     if (!examined.ok) {
-      this.#refuse(told(examined.problems));
+      this.#refuse(describe(examined.problems));
       return;
     }
     this.#refused = undefined;
@@ -165,6 +165,6 @@ function isSame(one: TlsContents, other: TlsContents): boolean {
   });
 }
 
-function told(problems: readonly TlsProblem[]): string {
+function describe(problems: readonly TlsProblem[]): string {
   return problems.map(({ file, what }) => `${TLS_NAMES[file]}: ${what}`).join('\n');
 }

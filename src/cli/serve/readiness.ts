@@ -32,7 +32,7 @@ export class Readiness {
     this.#changed();
   }
 
-  told(state: StoreState): void {
+  storeChanged(state: StoreState): void {
     this.#write(state);
     if (state.at === 'unreadable' || state.at === 'closed') return;
     this.#store = state;

@@ -57,7 +57,7 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   const readiness = new Readiness(log, (isReady) => grpc?.setServing(isReady));
   const certificates = await Certificates.open(config.tls, log);
   const journal = await openDataDirectory(config);
-  const onStore = (state: StoreState) => readiness.told(state);
+  const onStore = (state: StoreState) => readiness.storeChanged(state);
   const coordinator = new LocalCoordinator(config.coordinator, { onStore, ...(journal && { journal }) });
   try {
     const surroundings = async () => ({

@@ -12,7 +12,16 @@ import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf, resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
 import { findOrMakeQueue, isToldLate } from '../state/queues.js';
-import { type AcquireWaiter, type Caller, type Lane, Queue, type Stream, Turn } from '../state/records.js';
+import {
+  type AcquireWaiter,
+  type Assignment,
+  type Caller,
+  type Item,
+  type Lane,
+  Queue,
+  type Stream,
+  Turn,
+} from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
@@ -160,9 +169,10 @@ function apply(
   const plain = request.followUps.length === 0;
   const followUps: SubmitResult[] = [];
   const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
+  const { assignment } = turn;
   endTurn(state, turn, 'ack', ending, now, by);
   if (!plain) lane.queue.withFollowUps.add(lane);
-  finishAssignment(state, turn, request.result, now);
+  finishAssignment(state, lane, assignment, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   resolve(state, lane, now);
   if (plain) return NONE;
@@ -175,11 +185,16 @@ function apply(
   return followUps;
 }
 
-function finishAssignment(state: CoreState, turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, assignment } = turn;
+function finishAssignment(
+  state: CoreState,
+  lane: Lane,
+  assignment: Assignment,
+  result: Bytes | undefined,
+  now: number,
+): void {
   switch (assignment.kind) {
     case 'items':
-      if (assignment.done) return amend(turn, result, now);
+      if (assignment.done) return amend(lane, assignment.items, result, now);
       return finishAll(state, assignment.items, result, now);
     case 'caller':
       if (assignment.idempotencyKey !== undefined)
@@ -191,15 +206,12 @@ function finishAssignment(state: CoreState, turn: Turn, result: Bytes | undefine
 }
 
 /** at_most_once: they were done already; what they came to is remembered now. */
-function amend(turn: Turn, result: Bytes | undefined, now: number): void {
-  const { lane, assignment } = turn;
-  if (assignment.kind !== 'items' || result === undefined) return;
-  const { queue } = lane;
-  for (const item of assignment.items) {
+function amend({ queue, key }: Lane, items: readonly Item[], result: Bytes | undefined, now: number): void {
+  if (result === undefined) return;
+  for (const item of items) {
     const finished = handedOutAs(item, now);
     if (finished !== undefined)
       queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
-    if (item.idempotencyKey !== undefined)
-      markKeyDone(queue, lane.key, item.idempotencyKey, { result, by: item.seq }, now);
+    if (item.idempotencyKey !== undefined) markKeyDone(queue, key, item.idempotencyKey, { result, by: item.seq }, now);
   }
 }

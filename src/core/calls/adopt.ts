@@ -5,7 +5,7 @@ import { isDurable } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
 import { currentOrNewLane } from '../lane/current-lanes.js';
 import { ownerOn } from '../lane/lease.js';
-import { restIfNew } from '../lane/sync-lane.js';
+import { restIfNew } from '../lane/phase.js';
 import { live } from '../lane/turn-lifetime.js';
 import { endTurn, install, latestEndOf, newTurn } from '../lane/turns.js';
 import { tell } from '../state/events.js';

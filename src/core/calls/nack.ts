@@ -3,7 +3,7 @@ import { badRequest } from '../contract/refusals.js';
 import type { SettlementWay } from '../contract/views.js';
 import { putBack } from '../items/item-phase.js';
 import { failAll, finishAll } from '../items/items.js';
-import { park } from '../lane/park.js';
+import { park } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
 import { isToldLate } from '../state/queues.js';
@@ -61,8 +61,8 @@ function apply(state: CoreState, turn: Turn, request: NackRequest, now: number, 
   const { lane } = turn;
   const answer: Filling = { retryAt: undefined, deadLettered: 0 };
   const ending: SettledBy = { ended: 'settled', call: 'nack', kind: request.kind, answer };
-  endTurn(state, turn, WAY[request.kind], ending, now, by);
   const { assignment } = turn;
+  endTurn(state, turn, WAY[request.kind], ending, now, by);
   const items = keptItems(assignment);
   const finished = finishedOf(assignment, request.done);
   finishAll(state, items.slice(0, finished), undefined, now);
@@ -91,5 +91,5 @@ function giveBack(
   const after = failAll(state, lane, items, { cause, error, delay }, now);
   if (after.retryAt !== undefined) answer.retryAt = after.retryAt + state.wallOffset;
   answer.deadLettered = after.deadLettered;
-  park(state, lane, after.park, now);
+  if (after.park !== undefined) park(state, lane, after.park, now);
 }

@@ -4,9 +4,9 @@
  */
 
 import type { EndRow, FinishedRow, ItemRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
+import { beganBefore, parkAgain, restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
-import { restIfNew } from '../lane/sync-lane.js';
-import { Item, Lane, type Park } from '../state/records.js';
+import { Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isLinked, type Link, unlink } from '../structures/link.js';
 import { type Past, Restored, type Stranded } from './restored.js';
@@ -20,11 +20,10 @@ export type { Past, Stranded } from './restored.js';
 /** Rows say when a turn began and when a key was parked; of what else a key did not when. */
 function noteBefore(lane: Lane): void {
   const { phase, line, startedAt = Number.NEGATIVE_INFINITY } = lane;
-  if (phase.at !== 'READY' && phase.at !== 'DELAY') return;
   const head = line?.head;
   const began =
     head instanceof Item ? Math.max(head.submittedAt, phase.at === 'READY' ? head.notBefore : 0) : startedAt;
-  lane.phase = { ...phase, since: Math.min(phase.since, began), fromBefore: true };
+  beganBefore(lane, began);
 }
 
 /** What is being restored, until it is complete. */
@@ -116,9 +115,7 @@ export class Restoring {
       return;
     }
     const lane = this.#restored.lane(queue, key, seq);
-    const park: Park = { at: 'PARK', since: this.#restored.moment(row.since), because, itemId };
-    lane.phase = park;
-    if (lane.key === '') queue.keylessParked.add(lane);
+    parkAgain(this.state, lane, { at: 'PARK', since: this.#restored.moment(row.since), because, itemId });
   }
 
   *#finish(): Generator<undefined> {

@@ -1,7 +1,7 @@
 /** What the parts of a restore have in common: where rows belong, and what their instants mean in this run. */
 
 import { isDurable } from '../contract/policy.js';
-import { countNew } from '../lane/sync-lane.js';
+import { countNew } from '../lane/phase.js';
 import { nameKeyless } from '../state/lane.js';
 import { makeQueue } from '../state/queues.js';
 import { Lane, type Queue } from '../state/records.js';

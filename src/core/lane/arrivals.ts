@@ -13,8 +13,8 @@ import { ROWS } from '../state/table.js';
 import type { Line } from '../structures/line.js';
 import { answerBlock, answerDecline, answerTurn, nameOf, refuse } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
+import { restIfNew } from './phase.js';
 import { delayOf, resolve } from './resolve.js';
-import { restIfNew, syncLane } from './sync-lane.js';
 import { takeOverIfMay } from './take-over.js';
 import { startTurn, tellAgain } from './turns.js';
 
@@ -265,8 +265,7 @@ export function cancelCaller(state: CoreState, caller: Caller, leave: boolean, n
 export function giveUp(state: CoreState, caller: Caller, why: Leaving, now: number): void {
   if (state.watching) emitLeaving(state, caller, why, now);
   takeOut(state, caller);
-  if (caller.lane.phase.at === 'HELD') syncLane(state, caller.lane);
-  else resolve(state, caller.lane, now);
+  resolve(state, caller.lane, now);
 }
 
 /** Its place was given up from elsewhere (S9). */

@@ -6,7 +6,7 @@ import { Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { endTickets, expire } from './expiry.js';
 import { isOver } from './lease.js';
-import { countNew } from './sync-lane.js';
+import { countNew } from './phase.js';
 
 /** The lane of a key. */
 export function currentLane(state: CoreState, queue: Queue, key: string, now: number): Lane | undefined {

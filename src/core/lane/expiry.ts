@@ -10,7 +10,7 @@ import { isLinked, unlink } from '../structures/link.js';
 import { giveUp } from './arrivals.js';
 import { isOver } from './lease.js';
 import { notifyEnding, watchOn } from './notices.js';
-import { park } from './park.js';
+import { park } from './phase.js';
 import { resolve } from './resolve.js';
 import { endTurn } from './turns.js';
 
@@ -56,7 +56,8 @@ function expireTurn(state: CoreState, lane: Lane, turn: Turn, now: number): void
   else if (assignment.kind === 'items' && !assignment.done) {
     const error = `lease expired (held by ${turn.consumerId})`;
     const failure = { cause: 'lease_expired', error, delay: undefined } as const;
-    park(state, lane, failAll(state, lane, assignment.items, failure, now).park, now);
+    const after = failAll(state, lane, assignment.items, failure, now);
+    if (after.park !== undefined) park(state, lane, after.park, now);
   }
   resolve(state, lane, now);
 }

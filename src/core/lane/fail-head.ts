@@ -2,12 +2,13 @@
 import { hasRoomForLetter, makeDeadLetter, parkAfter } from '../items/items.js';
 import type { Item } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { park } from './park.js';
+import { park } from './phase.js';
 
 /** Precondition: the head of its lane, which nobody holds and which is not parked, cannot be done any more. */
 export function failHead(state: CoreState, item: Item, now: number): void {
   const { lane } = item;
   const room = hasRoomForLetter(lane.queue);
   if (room) makeDeadLetter(state, item, 'dependency', now);
-  park(state, lane, parkAfter(lane, item, room, now), now);
+  const reason = parkAfter(lane, item, room, now);
+  if (reason !== undefined) park(state, lane, reason, now);
 }

@@ -3,15 +3,13 @@
 import { isKeyDone } from '../items/idempotency.js';
 import { isHeldBack } from '../state/dependencies.js';
 import { emitLeaving } from '../state/events.js';
-import { markDirty } from '../state/marks.js';
 import { takeOut } from '../state/places.js';
-import { Caller, type Delay, type Entry, INIT, Item, type Lane, PLAIN_CALLER, type Ready } from '../state/records.js';
+import { Caller, type Delay, type Entry, Item, type Lane, PLAIN_CALLER } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { append, isLinked, unlink } from '../structures/link.js';
 import { answerDecline, answerTurn } from './answers.js';
 import { failHead } from './fail-head.js';
 import { closedGate, hasGateLine } from './gates.js';
-import { syncLane } from './sync-lane.js';
+import { delay, makeReady, rest } from './phase.js';
 import { startTurn } from './turns.js';
 
 /**
@@ -23,7 +21,6 @@ import { startTurn } from './turns.js';
  */
 export function resolve(state: CoreState, lane: Lane, now: number, pass = false): void {
   while (step(state, lane, now, pass));
-  syncLane(state, lane);
 }
 
 /** @returns whether the head left and the next one has to be looked at */
@@ -34,22 +31,22 @@ function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean
     failHead(state, head, now);
     return true;
   }
-  const delay = delayOf(lane, head, now);
-  if (delay !== undefined) {
-    toDelay(state, lane, delay.until, delay.because, now);
+  const held = delayOf(lane, head, now);
+  if (held !== undefined) {
+    delay(state, lane, held.until, held.because, now);
     return false;
   }
   if (head === undefined) {
-    toInit(lane);
+    rest(state, lane);
     return false;
   }
   if (!(head instanceof Caller)) {
-    toReady(state, lane, 'worker', now);
+    makeReady(state, lane, 'worker', now);
     return false;
   }
   if (leaves(state, head, now)) return true;
   if (closedGate(state, lane.queue, now) !== undefined || (!pass && hasGateLine(lane.queue))) {
-    toReady(state, lane, 'gate', now);
+    makeReady(state, lane, 'gate', now);
     return false;
   }
   giveTurn(state, lane, head, now);
@@ -100,41 +97,4 @@ function giveTurn(state: CoreState, lane: Lane, head: Caller, now: number): void
   const assignment = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
   const turn = startTurn(state, lane, assignment, head, asker?.stream, now, heldUntil);
   if (asker !== undefined) answerTurn(state, asker, turn, now);
-}
-
-function toInit(lane: Lane): void {
-  // An idle lane is linked too: it stays where it is.
-  if (lane.rests === undefined && isLinked(lane)) unlink(lane);
-  lane.phase = INIT;
-}
-
-function toDelay(
-  state: CoreState,
-  lane: Lane,
-  until: number | undefined,
-  because: Delay['because'],
-  now: number,
-): void {
-  const { phase } = lane;
-  const due = until ?? Number.POSITIVE_INFINITY;
-  // What is already on the wheel for that moment keeps its place among those of the same moment.
-  if (phase.at === 'DELAY' && phase.because === because && lane.due === due) return;
-  if (phase.at !== 'DELAY') lane.phase = { at: 'DELAY', since: now, because };
-  else if (phase.because !== because) lane.phase = { ...phase, because };
-  state.idle.delete(lane);
-  if (until !== undefined) return state.wheel.schedule(lane, until);
-  state.wheel.cancel(lane);
-  lane.due = due;
-}
-
-function toReady(state: CoreState, lane: Lane, waitsFor: Ready['waitsFor'], now: number): void {
-  const { queue } = lane;
-  if (waitsFor === 'gate' || queue.waiters.size > 0) markDirty(state, queue);
-  if (lane.phase.at === 'READY' && lane.phase.waitsFor === waitsFor) return;
-  state.idle.delete(lane);
-  if (isLinked(lane)) unlink(lane);
-  state.readyOrder += 1;
-  const since = lane.phase.at === 'READY' ? lane.phase.since : now;
-  lane.phase = { at: 'READY', since, order: state.readyOrder, waitsFor };
-  append(waitsFor === 'gate' ? queue.gatedLanes : queue.readyLanes, lane);
 }

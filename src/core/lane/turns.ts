@@ -4,17 +4,16 @@ import type { Policy } from '../contract/policy.js';
 import type { SettlementWay } from '../contract/views.js';
 import { endHandedOut } from '../items/item-phase.js';
 import { tell } from '../state/events.js';
-import { isKeyless, parkOf } from '../state/lane.js';
-import { markDirty, markRoom } from '../state/marks.js';
-import { type Assignment, type DispatchTicket, INIT, type Lane, type Stream, Turn } from '../state/records.js';
+import { isKeyless } from '../state/lane.js';
+import { markRoom } from '../state/marks.js';
+import { type Assignment, type DispatchTicket, type Lane, type Stream, Turn } from '../state/records.js';
 import type { Ending } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
 import { after, type CoreState } from '../state/state.js';
 import { forgetTurn, keepTurn } from '../state/tickets.js';
-import { isLinked, unlink } from '../structures/link.js';
 import { leaseEnd, ownerOn } from './lease.js';
 import { notifyLost } from './notices.js';
-import { syncLane } from './sync-lane.js';
+import { hold, release } from './phase.js';
 import { disown, live, moveTo } from './turn-lifetime.js';
 
 /** For whom a turn starts. */
@@ -108,14 +107,10 @@ export function latestEndOf(policy: Policy, now: number): number | undefined {
 /** Makes a turn the live one of its lane. How long it lives is the caller's to say. */
 export function install(state: CoreState, lane: Lane, turn: Turn): void {
   const queue = lane.queue;
-  if (isLinked(lane)) unlink(lane);
-  turn.parked = parkOf(lane);
-  lane.phase = turn;
+  hold(state, lane, turn);
   queue.changes?.turn(lane, turn.token);
-  queue.inFlight += 1;
   keepTurn(state.dispatchTickets, turn);
   if (isKeyless(lane.key)) indexKeyless(lane, turn);
-  syncLane(state, lane);
 }
 
 function indexKeyless(lane: Lane, turn: Turn): void {
@@ -189,19 +184,15 @@ export function endTurn(
     notifyLost(state, turn, ending.ended, by, now);
     disown(state, turn);
   }
-  state.wheel.cancel(lane);
-  queue.holds.end(turn.epoch);
-  queue.inFlight -= 1;
   queue.usedAt = now;
   // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
   markRoom(state, queue);
-  lane.phase = turn.parked ?? INIT;
   queue.counters.countSettlement(way);
   if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(queue, turn.assignment.items);
   queue.counters.hold.add((now - turn.since) / 1_000);
   remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending);
   forgetTurn(state.dispatchTickets, turn);
-  if (queue.maxInFlight !== undefined) markDirty(state, queue);
+  release(state, turn);
   if (state.watching) tellEnd(state, turn, way, now);
 }
 

@@ -4,6 +4,7 @@ import { Line } from '../structures/line.js';
 import { markRoom } from './marks.js';
 import { Caller, type Entry, type Lane } from './records.js';
 import type { CoreState } from './state.js';
+import { ROWS, type StateRow } from './table.js';
 import { forgetPlace, keepPlace } from './tickets.js';
 
 export function lineOf(lane: Lane): Line<Entry> {
@@ -11,9 +12,11 @@ export function lineOf(lane: Lane): Line<Entry> {
   return lane.line;
 }
 
-/** To be called for every entry that was put in a line. */
+/** To be called for every entry that was put in a line. Of a lane that is held the first one makes BLOCK of PROCESS. */
 export function countIn(state: CoreState, entry: Entry): void {
-  const queue = entry.lane.queue;
+  const { lane } = entry;
+  const { queue } = lane;
+  if (lane.row === ROWS.PROCESS) countAs(lane, ROWS.BLOCK);
   if (entry instanceof Caller) {
     queue.callers.add(entry);
     state.waitingCallers += 1;
@@ -25,11 +28,14 @@ export function countIn(state: CoreState, entry: Entry): void {
   }
 }
 
-/** Takes an entry out of its line, and its place with it. Its call, if it has one, is still to be answered. */
+/** Takes an entry out of its line, and its place with it: the last one makes PROCESS of BLOCK. Its call, if it has one, is still to be answered. */
 export function takeOut(state: CoreState, entry: Entry): void {
   const lane = entry.lane;
   lane.line?.remove(entry);
-  if (lane.line?.length === 0) lane.line = undefined;
+  if (lane.line?.length === 0) {
+    lane.line = undefined;
+    if (lane.row === ROWS.BLOCK) countAs(lane, ROWS.PROCESS);
+  }
   countOut(state, entry);
 }
 
@@ -44,4 +50,9 @@ function countOut(state: CoreState, entry: Entry): void {
     queue.waitingItems -= 1;
   }
   markRoom(state, queue);
+}
+
+function countAs(lane: Lane, row: StateRow): void {
+  lane.queue.states.move(lane.row, row);
+  lane.row = row;
 }

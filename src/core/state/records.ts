@@ -189,8 +189,17 @@ export const INIT: Init = Object.freeze({ at: 'INIT' });
  * its turn is tied in the list of the session.
  */
 export class Lane extends Timer {
+  /**
+   * Only `lane/phase.ts` writes it, and with it what goes with it. At the end of a step:
+   *
+   *     INIT     in no list; `line` is unset; not counted in `busyLanes`; among the idle lanes (`rests`) unless it is new
+   *     HELD     on the wheel, or in the list of the session to which the turn is tied; counted in `queue.inFlight`
+   *     READY    in `queue.readyLanes` (the head is an item) or `queue.gatedLanes` (a caller), by `order`
+   *     DELAY    on the wheel; in no list if nobody knows when it ends
+   *     PARK     in no list; one without a key in `queue.keylessParked`
+   */
   phase: Phase = INIT;
-  /** Unset: empty. */
+  /** Unset: empty. Of a lane that is held, that makes PROCESS of BLOCK: `places.ts` counts it. */
   line: Line<Entry> | undefined = undefined;
   /** The oldest one of the ring: the one that is written over next. Only `settlements.ts` writes it. */
   settlements: Settlement | undefined = undefined;
@@ -204,7 +213,7 @@ export class Lane extends Timer {
   rests: number | undefined = undefined;
   /** Its last turn, to be used again: a busy key allocates none, and nobody keeps one that ended. */
   spare: Turn | undefined = undefined;
-  /** Its state as it is counted, with the moves of that state. Only `syncLane` writes it. */
+  /** Its state as it is counted. `phase.ts` writes it, and `places.ts` where the line makes PROCESS or BLOCK of it. */
   row: StateRow = ROWS.INIT;
   constructor(
     readonly queue: Queue,

@@ -18,7 +18,7 @@ export interface Log {
 }
 
 /** What every handler needs. */
-export interface Kit {
+export interface HandlerContext {
   readonly coordinator: Coordinator;
   readonly limits: Limits;
   readonly log: Log;
@@ -36,16 +36,16 @@ type Gives<A> = (answer: A, turns: Turn[]) => void;
 
 /** A call of a worker: answered through a {@link Reply}, with no promise on the way. */
 export function replied<Q, R, A, M>(
-  kit: Kit,
+  context: HandlerContext,
   read: Read<Q, R>,
   ask: (request: R, reply: Reply<A>) => Waiting,
   write: (answer: A) => M,
   gives: Gives<A> = givesNothing,
 ): handleUnaryCall<Q, M> {
   return (call, callback) => {
-    const reply = new UnaryReply(kit, call, callback, write, gives);
+    const reply = new UnaryReply(context, call, callback, write, gives);
     try {
-      const request = readRequest(kit, reply, call.request, read);
+      const request = readRequest(context, reply, call.request, read);
       if (!request.ok) reply.refuse(request.refusal);
       else reply.waitFor(ask(request.value, reply));
     } catch (error) {
@@ -56,15 +56,15 @@ export function replied<Q, R, A, M>(
 
 /** A call of a person: the port answers with a promise. */
 export function promised<Q, R, A, M>(
-  kit: Kit,
+  context: HandlerContext,
   read: Read<Q, R>,
   ask: (request: R) => Promise<Result<A>>,
   write: (answer: A) => M,
 ): handleUnaryCall<Q, M> {
   return (call, callback) => {
-    const reply = new UnaryReply(kit, call, callback, write, givesNothing);
+    const reply = new UnaryReply(context, call, callback, write, givesNothing);
     const run = async () => {
-      const request = readRequest(kit, reply, call.request, read);
+      const request = readRequest(context, reply, call.request, read);
       const result = request.ok ? await ask(request.value) : request;
       if (result.ok) reply.answer(result.value);
       else reply.refuse(result.refusal);
@@ -73,22 +73,30 @@ export function promised<Q, R, A, M>(
   };
 }
 
-export function readRequest<Q, R>(kit: Kit, caller: Caller, message: Q, read: Read<Q, R>): Result<R> {
+export function readRequest<Q, R>(context: HandlerContext, caller: Caller, message: Q, read: Read<Q, R>): Result<R> {
   // Nobody hears the answer any more, so a turn would be lost on this call.
   if (isOver(caller)) return { ok: false, refusal: { kind: 'cancelled' } };
-  const check = new Check(kit.limits);
+  const check = new Check(context.limits);
   const value = read(message, check, caller);
   const refusal = check.refusal();
   return refusal === undefined ? { ok: true, value } : { ok: false, refusal };
 }
 
 /** Says what went wrong in the log, and to the caller only under which id it stands there. */
-export function internalError(kit: Pick<Kit, 'log' | 'failed'>, method: string, error: unknown): CallStatus {
-  return internalStatus(report(kit, method, error));
+export function internalError(
+  context: Pick<HandlerContext, 'log' | 'failed'>,
+  method: string,
+  error: unknown,
+): CallStatus {
+  return internalStatus(report(context, method, error));
 }
 
 /** @returns the id under which the log says it */
-export function report({ log, failed }: Pick<Kit, 'log' | 'failed'>, method: string, error: unknown): string {
+export function report(
+  { log, failed }: Pick<HandlerContext, 'log' | 'failed'>,
+  method: string,
+  error: unknown,
+): string {
   const id = randomUUID();
   failed?.();
   log.error({ id, method, err: error }, 'a call failed inside the sidecar');
@@ -100,7 +108,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
   #parked = false;
 
   constructor(
-    private readonly kit: Kit,
+    private readonly context: HandlerContext,
     private readonly call: ServerUnaryCall<Q, M>,
     private readonly callback: sendUnaryData<M>,
     private readonly write: (answer: A) => M,
@@ -108,7 +116,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
   ) {}
 
   get waiting(): number {
-    return this.kit.parked.count;
+    return this.context.parked.count;
   }
 
   getPeer(): string {
@@ -140,9 +148,9 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     if (turns.length === 0) return;
     whenUnsent(this.call, () => {
       try {
-        this.kit.coordinator.undeliverable(turns);
+        this.context.coordinator.undeliverable(turns);
       } catch (error) {
-        report(this.kit, this.call.getPath(), error);
+        report(this.context, this.call.getPath(), error);
       }
     });
   }
@@ -156,7 +164,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
   }
 
   fail(error: unknown): void {
-    this.#end(internalError(this.kit, this.call.getPath(), error));
+    this.#end(internalError(this.context, this.call.getPath(), error));
   }
 
   /** @param waiting unset: it waits for nobody, though its answer may still be held back until the disk has it */
@@ -164,7 +172,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     if (!this.#open) return;
     if (waiting !== undefined) {
       this.#parked = true;
-      this.kit.parked.count += 1;
+      this.context.parked.count += 1;
     }
     // grpc-js says "cancelled" after every end of a call, an answered one too.
     this.call.once('cancelled', () => this.#cancel(waiting));
@@ -176,7 +184,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     try {
       pending?.cancel();
     } catch (error) {
-      internalError(this.kit, this.call.getPath(), error);
+      internalError(this.context, this.call.getPath(), error);
     }
   }
 
@@ -188,7 +196,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
 
   #close(): void {
     this.#open = false;
-    if (this.#parked) this.kit.parked.count -= 1;
+    if (this.#parked) this.context.parked.count -= 1;
   }
 }
 

@@ -21,12 +21,12 @@ export interface Reading {
  * in the middle of what it has to hand over. A socket whose handle is not as we know it is read as ever.
  */
 export function readingOf(session: Pick<Http2Session, 'socket' | 'destroyed'>): Reading {
-  const tell = (what: 'readStop' | 'readStart') => {
+  const call = (what: 'readStop' | 'readStart') => {
     if (session.destroyed) return;
     const handle: unknown = Reflect.get(session.socket, '_handle');
     if (typeof handle !== 'object' || handle === null) return;
     const method: unknown = Reflect.get(handle, what);
     if (typeof method === 'function') method.call(handle);
   };
-  return { stop: () => tell('readStop'), go: () => tell('readStart') };
+  return { stop: () => call('readStop'), go: () => call('readStart') };
 }

@@ -17,7 +17,7 @@ const TYPE_PREFIX = 'type.googleapis.com/google.rpc.';
 type RefusalOf<K extends Refusal['kind']> = Extract<Refusal, { readonly kind: K }>;
 type Full = RefusalOf<'queue_full' | 'limit' | 'memory_full'>;
 
-interface Told {
+interface Described {
   readonly code: status;
   readonly reason: string;
   readonly message: string;
@@ -36,7 +36,7 @@ const CAUSES: Readonly<Record<LossCause, { readonly name: string; readonly becau
   unknown: { name: 'UNKNOWN', because: 'nothing is known of this token' },
 };
 
-const TELL: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => Told } = {
+const DESCRIBE: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => Described } = {
   bad_request: (refusal) => ({
     code: status.INVALID_ARGUMENT,
     reason: 'BAD_REQUEST',
@@ -106,8 +106,8 @@ const TELL: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => Told }
 
 export function statusOf(refusal: Refusal): CallStatus {
   // The table is keyed by kind, so its function takes this very refusal; the compiler does not correlate the two.
-  const tell = TELL[refusal.kind] as (refusal: Refusal) => Told;
-  return compose(tell(refusal));
+  const describe = DESCRIBE[refusal.kind] as (refusal: Refusal) => Described;
+  return compose(describe(refusal));
 }
 
 /** For a failure of our own: `id` finds the line in the log that says more than a stranger may know. */
@@ -115,7 +115,7 @@ export function internalStatus(id: string): CallStatus {
   return compose(internal(id));
 }
 
-function internal(id: string): Told {
+function internal(id: string): Described {
   return {
     code: status.INTERNAL,
     reason: 'INTERNAL',
@@ -138,33 +138,33 @@ export const UNSTATED = { cancelled: 'CANCELLED', deadline: 'DEADLINE_EXCEEDED',
 
 /** The same as an encoded message, for the reply to a command of a session. */
 export function statusBytes(refusal: Refusal): Uint8Array {
-  const tell = TELL[refusal.kind] as (refusal: Refusal) => Told;
-  return Status.encode(messageOf(tell(refusal))).finish();
+  const describe = DESCRIBE[refusal.kind] as (refusal: Refusal) => Described;
+  return Status.encode(messageOf(describe(refusal))).finish();
 }
 
 export function internalBytes(id: string): Uint8Array {
   return Status.encode(messageOf(internal(id))).finish();
 }
 
-function compose(told: Told): CallStatus {
-  const message = messageOf(told);
+function compose(described: Described): CallStatus {
+  const message = messageOf(described);
   const bytes = Status.encode(message).finish();
   const metadata = new Metadata();
   metadata.set(DETAILS_KEY, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  return { code: told.code, details: message.message, metadata };
+  return { code: described.code, details: message.message, metadata };
 }
 
-function messageOf(told: Told): Status {
+function messageOf(described: Described): Status {
   const info = ErrorInfo.encode({
-    reason: told.reason,
+    reason: described.reason,
     domain: DOMAIN,
-    metadata: new Map(told.metadata),
+    metadata: new Map(described.metadata),
   }).finish();
-  const details = [any('ErrorInfo', info), ...(told.details ?? [])];
-  return { code: told.code, message: printable(told.message), details };
+  const details = [any('ErrorInfo', info), ...(described.details ?? [])];
+  return { code: described.code, message: printable(described.message), details };
 }
 
-function full(reason: string, refusal: Full): Told {
+function full(reason: string, refusal: Full): Described {
   const violation = { subject: refusal.subject, description: refusal.description };
   return {
     code: status.RESOURCE_EXHAUSTED,
@@ -179,7 +179,7 @@ function full(reason: string, refusal: Full): Told {
 }
 
 /** A name that is only looked for: where it is new, nothing is made. */
-function noSuch({ what, queue, name, ended }: RefusalOf<'no_such'>): Told {
+function noSuch({ what, queue, name, ended }: RefusalOf<'no_such'>): Described {
   const message = {
     queue: `there is no queue ${shorten(queue)} now; ListQueues ("keyturn queues") lists those that there are`,
     key: `nothing is known of key ${shorten(name)} of queue ${shorten(queue)}: nobody holds it and nobody waits`,

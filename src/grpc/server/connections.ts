@@ -73,7 +73,7 @@ class RefusedCall extends ServerInterceptingCall {
   constructor(
     call: ConstructorParameters<typeof ServerInterceptingCall>[0],
     private readonly refusal: Refusal,
-    private readonly told: () => void,
+    private readonly onRefused: () => void,
   ) {
     super(call);
   }
@@ -87,6 +87,6 @@ class RefusedCall extends ServerInterceptingCall {
       onCancel: nothing,
     });
     super.sendStatus(statusOf(this.refusal));
-    this.told();
+    this.onRefused();
   }
 }

@@ -13,7 +13,7 @@ export class RefusedHandshakes {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  tell(error: Error, peer: string | undefined): void {
+  report(error: Error, peer: string | undefined): void {
     const now = this.now();
     if (now - this.#lineAt < BETWEEN_LINES_MS) {
       this.#untold += 1;

@@ -1,7 +1,7 @@
 /** The gRPC server: what it serves, where it listens, how it stops. */
 import { type Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
 import type { Coordinator, Limits } from '../../coordinator.js';
-import type { Kit, Log } from '../call/handler.js';
+import type { HandlerContext, Log } from '../call/handler.js';
 import type { Observe } from '../call/observe.js';
 import { OpenStreams } from '../call/streams.js';
 import { createServer } from '../call/transport.js';
@@ -55,8 +55,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const streams = new OpenStreams();
   const health = new Health();
   try {
-    const kit = { ...options, parked: { count: 0 } };
-    await addServices(server, kit, health, streams);
+    const context = { ...options, parked: { count: 0 } };
+    await addServices(server, context, health, streams);
     const tls = options.certificates && new TlsCredentials(options.certificates);
     const address = await listen(server, options.listen, tls ?? ServerCredentials.createInsecure());
     connections.watch(server);
@@ -70,9 +70,14 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   }
 }
 
-async function addServices(server: Server, kit: Kit, health: Health, streams: OpenStreams): Promise<void> {
-  server.addService(COORDINATOR_SERVICE, coordinatorService(kit, streams));
-  server.addService(AdminServiceService, adminService(kit, streams));
+async function addServices(
+  server: Server,
+  context: HandlerContext,
+  health: Health,
+  streams: OpenStreams,
+): Promise<void> {
+  server.addService(COORDINATOR_SERVICE, coordinatorService(context, streams));
+  server.addService(AdminServiceService, adminService(context, streams));
   health.addTo(server, streams);
   await addReflection(server, streams);
 }

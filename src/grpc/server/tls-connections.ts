@@ -14,7 +14,7 @@ export class TlsConnections {
     const refused = new RefusedHandshakes(log);
     for (const listener of listenersOf(server)) {
       listener.on('tlsClientError', (error: Error, socket: Pick<Socket, 'remoteAddress'>) =>
-        refused.tell(error, socket.remoteAddress),
+        refused.report(error, socket.remoteAddress),
       );
       listener.on('connection', (socket: Socket) => {
         this.#open.add(socket);

@@ -1,6 +1,6 @@
 /** AdminService: the calls of people. */
 
-import { type Kit, promised } from '../call/handler.js';
+import { type HandlerContext, promised } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import {
   deadLettersResponse,
@@ -23,37 +23,37 @@ import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
 import type { AdminServiceServer } from '../gen/keyturn/v1/admin.js';
 import { watchEvents } from './watch-events.js';
 
-export function adminService(kit: Kit, streams: OpenStreams): AdminServiceServer {
-  const { admin } = kit.coordinator;
+export function adminService(context: HandlerContext, streams: OpenStreams): AdminServiceServer {
+  const { admin } = context.coordinator;
   return {
-    listQueues: promised(kit, listQueuesRequest, (request) => admin.listQueues(request), queuesResponse),
-    listKeys: promised(kit, listKeysRequest, (request) => admin.listKeys(request), keysResponse),
-    explainKey: promised(kit, keyName, ({ queue, key }) => admin.explainKey(queue, key), explanationResponse),
-    evictHolder: promised(kit, keyName, ({ queue, key }) => admin.evictHolder(queue, key), evictionResponse),
-    retryNow: promised(kit, retryNowRequest, (request) => admin.retryNow(request), retryNowResponse),
-    resumeKey: promised(kit, keyName, ({ queue, key }) => admin.resumeKey(queue, key), resumptionResponse),
-    pauseQueue: promised(kit, queueName, (queue) => admin.pauseQueue(queue), nothing),
-    resumeQueue: promised(kit, queueName, (queue) => admin.resumeQueue(queue), nothing),
-    setLimits: promised(kit, limitsChange, ({ queue, change }) => admin.setLimits(queue, change), limitsResponse),
+    listQueues: promised(context, listQueuesRequest, (request) => admin.listQueues(request), queuesResponse),
+    listKeys: promised(context, listKeysRequest, (request) => admin.listKeys(request), keysResponse),
+    explainKey: promised(context, keyName, ({ queue, key }) => admin.explainKey(queue, key), explanationResponse),
+    evictHolder: promised(context, keyName, ({ queue, key }) => admin.evictHolder(queue, key), evictionResponse),
+    retryNow: promised(context, retryNowRequest, (request) => admin.retryNow(request), retryNowResponse),
+    resumeKey: promised(context, keyName, ({ queue, key }) => admin.resumeKey(queue, key), resumptionResponse),
+    pauseQueue: promised(context, queueName, (queue) => admin.pauseQueue(queue), nothing),
+    resumeQueue: promised(context, queueName, (queue) => admin.resumeQueue(queue), nothing),
+    setLimits: promised(context, limitsChange, ({ queue, change }) => admin.setLimits(queue, change), limitsResponse),
     listDeadLetters: promised(
-      kit,
+      context,
       listDeadLettersRequest,
       (request) => admin.listDeadLetters(request),
       deadLettersResponse,
     ),
     redrive: promised(
-      kit,
+      context,
       itemChoice,
       (choice) => admin.redrive(choice),
       (redriven) => ({ redriven }),
     ),
     discard: promised(
-      kit,
+      context,
       discardRequest,
       ({ choice, waiting }) => admin.discard(choice, waiting),
       (discarded) => ({ discarded }),
     ),
-    watchEvents: watchEvents(kit, streams),
+    watchEvents: watchEvents(context, streams),
   };
 }
 

@@ -1,7 +1,7 @@
 /** CoordinatorService: the calls of workers. */
 
 import type { handleBidiStreamingCall } from '@grpc/grpc-js';
-import { type Kit, replied } from '../call/handler.js';
+import { type HandlerContext, replied } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import {
   ackResponse,
@@ -43,45 +43,45 @@ type CoordinatorHandlers = Pick<CoordinatorServiceServer, UnaryCall> & {
   readonly session: handleBidiStreamingCall<Buffer, Buffer>;
 };
 
-export function coordinatorService(kit: Kit, streams: OpenStreams): CoordinatorHandlers {
-  const { coordinator } = kit;
+export function coordinatorService(context: HandlerContext, streams: OpenStreams): CoordinatorHandlers {
+  const { coordinator } = context;
   return {
     enQueue: replied(
-      kit,
+      context,
       enQueueRequest,
       (request, reply) => coordinator.enQueue(request, reply),
       enQueueResponse,
       givesTurn,
     ),
     deQueue: replied(
-      kit,
+      context,
       deQueueRequest,
       atOnce((request, reply) => coordinator.deQueue(request, reply)),
       deQueueResponse,
     ),
-    submit: replied(kit, readSubmit, (request, reply) => coordinator.submit(request, reply), submitResponse),
+    submit: replied(context, readSubmit, (request, reply) => coordinator.submit(request, reply), submitResponse),
     acquire: replied(
-      kit,
+      context,
       acquireRequest,
       (request, reply) => coordinator.acquire(request, reply),
       acquireResponse,
       givesDeliveries,
     ),
-    ack: replied(kit, readAck, (request, reply) => coordinator.ack(request, reply), ackResponse, givesNext),
+    ack: replied(context, readAck, (request, reply) => coordinator.ack(request, reply), ackResponse, givesNext),
     nack: replied(
-      kit,
+      context,
       nackRequest,
       atOnce((request, reply) => coordinator.nack(request, reply)),
       nackResponse,
     ),
     renew: replied(
-      kit,
+      context,
       renewRequest,
       atOnce((request, reply) => coordinator.renew(request, reply)),
       renewResponse,
     ),
-    await: replied(kit, awaitRequest, (request, reply) => coordinator.awaitItem(request, reply), awaitResponse),
-    session: session(kit, streams),
+    await: replied(context, awaitRequest, (request, reply) => coordinator.awaitItem(request, reply), awaitResponse),
+    session: session(context, streams),
   };
 }
 

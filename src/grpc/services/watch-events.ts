@@ -1,7 +1,7 @@
 /** WatchEvents: from the port's bounded buffer to a stream, no faster than its reader reads. */
 import { type handleServerStreamingCall, Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import type { CoordinatorEvent, Result, Watch, Watcher } from '../../coordinator.js';
-import { internalError, type Kit, readRequest } from '../call/handler.js';
+import { type HandlerContext, internalError, readRequest } from '../call/handler.js';
 import { statusOf } from '../call/status.js';
 import type { OpenStreams } from '../call/streams.js';
 import { eventsResponse, watchRequest } from '../convert/admin.js';
@@ -13,13 +13,13 @@ const EVENTS_PER_MESSAGE = 500;
 type WatchCall = ServerWritableStream<WatchEventsRequest, WatchEventsResponse>;
 
 export function watchEvents(
-  kit: Kit,
+  context: HandlerContext,
   streams: OpenStreams,
 ): handleServerStreamingCall<WatchEventsRequest, WatchEventsResponse> {
   return (call) => {
     try {
-      const pump = new Pump(kit, call);
-      const result = startWatch(kit, call, pump);
+      const pump = new Pump(context, call);
+      const result = startWatch(context, call, pump);
       if (!result.ok) {
         call.emit('error', statusOf(result.refusal));
         return;
@@ -33,15 +33,15 @@ export function watchEvents(
         result.value.stop();
       });
     } catch (error) {
-      call.emit('error', internalError(kit, call.getPath(), error));
+      call.emit('error', internalError(context, call.getPath(), error));
     }
   };
 }
 
-function startWatch(kit: Kit, call: WatchCall, watcher: Watcher): Result<Watch> {
+function startWatch(context: HandlerContext, call: WatchCall, watcher: Watcher): Result<Watch> {
   const caller = { getPeer: () => call.getPeer(), getDeadline: () => call.getDeadline(), waiting: 0 };
-  const request = readRequest(kit, caller, call.request, watchRequest);
-  return request.ok ? kit.coordinator.admin.watch(request.value.queue, request.value.key, watcher) : request;
+  const request = readRequest(context, caller, call.request, watchRequest);
+  return request.ok ? context.coordinator.admin.watch(request.value.queue, request.value.key, watcher) : request;
 }
 
 class Pump implements Watcher {
@@ -49,7 +49,7 @@ class Pump implements Watcher {
   #clogged = false;
 
   constructor(
-    private readonly kit: Kit,
+    private readonly context: HandlerContext,
     private readonly call: WatchCall,
   ) {}
 
@@ -76,7 +76,7 @@ class Pump implements Watcher {
         this.#send(events, missed);
       }
     } catch (error) {
-      this.call.emit('error', internalError(this.kit, this.call.getPath(), error));
+      this.call.emit('error', internalError(this.context, this.call.getPath(), error));
     }
   }
 

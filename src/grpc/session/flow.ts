@@ -13,7 +13,7 @@ interface Transport {
 }
 
 /** Time, and the turns of the event loop. */
-export interface Pace {
+export interface Scheduler {
   /** Runs a task at the end of this turn of the event loop. */
   soon(task: () => void): void;
   /**
@@ -55,7 +55,7 @@ export class Flow {
   constructor(
     private readonly transport: Transport,
     private readonly limits: Limits,
-    private readonly pace: Pace,
+    private readonly scheduler: Scheduler,
     private readonly listener: FlowListener,
     texts: KnownTexts,
     buffers: WriteBuffers,
@@ -81,7 +81,7 @@ export class Flow {
     if (!this.isClogged && this.#out.bytes > this.limits.unsentBytes) this.#clog();
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.pace.atEnd(this.#flush);
+    this.scheduler.atEnd(this.#flush);
   }
 
   /**
@@ -138,7 +138,7 @@ export class Flow {
 
   #bePatient(): void {
     this.#patience?.();
-    this.#patience = this.pace.after(this.limits.unreadFor, () => this.listener.stuck());
+    this.#patience = this.scheduler.after(this.limits.unreadFor, () => this.listener.stuck());
   }
 
   #unclog(): void {

@@ -1,9 +1,9 @@
 import type { Pending, Refusal, Reply } from '../../coordinator.js';
-import type { Pace } from './flow.js';
+import type { Scheduler } from './flow.js';
 import type { Form } from './outgoing.js';
 
 /** To whom a command's answer goes. */
-export interface Desk {
+export interface CommandSink {
   /** @returns whether the answer can still reach the client */
   answered(command: OpenCommand, answer: unknown): boolean;
   refused(command: OpenCommand, refusal: Refusal): void;
@@ -20,17 +20,24 @@ export class OpenCommand implements Reply<unknown> {
   stage: 'run' | 'waits' | 'done' = 'run';
 
   constructor(
-    private readonly desk: Desk,
+    private readonly sink: CommandSink,
     public id: number,
     public form: Form,
   ) {}
 
+  /** It is run, under this id: a command that is done is used again for another. */
+  begin(id: number): this {
+    this.id = id;
+    this.stage = 'run';
+    return this;
+  }
+
   answer(value: unknown): boolean {
-    return this.desk.answered(this, value);
+    return this.sink.answered(this, value);
   }
 
   refuse(refusal: Refusal): void {
-    this.desk.refused(this, refusal);
+    this.sink.refused(this, refusal);
   }
 }
 
@@ -67,10 +74,10 @@ export class OpenCommands {
   }
 
   /** Takes all of them out, then goes on with `then`. Those that come later are not concerned. */
-  giveUpAll(giveUp: (command: OpenCommand) => void, pace: Pick<Pace, 'soon'>, then: () => void): void {
+  giveUpAll(giveUp: (command: OpenCommand) => void, scheduler: Pick<Scheduler, 'soon'>, then: () => void): void {
     let left = AT_ONCE;
     for (const command of this.#waiting.values()) {
-      if (left-- === 0) return pace.soon(() => this.giveUpAll(giveUp, pace, then));
+      if (left-- === 0) return scheduler.soon(() => this.giveUpAll(giveUp, scheduler, then));
       this.settle(command);
       giveUp(command);
     }

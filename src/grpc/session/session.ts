@@ -1,18 +1,18 @@
 /** Session: every call of a worker on one stream, which is here grpc-js's and becomes a {@link SessionStream}. */
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
-import { internalError, type Kit } from '../call/handler.js';
+import { type HandlerContext, internalError } from '../call/handler.js';
 import { statusOf } from '../call/status.js';
 import type { OpenStreams } from '../call/streams.js';
 import { resetStream } from '../call/transport.js';
 import { Check } from '../convert/validate.js';
-import { QuickReader } from './codec/fast-decoder.js';
+import { FastDecoder } from './codec/fast-decoder.js';
 import { WriteBuffers } from './codec/write-buffers.js';
-import type { Pace } from './flow.js';
+import type { Scheduler } from './flow.js';
 import { SessionStream } from './stream.js';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
-const PACE: Pace = {
+const SCHEDULER: Scheduler = {
   soon: (task) => void setImmediate(task),
   atEnd: (task) => process.nextTick(task),
   after(ms, task) {
@@ -21,12 +21,12 @@ const PACE: Pace = {
   },
 };
 
-export function session(kit: Kit, streams: OpenStreams): handleBidiStreamingCall<Buffer, Buffer> {
+export function session(context: HandlerContext, streams: OpenStreams): handleBidiStreamingCall<Buffer, Buffer> {
   const sessionKit = {
-    ...kit,
-    ...PACE,
-    check: new Check(kit.limits),
-    quick: new QuickReader(),
+    ...context,
+    ...SCHEDULER,
+    check: new Check(context.limits),
+    decoder: new FastDecoder(),
     buffers: new WriteBuffers(),
   };
   return (call) => {
@@ -35,7 +35,7 @@ export function session(kit: Kit, streams: OpenStreams): handleBidiStreamingCall
         reset: () => resetStream(call),
         over: () => streams.remove(stream),
       });
-      const opened = kit.coordinator.openSession(stream);
+      const opened = context.coordinator.openSession(stream);
       if (!opened.ok) {
         call.emit('error', statusOf(opened.refusal));
         return;
@@ -44,7 +44,7 @@ export function session(kit: Kit, streams: OpenStreams): handleBidiStreamingCall
       readOneByOne(call);
       stream.start(opened.value);
     } catch (error) {
-      call.emit('error', internalError(kit, call.getPath(), error));
+      call.emit('error', internalError(context, call.getPath(), error));
     }
   };
 }

@@ -4,60 +4,31 @@
  * trace: its reply is used again for the next one.
  */
 import type { Notice, Refusal, Session, SessionListener, Turn } from '../../coordinator.js';
-import { internalError, type Kit, report } from '../call/handler.js';
-import { type CallStatus, internalBytes, statusBytes, statusOf } from '../call/status.js';
+import { internalError, report } from '../call/handler.js';
+import { type CallStatus, statusOf } from '../call/status.js';
 import type { Endable } from '../call/streams.js';
-import type { Caller } from '../convert/deadline.js';
 import { helloRequest } from '../convert/requests.js';
-import type { Check } from '../convert/validate.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
-import type { Command, QuickReader } from './codec/fast-decoder.js';
+import { StreamCaller } from './caller.js';
+import type { Command } from './codec/fast-decoder.js';
 import { Commands } from './codec/reader.js';
-import type { WriteBuffers } from './codec/write-buffers.js';
 import { HELLO, type Kind, kindOf } from './commands.js';
-import { Flow, type FlowListener, type Pace } from './flow.js';
-import { type Desk, OpenCommand, OpenCommands } from './open.js';
+import { Flow, type FlowListener } from './flow.js';
+import { type CommandSink, OpenCommand, OpenCommands } from './open.js';
 import { DRAINING, idInUse, malformedCommand, tooManyOpen, unknownCommand, unread, unsentFull } from './refusals.js';
-
-/** What of a grpc-js stream a session needs. Its messages are bytes. */
-export interface SessionCall {
-  getPeer(): string;
-  getDeadline(): Date | number;
-  getPath(): string;
-  on(event: 'data', listener: (message: Buffer) => void): unknown;
-  on(event: 'end' | 'cancelled', listener: () => void): unknown;
-  pause(): unknown;
-  resume(): unknown;
-  write(message: Buffer, taken: () => void): unknown;
-  end(): unknown;
-  emit(event: 'error', status: CallStatus): unknown;
-}
-
-export interface SessionKit extends Kit, Pace {
-  /** Of all streams: nothing stays in it from one request to the next. */
-  readonly check: Check;
-  /** The same goes for it, but for texts that it knows again. */
-  readonly quick: QuickReader;
-  readonly buffers: WriteBuffers;
-}
-
-interface SessionHooks {
-  /** Breaks the stream off, whatever its client does. */
-  reset(): void;
-  /** It is over. */
-  over(): void;
-}
+import { Replies } from './replies.js';
+import type { SessionCall, SessionContext, SessionHooks } from './stream-call.js';
 
 /** Commands that are run in one go: a millisecond or two, then others get their say. */
 const AT_ONCE = 1_000;
 /** How long a client may take to hear that its stream was ended. */
 const END_GRACE_MS = 5_000;
 
-export class SessionStream implements SessionListener, Caller, Desk, Endable, FlowListener {
-  /** For {@link Caller}: its commands are no calls of grpc-js, so none of them has a deadline that could end late. */
-  readonly waiting = 0;
+export class SessionStream implements SessionListener, CommandSink, Endable, FlowListener {
+  readonly #caller: StreamCaller;
   readonly #open = new OpenCommands();
   readonly #flow: Flow;
+  readonly #replies: Replies;
   #life: 'open' | 'ending' | 'over' = 'open';
   #session: Session | undefined;
   /** Its turns are another stream's. */
@@ -65,21 +36,17 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   /** The message in hand; what is left of it is run later. */
   #commands: Commands | undefined;
   #spare: OpenCommand | undefined;
-  #consumerId: string | undefined;
-  #deadline: Date | number | undefined;
   #sessionId = '';
   #halfClosed = false;
   #callOffReset: (() => void) | undefined;
-  /** The last one, and how it is written: those who wait are often refused together, for one reason. */
-  #refusal: Refusal | undefined;
-  #refusalBytes: Uint8Array = new Uint8Array(0);
-
   constructor(
-    private readonly kit: SessionKit,
+    private readonly context: SessionContext,
     private readonly call: SessionCall,
     private readonly hooks: SessionHooks,
   ) {
-    this.#flow = new Flow(call, kit.limits, kit, this, kit.quick.texts, kit.buffers);
+    this.#caller = new StreamCaller(call);
+    this.#flow = new Flow(call, context.limits, context, this, context.decoder.texts, context.buffers);
+    this.#replies = new Replies(this.#flow, context, call);
   }
 
   start(session: Session): void {
@@ -93,23 +60,12 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     this.call.on('cancelled', () => this.#over());
   }
 
-  getPeer(): string {
-    this.#consumerId ??= this.call.getPeer();
-    return this.#consumerId;
-  }
-
-  getDeadline(): Date | number {
-    this.#deadline ??= this.call.getDeadline();
-    return this.#deadline;
-  }
-
   notice(notice: Notice): void {
     if (!this.#canTell()) return;
     try {
-      this.#flow.out.notice(notice);
-      this.#flow.schedule();
+      this.#replies.notice(notice);
     } catch (error) {
-      this.#end(internalError(this.kit, this.call.getPath(), error));
+      this.#end(internalError(this.context, this.call.getPath(), error));
     }
   }
 
@@ -126,11 +82,10 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   answered(command: OpenCommand, answer: unknown): boolean {
     if (!this.#settle(command)) return false;
     try {
-      this.#flow.out.answer(command.id, command.form, answer);
-      this.#flow.schedule();
+      this.#replies.answer(command, answer);
       return true;
     } catch (error) {
-      this.#tellFailure(command.id, error);
+      this.#replies.fail(command.id, error);
       return false;
     }
   }
@@ -145,11 +100,11 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
 
   cleared(): void {
     if (this.#commands === undefined) this.call.resume();
-    else this.kit.soon(this.#work);
+    else this.context.soon(this.#work);
   }
 
   stuck(): void {
-    this.#end(statusOf(unread(this.kit.limits)), 'discard');
+    this.#end(statusOf(unread(this.context.limits)), 'discard');
   }
 
   flushed(): void {
@@ -158,7 +113,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
 
   #take(message: Buffer): void {
     if (this.#life !== 'open') return;
-    this.#commands = new Commands(message, this.kit.quick);
+    this.#commands = new Commands(message, this.context.decoder);
     this.#work();
   }
 
@@ -175,7 +130,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
       if (this.#commands?.isAtEnd === false && this.#flow.sendEarly()) break;
     }
     this.call.pause();
-    this.kit.soon(this.#work);
+    this.context.soon(this.#work);
   };
 
   #next(commands: Commands): Command | undefined {
@@ -196,8 +151,8 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
       if (call.$case === 'hello') this.#hello(command, call.value);
       else this.#ask(command, kindOf(call), call.value);
     } catch (error) {
-      this.kit.check.forget();
-      if (this.#settle(command)) this.#tellFailure(id, error);
+      this.context.check.forget();
+      if (this.#settle(command)) this.#replies.fail(id, error);
       return;
     }
     if (command.stage === 'done') this.#spare = command;
@@ -207,14 +162,12 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   #commandOf(id: number): OpenCommand {
     const command = this.#spare ?? new OpenCommand(this, id, HELLO);
     this.#spare = undefined;
-    command.id = id;
-    command.stage = 'run';
-    return command;
+    return command.begin(id);
   }
 
   #ask<Q>(command: OpenCommand, kind: Kind<Q>, message: Q): void {
-    const { check, limits } = this.kit;
-    const request = kind.read(message, check, this);
+    const { check, limits } = this.context;
+    const request = kind.read(message, check, this.#caller);
     const wrong = check.take();
     if (wrong !== undefined) return command.refuse(wrong);
     if (this.#open.size >= limits.openCommands && kind.mayWait(request)) return command.refuse(tooManyOpen(limits));
@@ -223,8 +176,8 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   #hello(command: OpenCommand, message: wire.Hello): void {
-    const request = helloRequest(message, this.kit.check, this);
-    const wrong = this.kit.check.take();
+    const request = helloRequest(message, this.context.check, this.#caller);
+    const wrong = this.context.check.take();
     if (wrong !== undefined) return command.refuse(wrong);
     command.form = HELLO;
     let isRefused = false;
@@ -239,16 +192,14 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
       },
     });
     // Its answer may have to wait for the disk; the commands behind it do not wait for its answer.
-    if (!isRefused) this.#consumerId = request.consumerId;
+    if (!isRefused) this.#caller.consumerId = request.consumerId;
   }
 
   #cancel(id: number, { id: which, leave }: wire.Cancel): void {
     const command = this.#open.get(which);
     const isCancelled = command !== undefined && this.#callOff(command, leave);
     if (isCancelled) this.#refuse(which, { kind: 'cancelled' });
-    if (!this.#canTell()) return;
-    this.#flow.out.cancelled(id, isCancelled);
-    this.#flow.schedule();
+    if (this.#canTell()) this.#replies.cancelled(id, isCancelled);
   }
 
   /** @returns false: it is carried out, and its answer follows */
@@ -275,23 +226,12 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   #canTell(): boolean {
     if (this.#life !== 'open') return false;
     if (!this.#flow.isFull) return true;
-    this.#end(statusOf(unsentFull(this.kit.limits)), 'discard');
+    this.#end(statusOf(unsentFull(this.context.limits)), 'discard');
     return false;
   }
 
   #refuse(id: number, refusal: Refusal): void {
-    if (!this.#canTell()) return;
-    if (refusal !== this.#refusal) {
-      this.#refusalBytes = statusBytes(refusal);
-      this.#refusal = refusal;
-    }
-    this.#flow.out.error(id, this.#refusalBytes);
-    this.#flow.schedule();
-  }
-
-  #tellFailure(id: number, error: unknown): void {
-    this.#flow.out.error(id, internalBytes(report(this.kit, this.call.getPath(), error)));
-    this.#flow.schedule();
+    if (this.#canTell()) this.#replies.refuse(id, refusal);
   }
 
   #opened(): Session {
@@ -307,7 +247,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     if (this.#life !== 'open') return;
     this.#life = 'ending';
     this.#commands = undefined;
-    this.kit.soon(() => {
+    this.context.soon(() => {
       if (this.#life === 'ending') this.#finish(status, unsent);
     });
   }
@@ -319,7 +259,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     if (status === undefined) this.call.end();
     else this.call.emit('error', status);
     // A client that does not read would never hear it, and the stream never end.
-    this.#callOffReset = this.kit.after(END_GRACE_MS, this.hooks.reset);
+    this.#callOffReset = this.context.after(END_GRACE_MS, this.hooks.reset);
   }
 
   #over(): void {
@@ -337,7 +277,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
   }
 
   #giveUpAll(then: () => void): void {
-    this.#open.giveUpAll((command) => this.#giveUp(command, false), this.kit, then);
+    this.#open.giveUpAll((command) => this.#giveUp(command, false), this.context, then);
   }
 
   #giveUp(command: OpenCommand, leave: boolean): void {
@@ -354,7 +294,7 @@ export class SessionStream implements SessionListener, Caller, Desk, Endable, Fl
     try {
       task();
     } catch (error) {
-      report(this.kit, this.call.getPath(), error);
+      report(this.context, this.call.getPath(), error);
     }
   }
 }

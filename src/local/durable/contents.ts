@@ -1,7 +1,7 @@
 import type { AcquireAnswer, DeadLetterPage, DeliveredItem, Delivery, Result, Turn } from '../../coordinator.js';
 import type { Effect } from '../../core/core.js';
 import { type Journal, JournalError } from '../journal/journal.js';
-import { storeUnavailable } from './door.js';
+import { storeUnavailable } from './availability.js';
 
 /** What is done with turns whose items cannot be read. */
 interface Unreadable {

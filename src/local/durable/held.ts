@@ -1,14 +1,14 @@
 import type { Refusal, Reply, SessionListener, Turn } from '../../coordinator.js';
 import type { Effect } from '../../core/core.js';
 
-/** One of ours who waits for the flush. */
-interface Told {
-  readonly kind: 'told';
-  /** @param refusal unset: all that had changed is on the disk */
-  tell(refusal: Refusal | undefined): void;
+/** Somebody within the process who waits until all that has changed so far is on the disk. */
+interface FlushWaiter {
+  readonly kind: 'flush_waiter';
+  /** @param refusal why it may not be; unset: it is */
+  flushed(refusal: Refusal | undefined): void;
 }
 
-export type Held = Effect | Told;
+export type Held = Effect | FlushWaiter;
 
 export type Hello = Extract<Effect, { readonly kind: 'hello' }>;
 
@@ -50,8 +50,8 @@ export function tellsOfChange(effect: Effect): boolean {
  */
 export function refuseHeld(held: Exclude<Held, Hello>, refusal: Refusal, gone: Gone): readonly Turn[] | undefined {
   switch (held.kind) {
-    case 'told':
-      held.tell(refusal);
+    case 'flush_waiter':
+      held.flushed(refusal);
       return [];
     case 'notice':
     case 'replaced':

@@ -2,12 +2,12 @@ import type { Row } from '../../core/contract/rows.js';
 import type { Core, Stranded } from '../../core/core.js';
 import type { Clock } from '../clock.js';
 import type { Journal } from '../journal/journal.js';
-import type { TellState } from './state.js';
+import type { EmitState } from './state.js';
 
 /** Things brought to life in one go: a millisecond or two. */
 const BUDGET = 1_000;
 /** ms */
-const TELL_EVERY = 1_000;
+const EMIT_EVERY = 1_000;
 
 interface Recovery {
   readonly journal: Journal;
@@ -16,7 +16,7 @@ interface Recovery {
   readonly makeCore: (tokenFloor: number | undefined) => Core;
   /** Of the core. It stands still until everything is there: a lease goes on where it was. */
   readonly now: number;
-  readonly tell: TellState;
+  readonly emit: EmitState;
   /** Whoever waits for it wants no more of it. */
   readonly isCalledOff: () => boolean;
 }
@@ -73,26 +73,26 @@ function floorIn(rows: readonly Row[]): number | undefined {
 
 class Progress {
   #rows = 0;
-  #toldAt: number;
+  #emittedAt: number;
   readonly #of: number;
 
   constructor(private readonly recovery: Recovery) {
-    this.#toldAt = recovery.clock.now();
+    this.#emittedAt = recovery.clock.now();
     this.#of = recovery.journal.before.rows;
   }
 
   add(rows: number): void {
     this.#rows += rows;
-    if (this.recovery.clock.now() - this.#toldAt >= TELL_EVERY) this.#tell();
+    if (this.recovery.clock.now() - this.#emittedAt >= EMIT_EVERY) this.#emit();
   }
 
   end(): void {
-    this.#tell();
+    this.#emit();
   }
 
-  #tell(): void {
-    this.#toldAt = this.recovery.clock.now();
-    this.recovery.tell({ at: 'recovering', rows: this.#rows, of: Math.max(this.#of, this.#rows) });
+  #emit(): void {
+    this.#emittedAt = this.recovery.clock.now();
+    this.recovery.emit({ at: 'recovering', rows: this.#rows, of: Math.max(this.#of, this.#rows) });
   }
 }
 

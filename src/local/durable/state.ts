@@ -1,8 +1,8 @@
 /** What the coordinator says about its disk, whenever that changes. */
 export type StoreState =
-  /** Told at the start, at least every second, and at the end of it. Every call is refused meanwhile. */
+  /** At the start, at least every second, and at the end of recovery. Every call is refused meanwhile. */
   | { readonly at: 'recovering'; readonly rows: number; readonly of: number }
-  /** Told when all calls are let in. */
+  /** All calls are taken. */
   | { readonly at: 'ready' }
   /** Writing fails and is tried again: calls that touch durable queues are refused. */
   | { readonly at: 'failing'; readonly reason: string }
@@ -17,4 +17,4 @@ export interface StoreEnd {
   readonly problem: string | undefined;
 }
 
-export type TellState = (state: StoreState) => void;
+export type EmitState = (state: StoreState) => void;

@@ -9,12 +9,14 @@ import type {
   Turn,
 } from '../../coordinator.js';
 import type { Batch, Core, Effect } from '../../core/core.js';
-import type { Clock } from '../clock.js';
+import { type Clock, withinTime } from '../clock.js';
 import type { Journal } from '../journal/journal.js';
+import { Availability, storeUnavailable } from './availability.js';
 import { Contents } from './contents.js';
-import { Door, storeUnavailable } from './door.js';
-import { type Held, type Hello, refuseHeld, tellsOfChange } from './held.js';
-import type { StoreEnd, TellState } from './state.js';
+import { FailedEffects } from './failed-effects.js';
+import { type Held, tellsOfChange } from './held.js';
+import { ReadyEffects } from './ready-effects.js';
+import type { EmitState, StoreEnd } from './state.js';
 import { JournalWriter } from './writer.js';
 
 /**
@@ -22,10 +24,6 @@ import { JournalWriter } from './writer.js';
  * of `on_flush` do, so that it is the callers who are slowed down.
  */
 const MOST_UNWRITTEN = 100_000;
-/** Answers that wait for the disk. With more, nobody is let in who would add to them. */
-const MOST_HELD = 200_000;
-/** Answers refused in one go: about a millisecond. */
-const AT_ONCE = 1_000;
 /** How long an end waits for the disk, ms. */
 export const LAST_WRITE = 5_000;
 
@@ -43,20 +41,16 @@ interface StoreHost {
  * for one flush, and no answer waits longer than for the flush under way and its own.
  */
 export class Store {
-  readonly door: Door;
+  readonly availability: Availability;
+  /** They wait for nothing more. */
+  readonly ready = new ReadyEffects();
   readonly #contents: Contents;
   readonly #writer: JournalWriter;
   /** For the next batch. */
   #held: Held[] = [];
   /** For the batch that is being written. */
   #written: Held[] = [];
-  /** They wait for nothing more. */
-  #ready: Held[] = [];
-  #readyAt = 0;
-  /** Their write failed. */
-  #dependencyFailed: Held[] = [];
-  /** Their write failed too. */
-  #hellos: Hello[] = [];
+  readonly #failed: FailedEffects;
   readonly #gone = new WeakSet<Reply<never> | SessionListener>();
   #trouble: Refusal | undefined;
   #cutting = false;
@@ -74,13 +68,21 @@ export class Store {
     private readonly journal: Journal,
     private readonly clock: Clock,
     private readonly settings: CoordinatorSettings,
-    private readonly tell: TellState,
+    private readonly emit: EmitState,
   ) {
-    this.door = new Door(
+    this.availability = new Availability(
       (queue) => host.core.isDurable(queue),
       (queue) => host.core.countUnavailable(queue),
     );
     this.#writer = new JournalWriter(journal, clock, this);
+    this.#failed = new FailedEffects(clock, {
+      refusal: () => this.#trouble ?? storeUnavailable('it is not known whether it was written'),
+      isGone: (to) => this.#gone.has(to),
+      giveBack: (turns) => this.#giveBack(turns),
+      ready: (held) => this.ready.push(held),
+      answer: (hello) => this.ready.push({ ...hello, answer: host.core.helloNow(hello.answer, host.now()) }),
+      settle: () => host.settle(),
+    });
     this.#contents = new Contents(journal, {
       giveBack: (turn) => this.#giveBack([turn]),
       makeDeadLetter: (turn, why) => this.#makeDeadLetter(turn, why),
@@ -94,23 +96,7 @@ export class Store {
 
   /** Nobody waits for the disk. */
   get isIdle(): boolean {
-    return this.#held.length + this.#written.length + this.#dependencyFailed.length === 0 && !this.hasReady;
-  }
-
-  get hasReady(): boolean {
-    return this.#readyAt < this.#ready.length;
-  }
-
-  /** The next effect of which everything is on the disk, in order; taken out. */
-  takeReady(): Held | undefined {
-    const next = this.#ready[this.#readyAt];
-    if (next === undefined) return undefined;
-    this.#readyAt += 1;
-    if (this.#readyAt === this.#ready.length) {
-      this.#ready = [];
-      this.#readyAt = 0;
-    }
-    return next;
+    return this.#held.length + this.#written.length === 0 && this.#failed.isEmpty && this.ready.isEmpty;
   }
 
   /** Its call was cancelled: though its answer may be decided, it is not to be told. */
@@ -166,18 +152,18 @@ export class Store {
   whenWritten(queue: string): Promise<Refusal | undefined> {
     if (!this.host.core.isDurable(queue)) return Promise.resolve(undefined);
     return new Promise((resolve) => {
-      this.#wait({ kind: 'told', tell: resolve });
+      this.#wait({ kind: 'flush_waiter', flushed: resolve });
       this.host.settle();
     });
   }
 
   flushed(batch: Batch): void {
     this.host.core.written(batch);
-    this.#ready = this.#ready.concat(this.#written);
+    this.ready.pushAll(this.#written);
     this.#written = [];
     if (this.#trouble !== undefined) {
       this.#trouble = undefined;
-      this.tell({ at: 'ready' });
+      this.emit({ at: 'ready' });
     }
     // First the disk, then the answers: it works on meanwhile.
     if (this.#isWanted()) this.#cut();
@@ -190,26 +176,26 @@ export class Store {
     const trouble = storeUnavailable(reason);
     const isNews = this.#trouble?.kind !== 'store_unavailable' || this.#trouble.description !== reason;
     this.#trouble = trouble;
-    this.#failByDependency(this.#written);
+    this.#failed.add(this.#written);
     this.#written = [];
-    this.#failByDependency(this.#held);
+    this.#failed.add(this.#held);
     this.#held = [];
-    if (isNews) this.tell({ at: 'failing', reason });
+    if (isNews) this.emit({ at: 'failing', reason });
     this.host.settle();
     this.#onWritten?.();
   }
 
   /** Writes what is left, as far as the disk takes it in time, and frees the directory. Never rejects. */
   async close(): Promise<StoreEnd> {
-    if (this.#begun) await this.#withinTime(this.#writeAll());
+    if (this.#begun) await withinTime(this.clock, LAST_WRITE, this.#writeAll());
     this.#stopped = true;
     this.#writer.stop();
     const unwritten = this.#begun ? this.#writer.writing + this.host.core.changes : 0;
     this.#trouble ??= storeUnavailable('the disk did not take the last changes in time');
-    this.#failByDependency(this.#written.concat(this.#held));
+    this.#failed.add(this.#written.concat(this.#held));
     this.#written = [];
     this.#held = [];
-    while (this.#dependencyFailed.length > 0) this.#refuseDoomed();
+    this.#failed.refuseAll();
     return { unwritten, problem: await this.#closeJournal() };
   }
 
@@ -218,7 +204,7 @@ export class Store {
     // The write can neither be called off nor be waited for any longer; the directory is free when the process has ended.
     if (this.#writer.isWriting) return 'a write has not ended';
     try {
-      await this.#withinTime(this.journal.close());
+      await withinTime(this.clock, LAST_WRITE, this.journal.close());
       return undefined;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
@@ -229,13 +215,13 @@ export class Store {
     const { core } = this.host;
     for (let next = core.takeHeld(); next !== undefined; next = core.takeHeld()) {
       if (tellsOfChange(next)) this.#wait(next);
-      else this.#ready.push(next);
+      else this.ready.push(next);
     }
   }
 
   #wait(held: Held): void {
     if (this.#trouble === undefined) this.#held.push(held);
-    else this.#failByDependency([held]);
+    else this.#failed.add([held]);
   }
 
   #isWanted(): boolean {
@@ -250,7 +236,7 @@ export class Store {
     const held = this.#held;
     this.#held = [];
     if (batch.changes.length === 0) {
-      this.#ready = this.#ready.concat(held);
+      this.ready.pushAll(held);
     } else {
       this.#written = held;
       this.#writer.write(batch);
@@ -264,7 +250,7 @@ export class Store {
   #fillHeld(): void {
     for (let i = 0; i < this.#held.length; i++) {
       const held = this.#held[i];
-      if (held === undefined || held.kind === 'told') continue;
+      if (held === undefined || held.kind === 'flush_waiter') continue;
       const filled = this.fill(held);
       if (filled === held) continue;
       this.#held[i] = filled;
@@ -276,45 +262,7 @@ export class Store {
   #watchBacklog(): void {
     const { core } = this.host;
     core.behind = core.changes + this.#writer.writing > MOST_UNWRITTEN;
-    const isTooMuch = this.#held.length + this.#written.length > MOST_HELD;
-    this.door.durableClosed = this.#trouble ?? (isTooMuch ? TOO_MUCH : undefined);
-  }
-
-  #failByDependency(held: readonly Held[]): void {
-    if (held.length === 0) return;
-    const isFirst = this.#dependencyFailed.length === 0;
-    this.#dependencyFailed = this.#dependencyFailed.concat(held);
-    if (isFirst) this.clock.soon(() => this.#refuseDoomed());
-  }
-
-  /** In slices: what is given back may be given to the next who waits, who is refused in turn, and so on. */
-  #refuseDoomed(): void {
-    if (this.#dependencyFailed.length === 0) return;
-    const slice = this.#dependencyFailed.splice(0, AT_ONCE);
-    const refusal = this.#trouble ?? storeUnavailable('it is not known whether it was written');
-    for (const held of slice) {
-      if (held.kind === 'hello') {
-        this.#hellos.push(held);
-        continue;
-      }
-      const turns = refuseHeld(held, refusal, this.#gone);
-      if (turns === undefined) this.#ready.push(held);
-      else this.#giveBack(turns);
-    }
-    if (this.#dependencyFailed.length > 0) this.clock.soon(() => this.#refuseDoomed());
-    else this.#answerHellos();
-    this.host.settle();
-  }
-
-  /**
-   * No hello is refused for the disk: a worker with one turn of a durable queue would be kept from all others. It is told
-   * of its turns when those are taken back that nobody could be told of.
-   */
-  #answerHellos(): void {
-    const hellos = this.#hellos;
-    this.#hellos = [];
-    const { core } = this.host;
-    for (const hello of hellos) this.#ready.push({ ...hello, answer: core.helloNow(hello.answer, this.host.now()) });
+    this.availability.ofDurable(this.#trouble, this.#held.length + this.#written.length);
   }
 
   #giveBack(turns: readonly Turn[]): void {
@@ -326,7 +274,7 @@ export class Store {
     const error = why.slice(0, this.settings.limits.errorBytes);
     const request = { queue, key, token, kind: 'dead_letter', delay: undefined, error, done: 0 } as const;
     this.host.core.nack(request, NOBODY, this.host.now());
-    this.tell({ at: 'unreadable', queue, key, reason: why });
+    this.emit({ at: 'unreadable', queue, key, reason: why });
   }
 
   #writeAll(): Promise<void> {
@@ -344,15 +292,6 @@ export class Store {
       else goOn();
     });
   }
-
-  /** A disk that never answers must not keep the process for ever. */
-  #withinTime(task: Promise<unknown>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const callOff = this.clock.after(LAST_WRITE, resolve);
-      task.then(() => resolve(), reject).finally(callOff);
-    });
-  }
 }
 
-const TOO_MUCH = storeUnavailable('the disk is behind: too many answers wait for it');
 const NOBODY = { answer: () => true, refuse: () => undefined };

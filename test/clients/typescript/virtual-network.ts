@@ -8,9 +8,10 @@ import type { SessionStream as ClientStream, OpenStream, StreamHandlers } from '
 import type { Coordinator } from '../../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
 import { Check } from '../../../src/grpc/convert/validate.js';
-import { QuickReader } from '../../../src/grpc/session/codec/fast-decoder.js';
+import { FastDecoder } from '../../../src/grpc/session/codec/fast-decoder.js';
 import { WriteBuffers } from '../../../src/grpc/session/codec/write-buffers.js';
-import { type SessionCall, type SessionKit, SessionStream } from '../../../src/grpc/session/stream.js';
+import { SessionStream } from '../../../src/grpc/session/stream.js';
+import type { SessionCall, SessionContext } from '../../../src/grpc/session/stream-call.js';
 import type { Chance } from '../../sim/random.js';
 import type { FakeClock } from '../../support/fake-clock.js';
 
@@ -27,7 +28,7 @@ export interface Weather {
 
 export class VirtualNetwork {
   readonly #links = new Set<Link>();
-  readonly #kit: SessionKit;
+  readonly #context: SessionContext;
   weather: Weather;
   /** What the sidecar complained of: it must never. */
   readonly complaints: unknown[] = [];
@@ -40,13 +41,13 @@ export class VirtualNetwork {
   ) {
     this.weather = weather;
     const complain = (fields: object, message: string) => void this.complaints.push({ ...fields, message });
-    this.#kit = {
+    this.#context = {
       coordinator,
       limits: DEFAULT_LIMITS,
       log: { info: complain, warn: complain, error: complain },
       parked: { count: 0 },
       check: new Check(DEFAULT_LIMITS),
-      quick: new QuickReader(),
+      decoder: new FastDecoder(),
       buffers: new WriteBuffers(),
       soon: (task) => clock.soon(task),
       atEnd: (task) => clock.atEnd(task),
@@ -55,7 +56,7 @@ export class VirtualNetwork {
   }
 
   readonly open: OpenStream = (handlers) => {
-    const link: Link = new Link(this, this.#kit, handlers, () => this.#links.delete(link));
+    const link: Link = new Link(this, this.#context, handlers, () => this.#links.delete(link));
     this.#links.add(link);
     return link.client;
   };
@@ -100,7 +101,7 @@ class Link {
 
   constructor(
     private readonly network: VirtualNetwork,
-    private readonly kit: SessionKit,
+    private readonly context: SessionContext,
     handlers: StreamHandlers,
     private readonly onOver: () => void,
   ) {
@@ -140,8 +141,8 @@ class Link {
   }
 
   #arrive(): void {
-    const stream = new SessionStream(this.kit, this.#call, { reset: () => this.#call.cancelled(), over: () => {} });
-    const opened = this.kit.coordinator.openSession(stream);
+    const stream = new SessionStream(this.context, this.#call, { reset: () => this.#call.cancelled(), over: () => {} });
+    const opened = this.context.coordinator.openSession(stream);
     if (opened.ok) stream.start(opened.value);
     else this.#tellClient(unavailable());
   }

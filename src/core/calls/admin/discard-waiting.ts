@@ -3,7 +3,7 @@
 import type { ItemChoice } from '../../contract/views.js';
 import { finish } from '../../items/items.js';
 import { currentLane } from '../../lane/current-lanes.js';
-import { unpark } from '../../lane/park.js';
+import { unpark } from '../../lane/phase.js';
 import { resolve } from '../../lane/resolve.js';
 import { tell } from '../../state/events.js';
 import type { Item, Queue } from '../../state/records.js';

@@ -5,7 +5,7 @@ import type { EvictionView, LimitsChange, LimitsView } from '../../contract/view
 import { putBack } from '../../items/item-phase.js';
 import { neverHandedOut } from '../../items/never-handed-out.js';
 import { currentLane } from '../../lane/current-lanes.js';
-import { unpark } from '../../lane/park.js';
+import { unpark } from '../../lane/phase.js';
 import { resolve } from '../../lane/resolve.js';
 import { endTurn } from '../../lane/turns.js';
 import { tell } from '../../state/events.js';

@@ -38,7 +38,7 @@ const NO_FOLLOW_UPS: readonly wire.FollowUp[] = Object.freeze([]);
 
 const CALL = { enqueue: 2, dequeue: 3, submit: 4, ack: 6 } as const;
 
-export class QuickReader {
+export class FastDecoder {
   readonly texts = new KnownTexts();
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;

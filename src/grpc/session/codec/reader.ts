@@ -4,7 +4,7 @@
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import * as wire from '../../gen/keyturn/v1/coordinator.js';
-import type { Command, QuickReader } from './fast-decoder.js';
+import type { Command, FastDecoder } from './fast-decoder.js';
 
 /** Field 1 of a SessionRequest, as bytes. */
 const COMMANDS = (1 << 3) | 2;
@@ -17,7 +17,7 @@ export class Commands {
 
   constructor(
     private readonly message: Buffer,
-    private readonly quick: QuickReader,
+    private readonly decoder: FastDecoder,
   ) {
     this.#reader = new BinaryReader(message);
   }
@@ -46,7 +46,7 @@ export class Commands {
   #command(length: number): Command {
     const reader = this.#reader;
     const end = reader.pos + length;
-    const command = this.quick.read(this.message, reader.pos, end);
+    const command = this.decoder.read(this.message, reader.pos, end);
     if (command === undefined) return wire.Command.decode(reader, length);
     reader.pos = end;
     return command;

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { fromWireToken } from '../../src/grpc/convert/time.js';
 import { refuseMalformedText } from '../../src/grpc/convert/utf8.js';
 import { Command, type Command as CommandMessage } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { type Call, type Command as QuickCommand, QuickReader } from '../../src/grpc/session/codec/fast-decoder.js';
+import { type Call, type Command as FastCommand, FastDecoder } from '../../src/grpc/session/codec/fast-decoder.js';
 import { Commands } from '../../src/grpc/session/codec/reader.js';
 
 refuseMalformedText();
@@ -50,8 +50,8 @@ const KNOWN = [
 ];
 
 /** A reader that was told all of these, as when turns of such keys were given. */
-function knowing(): QuickReader {
-  const reader = new QuickReader();
+function knowing(): FastDecoder {
+  const reader = new FastDecoder();
   for (const known of KNOWN) reader.texts.expect(known);
   return reader;
 }
@@ -160,30 +160,30 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   ),
 );
 
-describe('a command read quickly', () => {
+describe('a command read by the fast decoder', () => {
   it('is what the generated decoder reads', () => {
-    const reader = new QuickReader();
-    let read = 0;
+    const reader = new FastDecoder();
+    let count = 0;
     fc.assert(
       fc.property(command, (message) => {
         const written = encoded(message);
-        const quick = reader.read(written, 0, written.length);
-        if (quick === undefined) return;
-        read += 1;
-        assert.deepEqual(plain(quick), plain(Command.decode(written)));
+        const read = reader.read(written, 0, written.length);
+        if (read === undefined) return;
+        count += 1;
+        assert.deepEqual(plain(read), plain(Command.decode(written)));
       }),
       { numRuns: 3_000 },
     );
-    assert.ok(read > 300, `only ${read} of 3,000 were read quickly`);
+    assert.ok(count > 300, `only ${count} of 3,000 were read by the fast decoder`);
   });
 
   it('says of whatever bytes what the generated decoder says', () => {
-    const reader = new QuickReader();
+    const reader = new FastDecoder();
     fc.assert(
       fc.property(command, fc.array(change, { minLength: 1, maxLength: 3 }), (message, changes) => {
         const written = changes.reduce((bytesSoFar, apply) => apply(bytesSoFar), encoded(message));
-        const quick = reader.read(written, 0, written.length);
-        if (quick !== undefined) assert.deepEqual(plain(quick), plain(Command.decode(written)));
+        const read = reader.read(written, 0, written.length);
+        if (read !== undefined) assert.deepEqual(plain(read), plain(Command.decode(written)));
       }),
       { numRuns: 20_000 },
     );
@@ -193,16 +193,16 @@ describe('a command read quickly', () => {
     for (const key of KNOWN.flatMap((known) => [known, Buffer.from(known, 'utf8').toString('latin1')])) {
       const value = { queue: 'q', key, token: 1n, result: new Uint8Array(0), followUps: [], next: undefined };
       const written = encoded({ id: 1, call: { $case: 'ack', value } });
-      const quick = knowing().read(written, 0, written.length);
-      if (quick !== undefined) assert.deepEqual(plain(quick), plain(Command.decode(written)));
+      const read = knowing().read(written, 0, written.length);
+      if (read !== undefined) assert.deepEqual(plain(read), plain(Command.decode(written)));
     }
     const reader = knowing();
     fc.assert(
       fc.property(ack, knownOrLike, knownOrLike, (value, queue, key) => {
         for (const known of KNOWN) reader.texts.expect(known);
         const written = encoded({ id: 1, call: { $case: 'ack', value: { ...value, queue, key } } });
-        const quick = reader.read(written, 0, written.length);
-        if (quick !== undefined) assert.deepEqual(plain(quick), plain(Command.decode(written)));
+        const read = reader.read(written, 0, written.length);
+        if (read !== undefined) assert.deepEqual(plain(read), plain(Command.decode(written)));
       }),
       { numRuns: 3_000 },
     );
@@ -213,8 +213,8 @@ describe('a command read quickly', () => {
       const raw = Buffer.from(known, 'latin1');
       const fields = Buffer.concat([Buffer.from([0x0a, 1, 0x71, 0x12, raw.length]), raw, Buffer.from([0x18, 1])]);
       const written = Buffer.concat([Buffer.from([0x08, 1, 0x32, fields.length]), fields]);
-      const quick = knowing().read(written, 0, written.length);
-      if (quick !== undefined) assert.deepEqual(plain(quick), plain(Command.decode(written)));
+      const read = knowing().read(written, 0, written.length);
+      if (read !== undefined) assert.deepEqual(plain(read), plain(Command.decode(written)));
     }
   });
 
@@ -222,7 +222,7 @@ describe('a command read quickly', () => {
     fc.assert(
       fc.property(fc.array(command, { minLength: 2, maxLength: 6 }), (messages) => {
         const written = Buffer.concat(messages.map((message) => framed(encoded(message))));
-        const commands = new Commands(written, new QuickReader());
+        const commands = new Commands(written, new FastDecoder());
         for (const message of messages) {
           const next = commands.next();
           assert.deepEqual(next && plain(next), plain(Command.decode(encoded(message))));
@@ -234,7 +234,7 @@ describe('a command read quickly', () => {
 
   it('does not reach beyond its end', () => {
     const written = encoded({ id: 1, call: { $case: 'cancel', value: { id: 1, leave: false } } });
-    assert.equal(new QuickReader().read(written, 0, written.length + 1), undefined);
+    assert.equal(new FastDecoder().read(written, 0, written.length + 1), undefined);
   });
 
   it('has payloads of its own: the message they came in may go', () => {
@@ -245,14 +245,14 @@ describe('a command read quickly', () => {
       durability: 0,
     };
     const written = encoded({ id: 1, call: { $case: 'submit', value } });
-    const read = new QuickReader().read(written, 0, written.length)?.call;
+    const read = new FastDecoder().read(written, 0, written.length)?.call;
     written.fill(0);
     assert.ok(read?.$case === 'submit' && read.value.items[0]?.isKept);
     assert.deepEqual(Buffer.from(read.value.items[0].payload), Buffer.from('abc'));
   });
 
   it('names keys that differ only where they are not looked at each by its own name', () => {
-    const reader = new QuickReader();
+    const reader = new FastDecoder();
     for (const key of ['a-00001', 'b-00001', 'a-00001', '\u0000', '', 'é-00001', 'a-00001']) {
       const value = { queue: 'q', key, token: 1n, result: new Uint8Array(0), followUps: [], next: undefined };
       const written = encoded({ id: 1, call: { $case: 'ack', value } });
@@ -288,7 +288,7 @@ function framed(message: Buffer): Buffer {
 }
 
 /** Tokens as the port has them, bytes as bytes, and no word of who keeps a payload. */
-function plain({ id, call: read }: QuickCommand): unknown {
+function plain({ id, call: read }: FastCommand): unknown {
   return { id, call: read && { $case: read.$case, value: plainValue(read) } };
 }
 

@@ -1,0 +1,154 @@
+/**
+ * The one writer of a lane's phase. Each verb also moves what belongs to the phase: the list in which the lane stands,
+ * its timer, and the counts.
+ *
+ *      rest        INIT      nothing to do: among the idle lanes
+ *      delay       DELAY     on the timing wheel, or nowhere if nobody knows until when
+ *      makeReady   READY     in a ready list of its queue, counted by the order in which lanes became ready
+ *      hold        HELD      counted as PROCESS or BLOCK by its line; how long is the turn's (`turn-lifetime.ts`)
+ *      park        PARK      in no list
+ *
+ * After `release` and `unpark` the lane is between two phases: its phase is INIT, and it is counted as what it was. So a
+ * turn that passes from one to the next moves no count, and no idle lane is forgotten for it. Whoever calls one of the
+ * two makes the lane go on in the same step, by `resolve` or `hold`.
+ */
+
+import { tell } from '../state/events.js';
+import { parkOf, rowOf } from '../state/lane.js';
+import { markAllRoom, markDirty } from '../state/marks.js';
+import { type Delay, INIT, type Lane, type Park, PLAIN_CALLER, type Ready, type Turn } from '../state/records.js';
+import { type CoreState, dropLane } from '../state/state.js';
+import { ROWS } from '../state/table.js';
+import { append, isLinked, unlink } from '../structures/link.js';
+
+/** Makes the turn the live one. Precondition: the lane has none. Its timer is set by whoever says how long it lives. */
+export function hold(state: CoreState, lane: Lane, turn: Turn): void {
+  if (isLinked(lane)) unlink(lane);
+  turn.parked = parkOf(lane);
+  lane.phase = turn;
+  lane.queue.inFlight += 1;
+  recount(state, lane);
+}
+
+/** The turn is the live one no more. A key that was stopped when it began is stopped again (S90). */
+export function release(state: CoreState, { lane, parked, epoch }: Turn): void {
+  const { queue } = lane;
+  state.wheel.cancel(lane);
+  queue.holds.end(epoch);
+  queue.inFlight -= 1;
+  if (queue.maxInFlight !== undefined) markDirty(state, queue);
+  if (parked === undefined) lane.phase = INIT;
+  else parkAgain(state, lane, parked);
+}
+
+/** @param until whole ms; unset: nobody knows */
+export function delay(
+  state: CoreState,
+  lane: Lane,
+  until: number | undefined,
+  because: Delay['because'],
+  now: number,
+): void {
+  const { phase } = lane;
+  const due = until ?? Number.POSITIVE_INFINITY;
+  // What is already on the wheel for that moment keeps its place among those of the same moment.
+  if (phase.at === 'DELAY' && phase.because === because && lane.due === due) return;
+  if (phase.at !== 'DELAY') lane.phase = { at: 'DELAY', since: now, because };
+  else if (phase.because !== because) lane.phase = { ...phase, because };
+  if (until === undefined) {
+    state.wheel.cancel(lane);
+    lane.due = due;
+  } else state.wheel.schedule(lane, until);
+  recount(state, lane);
+}
+
+/** A lane that waits for the same already keeps its place among the ready ones. */
+export function makeReady(state: CoreState, lane: Lane, waitsFor: Ready['waitsFor'], now: number): void {
+  const { queue, phase } = lane;
+  if (waitsFor === 'gate' || queue.waiters.size > 0) markDirty(state, queue);
+  if (phase.at === 'READY' && phase.waitsFor === waitsFor) return;
+  if (isLinked(lane)) unlink(lane);
+  state.readyOrder += 1;
+  const since = phase.at === 'READY' ? phase.since : now;
+  lane.phase = { at: 'READY', since, order: state.readyOrder, waitsFor };
+  append(waitsFor === 'gate' ? queue.gatedLanes : queue.readyLanes, lane);
+  recount(state, lane);
+}
+
+/** Nothing is to be done for the key. */
+export function rest(state: CoreState, lane: Lane): void {
+  if (isLinked(lane)) unlink(lane);
+  lane.phase = INIT;
+  recount(state, lane);
+}
+
+/** Stops the lane. Precondition: it has no holder. */
+export function park(state: CoreState, lane: Lane, reason: Park, now: number): void {
+  if (isLinked(lane)) unlink(lane);
+  parkAgain(state, lane, reason);
+  lane.queue.changes?.park(lane);
+  if (state.watching) tell(state, 'park', lane, now, { itemId: reason.itemId, detail: reason.because });
+}
+
+/** It was stopped before: when its turn began, or when the process ended. That is on disk, and nobody is told. */
+export function parkAgain(state: CoreState, lane: Lane, reason: Park): void {
+  lane.phase = reason;
+  if (lane.key === '') lane.queue.keylessParked.add(lane);
+  recount(state, lane);
+}
+
+/** Lets the lane go on, when its turn ends if it has one. @returns whether it was parked */
+export function unpark(lane: Lane): boolean {
+  if (parkOf(lane) === undefined) return false;
+  if (lane.phase.at === 'HELD') lane.phase.parked = undefined;
+  else lane.phase = INIT;
+  lane.queue.keylessParked.delete(lane);
+  lane.queue.changes?.park(lane);
+  return true;
+}
+
+/** After a restart: what the lane does now began before, at this moment at the earliest. */
+export function beganBefore(lane: Lane, since: number): void {
+  const { phase } = lane;
+  if (phase.at !== 'READY' && phase.at !== 'DELAY') return;
+  lane.phase = { ...phase, since: Math.min(phase.since, since), fromBefore: true };
+}
+
+/** A lane that is new counts as INIT; it joins the idle lanes only when it comes to rest. */
+export function countNew(lane: Lane): void {
+  lane.queue.states.add(ROWS.INIT, 1);
+}
+
+/** Rejected or answered at once: a lane that was made for an arrival that left no trace goes to rest. */
+export function restIfNew(state: CoreState, lane: Lane): void {
+  if (lane.phase === INIT && lane.line === undefined && lane.rests === undefined) joinIdle(state, lane);
+}
+
+/** Brings what is counted by state in line with the phase, and the lane among the idle ones or out of them. */
+function recount(state: CoreState, lane: Lane): void {
+  const now = rowOf(lane);
+  const was = lane.row;
+  if (now === was) return;
+  lane.queue.states.move(was, now);
+  lane.row = now;
+  if (lane.spare !== undefined && lane.phase !== lane.spare) unload(lane.spare);
+  if (was === ROWS.INIT) {
+    state.busyLanes += 1;
+    state.idle.delete(lane);
+  } else if (now === ROWS.INIT) {
+    state.busyLanes -= 1;
+    markAllRoom(state, 'lanes');
+    joinIdle(state, lane);
+  }
+}
+
+/** A turn that ended must not keep the items it carried. */
+function unload(turn: Turn): void {
+  if (turn.assignment.kind === 'items') turn.assignment = PLAIN_CALLER;
+}
+
+/** A keyless lane that never had a turn can be found by nobody: there is nothing to remember. */
+function joinIdle(state: CoreState, lane: Lane): void {
+  if (lane.key === '' && lane.settlements === undefined) dropLane(lane);
+  else state.idle.add(lane);
+}
