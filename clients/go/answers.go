@@ -48,7 +48,7 @@ func instant(t *timestamppb.Timestamp) time.Time {
 
 // turnInfo fills in the queue and the key that a session leaves out because the command said them.
 func (c *command) turnInfo(turn *pb.Turn, at int) TurnInfo {
-	ref := TurnRef{Queue: turn.GetQueue(), Key: turn.GetKey(), Token: turn.GetToken()}
+	ref := refOf(turn)
 	if ref.Queue == "" {
 		ref.Queue, ref.Key = c.asked()
 	}
@@ -128,4 +128,13 @@ func submitResults(from []*pb.SubmitResult) ([]SubmitResult, error) {
 		}
 	}
 	return results, nil
+}
+
+// refOf is the turn that a message names.
+func refOf(named interface {
+	GetQueue() string
+	GetKey() string
+	GetToken() uint64
+}) TurnRef {
+	return TurnRef{named.GetQueue(), named.GetKey(), named.GetToken()}
 }

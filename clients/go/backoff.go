@@ -16,6 +16,7 @@ const (
 // backOff says how long to wait before the next try: exponential with full jitter, so that many clients of a sidecar that
 // comes back do not come together.
 type backOff struct {
+	// Zero: longestBackOff.
 	longest time.Duration
 	ceiling time.Duration
 }
@@ -27,7 +28,11 @@ func (b *backOff) next(atLeast time.Duration) time.Duration {
 		b.ceiling = firstBackOff
 	}
 	jitter := time.Duration(rand.Int64N(int64(b.ceiling)))
-	b.ceiling = min(2*b.ceiling, b.longest)
+	longest := b.longest
+	if longest == 0 {
+		longest = longestBackOff
+	}
+	b.ceiling = min(2*b.ceiling, longest)
 	return atLeast + max(time.Millisecond, jitter)
 }
 

@@ -28,7 +28,7 @@ type claim struct {
 }
 
 func (c *Client) newClaim(queue, key string, opts TurnOptions) *claim {
-	k := &claim{client: c, queue: queue, key: key, opts: opts, until: never, patientUntil: never, pauses: backOff{longest: longestBackOff}, askedAt: never}
+	k := &claim{client: c, queue: queue, key: key, opts: opts, until: never, patientUntil: never, askedAt: never}
 	if opts.Wait != NoWait {
 		k.ticket = c.ids.next()
 	}

@@ -10,7 +10,7 @@ import (
 
 // loop asks for all slots that are free, with one Acquire at a time. Who comes free while it waits is served by the next.
 func (k *Consumer) loop() {
-	pauses := backOff{longest: longestBackOff}
+	var pauses backOff
 	for {
 		turns := k.takeSlots()
 		if turns == 0 {

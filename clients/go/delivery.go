@@ -22,7 +22,7 @@ const (
 
 // deliver brings a batch to the sidecar, or to the disk; it tries until every item is settled.
 func (p *Producer) deliver(batch []*Pending) {
-	pauses := backOff{longest: longestBackOff}
+	var pauses backOff
 	most := len(batch)
 	var last error
 	for left := p.alive(batch, nil); len(left) > 0; left = p.alive(left, last) {

@@ -2,6 +2,7 @@ package keyturn
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -15,10 +16,10 @@ const leastBetween = 50 * time.Millisecond
 // that restarts. It gives up at until, at the end of the context, and at failures that it does not bear. ask gets what is
 // left of the time.
 func patiently(ctx context.Context, until moment, bears []failure, ask func(left time.Duration) error) error {
-	pauses := backOff{longest: longestBackOff}
+	var pauses backOff
 	for {
 		err := ask(max(time.Millisecond, until.until()))
-		if err == nil || ctx.Err() != nil || !isAmong(failureOf(err), bears) || isAboutTLS(err) {
+		if err == nil || ctx.Err() != nil || !slices.Contains(bears, failureOf(err)) || isAboutTLS(err) {
 			return err
 		}
 		wait := pauses.next(retryAfterOf(err))
@@ -26,13 +27,4 @@ func patiently(ctx context.Context, until moment, bears []failure, ask func(left
 			return err
 		}
 	}
-}
-
-func isAmong(one failure, all []failure) bool {
-	for _, other := range all {
-		if one == other {
-			return true
-		}
-	}
-	return false
 }

@@ -30,7 +30,7 @@ func newEnQueue(request *pb.EnQueueRequest) *command {
 
 func newDeQueue(request *pb.DeQueueRequest) *command {
 	c := commandOf("DeQueue", request)
-	c.keepsOrEnds, c.ref = true, TurnRef{request.GetQueue(), request.GetKey(), request.GetToken()}
+	c.keepsOrEnds, c.ref = true, refOf(request)
 	c.wire.Call = &pb.Command_Dequeue{Dequeue: request}
 	return c
 }
@@ -63,7 +63,7 @@ func newAcquire(request *pb.AcquireRequest) *command {
 
 func newAck(request *pb.AckRequest) *command {
 	c := commandOf("Ack", request)
-	c.keepsOrEnds, c.ref = true, TurnRef{request.GetQueue(), request.GetKey(), request.GetToken()}
+	c.keepsOrEnds, c.ref = true, refOf(request)
 	c.wait = waitOf(request.GetNext().GetWait())
 	c.wire.Call = &pb.Command_Ack{Ack: request}
 	return c
@@ -71,7 +71,7 @@ func newAck(request *pb.AckRequest) *command {
 
 func newNack(request *pb.NackRequest) *command {
 	c := commandOf("Nack", request)
-	c.keepsOrEnds, c.ref = true, TurnRef{request.GetQueue(), request.GetKey(), request.GetToken()}
+	c.keepsOrEnds, c.ref = true, refOf(request)
 	c.wire.Call = &pb.Command_Nack{Nack: request}
 	return c
 }

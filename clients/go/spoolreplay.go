@@ -17,7 +17,7 @@ const spoolBytes = 1 << 20
 // replay hands over what is on disk, oldest first, until nothing is left.
 func (r *spoolRoute) replay() {
 	defer r.running.Done()
-	pauses := backOff{longest: longestBackOff}
+	var pauses backOff
 	told := ""
 	for r.open.Err() == nil {
 		chunk, err := r.spool.Read(mostItems, spoolBytes)
@@ -51,7 +51,7 @@ func (r *spoolRoute) ended() bool {
 	reachable := r.reachable
 	r.mu.Unlock()
 	if !reachable {
-		pauses := backOff{longest: longestBackOff}
+		var pauses backOff
 		pause(r.open, pauses.next(0))
 	}
 	r.mu.Lock()
@@ -70,7 +70,7 @@ func (r *spoolRoute) handOver(chunk *spool.Chunk) error {
 	if err != nil {
 		return err
 	}
-	pauses := backOff{longest: longestBackOff}
+	var pauses backOff
 	most, told := len(left), ""
 	for len(left) > 0 {
 		if r.open.Err() != nil {

@@ -46,7 +46,7 @@ func newSpoolRoute(p *Producer) (*spoolRoute, error) {
 	if err != nil {
 		return nil, spoolError(err)
 	}
-	r := &spoolRoute{producer: p, spool: disk, changed: make(chan struct{}), diskPauses: backOff{longest: longestBackOff}}
+	r := &spoolRoute{producer: p, spool: disk, changed: make(chan struct{})}
 	r.open, r.cancel = context.WithCancel(context.Background())
 	if torn != nil {
 		p.tellError(spoolError(torn), nil)

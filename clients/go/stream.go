@@ -253,7 +253,7 @@ func (s *session) bookDeliveries(c *command, answer *pb.AcquireResponse) {
 }
 
 func (s *session) bookTurn(c *command, turn *pb.Turn) {
-	ref := TurnRef{turn.GetQueue(), turn.GetKey(), turn.GetToken()}
+	ref := refOf(turn)
 	if ref.Queue == "" {
 		ref.Queue, ref.Key = c.asked()
 	}

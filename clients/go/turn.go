@@ -46,7 +46,7 @@ func (c *Client) newTurn(parent context.Context, info *TurnInfo, maxHold time.Du
 // key, token and lease are needed, is renewed at once, and lost if that says so.
 func (c *Client) Hold(ctx context.Context, turn *pb.Turn) *Turn {
 	info := TurnInfo{
-		TurnRef: TurnRef{Queue: turn.GetQueue(), Key: turn.GetKey(), Token: turn.GetToken()}, Lease: turn.GetLease().AsDuration(),
+		TurnRef: refOf(turn), Lease: turn.GetLease().AsDuration(),
 		LeaseExpiresAt: instant(turn.GetLeaseExpiresAt()), Attempt: int(turn.GetAttempt()),
 	}
 	if known, ours := c.ages.known(info.id()); ours {

@@ -71,7 +71,7 @@ func (u *unary) noteFresh(turns []*pb.Turn) bool {
 		return false
 	}
 	for _, turn := range turns {
-		ref := TurnRef{turn.GetQueue(), turn.GetKey(), turn.GetToken()}
+		ref := refOf(turn)
 		u.fresh[ref.id()] = ref
 	}
 	return true

@@ -131,7 +131,7 @@ func (u *unary) giveBack(turns []*pb.Turn) {
 	ctx, cancel := context.WithTimeout(context.Background(), givingUp)
 	defer cancel()
 	for _, turn := range turns {
-		u.endTurn(ctx, TurnRef{turn.GetQueue(), turn.GetKey(), turn.GetToken()})
+		u.endTurn(ctx, refOf(turn))
 	}
 }
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import grpc
 import pytest
 
 import keyturn
+from keyturn import NewItem
 from keyturn._consume import claim
 from keyturn._session import open_calls
 from tests.sidecar import Sidecar
@@ -108,20 +111,36 @@ async def test_a_call_that_is_made_in_the_last_moment_of_the_close_is_answered(
             await asyncio.wait_for(call, 10)
 
 
-async def test_an_answer_that_cannot_be_read_is_told() -> None:
-    async def garbage(request: bytes, context: Any) -> bytes:
-        return b"\xff"
+@asynccontextmanager
+async def answering(answer: bytes) -> AsyncIterator[keyturn.aio.Client]:
+    """A client whose calls are all answered with these bytes."""
+
+    async def handle(request: bytes, context: Any) -> bytes:
+        return answer
 
     server = grpc.aio.server()
-    server.add_generic_rpc_handlers((_Answers(grpc.unary_unary_rpc_method_handler(garbage)),))
+    server.add_generic_rpc_handlers((_Answers(grpc.unary_unary_rpc_method_handler(handle)),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     async with keyturn.aio.connect(f"127.0.0.1:{port}", transport="unary") as client:
+        yield client
+    await server.stop(0)
+
+
+async def test_an_answer_that_cannot_be_read_is_told() -> None:
+    async with answering(b"\xff") as client:
         for call in (client.enqueue("orders", "a"), client.admin.explain_key("orders", "a")):
             with pytest.raises(keyturn.KeyturnError, match="cannot be read") as refused:
                 await asyncio.wait_for(call, 10)
             assert refused.value.code == "INTERNAL"
-    await server.stop(0)
+
+
+async def test_an_answer_without_a_result_for_each_item_is_told() -> None:
+    async with answering(b"") as client:
+        for call in (client.submit("q", NewItem(b"1")), client.submit_batch("q", [NewItem(b"1")])):
+            with pytest.raises(keyturn.KeyturnError, match="0 results for 1 items") as refused:
+                await asyncio.wait_for(call, 10)
+            assert refused.value.reason == "BAD_ANSWER"
 
 
 class _Answers(grpc.GenericRpcHandler):

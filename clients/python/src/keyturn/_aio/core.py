@@ -10,9 +10,10 @@ from keyturn._aio.admin import Admin
 from keyturn._connection.call import check_loop, client_closed
 from keyturn._connection.channel import Connection
 from keyturn._connection.unary import Unary
+from keyturn._connection.waits import Background
 from keyturn._consume.consumption import Consumption
 from keyturn._consume.options import DEFAULT_STOP, ConsumeSettings
-from keyturn._consume.worker import Invoke
+from keyturn._consume.worker import HandlerRunner
 from keyturn._produce.options import LONGEST_CLOSE, ProducerSettings
 from keyturn._produce.production import Production
 from keyturn._session.base import LEAVING, Base
@@ -35,7 +36,7 @@ class Core:
         self.base = Base(self._transport(options))
         self._consumers: set[Consumption[Any]] = set()
         self._producers: set[Production] = set()
-        self._background: set[asyncio.Task[None]] = set()
+        self._background = Background(self.base.loop)
         self._closing: asyncio.Task[None] | None = None
 
     @property
@@ -60,10 +61,10 @@ class Core:
             metrics=options.metrics,
         )
 
-    def consume(self, settings: ConsumeSettings[W], invoke: Invoke[W]) -> Consumption[W]:
+    def consume(self, settings: ConsumeSettings[W], invoke: HandlerRunner[W]) -> Consumption[W]:
         consumption = Consumption(self.base, settings, invoke)
         self._consumers.add(consumption)
-        self._watch(self._forget(consumption))
+        self._background.start(self._forget(consumption))
         return consumption
 
     def produce(self, settings: ProducerSettings) -> Production:
@@ -114,14 +115,8 @@ class Core:
         await self.base.settled()
         await self._unary.close()
         await self._connection.close()
-        if self._background:
-            await asyncio.wait(list(self._background))
+        await self._background.ended()
 
     async def _forget(self, consumption: Consumption[Any]) -> None:
         await consumption.ended.wait()
         self._consumers.discard(consumption)
-
-    def _watch(self, work: Any) -> None:
-        task = self.base.loop.create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)

@@ -9,8 +9,9 @@ from math import inf
 from typing import Any, Final, Generic, TypeVar
 
 from keyturn._connection.backoff import BackOff
+from keyturn._connection.waits import Background, comes
 from keyturn._consume.options import DEFAULT_STOP, ConsumeSettings, Stage, Trouble
-from keyturn._consume.worker import Invoke, Next, Surroundings, Worker, release
+from keyturn._consume.worker import ConsumerContext, HandlerRunner, Next, Worker, release
 from keyturn._session.base import LEAVING, Base, failure_of, retry_after_of
 from keyturn._words import calls
 from keyturn._words.limits import GRACE, LEAST_BETWEEN, MOST_TURNS
@@ -33,14 +34,14 @@ class Consumption(Generic[W]):
     when there is nothing to do one call waits, for all that is free.
     """
 
-    def __init__(self, base: Base, settings: ConsumeSettings[W], invoke: Invoke[W]) -> None:
+    def __init__(self, base: Base, settings: ConsumeSettings[W], invoke: HandlerRunner[W]) -> None:
         self._base = base
         self._settings = settings
-        self._around = Surroundings(base, settings, invoke, self._next, self._take, self._trouble)
+        self._for_workers = ConsumerContext(base, settings, invoke, self._next, self._take, self._trouble)
         self._back_off = BackOff()
         self._context = contextvars.copy_context()
         self._workers: dict[Worker[W], asyncio.Task[None]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Background(base.loop)
         self._acquiring: asyncio.Task[None] | None = None
         # A task that is cancelled before it began runs nothing: it would be waited for until the end.
         self._has_begun_to_acquire = False
@@ -80,8 +81,7 @@ class Consumption(Generic[W]):
     async def finish(self) -> None:
         """Wait until it has ended, and every task with it."""
         await self.ended.wait()
-        if self._tasks:
-            await asyncio.wait(list(self._tasks))
+        await self._tasks.ended()
 
     @property
     def _free(self) -> int:
@@ -89,10 +89,7 @@ class Consumption(Generic[W]):
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         # Not in the context of whoever settled the turn before: what one handler set is nothing to the next.
-        task = self._context.copy().run(self._base.loop.create_task, work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        return self._context.copy().run(self._tasks.start, work)
 
     def _fill(self) -> None:
         """One Acquire at a time waits, for all that is free: who comes free while it waits is served by the next one."""
@@ -171,7 +168,7 @@ class Consumption(Generic[W]):
                 self._releasing += 1
                 self._start(self._release(delivery))
             else:
-                worker = Worker(self._around, delivery, taken.asked_at)
+                worker = Worker(self._for_workers, delivery, taken.asked_at)
                 self._workers[worker] = self._start(self._run(worker))
 
     async def _run(self, worker: Worker[W]) -> None:
@@ -209,19 +206,18 @@ class Consumption(Generic[W]):
         reason = ConsumerStoppedError("the consumer was stopped, and the time for handlers to finish is over")
         for worker in list(self._workers):
             worker.stop(reason)
-        try:
-            await asyncio.wait_for(self.ended.wait(), _AFTER_STOP)
-        except asyncio.TimeoutError:
-            left = dict(self._workers)
-            self._workers.clear()
-            settling = [task for worker, task in left.items() if worker.is_settling]
-            await asyncio.gather(*(worker.give_up() for worker in left if not worker.is_settling))
-            if settling:
-                # Their Acks and Nacks are on their way: a release could only undo what was done.
-                await asyncio.wait(settling, timeout=_SETTLING)
-            for task in left.values():
-                task.cancel()
-            self._end()
+        if await comes(self.ended, _AFTER_STOP):
+            return
+        left = dict(self._workers)
+        self._workers.clear()
+        settling = [task for worker, task in left.items() if worker.is_settling]
+        await asyncio.gather(*(worker.give_up() for worker in left if not worker.is_settling))
+        if settling:
+            # Their Acks and Nacks are on their way: a release could only undo what was done.
+            await asyncio.wait(settling, timeout=_SETTLING)
+        for task in left.values():
+            task.cancel()
+        self._end()
 
     def _end_if_idle(self) -> None:
         if self._is_stopping and not self._workers and not self._releasing and not self._asked:

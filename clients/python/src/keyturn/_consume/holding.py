@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from keyturn._session.base import Base, failure_of
-from keyturn._session.patience import patiently
+from keyturn._session.retry import with_retries
 from keyturn._words import calls
 from keyturn._words.limits import GRACE
 from keyturn.errors import HoldTimeoutError, KeyturnError, TurnLostError
@@ -95,7 +95,7 @@ class Holding:
         queue, key, token = self.turn[:3]
         call = calls.Dequeue(queue, key, token, None, abandoned, result)
         try:
-            await patiently(
+            await with_retries(
                 self._base,
                 self._base.now() + patience,
                 ("away", "full"),

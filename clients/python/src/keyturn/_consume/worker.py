@@ -10,11 +10,12 @@ from keyturn._consume.holding import Ending, Holding, run_under
 from keyturn._consume.options import ConsumeSettings, Stage
 from keyturn._consume.verdict import Ack, DeadLetter, Handled, Nack, shortened, verdict_of, verdict_on_error
 from keyturn._session.base import Base, failure_of
-from keyturn._session.patience import patiently
+from keyturn._session.retry import with_retries
 from keyturn._words import calls
 from keyturn._words.limits import GIVING_UP
+from keyturn._words.worker_call import ref_of
 from keyturn.errors import ConsumerStoppedError, KeyturnError
-from keyturn.words import AckAnswer, AcquireCall, Delivery, NackAnswer, Turn, TurnRef
+from keyturn.words import AckAnswer, AcquireCall, Delivery, NackAnswer, Turn
 
 W = TypeVar("W")
 
@@ -26,7 +27,7 @@ class Next(NamedTuple):
     asked_at: float
 
 
-class Invoke(Protocol, Generic[W]):
+class HandlerRunner(Protocol, Generic[W]):
     """How a handler is run: as a task, or in a thread."""
 
     def work(self, delivery: Delivery, holding: Holding) -> W:
@@ -37,12 +38,12 @@ class Invoke(Protocol, Generic[W]):
 
 
 @dataclass(frozen=True)
-class Surroundings(Generic[W]):
+class ConsumerContext(Generic[W]):
     """What a worker knows of its consumer."""
 
     base: Base
     settings: ConsumeSettings[W]
-    invoke: Invoke[W]
+    invoke: HandlerRunner[W]
     next: Callable[[], AcquireCall | None]
     """What an Ack that is sent now shall take along."""
     taken: Callable[[Next], None]
@@ -53,12 +54,12 @@ class Surroundings(Generic[W]):
 class Worker(Generic[W]):
     """Begins to hold the turn when it is made."""
 
-    def __init__(self, around: Surroundings[W], delivery: Delivery, asked_at: float) -> None:
-        self._around = around
+    def __init__(self, context: ConsumerContext[W], delivery: Delivery, asked_at: float) -> None:
+        self._context = context
         self._delivery = delivery
-        self._ref = TurnRef(*delivery.turn[:3])
-        self._holding = Holding(around.base, delivery.turn, asked_at, around.settings.max_hold)
-        self._work = around.invoke.work(delivery, self._holding)
+        self._ref = ref_of(delivery.turn)
+        self._holding = Holding(context.base, delivery.turn, asked_at, context.settings.max_hold)
+        self._work = context.invoke.work(delivery, self._holding)
         self._is_given_up = False
         self.is_settling = False
         """Its handler has ended: it is not cut off, nor released."""
@@ -68,7 +69,7 @@ class Worker(Generic[W]):
     async def run(self) -> None:
         """Returns when the handler has ended and the turn is settled, or cannot be. Never raises."""
         try:
-            ending = await run_under(self._holding, lambda: self._around.invoke.run(self._work, self._holding))
+            ending = await run_under(self._holding, lambda: self._context.invoke.run(self._work, self._holding))
             if not self._is_given_up:
                 await self._finish(ending)
         finally:
@@ -84,7 +85,7 @@ class Worker(Generic[W]):
         """Give the turn back though the handler has not ended: it was told, and time is over."""
         self._is_given_up = True
         self._cut_off()
-        await release(self._around.base, self._delivery)
+        await release(self._context.base, self._delivery)
         self._holding.release()
 
     def _cut_off(self) -> None:
@@ -94,7 +95,7 @@ class Worker(Generic[W]):
             self._trouble(reason, "stop")
 
     def _trouble(self, error: BaseException, stage: Stage) -> None:
-        self._around.trouble(error, stage, self._work, self._delivery.turn)
+        self._context.trouble(error, stage, self._work, self._delivery.turn)
 
     async def _finish(self, ending: Ending[Handled]) -> None:
         self.is_settling = True
@@ -109,7 +110,7 @@ class Worker(Generic[W]):
 
     def _accept(self, value: object) -> Ack | Nack:
         try:
-            return verdict_of(value, self._around.base.ids)
+            return verdict_of(value, self._context.base.ids)
         except TypeError as error:
             return self._reject(error)
 
@@ -123,30 +124,30 @@ class Worker(Generic[W]):
 
     async def _settle(self, verdict: Ack | Nack) -> None:
         """Goes on while the turn is ours, for as long as the settings say."""
-        base, settings = self._around.base, self._around.settings
+        base, settings = self._context.base, self._context.settings
         until = base.now() + settings.settle_timeout
-        bears: Final = ("away", "full")
+        retriable: Final = ("away", "full")
         if isinstance(verdict, Nack):
             nack = verdict
-            given_back = await patiently(base, until, bears, lambda left: self._send_nack(nack, left), self._is_lost)
+            given_back = await with_retries(base, until, retriable, lambda left: self._send_nack(nack, left), self._is_lost)
             if given_back.dead_lettered > 0:
                 count = given_back.dead_lettered
                 told = "it is a dead letter" if count == 1 else f"{count} items are dead letters"
                 self._trouble(DeadLetter(f"{told}: {nack.error}"), "dead_letter")
             return
         ack = verdict
-        following = self._around.next()
+        following = self._context.next()
         asked_at = base.now()
-        answer = await patiently(base, until, bears, lambda left: self._send_ack(ack, following, left), self._is_lost)
+        answer = await with_retries(base, until, retriable, lambda left: self._send_ack(ack, following, left), self._is_lost)
         if answer.next is not None:
-            self._around.taken(Next(answer.next, asked_at))
+            self._context.taken(Next(answer.next, asked_at))
 
     def _send_ack(self, ack: Ack, following: AcquireCall | None, left: float) -> Awaitable[AckAnswer]:
-        return self._around.base.transport.ask(calls.Ack(self._ref, ack.result, ack.follow_ups, following), left)
+        return self._context.base.transport.ask(calls.Ack(self._ref, ack.result, ack.follow_ups, following), left)
 
     def _send_nack(self, nack: Nack, left: float) -> Awaitable[NackAnswer]:
         call = calls.Nack(self._ref, nack.kind, nack.delay, nack.error, nack.done)
-        return self._around.base.transport.ask(call, left)
+        return self._context.base.transport.ask(call, left)
 
     def _is_lost(self) -> bool:
         return self._holding.loss is not None
@@ -169,8 +170,7 @@ class Worker(Generic[W]):
 
 async def release(base: Base, delivery: Delivery) -> None:
     """Give a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session."""
-    ref = TurnRef(*delivery.turn[:3])
     try:
-        await base.transport.ask(calls.Nack(ref, "release", error="the consumer stopped"), GIVING_UP)
+        await base.transport.ask(calls.Nack(ref_of(delivery.turn), "release", error="the consumer stopped"), GIVING_UP)
     except KeyturnError:
         return

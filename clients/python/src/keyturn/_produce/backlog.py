@@ -35,8 +35,8 @@ class Settling(Protocol):
     def reject(self, entry: Entry, error: Exception) -> None: ...
 
 
-class Pile:
-    """Entries with what they take together."""
+class BoundedQueue:
+    """Entries in order, bounded in items and bytes."""
 
     def __init__(self, most_items: float, most_bytes: float) -> None:
         self._most_items = most_items
@@ -63,8 +63,8 @@ class Backlog:
     """On its way, admitted, and (when full items wait) waiting for room, which is bounded by the same again."""
 
     def __init__(self, max_items: int, max_bytes: int, waits: bool) -> None:
-        self._admitted = Pile(max_items, max_bytes)
-        self._waiting = Pile(max_items if waits else 0, max_bytes if waits else 0)
+        self._admitted = BoundedQueue(max_items, max_bytes)
+        self._waiting = BoundedQueue(max_items if waits else 0, max_bytes if waits else 0)
         self._waits = waits
         self._on_its_way = 0
         self._bytes_on_their_way = 0
@@ -84,9 +84,9 @@ class Backlog:
 
     @property
     def first(self) -> Entry | None:
-        for pile in (self._admitted, self._waiting):
-            if pile.entries:
-                return pile.entries[0]
+        for queue in (self._admitted, self._waiting):
+            if queue.entries:
+                return queue.entries[0]
         return None
 
     @property
@@ -126,9 +126,9 @@ class Backlog:
     def expire(self, now: float = inf) -> list[Entry]:
         """Take out what is not on its way and whose deadline has come. Deadlines come in the order of arrival."""
         expired: list[Entry] = []
-        for pile in (self._admitted, self._waiting):
-            while pile.entries and pile.entries[0].deadline <= now:
-                expired.append(pile.pop())
+        for queue in (self._admitted, self._waiting):
+            while queue.entries and queue.entries[0].deadline <= now:
+                expired.append(queue.pop())
         self._admit()
         return expired
 

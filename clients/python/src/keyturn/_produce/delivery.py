@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from keyturn._connection.backoff import BackOff
 from keyturn._connection.failure import TlsError
+from keyturn._connection.waits import comes
 from keyturn._produce.backlog import Entry, Settling
-from keyturn._produce.hand_over import CALL, WAIT_FOR_ROOM, HandedOver, hand_over
+from keyturn._produce.hand_over import CALL, WAIT_FOR_ROOM, HandedOver, hand_over, until
 from keyturn._produce.options import ProducerResult, ProducerSettings
 from keyturn._produce.spool_route import SpoolRoute
 from keyturn._session.base import Base, retry_after_of
@@ -70,10 +71,7 @@ class Delivery:
             return
         until = left[0].deadline - self._base.now()
         pause = max(0.0, min(back_off.next(retry_after_of(handed.error)), until))
-        try:
-            await asyncio.wait_for(self._hurry.wait(), pause)
-        except asyncio.TimeoutError:
-            return
+        await comes(self._hurry, pause)
 
     async def _hand_over(self, part: Sequence[Entry]) -> HandedOver:
         """No longer than until the first deadline."""
@@ -82,17 +80,9 @@ class Delivery:
         timeout = min(CALL, CALL if spool is None else spool.patience, left)
         room = min(WAIT_FOR_ROOM, left - timeout)
         items = [entry.item for entry in part]
-        asked = asyncio.ensure_future(
-            hand_over(self._base, self._settings.queue, items, timeout, room, self._settings.durability)
-        )
-        hurry = asyncio.ensure_future(self._hurry.wait())
-        await asyncio.wait((asked, hurry), return_when=asyncio.FIRST_COMPLETED)
-        hurry.cancel()
-        if asked.done():
-            return asked.result()
-        asked.cancel()
-        await asyncio.wait((asked,))
-        return HandedOver("again", error=KeyturnError("the producer was closed", "CANCELLED"))
+        asked = hand_over(self._base, self._settings.queue, items, timeout, room, self._settings.durability)
+        handed = await until(self._hurry, asked)
+        return handed or HandedOver("again", error=KeyturnError("the producer was closed", "CANCELLED"))
 
     def _settle(self, part: Sequence[Entry], handed: HandedOver) -> list[Entry]:
         """What of the part is left to be sent."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 from keyturn._session.base import Base, failure_of
 from keyturn._words import calls
@@ -31,6 +32,19 @@ class HandedOver(NamedTuple):
     is_away: bool = False
 
 
+async def until(event: asyncio.Event, handing_over: Coroutine[Any, Any, HandedOver]) -> HandedOver | None:
+    """None: the event came before that. What was sent may have been accepted; the sidecar knows it again."""
+    asked = asyncio.ensure_future(handing_over)
+    over = asyncio.ensure_future(event.wait())
+    await asyncio.wait((asked, over), return_when=asyncio.FIRST_COMPLETED)
+    over.cancel()
+    if asked.done():
+        return asked.result()
+    asked.cancel()
+    await asyncio.wait((asked,))
+    return None
+
+
 async def hand_over(
     base: Base,
     queue: str,
@@ -48,10 +62,7 @@ async def hand_over(
         if failure in ("refused", "cancelled"):
             return _refusal(error, len(items))
         return HandedOver("again", error=error, is_away=failure == "away")
-    if len(results) == len(items):
-        return HandedOver("answered", results=results)
-    what = f"the answer has {len(results)} results for {len(items)} items"
-    return HandedOver("refused", error=KeyturnError(what, "INTERNAL", "BAD_ANSWER"))
+    return HandedOver("answered", results=results)
 
 
 def _refusal(error: KeyturnError, count: int) -> HandedOver:

@@ -8,6 +8,7 @@ from keyturn._produce.spool.options import Spool
 from keyturn._words.checks import callable_needed, count_within, number_within, text_needed, word_within
 from keyturn._words.item_limits import queue_problem
 from keyturn._words.limits import DAY, MIB, MOST_ITEMS
+from keyturn._words.log import log
 from keyturn._words.requests import DURABILITIES
 from keyturn.errors import WrongArgumentError
 from keyturn.words import Decision, Durability, NewItem, Reason
@@ -41,6 +42,15 @@ class ProducerSettings:
     timeout: float
     on_error: OnProducerError | None
     spool: Spool | None
+
+    def tell(self, error: Exception, item: NewItem | None) -> None:
+        """Tell `on_error`, if there is one. What it raises must not end what goes on behind it."""
+        if self.on_error is None:
+            return
+        try:
+            self.on_error(error, item)
+        except BaseException:
+            log.exception("on_error of the producer of %s raised", self.queue)
 
 
 LONGEST_CLOSE: Final = DAY

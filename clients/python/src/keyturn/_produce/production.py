@@ -13,7 +13,6 @@ from keyturn._produce.spool_route import SpoolRoute
 from keyturn._session.base import Base
 from keyturn._words.checks import number_within
 from keyturn._words.item_check import LARGEST_MESSAGE, checked_size, with_id
-from keyturn._words.log import log
 from keyturn.errors import ProducerClosedError, ProducerFullError, ProducerTimeoutError
 from keyturn.words import NewItem
 
@@ -29,8 +28,8 @@ class Production:
         self._settings = settings
         self._backlog = Backlog(settings.max_items, settings.max_bytes, settings.when_full == "wait")
         self._spool: SpoolRoute | None = None
-        if settings.spool is not None and settings.on_error is not None:
-            self._spool = SpoolRoute(base, settings, settings.spool, settings.on_error, self)
+        if settings.spool is not None:
+            self._spool = SpoolRoute(base, settings, settings.spool, self)
         self._delivery = Delivery(base, settings, self._spool, self)
         self._unsettled: set[asyncio.Future[ProducerResult]] = set()
         self._sending: asyncio.Task[None] | None = None
@@ -133,10 +132,7 @@ class Production:
             return
         error = future.exception()
         if isinstance(error, Exception):
-            try:
-                self._settings.on_error(error, item)
-            except BaseException:
-                log.exception("on_error of the producer of %s raised", self._settings.queue)
+            self._settings.tell(error, item)
 
     def _wake(self) -> None:
         """Send what is due, and see to it that the rest will be."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from keyturn._connection.backoff import BackOff
+from keyturn._connection.waits import comes
 from keyturn._produce.backlog import Entry, Settling
-from keyturn._produce.hand_over import CALL, WAIT_FOR_ROOM, HandedOver, hand_over
-from keyturn._produce.options import OnProducerError, ProducerResult, ProducerSettings
+from keyturn._produce.hand_over import CALL, WAIT_FOR_ROOM, hand_over, until
+from keyturn._produce.options import ProducerResult, ProducerSettings
 from keyturn._produce.spool.files import SpoolFiles
 from keyturn._produce.spool.options import Spool
 from keyturn._session.base import Base, retry_after_of
 from keyturn._words.limits import MIB, MOST_ITEMS
-from keyturn._words.log import log
 from keyturn.errors import SpoolError
 from keyturn.words import NewItem
 
@@ -25,13 +25,10 @@ _FOR_EVER: Final = None
 class SpoolRoute:
     """Once something is on disk everything goes that way, in order, until all of it was handed over."""
 
-    def __init__(
-        self, base: Base, settings: ProducerSettings, choice: Spool, on_error: OnProducerError, settling: Settling
-    ) -> None:
+    def __init__(self, base: Base, settings: ProducerSettings, choice: Spool, settling: Settling) -> None:
         self._base = base
         self._settings = settings
         self._choice = choice
-        self._told_on_error = on_error
         self._settling = settling
         self._files = SpoolFiles(choice, settings.queue)
         self._closing = asyncio.Event()
@@ -79,10 +76,7 @@ class SpoolRoute:
         self._changed.clear()
         if not self.is_in_use:
             return entries
-        try:
-            await asyncio.wait_for(self._changed.wait(), max(0.0, entries[0].deadline - self._base.now()))
-        except asyncio.TimeoutError:
-            return entries
+        await comes(self._changed, max(0.0, entries[0].deadline - self._base.now()))
         return entries
 
     def closing(self) -> None:
@@ -109,16 +103,9 @@ class SpoolRoute:
     async def _open(self) -> None:
         torn = await self._files.open()
         if torn is not None:
-            self._on_error(torn, None)
+            self._settings.tell(torn, None)
         if self._files.items > 0:
             self.begin()
-
-    def _on_error(self, error: Exception, item: NewItem | None) -> None:
-        """What it raises must not end what goes on behind it."""
-        try:
-            self._told_on_error(error, item)
-        except BaseException:
-            log.exception("on_error of the producer of %s raised", self._settings.queue)
 
     def _append(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         files = self._files
@@ -167,7 +154,7 @@ class SpoolRoute:
                     if error.problem == "damaged":
                         self._damage = error
                     if str(error) != told:
-                        self._on_error(error, None)
+                        self._settings.tell(error, None)
                     told = str(error)
                     self.wake()
                     # A disk may come back. What is damaged stays so until somebody has mended it.
@@ -201,22 +188,7 @@ class SpoolRoute:
         return self._files.items == 0
 
     async def _pause(self, seconds: float | None) -> None:
-        try:
-            await asyncio.wait_for(self._closing.wait(), seconds)
-        except asyncio.TimeoutError:
-            return
-
-    async def _unless_closing(self, work: Coroutine[Any, Any, HandedOver]) -> HandedOver | None:
-        """None: it was closed before that. What was sent may have been accepted; the sidecar knows it again."""
-        asked = self._base.loop.create_task(work)
-        closing = self._base.loop.create_task(self._closing.wait())
-        await asyncio.wait((asked, closing), return_when=asyncio.FIRST_COMPLETED)
-        closing.cancel()
-        if asked.done():
-            return asked.result()
-        asked.cancel()
-        await asyncio.wait((asked,))
-        return None
+        await comes(self._closing, seconds)
 
     async def _hand_over_all(self, items: Sequence[NewItem]) -> bool:
         """False: it was closed before that."""
@@ -230,14 +202,14 @@ class SpoolRoute:
             part = left[:most]
             durability = self._settings.durability
             asked = hand_over(self._base, self._settings.queue, part, CALL, WAIT_FOR_ROOM, durability)
-            handed = await self._unless_closing(asked)
+            handed = await until(self._closing, asked)
             if handed is None:
                 return False
             if handed.kind == "answered":
                 del left[: len(part)]
             elif handed.kind == "some_refused":
                 for at in sorted(handed.errors, reverse=True):
-                    self._on_error(handed.errors[at], left.pop(at))
+                    self._settings.tell(handed.errors[at], left.pop(at))
             elif handed.kind == "too_many":
                 most = (len(part) + 1) // 2
             elif handed.error is not None:
@@ -245,7 +217,7 @@ class SpoolRoute:
                 self.wake()
                 # It is nothing about the items, so they are kept until somebody has put it right; it is told once.
                 if handed.kind == "refused" and str(handed.error) != told:
-                    self._on_error(handed.error, None)
+                    self._settings.tell(handed.error, None)
                 told = str(handed.error)
                 await self._pause(back_off.next(retry_after_of(handed.error)))
                 continue

@@ -8,7 +8,7 @@ from math import ceil, inf
 from typing import Final, NamedTuple
 
 from keyturn._session.base import Base, Failure
-from keyturn._session.patience import patiently
+from keyturn._session.retry import with_retries
 from keyturn._words import calls
 from keyturn._words.checks import number_within, word_within
 from keyturn._words.item_check import LARGEST_MESSAGE, checked_size, with_id
@@ -18,7 +18,7 @@ from keyturn.errors import ItemFailedError, KeyturnError, SubmitManyError
 from keyturn.words import AwaitAnswer, Durability, NewItem, SubmitResult
 
 # A call that failed so may be sent again.
-_BEARS: Final[tuple[Failure, ...]] = ("away",)
+_RETRIABLE: Final[tuple[Failure, ...]] = ("away",)
 # The answer to a wait that ends with the caller's time needs its way, seconds; and the first call needs a connection.
 _WAY_BACK: Final = 0.5
 _LEAST: Final = 1.0
@@ -74,16 +74,12 @@ def _messages(items: Sequence[NewItem]) -> list[list[NewItem]]:
 async def _send(base: Base, queue: str, items: Sequence[NewItem], options: SubmitOptions) -> list[SubmitResult]:
     room = options.wait_for_room
     patience = room + GRACE if options.timeout is None else options.timeout
-    results = await patiently(
+    return await with_retries(
         base,
         base.now() + patience,
-        _BEARS,
+        _RETRIABLE,
         lambda left: base.transport.ask(calls.Submit(queue, items, room, options.durability), left),
     )
-    if len(results) != len(items):
-        what = f"the answer has {len(results)} results for {len(items)} items"
-        raise KeyturnError(what, "INTERNAL", "BAD_ANSWER")
-    return results
 
 
 async def result(base: Base, queue: str, item_id: str, timeout: float) -> bytes | None:
@@ -115,4 +111,4 @@ async def _ask(base: Base, queue: str, item_id: str, until: float) -> AwaitAnswe
         patience = GRACE if until - base.now() > LONGEST_WAIT else over - base.now() - wait
         return await base.transport.ask(calls.Await(queue, item_id, wait), wait + patience)
 
-    return await patiently(base, over, _BEARS, once)
+    return await with_retries(base, over, _RETRIABLE, once)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 from keyturn._connection.failure import TlsError
+from keyturn._connection.waits import Background, comes
 from keyturn._session.transport import Transport
 from keyturn._words.ids import Ids
 from keyturn._words.log import log
@@ -28,7 +29,7 @@ class Base:
         self.transport = transport
         self.loop: asyncio.AbstractEventLoop = transport.loop
         self.ids = Ids()
-        self._background: set[asyncio.Task[None]] = set()
+        self._background = Background(self.loop)
         self._waiting: set[Callable[[], None]] = set()
         self._nobody_waits = asyncio.Event()
         self._blocks: dict[object, object] = {}
@@ -39,14 +40,11 @@ class Base:
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """What is to be done although nobody waits for it any more. Bounded in time; raises nothing."""
-        task = self.loop.create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        self._background.start(work)
 
     async def settled(self, timeout: float | None = None) -> None:
         """Wait until all of it is done, for so many seconds."""
-        if self._background:
-            await asyncio.wait(list(self._background), timeout=timeout)
+        await self._background.ended(timeout)
 
     @contextmanager
     def waiting(self, call_off: Callable[[], None]) -> Iterator[None]:
@@ -87,9 +85,7 @@ class Base:
         self._nobody_waits.clear()
         for call_off in list(self._waiting):
             call_off()
-        try:
-            await asyncio.wait_for(self._nobody_waits.wait(), LEAVING)
-        except asyncio.TimeoutError:
+        if not await comes(self._nobody_waits, LEAVING):
             log.debug("%d places are left to their ticket_ttl", len(self._waiting))
 
     def now(self) -> float:

@@ -42,16 +42,16 @@ def varint(number: int) -> bytes:
 
 
 class Books(Protocol):
-    """What a session does with what an answer tells of turns."""
+    """What an answer changes in the turns of a session."""
 
     def given(self, turn: Turn, tied: bool, ticket: str) -> None:
         """The turn was given. `tied`: asked for without a lease of its own."""
 
     def undelivered(self, turn: Turn, ticket: str) -> None:
-        """Nobody will learn that it was given. `ticket`: with this the same turn may still be asked for."""
+        """Its caller had given up before the answer came. `ticket`: a call with it may still ask for the same turn."""
 
     def unread(self, turn: Turn, ticket: str) -> None:
-        """It was given, and the answer that said so reached nobody."""
+        """It was booked as given, but its caller was cancelled before it read the answer."""
 
     def settled(self, queue: str, key: str, token: int | None, ticket: str) -> None:
         """The turn has ended by a call of ours."""
@@ -87,7 +87,7 @@ class Command:
 
 
 class OwnCommand(Command):
-    """What the session asks for itself. Of a stream that breaks it is dropped: the next one begins anew."""
+    """A command of the session itself. It is dropped when its stream breaks, because a new stream begins anew."""
 
     __slots__ = ("_on_answer",)
 
@@ -126,7 +126,7 @@ class CallCommand(Command, Generic[A]):
         self.leave = False
         """When it is abandoned the place of its ticket is given up too."""
         self.was_sent = False
-        """It was on a stream that is gone: whether the sidecar knows it nobody can tell."""
+        """It was sent on a stream that broke: nobody knows whether the sidecar has it."""
 
     def claim(self) -> Taking | None:
         """Which places it may still claim with its ticket; None: it has no ticket."""

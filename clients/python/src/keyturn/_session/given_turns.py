@@ -1,4 +1,4 @@
-"""What the application holds, by queue and token. As many as the sidecar has live turns of this session."""
+"""The turns that the application was given on a session, by queue and token: as many as the sidecar has live turns of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keyturn._session.turns.held import Held
 from keyturn.errors import TurnLoss
 from keyturn.words import Turn, TurnRef
 
-# Of so many that were lost something is remembered: of the newest.
+# How many lost turns are remembered: the newest.
 _MOST_LOST: Final = 10_000
 
 
@@ -27,11 +27,11 @@ class GivenTurn(Held):
         self.answers = 1
         """How many answers brought it: with one ticket the same turn is told again."""
         self.safe_until = inf
-        """As long as the session is known to live; else until this moment: a new stream did not tell of it."""
+        """Until when it lives for certain; inf: as long as the session. A new stream that does not list it sets this."""
         self.in_use = False
-        """Somebody holds it, and will say when that is over."""
+        """Somebody holds it, and will release it."""
         self.end_at = 0.0
-        """It was told lost as unreachable: whoever works on it has ended by then."""
+        """It was lost as unreachable: its holder has ended by this moment."""
 
 
 class GivenTurns:
@@ -87,11 +87,11 @@ class GivenTurns:
         self._given_up[(given.turn.queue, given.turn.token)] = given
 
     def given_up(self, turn: TurnRef) -> GivenTurn | None:
-        """Its holder was told that the sidecar cannot be reached."""
+        """The turn, if its holder was told that the sidecar cannot be reached."""
         return self._given_up.get((turn.queue, turn.token))
 
     def forget_given_up(self, told: Collection[tuple[str, int]]) -> None:
-        """The sidecar keeps no others than these."""
+        """Of those that the sidecar did not list: it does not keep them."""
         for turn in [turn for turn in self._given_up if turn not in told]:
             del self._given_up[turn]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
 from keyturn._connection.channel import Connection
+from keyturn._connection.waits import Background, comes
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._session.stream import Stream
 from keyturn.errors import KeyturnError
@@ -29,7 +29,7 @@ class Link:
         self._on_end = on_end
         self._stream: Stream | None = None
         # Of all streams that there were.
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Background(self._loop)
         self._ended: asyncio.Event | None = None
         self.since = 0.0
         """When the stream began, by the clock."""
@@ -42,8 +42,7 @@ class Link:
         self.since = now
         self._stream = Stream(self._connection.channel, self._loop, self._fetch, self._take, self._has_ended)
         for task in self._stream.tasks:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks.keep(task)
 
     def wake(self) -> None:
         """There is something to fetch."""
@@ -68,17 +67,10 @@ class Link:
 
     async def close(self, timeout: float) -> bool:
         """Nothing is left when it returns. False: the sidecar did not end the stream in this time."""
-        in_time = True
-        if self._ended is not None:
-            try:
-                await asyncio.wait_for(self._ended.wait(), timeout)
-            except asyncio.TimeoutError:
-                in_time = False
+        in_time = self._ended is None or await comes(self._ended, timeout)
         self.drop()
-        if self._tasks:
-            _, late = await asyncio.wait(list(self._tasks), timeout=timeout)
-            for task in late:
-                task.cancel()
+        for task in await self._tasks.ended(timeout):
+            task.cancel()
         return in_time
 
     def _take(self, stream: Stream, message: pb.SessionResponse) -> None:

@@ -2,7 +2,7 @@
 
 What was sent at some moment and is answered was taken after that moment, on a stream that stood then; the session
 outlives the stream by `ttl`. So it lives at least until the send time of the last answered command, plus `ttl`. Nothing
-else is known: a stream that looks whole may have been broken on the other side for long.
+else is known: a stream that looks whole may have broken on the other side long ago.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Liveness:
 
     def __init__(self, ttl: float, margin: float | None) -> None:
         self.ttl = ttl
-        """The sidecar has the last word."""
+        """Seconds; the sidecar may answer hello with another one."""
         self._margin = margin
         self._proved_at = -inf
         self._busy_since = inf
@@ -39,7 +39,7 @@ class Liveness:
         self._proved_at = max(self._proved_at, sent_at)
 
     def busy(self, now: float) -> None:
-        """There is something to lose from now on; before, silence meant nothing."""
+        """From now on there are calls or turns to lose, so silence counts."""
         self._busy_since = min(self._busy_since, now)
 
     def idle(self) -> None:

@@ -48,10 +48,10 @@ class OpenCalls:
         return self._open.refusal(command)
 
     def add(self, command: CallCommand[Any], timeout: float | None, now: float, is_there: bool) -> bool:
-        """Whether something is to be waited for now that was not, or not so early. `is_there`: a sidecar that was greeted.
+        """Returns whether the alarm must be set anew. `is_there`: the sidecar has answered hello.
 
-        A call may leave its wait to the sidecar, which may be as long as any. It is given so much while there is a sidecar that
-        waits; without one it is nothing but a call that does not come through.
+        A call that leaves its wait to the queue has no deadline of its own: while there is a sidecar it may take the longest wait,
+        and without one no longer than a call that does not wait.
         """
         command.asked_at = now
         command.follows = timeout is None and command.call.leaves_wait
@@ -66,20 +66,20 @@ class OpenCalls:
         return self._open.workers == 1
 
     def attached(self, now: float) -> None:
-        """There is a sidecar."""
+        """The sidecar has answered hello."""
         for command in self._open.of_workers():
             if command.follows:
                 command.deadline = now + command.call.max_wait + GRACE
 
     def detached(self, now: float) -> None:
-        """There is none, or none any more: a second attempt that fails gives no more time."""
+        """There is no sidecar: calls that leave their wait to the queue end soon. A second failure gives them no more time."""
         for command in self._open.of_workers():
             if command.follows:
                 command.deadline = min(command.deadline, now + GRACE)
                 self.first_deadline = min(self.first_deadline, command.deadline)
 
     def done(self, command: CallCommand[Any]) -> None:
-        """It is open no more, or nobody waits for it."""
+        """It was answered, or its caller has given up."""
         self._turns.done(command)
         if not command.abandoned:
             self._count(command)
@@ -99,7 +99,7 @@ class OpenCalls:
         self.first_deadline = inf if following == inf else max(following, now + _COARSE)
 
     def may_leave_turns(self) -> bool:
-        """Something was sent that may have been answered with a turn, or was to end one, and nobody knows."""
+        """Whether the sidecar may have given or kept a turn that nobody here knows of, because an answer is missing."""
         return any(_may_leave_turns(command) for command in self._open.all())
 
     def call_off_all(self, error: KeyturnError) -> None:

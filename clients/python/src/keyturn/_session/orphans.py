@@ -1,6 +1,6 @@
-"""Turns of the session that nobody here holds: their answers were lost with a stream.
+"""Turns that the session has and nobody here holds, because their answers were lost with a stream.
 
-Each is given back, but not while an open call with a ticket may still be answered with it.
+Each is given back once no open call with a ticket can be answered with it any more.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Orphans:
         return not self._blockers
 
     def claimed(self, turn: TurnRef) -> None:
-        """Somebody learnt of it after all."""
+        """An answer has brought it after all."""
         if self._blockers.pop(turn, None) is None:
             return
         for group in _groups(turn):
             self._waiting.get(group, set()).discard(turn)
 
     def give_back_all(self) -> None:
-        """Nobody will claim one."""
+        """The client closes: no answer will bring one any more."""
         for turn in list(self._blockers):
             self.claimed(turn)
             self._give_back(turn)

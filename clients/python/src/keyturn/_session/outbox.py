@@ -15,7 +15,7 @@ _BYTES: Final = MIB
 
 
 class Outbox:
-    """What the session asks itself goes first: it is little, and other things depend on it in time."""
+    """The commands of the session itself go first: they are few, and the life of turns depends on them."""
 
     def __init__(self, commands: OpenCommands) -> None:
         self._open = commands
@@ -29,7 +29,7 @@ class Outbox:
         self._urgent.append(command)
 
     def clear(self) -> None:
-        """A new stream: what was not written to the old one is asked for anew by its owner."""
+        """For a new stream: whoever owns a command that was not written pushes it again."""
         self._waiting.clear()
         self._urgent.clear()
 

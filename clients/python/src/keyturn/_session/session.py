@@ -69,7 +69,7 @@ class Session:
         self._was_broken = False
         self._last_failure: KeyturnError | None = None
         self._is_closing = False
-        # The stream broke, the client is being closed, and no other stream has told yet which turns there are.
+        # The stream broke while the client closes, and no new stream has listed yet which turns the session has.
         self._is_returning = False
         self._settlers = Settlers(self._loop, self._is_settling)
         self._calls = OpenCalls(self._loop, self._open, self.turns, self._ask_own, metrics)
@@ -141,7 +141,7 @@ class Session:
         return self._open.workers > 0 or self.turns.tied > 0 or self._is_returning
 
     def _ask_own(self, command: OwnCommand) -> None:
-        # Without a stream there is nobody to ask: what a turn is given back with, the next hello leads to again.
+        # Without a stream there is nobody to ask. A turn that was to go back is listed by the next hello, and goes back then.
         if self._state not in ("ready", "greeting"):
             return
         self._open.add(command)
@@ -207,7 +207,7 @@ class Session:
             self._arm()
 
     def _broke(self, error: KeyturnError) -> None:
-        """The stream is of no use any more, for this reason."""
+        """The stream is of no use any more; `error` says why."""
         if not self._link.is_open or self._state == "stopped":
             return
         self._link.drop()
@@ -242,7 +242,7 @@ class Session:
         self._arm()
 
     def _fail(self, error: KeyturnError) -> None:
-        """Nothing that is asked now would come through. What is asked later may."""
+        """Refuses what is open: it would not come through. What is asked later may."""
         self.turns.lose_all("unreachable")
         self._calls.refuse_all(error)
 
@@ -260,11 +260,11 @@ class Session:
         now = self._loop.time()
         self._calls.expire(now, self._too_late)
         has_given_up = self.turns.tick(now, self._liveness.stop_at)
-        # Should the stream be alive after all, the session would keep what was given up here: the next hello tells.
+        # If the stream is alive after all, the session still has the turns that were given up here: the next hello lists them.
         if has_given_up and self._state == "ready":
             self._broke(silent())
         elif self._state == "pausing" and now >= self._until:
-            # What the pause was for may be over too.
+            # Whoever needed a stream may be gone by now.
             self._state = "idle"
             if self._wanted:
                 self._connect(now)

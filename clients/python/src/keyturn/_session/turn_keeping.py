@@ -1,7 +1,4 @@
-"""What a session does for the turns it was given.
-
-It knows which the application holds, tells when one is lost, and gives back those of which nobody learnt.
-"""
+"""What a session does for its turns: it knows who holds which, tells when one is lost, gives back those that nobody learnt of."""
 
 from __future__ import annotations
 
@@ -21,6 +18,7 @@ from keyturn._session.turns.renewals import Renewals
 from keyturn._words import answers, calls
 from keyturn._words.limits import MOST_TURNS
 from keyturn._words.metrics import Metrics
+from keyturn._words.worker_call import ref_of
 from keyturn.errors import TurnLoss
 from keyturn.words import Turn, TurnRef
 
@@ -38,8 +36,8 @@ class TurnKeeping:
     ) -> None:
         self._loop = loop
         self._margin_of_life = margin_of_life
-        self._stopping = Stopping(loop, lambda given: self._give_back(_ref(given.turn)))
-        # The client is being closed: what was given by then and not settled, on which somebody may work.
+        self._stopping = Stopping(loop, lambda given: self._give_back(ref_of(given.turn)))
+        # None until the client closes. Then: the turns that were given and not settled, on which somebody may still work.
         self._left: dict[tuple[str, int], GivenTurn] | None = None
         self._renewals = renewals
         self._ask = ask
@@ -56,7 +54,7 @@ class TurnKeeping:
 
     def given(self, turn: Turn, tied: bool, ticket: str) -> None:
         if self._orphans is not None:
-            self._orphans.claimed(_ref(turn))
+            self._orphans.claimed(ref_of(turn))
         known = self._turns.find(turn.queue, turn.token)
         if known is not None:
             known.answers += 1
@@ -64,7 +62,7 @@ class TurnKeeping:
             return
         if self._left is not None:
             # An Ack took it along, and nobody takes work any more.
-            self._give_back(_ref(turn))
+            self._give_back(ref_of(turn))
             return
         self._turns.add(GivenTurn(turn, tied, ticket, self._released))
         if self._metrics is not None:
@@ -73,9 +71,9 @@ class TurnKeeping:
     def undelivered(self, turn: Turn, ticket: str) -> None:
         if self._turns.find(turn.queue, turn.token) is not None:
             return
-        waits = ticket and self._left is None and self._unclaimed.add(_ref(turn), self._loop.time())
+        waits = ticket and self._left is None and self._unclaimed.add(ref_of(turn), self._loop.time())
         if not waits:
-            self._give_back(_ref(turn))
+            self._give_back(ref_of(turn))
 
     def unread(self, turn: Turn, ticket: str) -> None:
         given = self._turns.find(turn.queue, turn.token)
@@ -192,12 +190,11 @@ class TurnKeeping:
         self._ask_for(missing, stop_at)
 
     def detached(self) -> None:
-        """The stream is gone, and with it what was to be told on it."""
+        """The stream is gone. The next one lists the turns that live."""
         self._orphans = None
-        # A new stream tells of those that live.
         self._unclaimed.clear()
         self._stopping.clear()
-        # Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
+        # Nobody would say that a lease has ended. A turn that is held is renewed; the others are forgotten.
         for given in self._turns.all():
             if not given.tied:
                 self._turns.remove(given)
@@ -229,7 +226,7 @@ class TurnKeeping:
             self.lose(given, cause)
 
     def close(self) -> None:
-        """Nobody claims anything any more."""
+        """The client closes: nobody claims a turn any more, and every holder is told that its turn is lost."""
         self._left = {}
         self._give_back_unclaimed(inf)
         if self._orphans is not None:
@@ -248,15 +245,15 @@ class TurnKeeping:
             self._uncertain.add(given)
         for at in range(0, len(missing), MOST_TURNS):
             batch = missing[at : at + MOST_TURNS]
-            message = calls.Renew([_ref(given.turn) for given in batch], None).request()
+            message = calls.Renew([ref_of(given.turn) for given in batch], None).request()
             self._ask(OwnCommand("renew", message, partial(self._told, batch)))
 
     def _told(self, batch: Sequence[GivenTurn], reply: pb.Reply) -> None:
-        # No answer leaves them as uncertain as they are.
+        # Without an answer they stay uncertain.
         if reply.WhichOneof("outcome") != "renew":
             return
         for given, result in zip(batch, answers.renew(reply.renew), strict=False):
-            # Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
+            # Its holder was told to stop before this answer came. A sidecar that has adopted the turn would keep it for ever.
             if given.lost and result.alive:
                 self._turns.give_up(given)
                 self._stopping.add(given)
@@ -273,7 +270,7 @@ class TurnKeeping:
         """Its holder has done with it, though it was told that it lost it."""
         if self._left is not None:
             self._left.pop((turn.queue, turn.token), None)
-        self._give_back(_ref(turn))
+        self._give_back(ref_of(turn))
 
     @property
     def is_work_left(self) -> bool:
@@ -289,7 +286,3 @@ class TurnKeeping:
     def _give_back(self, turn: TurnRef) -> None:
         """As if it had not been given, whatever it carries. Should this be lost too, the next stream tells of it again."""
         self._ask(GivingBack("nack", calls.Nack(turn, "release").request()))
-
-
-def _ref(turn: Turn) -> TurnRef:
-    return TurnRef(turn.queue, turn.key, turn.token)

@@ -15,9 +15,9 @@ from keyturn._session.turns.renewals import Renewals
 from keyturn._words.calls import Acquire, Dequeue, Nack
 from keyturn._words.limits import GIVING_UP
 from keyturn._words.metrics import Metrics
-from keyturn._words.worker_call import Taking, WorkerCall
+from keyturn._words.worker_call import Taking, WorkerCall, ref_of
 from keyturn.errors import TurnLoss
-from keyturn.words import Turn, TurnRef
+from keyturn.words import Turn
 
 A = TypeVar("A")
 
@@ -131,8 +131,7 @@ class UnaryTransport:
 
     def _give_back(self, turns: Sequence[Turn]) -> None:
         for turn in turns:
-            ref = TurnRef(turn.queue, turn.key, turn.token)
-            self._leave_with(self.ask(Nack(ref, "release"), GIVING_UP))
+            self._leave_with(self.ask(Nack(ref_of(turn), "release"), GIVING_UP))
 
     def _leave_with(self, call: Call[Any]) -> None:
         self._leaving.add(call)

@@ -17,7 +17,7 @@ from keyturn.errors import ProducerClosedError, ProducerFullError
 from keyturn.words import NewItem
 
 
-class Gate:
+class Capacity:
     """Lets through what there is room for: the bound holds before anything crosses to the other thread."""
 
     def __init__(self, max_items: int, max_bytes: int) -> None:
@@ -62,7 +62,7 @@ class Producer:
         self._thread = thread
         self._core = core
         self._settings = settings
-        self._gate = Gate(settings.max_items, settings.max_bytes)
+        self._capacity = Capacity(settings.max_items, settings.max_bytes)
         self._ids = Ids()
         self._is_closed = False
 
@@ -84,15 +84,15 @@ class Producer:
             raise ProducerClosedError("the producer is closed")
         self._thread.may_wait()
         waits = self._settings.when_full == "wait"
-        if not self._gate.enter(size, self._settings.timeout if waits else 0):
+        if not self._capacity.enter(size, self._settings.timeout if waits else 0):
             limits = f"{self._settings.max_items} of together {self._settings.max_bytes} bytes"
             raise ProducerFullError(f"no room for one more item; allowed are {limits}")
         try:
             future = self._thread.begin(lambda: self._core.add(named))
         except BaseException:
-            self._gate.leave(size)
+            self._capacity.leave(size)
             raise
-        future.add_done_callback(lambda _: self._gate.leave(size))
+        future.add_done_callback(lambda _: self._capacity.leave(size))
         return future
 
     def flush(self, timeout: float | None = None) -> bool:

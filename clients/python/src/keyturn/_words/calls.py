@@ -12,6 +12,7 @@ from keyturn._words import answers, requests
 from keyturn._words.ids import Ids, named, named_follow_ups
 from keyturn._words.limits import LONGEST_WAIT
 from keyturn._words.worker_call import Ended, Taking, WorkerCall
+from keyturn.errors import KeyturnError
 from keyturn.words import (
     AckAnswer,
     AcquireCall,
@@ -133,7 +134,11 @@ class Submit(WorkerCall[list[SubmitResult]]):
         )
 
     def read(self, message: pb.SubmitResponse) -> list[SubmitResult]:
-        return answers.submit(message)
+        results = answers.submit(message)
+        if len(results) == len(self.items):
+            return results
+        what = f"the answer has {len(results)} results for {len(self.items)} items"
+        raise KeyturnError(what, "INTERNAL", "BAD_ANSWER")
 
 
 @dataclass(slots=True, eq=False)

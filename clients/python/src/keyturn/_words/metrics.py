@@ -28,7 +28,7 @@ class Metrics(Protocol):
 _METHODS: Final = ("call_done", "turn_granted", "turn_lost", "reconnected")
 
 
-class Guarded:
+class SafeMetrics:
     """Metrics of an application that may raise after all: it is logged once, and does not break what they tell of."""
 
     def __init__(self, metrics: Metrics) -> None:

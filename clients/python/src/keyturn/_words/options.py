@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from keyturn._words.checks import count_within, number_within, word_within
 from keyturn._words.limits import DAY, MIB
-from keyturn._words.metrics import Guarded, Metrics
+from keyturn._words.metrics import Metrics, SafeMetrics
 from keyturn.errors import WrongArgumentError
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7420"
@@ -29,7 +29,7 @@ class Tls:
     """The name in the sidecar's certificate, when it is not that of the address."""
 
 
-def own_name() -> str:
+def default_consumer_id() -> str:
     """Who asks, where nobody says.
 
     The sidecar would take the address of the connection, which is another one after a reconnect: a ticket of dispatch,
@@ -63,14 +63,14 @@ class Options:
         count_within("open_commands", self.open_commands, 1, 100_000)
         count_within("open_bytes", self.open_bytes, 4 * MIB, 1 << 53)
         if self.metrics is not None:
-            object.__setattr__(self, "metrics", Guarded(self.metrics))
+            object.__setattr__(self, "metrics", SafeMetrics(self.metrics))
         if self.tls is not None and not isinstance(self.tls, Tls):
             raise WrongArgumentError(f"tls is {self.tls!r}; needed is a Tls", "tls")
         if self.tls is not None and (self.tls.cert is None) != (self.tls.key is None):
             missing = "key" if self.tls.key is None else "cert"
             raise WrongArgumentError(f"tls.{missing} is None; cert and key go together", f"tls.{missing}")
         if not self.consumer_id:
-            object.__setattr__(self, "consumer_id", own_name())
+            object.__setattr__(self, "consumer_id", default_consumer_id())
 
 
 def address_of(address: str | None) -> str:

@@ -13,6 +13,10 @@ from keyturn.words import LossCause, Turn, TurnRef
 A = TypeVar("A")
 
 
+def ref_of(turn: Turn) -> TurnRef:
+    return TurnRef(turn.queue, turn.key, turn.token)
+
+
 class Taking(NamedTuple):
     """Where a call takes turns: of one key, or (empty) of any key of these queues."""
 

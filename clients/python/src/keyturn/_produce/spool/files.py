@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from keyturn._connection.waits import Background
 from keyturn._produce.spool.disk_thread import DiskThread
 from keyturn._produce.spool.options import Spool
 from keyturn._produce.spool.record import encode_item
@@ -32,7 +33,7 @@ class SpoolFiles:
         self._unsynced: list[asyncio.Future[None]] = []
         self._unsynced_items = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._syncing: set[asyncio.Task[None]] = set()
+        self._syncing = Background(self._loop)
         self._bytes_coming = 0
         self._items_coming = 0
         self._hurries = False
@@ -73,7 +74,7 @@ class SpoolFiles:
         data = b"".join(records)
         self._bytes_coming += len(data)
         self._items_coming += len(records)
-        self._start(self._append(data, len(records), safe))
+        self._syncing.start(self._append(data, len(records), safe))
         return safe
 
     async def read(self, most: int, size: int) -> Chunk | None:
@@ -92,12 +93,12 @@ class SpoolFiles:
         """The producer is closing: nobody shall wait for the interval any more."""
         self._hurries = True
         if self._unsynced:
-            self._start(self._sync())
+            self._syncing.start(self._sync())
 
     async def close(self) -> None:
         """Sync what is not yet, and let go of the directory."""
         while self._syncing:
-            await asyncio.wait(list(self._syncing))
+            await self._syncing.ended()
         await self._sync()
         if self._store is not None:
             try:
@@ -131,7 +132,7 @@ class SpoolFiles:
         if self._hurries or self._unsynced_items >= self._choice.count:
             await self._sync()
         elif self._timer is None:
-            self._timer = self._loop.call_later(self._choice.interval, lambda: self._start(self._sync()))
+            self._timer = self._loop.call_later(self._choice.interval, lambda: self._syncing.start(self._sync()))
 
     async def _sync(self) -> None:
         if self._timer is not None:
@@ -149,11 +150,6 @@ class SpoolFiles:
             return
         for one in waiting:
             one.set_result(None)
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._syncing.add(task)
-        task.add_done_callback(self._syncing.discard)
 
     def _break(self, error: SpoolError) -> SpoolError:
         if self.broken is None:

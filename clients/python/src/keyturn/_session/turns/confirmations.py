@@ -14,7 +14,8 @@ from typing import Any, Final, TypeVar
 from keyturn._connection.call import Call, client_closed
 from keyturn._session.turns.renewals import Ask
 from keyturn._words.calls import Renew
-from keyturn.words import AckAnswer, RenewResult, Turn, TurnRef
+from keyturn._words.worker_call import ref_of
+from keyturn.words import AckAnswer, RenewResult, Turn
 
 A = TypeVar("A")
 
@@ -50,7 +51,7 @@ class Confirmations:
         # Where one was asked for all have it, and it is said again: a sidecar that started anew would tie turns to the
         # session that it adopts without one. Where each has its queue's nothing is tied.
         lease = shortest if all(turn.lease == shortest for turn in old) else None
-        refs = [TurnRef(turn.queue, turn.key, turn.token) for turn in old]
+        refs = [ref_of(turn) for turn in old]
         self._pending[call] = answer
 
         def confirmed(renewed: asyncio.Future[list[RenewResult]]) -> None:

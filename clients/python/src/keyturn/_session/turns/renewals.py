@@ -18,9 +18,9 @@ from keyturn._session.turns.held import Held
 from keyturn._session.turns.margin import margin_of
 from keyturn._words.calls import Renew
 from keyturn._words.limits import MOST_TURNS
-from keyturn._words.worker_call import WorkerCall
+from keyturn._words.worker_call import WorkerCall, ref_of
 from keyturn.errors import TurnLoss
-from keyturn.words import RenewResult, TurnRef
+from keyturn.words import RenewResult
 
 # Parts of a lease: when it is renewed, how long a renewal may take, and when one that failed is tried again.
 _RENEW_AFTER: Final = 1 / 3
@@ -117,7 +117,7 @@ class Renewals:
 
     def _renew(self, batch: Sequence[Held], now: float) -> None:
         # With their lease said: a sidecar that has just started and adopts them would else tie them to the session.
-        turns = [TurnRef(held.turn.queue, held.turn.key, held.turn.token) for held in batch]
+        turns = [ref_of(held.turn) for held in batch]
         timeout = max(0.001, min(self._patience(held, now) for held in batch))
         call = self._ask(Renew(turns, batch[0].turn.lease), timeout)
         call.add_done_callback(lambda done: self._answered(batch, now, done))

@@ -13,10 +13,10 @@ from keyturn.errors import KeyturnError
 A = TypeVar("A")
 
 
-async def patiently(
+async def with_retries(
     base: Base,
     until: float,
-    bears: Collection[Failure],
+    retriable: Collection[Failure],
     ask: Callable[[float], Awaitable[A]],
     give_up: Callable[[], bool] | None = None,
 ) -> A:
@@ -29,7 +29,7 @@ async def patiently(
         try:
             return await ask(max(0.001, until - base.now()))
         except KeyturnError as error:
-            if failure_of(error) not in bears or (give_up is not None and give_up()):
+            if failure_of(error) not in retriable or (give_up is not None and give_up()):
                 raise
             pause = back_off.next(retry_after_of(error))
             if base.now() + pause >= until:
