@@ -3,7 +3,7 @@
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from '../contract/model.js';
 import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON, roomMemoryFull } from '../contract/refusals.js';
 import { contentHashOf, contentHashOfItem, weightOf } from '../items/content.js';
-import { isKeyDone } from '../items/idempotency.js';
+import { recallKey } from '../items/idempotency.js';
 import { itemById } from '../items/item-status.js';
 import { isFull, tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
@@ -93,7 +93,7 @@ export class CapacityPlan {
   #placeOf(item: NewItem): 'taken' | 'replaced' | 'none' {
     const { policy } = this.queue;
     const { waitingPerKey } = policy;
-    if (isKeyDone(this.queue, item.key, item.idempotencyKey, this.now) !== undefined) return 'none';
+    if (recallKey(this.queue, item.key, item.idempotencyKey, this.now) !== undefined) return 'none';
     const mayBeFull = typeof waitingPerKey === 'number';
     // The usual queue turns nothing away: its lanes are not even looked at.
     if (item.key === '' || (!mayBeFull && policy.whenTooSoon === 'wait')) return 'taken';

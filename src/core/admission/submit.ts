@@ -9,7 +9,7 @@ import type {
 } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { bytesOf, contentHashOf, contentOf } from '../items/content.js';
-import { isKeyDone } from '../items/idempotency.js';
+import { recallKey } from '../items/idempotency.js';
 import { lineUp } from '../items/item-phase.js';
 import { itemById } from '../items/item-status.js';
 import { keepAfterAll } from '../items/kept-after-all.js';
@@ -185,7 +185,7 @@ function decide(
 ): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
-  if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) {
+  if (recallKey(queue, lane.key, item.idempotencyKey, now) !== undefined) {
     // Whoever waits for it, though nothing was known of it, waits for nothing more.
     state.dependencies.end(queue.name, id, 'done');
     return decline(queue, id, 'already_done');

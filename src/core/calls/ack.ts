@@ -25,7 +25,7 @@ import {
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
-import { findSettling, isSettled, stale } from './settle.js';
+import { isSettled, stale, turnToSettle } from './settle.js';
 
 /** @returns what waits, if `next` has to */
 export function ack(
@@ -76,7 +76,7 @@ function settle(
   by: Stream | undefined,
 ): readonly SubmitResult[] | Refusal {
   const { queue, key, token } = request;
-  const found = findSettling(state, 'ack', queue, key, token, now);
+  const found = turnToSettle(state, 'ack', queue, key, token, now);
   if (!(found instanceof Turn || isSettled(found))) return found;
   if (request.next !== undefined && !state.draining) {
     const next = openQueues(state, request.next, now);

@@ -9,7 +9,7 @@ import { type Lane, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import { endingByTicket } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
-import { findSettling, isSettled, stale } from './settle.js';
+import { isSettled, stale, turnToSettle } from './settle.js';
 
 export function deQueue(
   state: CoreState,
@@ -36,7 +36,7 @@ function byToken(
   by: Stream | undefined,
 ): DeQueueAnswer | Refusal {
   const { queue, key } = request;
-  const found = findSettling(state, 'dequeue', queue, key, token, now);
+  const found = turnToSettle(state, 'dequeue', queue, key, token, now);
   if (found instanceof Turn) return endCallersTurn(state, found, request, now, by);
   if (!isSettled(found)) return found;
   const again = repeated(found, request.abandoned);

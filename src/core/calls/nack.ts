@@ -10,7 +10,7 @@ import { isToldLate } from '../state/queues.js';
 import { type Assignment, type Item, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
-import { findSettling, isSettled, stale } from './settle.js';
+import { isSettled, stale, turnToSettle } from './settle.js';
 
 const WAY: Readonly<Record<NackKind, SettlementWay>> = { retry: 'nack', release: 'release', dead_letter: 'nack' };
 
@@ -23,7 +23,7 @@ export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAn
 
 function settle(state: CoreState, request: NackRequest, now: number, by: Stream | undefined): NackAnswer | Refusal {
   const { queue, key, token, kind } = request;
-  const found = findSettling(state, 'nack', queue, key, token, now);
+  const found = turnToSettle(state, 'nack', queue, key, token, now);
   if (found instanceof Turn) return check(found, request) ?? apply(state, found, request, now, by);
   if (!isSettled(found)) return found;
   if (found.call === 'nack' && found.kind === kind) return found.answer;

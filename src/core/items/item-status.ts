@@ -9,7 +9,7 @@ import type { FinishedItem } from '../structures/retention-cache.js';
 type KnownItem = Item | FinishedItem | undefined;
 
 export function itemById(queue: Queue, id: string, now: number): KnownItem {
-  return keptItem(queue, id) ?? queue.finished.get(id, now);
+  return keptItem(queue, id) ?? queue.finished.recall(id, now);
 }
 
 /** The item of this id that waits, is in flight, or is dead. */

@@ -10,7 +10,7 @@ import { NO_NUMBER, OWN_ID } from '../structures/own-id.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
 import { answerAwaits } from './await.js';
 import { contentHashOfItem } from './content.js';
-import { isKeyDone, markKeyDone } from './idempotency.js';
+import { markKeyDone, recallKey } from './idempotency.js';
 import { die, handOut, leave, putBack } from './item-phase.js';
 
 /** The item leaves for good and is remembered as finished. */
@@ -88,7 +88,7 @@ function finishedAs(
 
 /** at_most_once: what is remembered of an item that was handed out. Unset: nothing, though perhaps of another with its id. */
 export function handedOutAs({ id, seq, lane }: Item, now: number): FinishedItem | undefined {
-  const finished = lane.queue.finished.get(id, now);
+  const finished = lane.queue.finished.recall(id, now);
   return finished?.state === 'done' && (finished.of ?? finished.seq ?? seq) === seq ? finished : undefined;
 }
 
@@ -107,7 +107,7 @@ function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End)
 
 /** Another with its idempotency key is done: so is this one, with that result (S17). */
 export function finishIfKeyDone(state: CoreState, item: Item, now: number): boolean {
-  const done = isKeyDone(item.lane.queue, item.lane.key, item.idempotencyKey, now);
+  const done = recallKey(item.lane.queue, item.lane.key, item.idempotencyKey, now);
   if (done === undefined) return false;
   if (state.watching) emitLeaving(state, item, 'already_done', now);
   finish(state, item, 'done', done.result, now, false);

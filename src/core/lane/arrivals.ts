@@ -2,7 +2,7 @@
 
 import type { Durability, Reason } from '../contract/model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '../contract/refusals.js';
-import { isKeyDone } from '../items/idempotency.js';
+import { recallKey } from '../items/idempotency.js';
 import { finish } from '../items/items.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
 import { isKeyless } from '../state/lane.js';
@@ -56,7 +56,7 @@ export function countArrival(lane: Lane, now: number): void {
 function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Caller | undefined {
   const { asker } = arrival;
   const coalesces = asker.kind === 'enqueue';
-  const done = isKeyDone(lane.queue, lane.key, arrival.idempotencyKey, now);
+  const done = recallKey(lane.queue, lane.key, arrival.idempotencyKey, now);
   if (done !== undefined) {
     emitDecline(state, lane, arrival, 'already_done', now);
     answerDecline(state, lane, asker, { reason: 'already_done', result: done.result });
