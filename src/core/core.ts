@@ -4,7 +4,7 @@ import { acquire, enQueue } from './calls/acquire.js';
 import { AdminCalls } from './calls/admin/admin-calls.js';
 import { coordinatorStats, liveTurns, memoryItems, queueNumbers, standing } from './calls/admin/stats.js';
 import { deQueue } from './calls/dequeue.js';
-import { type CalledOff, callOff, cancel, refuseAwaits, startDraining, type WaitingCall } from './calls/drain.js';
+import { type CalledOff, callOff, cancel, refuseAwaits, startDraining } from './calls/drain.js';
 import { nack } from './calls/nack.js';
 import { renew } from './calls/renew.js';
 import { closeStream, hello, helloNow, openStream } from './calls/sessions.js';
@@ -21,16 +21,16 @@ import { awaitItem } from './items/await.js';
 import type { Effect } from './state/effects.js';
 import { Outbox } from './state/outbox.js';
 import { findOrMakeQueue, findQueue, isRefusal, mayBeDurable } from './state/queues.js';
-import type { Stream } from './state/records.js';
+import type { Stream, WaitingCall } from './state/records.js';
 import { CoreState, type Start } from './state/state.js';
 import { fire, HOUSEKEEPING } from './time.js';
 
 export type { Walk } from './calls/admin/admin-calls.js';
-export type { WaitingCall } from './calls/drain.js';
+
 export type { Batch } from './durability/collect.js';
 export type { Stranded } from './durability/restore.js';
 export type { Effect } from './state/effects.js';
-export type { Stream } from './state/records.js';
+export type { Stream, WaitingCall } from './state/records.js';
 export type { Start } from './state/state.js';
 
 /**

@@ -3,7 +3,7 @@ import { endNextTurn } from './calls/sessions.js';
 import { endWaiter } from './dispatch/dispatch.js';
 import { finishStep } from './dispatch/step-end.js';
 import { endAwait } from './items/await.js';
-import { endWait, giveUp, isWaiting } from './lane/arrivals.js';
+import { endWait, giveUp } from './lane/arrivals.js';
 import { endPhase } from './lane/current-lanes.js';
 import { expire, watchDue } from './lane/expiry.js';
 import { closedGate } from './lane/gates.js';
@@ -11,6 +11,7 @@ import { markDirty } from './state/marks.js';
 import { keepHouse } from './state/queues.js';
 import type { Caller } from './state/records.js';
 import type { CoreState, CoreTimer } from './state/state.js';
+import { isWaiting } from './state/wait-list.js';
 
 /** How often the house is kept, ms. */
 export const HOUSEKEEPING = 10_000;
@@ -26,7 +27,7 @@ export function fire(state: CoreState, timer: CoreTimer, now: number): void {
       return endWaiter(state, timer);
     case 'room':
       return endRoomWait(state, timer, now);
-    case 'await':
+    case 'await_item':
       return endAwait(state, timer, now);
     case 'turn_watch':
       return watchDue(state, timer, now);

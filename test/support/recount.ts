@@ -64,10 +64,10 @@ class Recount {
     equal(state.roomBytes, roomBytes, 'bytes of those who wait for room');
     equal(state.busyLanes, this.#busy, 'busy lanes');
     equal(state.idle.size, this.#idle, 'idle marks');
-    equal(state.waitingCallers, this.#callers, 'callers that wait');
-    equal(state.waitingAcquires, this.#waits.size, 'Acquire calls that wait');
-    equal(state.waitingSubmits, roomWaiters, 'Submits that wait for room');
-    equal(state.waitingAwaits, this.#awaits, 'Await calls that wait');
+    equal(state.waiting.caller, this.#callers, 'callers that wait');
+    equal(state.waiting.acquire, this.#waits.size, 'Acquire calls that wait');
+    equal(state.waiting.room, roomWaiters, 'Submits that wait for room');
+    equal(state.waiting.await_item, this.#awaits, 'Await calls that wait');
     equal(state.dependencies.size, this.#dependencies, 'dependencies');
     this.#checkSessions();
     this.#checkTickets();

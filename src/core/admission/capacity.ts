@@ -1,16 +1,16 @@
 /** Room for batches: counted before anything is accepted, and waited for in order. */
 
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from '../contract/model.js';
-import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON, roomMemoryFull } from '../contract/refusals.js';
+import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON } from '../contract/refusals.js';
 import { contentHashOf, contentHashOfItem, weightOf } from '../items/content.js';
 import { recallKey } from '../items/idempotency.js';
 import { itemById } from '../items/item-status.js';
 import { isFull, tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
-import { markRoom } from '../state/marks.js';
 import { Item, type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
+import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
 import { OWN_ID } from '../structures/own-id.js';
 import { DependencyCheck, isConcerned } from './dependency-check.js';
 
@@ -28,8 +28,9 @@ export interface Need {
   wrong?: Refusal;
 }
 
-/** Counts what these items of one queue need, beside what was counted into `need` before. */
+/** Counts what items of one queue need, all together. */
 export class CapacityPlan {
+  readonly need: Need = { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 };
   #added: Map<string, number> | undefined;
   #ids: Map<string, NewItem> | undefined;
   /** Keys that the batch makes busy, if that has to be known exactly. */
@@ -49,8 +50,9 @@ export class CapacityPlan {
   }
 
   /** @returns a refusal if this item can never be accepted */
-  add(item: NewItem, field: string, need: Need): Refusal | undefined {
+  add(item: NewItem, field: string): Refusal | undefined {
     const { itemId } = item;
+    const { need } = this;
     if (itemId !== undefined) {
       const known = this.#known(itemId, item);
       if (known === 'other') return badRequest(`${field}.item_id`, otherContent(itemId));
@@ -167,48 +169,19 @@ export function waitForRoom(
   now: number,
 ): RoomWaiter | undefined {
   const bytes = heldBy(request);
-  const refusal = mayNotWait(state, bytes);
+  const refusal = mayNotWait(state, 'room', bytes);
   if (refusal !== undefined) {
     countRejected(queue, refusal);
     state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
     return undefined;
   }
   const waiter = new RoomWaiter(queue, request, reply, bytes);
-  if (queue.roomWaiters.size === 0) queue.roomLack = undefined;
-  queue.roomWaiters.add(waiter);
-  state.roomQueues.add(queue);
-  state.waitingSubmits += 1;
-  state.roomBytes += bytes;
-  state.wheel.schedule(waiter, after(now, request.waitForRoom));
+  startWaiting(state, waiter, after(now, request.waitForRoom));
   return waiter;
 }
 
 function heldBy({ items }: SubmitRequest): number {
   return items.reduce((sum, item) => sum + weightOf(item, item.itemId ?? ''), 0);
-}
-
-/** What those who wait may hold together, of what payloads may use. */
-const WAITING_SHARE = 1 / 4;
-
-/** S100: one may always wait, or a batch of which the payload is large could never. */
-function mayNotWait(state: CoreState, bytes: number): Refusal | undefined {
-  const { waitingSubmits, payloadMemoryBytes } = state.settings.limits;
-  if (state.waitingSubmits >= waitingSubmits) return limitRefusal('waiting_submits', waitingSubmits);
-  if (state.waitingSubmits === 0 || state.roomBytes + bytes <= payloadMemoryBytes * WAITING_SHARE) return undefined;
-  return roomMemoryFull(payloadMemoryBytes * WAITING_SHARE, state.waitingSubmits);
-}
-
-/** @returns whether it still waited */
-export function dropRoomWaiter(state: CoreState, waiter: RoomWaiter): boolean {
-  const { queue } = waiter;
-  if (!queue.roomWaiters.delete(waiter)) return false;
-  if (queue.roomWaiters.size === 0) state.roomQueues.delete(queue);
-  // Those behind it may need less than it did.
-  else markRoom(state, queue);
-  state.waitingSubmits -= 1;
-  state.roomBytes -= waiter.bytes;
-  state.wheel.cancel(waiter);
-  return true;
 }
 
 /** There may be room, but it is others' turn. */
@@ -236,7 +209,7 @@ function countBefore({ roomWaiters }: Queue, waiter: RoomWaiter | undefined): nu
 /** Its wait can come to nothing. */
 export function refuseWaiter(state: CoreState, waiter: RoomWaiter, refusal: Refusal): void {
   const { queue, reply } = waiter;
-  if (!dropRoomWaiter(state, waiter)) return;
+  if (!stopWaiting(state, waiter)) return;
   countRejected(queue, refusal);
   state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
 }
@@ -266,10 +239,10 @@ export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, n
   const concerned = request.items.some((item) => isConcerned(state, queue.name, item));
   const after = concerned ? new DependencyCheck(state, now) : undefined;
   const plan = new CapacityPlan(queue, now, after, countsLanes(state, request.items.length));
-  const need: Need = { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 };
+  const { need } = plan;
   let index = 0;
   for (const item of request.items) {
-    const refusal = plan.add(item, `items[${index}]`, need);
+    const refusal = plan.add(item, `items[${index}]`);
     if (refusal !== undefined) return refusal;
     index += 1;
   }

@@ -6,10 +6,7 @@ import { standingOf } from '../items/item-status.js';
 import { nameOf, told } from '../state/item-names.js';
 import { Dependency, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { circleIn, type Planned } from './dependency-cycle.js';
-
-/** Of those that wait for an item that comes now: one call must not hold up all others. */
-const MOST_SEARCHED = 10_000;
+import { circleIn, MOST_SEARCHED, type Planned } from './dependency-cycle.js';
 
 /** Whether a batch has to be looked at for this item: it waits for others, or others may wait for it. */
 export function isConcerned({ dependencies }: CoreState, queue: string, { itemId, after }: NewItem): boolean {

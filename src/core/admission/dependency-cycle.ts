@@ -6,8 +6,11 @@ import { openOf } from '../state/dependencies.js';
 import { nameOf, told } from '../state/item-names.js';
 import { Item } from '../state/records.js';
 
-/** Items beyond the batch that are looked through: one call must not hold up all others. */
-const MOST_SEARCHED = 10_000;
+/**
+ * Items beyond the batch that one search looks at: for a cycle, or among those that wait for an item of the batch. One
+ * call must not hold up all others.
+ */
+export const MOST_SEARCHED = 10_000;
 /** Of a circle. */
 const MOST_TOLD = 6;
 

@@ -2,7 +2,8 @@
 import type { Refusal } from '../contract/model.js';
 import type { Lack, Queue, RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { behindOthers, dropRoomWaiter, lackRefusal, lacks, type Need, needOf, refuseWaiter } from './capacity.js';
+import { stopWaiting } from '../state/wait-list.js';
+import { behindOthers, lackRefusal, lacks, type Need, needOf, refuseWaiter } from './capacity.js';
 import { applySubmit } from './submit.js';
 
 /** First come, first served: the first that does not fit stops the others. */
@@ -24,7 +25,7 @@ function serveWaiter(state: CoreState, waiter: RoomWaiter, now: number): Lack | 
   const lack = lacks(state, queue, need);
   if (lack !== undefined) return lack;
   if (need.wrong !== undefined) refuseWaiter(state, waiter, need.wrong);
-  else if (dropRoomWaiter(state, waiter)) applySubmit(state, queue, request, reply, need, now);
+  else if (stopWaiting(state, waiter)) applySubmit(state, queue, request, reply, need, now);
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks, type Need } from '../admission/capacity.js';
+import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks } from '../admission/capacity.js';
 import { BatchWaits } from '../admission/dependants.js';
 import { DependencyCheck, isConcerned } from '../admission/dependency-check.js';
 import { submitItem } from '../admission/submit.js';
@@ -8,6 +8,7 @@ import { finishStep } from '../dispatch/step-end.js';
 import { weightOfItem } from '../items/content.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { finishAll, handedOutAs } from '../items/items.js';
+import { openItems } from '../items/never-handed-out.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf, resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
@@ -93,11 +94,6 @@ function repeated(settled: SettledBy): readonly SubmitResult[] | undefined {
   return settled.call === 'ack' ? settled.followUps : undefined;
 }
 
-interface QueuePlan {
-  readonly plan: CapacityPlan;
-  readonly need: Need;
-}
-
 /** Both or neither: room for all follow-ups, in every queue, counting the payload that this very Ack frees. */
 function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
   if (request.followUps.length === 0) return undefined;
@@ -108,14 +104,15 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   }
   const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
   const after = concerned ? new DependencyCheck(state, now) : undefined;
-  const plans = new Map<Queue, QueuePlan>();
+  const plans = new Map<Queue, CapacityPlan>();
   const freed = freesLane(turn, now) ? turn.lane : undefined;
+  const mustCountLanes = countsLanes(state, request.followUps.length);
   for (const [index, { queue: name, item }] of request.followUps.entries()) {
     const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
-    const planned = plans.get(queue) ?? planFor(state, queue, after, request.followUps.length, freed, now);
-    plans.set(queue, planned);
-    const refusal = planned.plan.add(item, `follow_ups[${index}].item`, planned.need);
+    const plan = plans.get(queue) ?? new CapacityPlan(queue, now, after, mustCountLanes, freed);
+    plans.set(queue, plan);
+    const refusal = plan.add(item, `follow_ups[${index}].item`);
     if (refusal !== undefined) return refusal;
   }
   const dependencies = after?.check() ?? 0;
@@ -131,18 +128,6 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   return undefined;
 }
 
-function planFor(
-  state: CoreState,
-  queue: Queue,
-  after: DependencyCheck | undefined,
-  items: number,
-  freed: Lane | undefined,
-  now: number,
-): QueuePlan {
-  const plan = new CapacityPlan(queue, now, after, countsLanes(state, items), freed);
-  return { plan, need: { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 } };
-}
-
 /** Whether nothing is to be done for the key once this turn has ended. Who waits in its line keeps it busy, and a stop. */
 function freesLane({ lane, parked }: Turn, now: number): boolean {
   return lane.line === undefined && parked === undefined && delayOf(lane, undefined, now) === undefined;
@@ -152,9 +137,8 @@ function itemsOf({ followUps }: AckRequest): NewItem[] {
   return followUps.map(({ item }) => item);
 }
 
-function freedBy(turn: Turn): number {
-  if (turn.assignment.kind !== 'items' || turn.assignment.done) return 0;
-  return turn.assignment.items.reduce((sum, item) => sum + weightOfItem(item), 0);
+function freedBy({ assignment }: Turn): number {
+  return openItems(assignment).reduce((sum, item) => sum + weightOfItem(item), 0);
 }
 
 function apply(

@@ -6,7 +6,7 @@ import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
 import { findQueue, isRefusal, isToldLate } from '../state/queues.js';
 import { type Lane, type Stream, Turn } from '../state/records.js';
-import type { SettledBy } from '../state/settlement.js';
+import { ABANDONED, NOBODY_WAITS, type SettledBy } from '../state/settlement.js';
 import { endingByTicket } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { isSettled, stale, turnToSettle } from './settle.js';
@@ -76,14 +76,7 @@ function afterTicket(state: CoreState, lane: Lane, request: DeQueueRequest, tick
   return again ?? { promoted: false, waiting: lane.line?.length ?? 0 };
 }
 
-const NOBODY_WAITS: DeQueueAnswer = Object.freeze({ promoted: false, waiting: 0 });
 const DONE: SettledBy = Object.freeze({ ended: 'settled', call: 'dequeue', abandoned: false, answer: NOBODY_WAITS });
-const ABANDONED: SettledBy = Object.freeze({
-  ended: 'settled',
-  call: 'dequeue',
-  abandoned: true,
-  answer: NOBODY_WAITS,
-});
 
 function endCallersTurn(
   state: CoreState,

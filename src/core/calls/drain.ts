@@ -1,26 +1,22 @@
 /** The end: nobody new is let in, those who wait are told, those who hold a turn may finish. */
 
-import { dropRoomWaiter, refuseWaiter } from '../admission/capacity.js';
+import { refuseWaiter } from '../admission/capacity.js';
 import type { Reply } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
-import { dropWaiter } from '../dispatch/dispatch.js';
-import { dropAwait } from '../items/await.js';
 import { answerDeliveries, refuse } from '../lane/answers.js';
-import { cancelCaller, giveUp, isWaiting } from '../lane/arrivals.js';
+import { cancelCaller, giveUp } from '../lane/arrivals.js';
 import { expire } from '../lane/expiry.js';
 import { turnOf } from '../state/lane.js';
 import { tellLate } from '../state/queues.js';
-import { AcquireWaiter, AwaitWaiter, Caller, type Queue, type RoomWaiter } from '../state/records.js';
+import type { Queue, WaitingCall } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-
-/** A call that waits, in the form in which the core gives it to the loop. */
-export type WaitingCall = Caller | AcquireWaiter | AwaitWaiter | RoomWaiter;
+import { isWaiting, stopWaiting } from '../state/wait-list.js';
 
 export function startDraining(state: CoreState, now: number): void {
   state.draining = true;
   for (const queue of state.queues.values()) {
     for (const waiter of queue.waiters) {
-      if (dropWaiter(state, waiter)) refuse(state, waiter.asker, DRAINING, tellLate(waiter.queues));
+      if (stopWaiting(state, waiter)) refuse(state, waiter.asker, DRAINING, tellLate(waiter.queues));
     }
     for (const waiter of queue.roomWaiters) refuseWaiter(state, waiter, DRAINING);
     for (const caller of queue.callers) {
@@ -42,7 +38,7 @@ export function refuseAwaits(state: CoreState): void {
   for (const queue of state.queues.values()) {
     for (const waiters of queue.awaits.values()) {
       for (const waiter of waiters) {
-        if (dropAwait(state, waiter))
+        if (stopWaiting(state, waiter))
           state.effects.push({ kind: 'refuse', to: waiter.reply, refusal: DRAINING }, false);
       }
     }
@@ -52,10 +48,8 @@ export function refuseAwaits(state: CoreState): void {
 /** The one who asked is gone: no answer follows. Nothing is done for a call that waits no more. */
 export function cancel(state: CoreState, call: WaitingCall, reply: Reply<never>, leave: boolean, now: number): void {
   if (!waits(call, reply)) return;
-  if (call instanceof Caller) cancelCaller(state, call, leave, now);
-  else if (call instanceof AcquireWaiter) dropWaiter(state, call);
-  else if (call instanceof AwaitWaiter) dropAwait(state, call);
-  else dropRoomWaiter(state, call);
+  if (call.kind === 'caller') cancelCaller(state, call, leave, now);
+  else stopWaiting(state, call);
 }
 
 /** `no`: it waited no more, and its answer is on its way. `gone`: no answer follows. `follows`: the answer does now. */
@@ -73,7 +67,7 @@ export function callOff(
   now: number,
 ): CalledOff {
   if (!waits(call, reply)) return 'no';
-  const asker = call instanceof Caller || call instanceof AcquireWaiter ? call.asker : undefined;
+  const asker = 'asker' in call ? call.asker : undefined;
   cancel(state, call, reply, leave, now);
   if (asker?.kind !== 'ack') return 'gone';
   answerDeliveries(state, asker, [], false);
@@ -82,8 +76,5 @@ export function callOff(
 
 /** In a place that is kept by a ticket a newer call may wait by now. */
 function waits(call: WaitingCall, reply: Reply<never>): boolean {
-  if (call instanceof Caller) return call.asker?.reply === reply && isWaiting(call);
-  if (call instanceof AcquireWaiter) return call.queues.some(({ waiters }) => waiters.has(call));
-  if (call instanceof AwaitWaiter) return call.queue.awaits.get(call.itemId)?.has(call) === true;
-  return call.queue.roomWaiters.has(call);
+  return (call.kind !== 'caller' || call.asker?.reply === reply) && isWaiting(call);
 }

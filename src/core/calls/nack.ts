@@ -3,6 +3,7 @@ import { badRequest } from '../contract/refusals.js';
 import type { SettlementWay } from '../contract/views.js';
 import { putBack } from '../items/item-phase.js';
 import { failAll, finishAll } from '../items/items.js';
+import { openItems } from '../items/never-handed-out.js';
 import { park } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
 import { endTurn } from '../lane/turns.js';
@@ -63,17 +64,12 @@ function apply(state: CoreState, turn: Turn, request: NackRequest, now: number, 
   const ending: SettledBy = { ended: 'settled', call: 'nack', kind: request.kind, answer };
   const { assignment } = turn;
   endTurn(state, turn, WAY[request.kind], ending, now, by);
-  const items = keptItems(assignment);
+  const items = openItems(assignment);
   const finished = finishedOf(assignment, request.done);
   finishAll(state, items.slice(0, finished), undefined, now);
   giveBack(state, turn, items.slice(finished), request, answer, now);
   resolve(state, lane, now);
   return answer;
-}
-
-/** at_most_once items are done: nothing of them comes back. */
-function keptItems(assignment: Assignment): readonly Item[] {
-  return assignment.kind === 'items' && !assignment.done ? assignment.items : [];
 }
 
 function giveBack(

@@ -7,7 +7,7 @@ import { disown } from '../lane/turn-lifetime.js';
 import { endTurn, holdForTicket } from '../lane/turns.js';
 import { turnOf } from '../state/lane.js';
 import type { Lane, Turn } from '../state/records.js';
-import type { SettledBy } from '../state/settlement.js';
+import { ABANDONED, type SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 
 /** These turns were given, but it is known that nobody learnt of them (S13). */
@@ -22,13 +22,6 @@ export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: n
   }
 }
 
-/** As if the one who did not learn of it had given it back: then that call is a repeated one, and harmless. */
-const ABANDONED: SettledBy = Object.freeze({
-  ended: 'settled',
-  call: 'dequeue',
-  abandoned: true,
-  answer: { promoted: false, waiting: 0 },
-});
 const RELEASED: SettledBy = Object.freeze({
   ended: 'settled',
   call: 'nack',
@@ -38,7 +31,8 @@ const RELEASED: SettledBy = Object.freeze({
 
 function takeBack(state: CoreState, lane: Lane, turn: Turn, now: number): void {
   const { assignment } = turn;
-  // Nobody knows of it: nobody is told.
+  // Nobody knows of it, so no stream is notified. It ends as if its worker had given it back: if the worker does after all, that
+  // is a repeated call, and harmless.
   disown(state, turn);
   endTurn(state, turn, 'release', assignment.kind === 'items' ? RELEASED : ABANDONED, now);
   putBack(state, lane, neverHandedOut(state, lane, assignment, now));

@@ -1,7 +1,7 @@
 /** Dispatch: who asks for the next turns of any keys gets them, first ready first served. */
 
 import type { AcquireRequest, Delivery } from '../contract/model.js';
-import { limitRefusal, TOKENS_USED_UP } from '../contract/refusals.js';
+import { TOKENS_USED_UP } from '../contract/refusals.js';
 import { sizeOfItem } from '../items/content.js';
 import { take } from '../items/item-phase.js';
 import { finishHandedOut, finishIfKeyDone } from '../items/items.js';
@@ -25,6 +25,7 @@ import {
   type Queue,
 } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
+import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
 import { isLinked } from '../structures/link.js';
 
 /** @returns the waiter, if the call has to wait */
@@ -60,38 +61,22 @@ function wait(
   ticket: DispatchTicket | undefined,
   now: number,
 ): AcquireWaiter | undefined {
-  const { waitingAcquires } = state.settings.limits;
-  if (state.waitingAcquires >= waitingAcquires) {
+  const refusal = mayNotWait(state, 'acquire');
+  if (refusal !== undefined) {
     for (const queue of queues) queue.counters.rejected.limit += 1;
-    refuse(state, asker, limitRefusal('waiting_acquires', waitingAcquires), tellLate(queues));
+    refuse(state, asker, refusal, tellLate(queues));
     return undefined;
   }
   const waiter = new AcquireWaiter(asker, request, queues, ticket);
-  if (ticket !== undefined) state.dispatchTickets.addWaiter(ticket, waiter);
-  for (const queue of queues) {
-    queue.waiters.add(waiter);
-    // Something is ready behind a gate: from now on somebody has to be there when it opens.
-    if (hasReady(queue)) markDirty(state, queue);
-  }
-  state.waitingAcquires += 1;
-  state.wheel.schedule(waiter, after(now, request.wait));
+  startWaiting(state, waiter, after(now, request.wait));
+  // Something is ready behind a gate: from now on somebody has to be there when it opens.
+  for (const queue of queues) if (hasReady(queue)) markDirty(state, queue);
   return waiter;
-}
-
-/** It waits no longer; its call is still to be answered. @returns whether it waited */
-export function dropWaiter(state: CoreState, waiter: AcquireWaiter): boolean {
-  let waited = false;
-  for (const queue of waiter.queues) waited = queue.waiters.delete(waiter) || waited;
-  if (!waited) return false;
-  state.waitingAcquires -= 1;
-  state.wheel.cancel(waiter);
-  if (waiter.ticket !== undefined) state.dispatchTickets.endWaiter(waiter.ticket);
-  return true;
 }
 
 /** Its wait is over: nothing came. */
 export function endWaiter(state: CoreState, waiter: AcquireWaiter): void {
-  if (dropWaiter(state, waiter)) answerDeliveries(state, waiter.asker, [], tellLate(waiter.queues));
+  if (stopWaiting(state, waiter)) answerDeliveries(state, waiter.asker, [], tellLate(waiter.queues));
 }
 
 /** Whether what these tell waits for the disk. */

@@ -8,7 +8,8 @@ import { resolve } from '../lane/resolve.js';
 import { markDirty } from '../state/marks.js';
 import { type AcquireWaiter, Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { comesLate, dropWaiter, gather, hasReady } from './dispatch.js';
+import { stopWaiting } from '../state/wait-list.js';
+import { comesLate, gather, hasReady } from './dispatch.js';
 
 /** Calls answered in one go. A million lanes behind a gate that opens must not hold up everybody else. */
 const BUDGET = 256;
@@ -89,7 +90,7 @@ function serve(state: CoreState, waiter: AcquireWaiter, now: number): void {
   if (deliveries.length === 0) {
     // The lanes that looked ready held only what was done already, or a caller of another queue is before them.
     for (const queue of waiter.queues) markDirty(state, queue);
-  } else if (dropWaiter(state, waiter)) {
+  } else if (stopWaiting(state, waiter)) {
     answerDeliveries(state, waiter.asker, deliveries, comesLate(state, deliveries, waiter.asker));
   }
 }

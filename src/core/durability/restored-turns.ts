@@ -3,7 +3,7 @@
 import type { EndedRow, EndingRow, SessionRow, TurnRow } from '../contract/rows.js';
 import { live } from '../lane/turn-lifetime.js';
 import { install } from '../lane/turns.js';
-import { ADOPTED, type Assignment, type Item, type Lane, PLAIN_CALLER, Session, Turn } from '../state/records.js';
+import { ADOPTED, type Assignment, callerAssignment, type Item, type Lane, Session, Turn } from '../state/records.js';
 import { forgetIfEmpty } from '../state/session.js';
 import type { Ending } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
@@ -33,7 +33,7 @@ export class PendingTurn {
       case 'adopted':
         return ADOPTED;
       case 'caller':
-        return assignment.idempotencyKey === undefined ? PLAIN_CALLER : assignment;
+        return callerAssignment(assignment.idempotencyKey);
       case 'items': {
         const items = assignment.seqs.flatMap((seq) => this.#items.get(seq) ?? []);
         // All of them were kept in memory only: somebody works on what is not known any more.

@@ -1,8 +1,8 @@
 import type { AwaitAnswer, AwaitRequest, Reply } from '../contract/model.js';
-import { DRAINING, limitRefusal } from '../contract/refusals.js';
+import { DRAINING } from '../contract/refusals.js';
 import { AwaitWaiter, Item, type Queue } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
-import { isLinked } from '../structures/link.js';
+import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
 import { attemptOf, itemById, stateOfItem } from './item-status.js';
 
 /** @returns the waiter, if the call has to wait */
@@ -23,18 +23,14 @@ export function awaitItem(
     state.effects.push({ kind: 'refuse', to: reply, refusal: DRAINING }, queue.tellsLate);
     return undefined;
   }
-  const { waitingAwaits } = state.settings.limits;
-  if (state.waitingAwaits >= waitingAwaits) {
+  const refusal = mayNotWait(state, 'await_item');
+  if (refusal !== undefined) {
     queue.counters.rejected.limit += 1;
-    const refusal = limitRefusal('waiting_awaits', waitingAwaits);
     state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
     return undefined;
   }
   const waiter = new AwaitWaiter(queue, request.itemId, reply);
-  const waiters = queue.awaits.get(request.itemId) ?? new Set();
-  queue.awaits.set(request.itemId, waiters.add(waiter));
-  state.waitingAwaits += 1;
-  state.wheel.schedule(waiter, after(now, request.wait));
+  startWaiting(state, waiter, after(now, request.wait));
   return waiter;
 }
 
@@ -49,19 +45,9 @@ export function answerAwaits(state: CoreState, queue: Queue, itemId: string, now
 
 /** The wait ends with the state as it is. */
 export function endAwait(state: CoreState, waiter: AwaitWaiter, now: number): void {
-  if (!dropAwait(state, waiter)) return;
+  if (!stopWaiting(state, waiter)) return;
   const answer = answerOf(waiter.queue, waiter.itemId, now);
   state.effects.push({ kind: 'await', to: waiter.reply, answer }, waiter.queue.tellsLate);
-}
-
-/** @returns whether it still waited */
-export function dropAwait(state: CoreState, waiter: AwaitWaiter): boolean {
-  const waiters = waiter.queue.awaits.get(waiter.itemId);
-  if (waiters?.delete(waiter) !== true) return false;
-  if (waiters.size === 0) waiter.queue.awaits.delete(waiter.itemId);
-  state.waitingAwaits -= 1;
-  if (isLinked(waiter)) state.wheel.cancel(waiter);
-  return true;
 }
 
 const UNKNOWN: AwaitAnswer = Object.freeze({ state: 'unknown', result: undefined, error: undefined, attempt: 0 });

@@ -1,4 +1,4 @@
-/** Items of a turn that nobody got. */
+/** Items that a turn gives back when it ends before they are done. */
 
 import type { Assignment, Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -8,8 +8,13 @@ import { keepOnDisk } from './kept-after-all.js';
 
 const NONE: readonly Item[] = Object.freeze([]);
 
+/** Those that are not done. Of at_most_once none: they were done when they were handed out. */
+export function openItems(assignment: Assignment): readonly Item[] {
+  return assignment.kind === 'items' && !assignment.done ? assignment.items : NONE;
+}
+
 /**
- * The items that go back. Of at_most_once they are open again: what was not handed out is not done (S22).
+ * The items of a turn that nobody got. Of at_most_once they are open again: what was not handed out is not done (S22).
  * Precondition: the turn has ended.
  */
 export function neverHandedOut(
@@ -18,8 +23,7 @@ export function neverHandedOut(
   assignment: Assignment,
   now: number,
 ): readonly Item[] {
-  if (assignment.kind !== 'items') return NONE;
-  if (!assignment.done) return assignment.items;
+  if (assignment.kind !== 'items' || !assignment.done) return openItems(assignment);
   const back = assignment.items.filter((item) => revive(state, item, now));
   queue.counters.finished.done -= back.length;
   return back;

@@ -7,9 +7,10 @@ import { finish } from '../items/items.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
 import { isKeyless } from '../state/lane.js';
 import { countIn, lineOf, takeOut } from '../state/places.js';
-import { type Asker, Caller, type Entry, type Lane, PLAIN_CALLER, Turn } from '../state/records.js';
+import { type Asker, Caller, callerAssignment, type Entry, type Lane, Turn } from '../state/records.js';
 import { after, type CoreState } from '../state/state.js';
 import { ROWS } from '../state/table.js';
+import { isWaiting, mayNotWait } from '../state/wait-list.js';
 import type { Line } from '../structures/line.js';
 import { answerBlock, answerDecline, answerTurn, nameOf, refuse } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
@@ -117,7 +118,7 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   const { asker, consumerId, idempotencyKey } = arrival;
   if (state.busyLanes >= state.settings.limits.busyLanes) return refuseLane(state, lane, asker);
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'accept' });
-  const assignment = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
+  const assignment = callerAssignment(idempotencyKey);
   const turn = startTurn(state, lane, assignment, arrival, asker.stream, now);
   answerTurn(state, asker, turn, now);
 }
@@ -158,19 +159,19 @@ function lineUp(
 /** Limits of everything that waits (I9). Who takes another's place adds none, but a caller more if that is an item. */
 function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry | undefined): boolean {
   const { queue } = lane;
-  const { waitingCallers, busyLanes } = state.settings.limits;
   if (superseded instanceof Caller) return true;
   if (superseded === undefined && queue.waiting >= queue.policy.maxWaiting) {
     queue.counters.rejected.queue_full += 1;
     refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting), queue.tellsLate);
     return false;
   }
-  if (state.waitingCallers >= waitingCallers) {
+  const refusal = mayNotWait(state, 'caller');
+  if (refusal !== undefined) {
     queue.counters.rejected.limit += 1;
-    refuse(state, asker, limitRefusal('waiting_callers', waitingCallers), queue.tellsLate);
+    refuse(state, asker, refusal, queue.tellsLate);
     return false;
   }
-  if (lane.row !== ROWS.INIT || state.busyLanes < busyLanes) return true;
+  if (lane.row !== ROWS.INIT || state.busyLanes < state.settings.limits.busyLanes) return true;
   refuseLane(state, lane, asker);
   return false;
 }
@@ -194,10 +195,6 @@ function waitOrLeave(state: CoreState, caller: Caller, wait: number, now: number
   if (wait > 0) return caller;
   answerAndStay(state, caller, now);
   return undefined;
-}
-
-export function isWaiting(caller: Caller): boolean {
-  return caller.lane.queue.callers.has(caller);
 }
 
 /** BLOCK, and the ticket keeps the place from now on (S8). */

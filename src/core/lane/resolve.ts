@@ -4,7 +4,7 @@ import { recallKey } from '../items/idempotency.js';
 import { isHeldBack } from '../state/dependencies.js';
 import { emitLeaving } from '../state/events.js';
 import { takeOut } from '../state/places.js';
-import { Caller, type Delay, type Entry, Item, type Lane, PLAIN_CALLER } from '../state/records.js';
+import { Caller, callerAssignment, type Delay, type Entry, Item, type Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { answerDecline, answerTurn } from './answers.js';
 import { failHead } from './fail-head.js';
@@ -94,7 +94,7 @@ function giveTurn(state: CoreState, lane: Lane, head: Caller, now: number): void
   const { asker, idempotencyKey } = head;
   const heldUntil = asker === undefined ? head.due : undefined;
   takeOut(state, head);
-  const assignment = idempotencyKey === undefined ? PLAIN_CALLER : ({ kind: 'caller', idempotencyKey } as const);
+  const assignment = callerAssignment(idempotencyKey);
   const turn = startTurn(state, lane, assignment, head, asker?.stream, now, heldUntil);
   if (asker !== undefined) answerTurn(state, asker, turn, now);
 }

@@ -5,7 +5,7 @@ import { markRoom } from './marks.js';
 import { Caller, type Entry, type Lane } from './records.js';
 import type { CoreState } from './state.js';
 import { ROWS, type StateRow } from './table.js';
-import { forgetPlace, keepPlace } from './tickets.js';
+import { startWaiting, stopWaiting } from './wait-list.js';
 
 export function lineOf(lane: Lane): Line<Entry> {
   lane.line ??= new Line<Entry>();
@@ -18,9 +18,7 @@ export function countIn(state: CoreState, entry: Entry): void {
   const { queue } = lane;
   if (lane.row === ROWS.PROCESS) countAs(lane, ROWS.BLOCK);
   if (entry instanceof Caller) {
-    queue.callers.add(entry);
-    state.waitingCallers += 1;
-    keepPlace(entry);
+    startWaiting(state, entry);
     // A line that it fills declines what waits for room, which then needs none.
     markRoom(state, queue);
   } else {
@@ -41,14 +39,8 @@ export function takeOut(state: CoreState, entry: Entry): void {
 
 function countOut(state: CoreState, entry: Entry): void {
   const queue = entry.lane.queue;
-  if (entry instanceof Caller) {
-    state.wheel.cancel(entry);
-    queue.callers.delete(entry);
-    state.waitingCallers -= 1;
-    forgetPlace(entry);
-  } else {
-    queue.waitingItems -= 1;
-  }
+  if (entry instanceof Caller) stopWaiting(state, entry);
+  else queue.waitingItems -= 1;
   markRoom(state, queue);
 }
 

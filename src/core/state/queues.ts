@@ -13,23 +13,14 @@ const PURGE_BUDGET = 1_000;
 
 /** The queue if there is one; a refusal if there may be none of that name. */
 export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
-  const queue = knownQueue(state, name);
+  const queue = state.queues.get(name);
   if (queue !== undefined || state.settings.autoCreate || state.settings.queues.has(name)) return queue;
   return { kind: 'no_such_queue', queue: name };
 }
 
-/** Most calls in a row are for one queue: its name is not hashed again. */
-function knownQueue(state: CoreState, name: string): Queue | undefined {
-  const last = state.lastQueue;
-  if (last !== undefined && last.name === name) return last;
-  const queue = state.queues.get(name);
-  if (queue !== undefined) state.lastQueue = queue;
-  return queue;
-}
-
 /** Whether what is told of the queue of this name, on this stream, waits for the disk. Of one that is not there nothing is told. */
 export function isToldLate(state: CoreState, name: string, on?: Stream): boolean {
-  const queue = knownQueue(state, name);
+  const queue = state.queues.get(name);
   return queue !== undefined && tellsLateOn(queue, on);
 }
 
@@ -100,7 +91,6 @@ function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
     for (const lane of queue.lanes.values()) forgetIdle(state, lane);
     for (const lane of queue.keyless.values()) forgetIdle(state, lane);
     state.queues.delete(queue.name);
-    if (state.lastQueue === queue) state.lastQueue = undefined;
   }
 }
 

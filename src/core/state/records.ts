@@ -82,6 +82,11 @@ export type Assignment =
 
 export const PLAIN_CALLER: Assignment = Object.freeze({ kind: 'caller', idempotencyKey: undefined });
 
+/** For a caller without an idempotency key nothing is allocated. */
+export function callerAssignment(idempotencyKey: string | undefined): Assignment {
+  return idempotencyKey === undefined ? PLAIN_CALLER : { kind: 'caller', idempotencyKey };
+}
+
 export const ADOPTED: Assignment = Object.freeze({ kind: 'adopted' });
 
 /**
@@ -423,10 +428,13 @@ export class AwaitWaiter extends Timer {
     super();
   }
 
-  get kind(): 'await' {
-    return 'await';
+  get kind(): 'await_item' {
+    return 'await_item';
   }
 }
+
+/** A call that waits, as the core gives it to the loop. `wait-list.ts` counts it, and knows where it stands. */
+export type WaitingCall = Caller | AcquireWaiter | RoomWaiter | AwaitWaiter;
 
 /** What a ticket of dispatch stands for: the turns it was given that still live, or the call that waits for some. */
 export class DispatchTicket {

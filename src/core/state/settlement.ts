@@ -14,6 +14,16 @@ interface Lost {
   readonly ended: Exclude<LossCause, 'settled' | 'unknown'>;
 }
 
+export const NOBODY_WAITS: DeQueueAnswer = Object.freeze({ promoted: false, waiting: 0 });
+
+/** The caller gave its turn back, and nobody waits for the key. */
+export const ABANDONED: SettledBy = Object.freeze({
+  ended: 'settled',
+  call: 'dequeue',
+  abandoned: true,
+  answer: NOBODY_WAITS,
+});
+
 /** The endings that a holder did not bring about itself. */
 export const LOST = Object.freeze({
   lease_expired: { ended: 'lease_expired' },

@@ -7,18 +7,7 @@ import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
 import type { Outbox } from './outbox.js';
-import type {
-  AcquireWaiter,
-  AwaitWaiter,
-  Caller,
-  ChangeLog,
-  GateTimer,
-  Lane,
-  Queue,
-  RoomWaiter,
-  Session,
-  TurnWatch,
-} from './records.js';
+import type { ChangeLog, GateTimer, Lane, Queue, Session, TurnWatch, WaitingCall } from './records.js';
 import { settledTokens } from './settlements.js';
 import { ROWS } from './table.js';
 import { DispatchTickets } from './tickets.js';
@@ -46,8 +35,6 @@ export class CoreState {
   /** Ids that are made here begin with this, unique across restarts because the first token is. */
   readonly ownIds: string;
   readonly queues = new Map<string, Queue>();
-  /** The queue that was asked for last: most calls in a row are for one. */
-  lastQueue: Queue | undefined = undefined;
   /** Lanes in INIT, least recently used first. Only `lane/phase.ts` adds and removes. */
   readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;
@@ -90,10 +77,8 @@ export class CoreState {
   /** What Submits hold that wait for room, charged as if it were accepted. */
   roomBytes = 0;
   busyLanes = 0;
-  waitingCallers = 0;
-  waitingAcquires = 0;
-  waitingAwaits = 0;
-  waitingSubmits = 0;
+  /** How many calls of each kind wait, over all queues. Only `wait-list.ts` writes it, and `roomBytes` and `roomQueues`. */
+  readonly waiting: Record<WaitingCall['kind'], number> = { caller: 0, acquire: 0, room: 0, await_item: 0 };
   readyOrder = 0;
   itemSeq = 0;
   /** Smaller than the place of any item that came back before others of which the places are not known. */
@@ -141,17 +126,7 @@ class NewsTimer extends Timer {
 }
 
 /** Everything that stands on the wheel. `kind` is a getter of the class: a field would cost every lane and caller memory. */
-export type CoreTimer =
-  | Lane
-  | Caller
-  | AcquireWaiter
-  | RoomWaiter
-  | AwaitWaiter
-  | TurnWatch
-  | Session
-  | GateTimer
-  | NewsTimer
-  | Housekeeping;
+export type CoreTimer = Lane | WaitingCall | TurnWatch | Session | GateTimer | NewsTimer | Housekeeping;
 
 function forgetLane(lane: Lane): void {
   lane.queue.counters.idleEvicted += 1;

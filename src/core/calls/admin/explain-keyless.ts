@@ -3,11 +3,11 @@
 import type { LaneState } from '../../contract/model.js';
 import type { KeyExplanation, LineEntryView } from '../../contract/views.js';
 import { attemptOf } from '../../items/item-status.js';
-import { stateOf, turnOf } from '../../state/lane.js';
+import { stateOf } from '../../state/lane.js';
 import { Item, type Lane, type Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import type { Slices } from './dead-letters.js';
-import { countDead, entryView, MOST_TOLD, sinceOf, wall } from './explain.js';
+import { countDead, entryView, itemOf, MOST_TOLD, sinceOf, wall } from './explain.js';
 import { keylessLanes } from './listing.js';
 import { whyOf } from './why.js';
 
@@ -94,10 +94,4 @@ function reasonOf(
   const id = lane && itemOf(lane)?.id;
   const example = id === undefined || why === '' ? '' : `; item ${id} is ${first}: ${why}`;
   return { why: `items without a key are each for themselves: ${told}${example}`, until };
-}
-
-function itemOf(lane: Lane): Item | undefined {
-  const turn = turnOf(lane);
-  const subject = turn?.assignment.kind === 'items' ? turn.assignment.items[0] : lane.line?.head;
-  return subject instanceof Item ? subject : undefined;
 }

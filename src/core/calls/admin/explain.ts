@@ -32,8 +32,7 @@ export function explainKey(state: CoreState, queue: Queue | undefined, key: stri
   if (queue === undefined || lane === undefined) return { ...NOTHING, deadLetters };
   const { line } = lane;
   const turn = turnOf(lane);
-  const subject = turn?.assignment.kind === 'items' ? turn.assignment.items[0] : line?.head;
-  const item = subject instanceof Item ? subject : undefined;
+  const item = itemOf(lane);
   const { why, until } = whyOf(state, lane, now);
   return {
     state: stateOf(lane),
@@ -48,6 +47,13 @@ export function explainKey(state: CoreState, queue: Queue | undefined, key: stri
     until: wall(state, until),
     deadLetters,
   };
+}
+
+/** The item that the lane is about: the first one of its turn, else the head of its line. */
+export function itemOf(lane: Lane): Item | undefined {
+  const turn = turnOf(lane);
+  const subject = turn?.assignment.kind === 'items' ? turn.assignment.items[0] : lane.line?.head;
+  return subject instanceof Item ? subject : undefined;
 }
 
 /** Since when a lane is in its state; a held one since its turn began. Unset: nothing says it (S122). */

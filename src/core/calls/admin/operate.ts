@@ -3,7 +3,7 @@
 import type { LaneState } from '../../contract/model.js';
 import type { EvictionView, LimitsChange, LimitsView } from '../../contract/views.js';
 import { putBack } from '../../items/item-phase.js';
-import { neverHandedOut } from '../../items/never-handed-out.js';
+import { neverHandedOut, openItems } from '../../items/never-handed-out.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/phase.js';
 import { resolve } from '../../lane/resolve.js';
@@ -11,7 +11,7 @@ import { endTurn } from '../../lane/turns.js';
 import { tell } from '../../state/events.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { markDirty } from '../../state/marks.js';
-import type { Assignment, Item, Lane, Queue } from '../../state/records.js';
+import type { Lane, Queue } from '../../state/records.js';
 import { LOST } from '../../state/settlement.js';
 import type { CoreState } from '../../state/state.js';
 import { TokenBucket } from '../../structures/token-bucket.js';
@@ -30,15 +30,10 @@ export function evictHolder(state: CoreState, queue: Queue | undefined, key: str
   if (turn === undefined || lane.row.moves.evict !== 'end_turn') return { ...NOBODY, state: stateOf(lane) };
   const { token, consumerId, assignment, handed } = turn;
   endTurn(state, turn, 'evicted', LOST.evicted, now);
-  const items = handed === 'kept' ? neverHandedOut(state, lane, assignment, now) : keptItems(assignment);
+  const items = handed === 'kept' ? neverHandedOut(state, lane, assignment, now) : openItems(assignment);
   putBack(state, lane, items);
   resolve(state, lane, now);
   return { evicted: true, token, consumerId, itemsReturned: items.length, state: stateOf(lane) };
-}
-
-/** at_most_once: they are done, whoever has them. */
-function keptItems(assignment: Assignment): readonly Item[] {
-  return assignment.kind === 'items' && !assignment.done ? assignment.items : [];
 }
 
 export interface Resumed {

@@ -14,8 +14,9 @@ export function coordinatorStats(state: CoreState, now: number): CoordinatorStat
 }
 
 export function standing(state: CoreState): CoordinatorStanding {
+  const { waiting } = state;
   return {
-    waitingCalls: state.waitingCallers + state.waitingAcquires + state.waitingAwaits + state.waitingSubmits,
+    waitingCalls: waiting.caller + waiting.acquire + waiting.room + waiting.await_item,
     sessions: state.openStreams,
     payloadBytes: state.payloadBytes + state.roomBytes,
     payloadLimit: state.settings.limits.payloadMemoryBytes,
