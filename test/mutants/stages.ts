@@ -38,7 +38,7 @@ export function stagesOf(path: string, tests: readonly string[], withMemory = fa
     KEYTURN_RUNS: '3',
   });
   // Limits are told to people, and those of single calls looked at where they come in.
-  const wire = stage('wire', ['test/config/print.test.ts', 'test/grpc/validation.test.ts']);
+  const wire = stage('wire', ['test/config/print.test.ts', 'test/grpc/convert/validation.test.ts']);
   const stages = path.startsWith('src/core/')
     ? [core, model, contract, slow, local, wire, durable, simulations]
     : [local, contract, stage('data commands', below('test/cli/data')), durable, slow, simulations];

@@ -1,0 +1,169 @@
+/** TLS of `keyturn serve` and of the commands that reach it, as real processes. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { connect, type TlsOptions } from '@keyturn/client';
+import { yamlFile } from '../../config/yaml-file.js';
+import { writeCertificates } from '../../support/certificate-files.js';
+import { keyturn, ServeProcess } from '../serve-process.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'keyturn-tls-'));
+const file = (name: string) => join(folder, name);
+
+before(() => writeCertificates(folder));
+after(() => rmSync(folder, { recursive: true }));
+
+const TLS = ['--tls-cert', file('server.pem'), '--tls-key', file('server.key')];
+const MUTUAL = [...TLS, '--tls-client-ca', file('ca.pem')];
+
+async function ask(address: string, tls: TlsOptions | undefined): Promise<string> {
+  const client = connect(address, { transport: 'unary', tls });
+  try {
+    return (await client.enQueue({ queue: 'q', key: 'k', wait: 0 })).decision;
+  } finally {
+    await client.close();
+  }
+}
+
+describe('serve', () => {
+  test('with settings of the file: TLS on gRPC, none on HTTP, and no warning about gRPC beyond loopback', async (t) => {
+    const config = yamlFile(t, `tls: { cert: ${file('server.pem')}, key: ${file('server.key')} }`);
+    const sidecar = await ServeProcess.start(t, ['--config', config, '--listen', '0.0.0.0:0']);
+    const port = (await sidecar.address('grpc')).split(':')[1];
+    assert.equal(await ask(`localhost:${port}`, { ca: file('ca.pem') }), 'accept');
+    assert.equal((await sidecar.get('/readyz')).status, 200);
+    assert.deepEqual(
+      sidecar.lines.filter(({ level }) => level === 'warn'),
+      [],
+    );
+  });
+
+  test('HTTP beyond loopback is warned about with TLS too: it has none', async (t) => {
+    const sidecar = await ServeProcess.start(t, [...TLS, '--http-listen', '0.0.0.0:0']);
+    const warnings = sidecar.lines.filter(({ level }) => level === 'warn');
+    assert.deepEqual(
+      warnings.map(({ http_listen }) => http_listen),
+      ['0.0.0.0:0'],
+    );
+  });
+
+  test('a certificate that has ended: it starts, and warns', async (t) => {
+    const sidecar = await ServeProcess.start(t, ['--tls-cert', file('expired.pem'), '--tls-key', file('expired.key')]);
+    await sidecar.logged('the certificate has ended');
+  });
+
+  for (const extra of [[], ['--check-config']]) {
+    test(`wrong files end serve ${extra.join('')} with exit code 2`, async () => {
+      const wrong = ['serve', '--tls-cert', file('server.pem'), '--tls-key', file('client.key'), ...extra];
+      const { code, stdout, stderr } = await keyturn(wrong);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, /^ {2}tls\.key \(--tls-key\): is ".*client\.key", must be .*; it is not the key of/m);
+    });
+  }
+
+  test('files that change while a session holds a turn: the turn lives, a bad pair is kept out, a good one used', async (t) => {
+    const own = mkdtempSync(join(tmpdir(), 'keyturn-tls-'));
+    t.after(() => rmSync(own, { recursive: true }));
+    const put = (name: string, as: string) => cpSync(file(name), join(own, as));
+    put('server.pem', 'cert.pem');
+    put('server.key', 'key.pem');
+    const paths = ['--tls-cert', join(own, 'cert.pem'), '--tls-key', join(own, 'key.pem')];
+    const sidecar = await ServeProcess.start(t, paths);
+    const address = await sidecar.address('grpc');
+    const client = connect(address, { tls: { ca: file('ca.pem') } });
+    t.after(() => client.close());
+    const outcome = await client.withTurn('q', 'held', async ({ signal }) => {
+      put('other-server.pem', 'cert.pem');
+      const refused = await sidecar.logged('the certificates have changed and cannot be used');
+      assert.match(String(refused['reason']), /not the key of the certificate/);
+      assert.equal(await ask(address, { ca: file('ca.pem') }), 'accept');
+      put('other-server.key', 'key.pem');
+      await sidecar.logged('new connections get the new certificate');
+      assert.equal(await ask(address, { ca: file('other-ca.pem') }), 'block');
+      await assert.rejects(ask(address, { ca: file('ca.pem') }), { code: 'UNAVAILABLE' });
+      assert.equal(signal.aborted, false);
+      return 'held all the while';
+    });
+    assert.deepEqual([outcome.status, outcome.status === 'done' && outcome.value], ['done', 'held all the while']);
+    sidecar.signal('SIGTERM');
+    assert.equal(await sidecar.exited, 0);
+  });
+
+  test('a handshake that is not finished does not keep it from ending', async (t) => {
+    const sidecar = await ServeProcess.start(t, MUTUAL);
+    const { connect: open } = await import('node:net');
+    const [host, port] = (await sidecar.address('grpc')).split(':');
+    const socket = open({ host, port: Number(port) });
+    t.after(() => socket.destroy());
+    await new Promise((resolve) => socket.once('connect', resolve));
+    sidecar.signal('SIGTERM');
+    assert.equal(await sidecar.exited, 0);
+  });
+});
+
+describe('commands', () => {
+  const SHOWN = ['--tls-ca', file('ca.pem'), '--tls-cert', file('client.pem'), '--tls-key', file('client.key')];
+  const withAddress = async (t: TestContext, flags = MUTUAL) =>
+    (await ServeProcess.start(t, flags)).address('grpc').then((address) => ['--address', address]);
+
+  test('each reaches a sidecar with TLS, by options or by variables', async (t) => {
+    const at = await withAddress(t);
+    const lines = yamlFile(t, 'key\na\nb\n');
+    const commands: readonly (readonly string[])[] = [
+      ['run', '--queue', 'q', '--key', 'k', ...SHOWN, ...at, '--', 'true'],
+      ['submit', '--queue', 'q', '--key', 'k', '--payload', 'x', ...SHOWN, ...at],
+      ['explain', ...SHOWN, ...at, 'q', 'k'],
+      ['queues', ...SHOWN, ...at],
+      ['dead-letters', 'list', '--queue', 'q', ...SHOWN, ...at],
+      ['replay', lines, '--format', 'csv', '--key', 'key', '--queue', 'r', ...SHOWN, ...at],
+    ];
+    for (const command of commands) {
+      const { code, stderr } = await keyturn(command);
+      assert.equal(code, 0, `${command[0]}: ${stderr}`);
+    }
+    const { code, stderr } = await keyturn(['queues'], {
+      KEYTURN_ADDRESS: at[1] ?? '',
+      KEYTURN_TLS_CA: file('ca.pem'),
+      KEYTURN_TLS_CLIENT_CERT: file('client.pem'),
+      KEYTURN_TLS_CLIENT_KEY: file('client.key'),
+      KEYTURN_TLS_SERVER_NAME: 'localhost',
+    });
+    assert.equal(code, 0, stderr);
+  });
+
+  const REFUSED: Readonly<Record<string, readonly [options: readonly string[], code: number, told: RegExp]>> = {
+    'without TLS': [[], 69, /it may want TLS/],
+    'without a certificate': [
+      ['--tls-ca', file('ca.pem')],
+      69,
+      /wants a certificate of the client|may want a certificate of/,
+    ],
+    'with another authority': [['--tls-ca', file('other-ca.pem')], 69, /certificate of the sidecar is not accepted/],
+    'with the authorities of Node': [['--tls-ca', 'system'], 69, /certificate of the sidecar is not accepted/],
+    'with another name': [
+      [...SHOWN, '--tls-server-name', 'elsewhere.example'],
+      69,
+      /does not match certificate's altnames/,
+    ],
+    'with a certificate alone': [['--tls-cert', file('client.pem')], 2, /--tls-cert is given without --tls-key/],
+    'with a file that is missing': [['--tls-ca', '/nonexistent'], 2, /--tls-ca is "\/nonexistent"; allowed .* ENOENT/],
+    'with an empty option': [['--tls-ca', ''], 2, /must not be empty/],
+  };
+  for (const [how, [options, code, told]] of Object.entries(REFUSED)) {
+    test(`a command ${how} says what is wrong, exit code ${code}`, async (t) => {
+      const finished = await keyturn(['queues', ...(await withAddress(t)), ...options]);
+      assert.equal(finished.code, code, finished.stderr);
+      assert.match(finished.stderr, told);
+      assert.doesNotMatch(finished.stderr, /^\s+at /m);
+      assert.doesNotMatch(finished.stderr, /Warning/);
+    });
+  }
+
+  test('a command with TLS for a sidecar without it says so', async (t) => {
+    const finished = await keyturn(['queues', ...(await withAddress(t, [])), '--tls-ca', file('ca.pem')]);
+    assert.equal(finished.code, 69);
+    assert.match(finished.stderr, /the sidecar does not speak TLS/);
+  });
+});
