@@ -42,8 +42,6 @@ test('no circle of files, type imports included', () => {
 
 /** What is there for tests, and why. It shrinks. */
 const FOR_TESTS = {
-  'src/core/state/table.ts LANE_EVENTS': 'the table is compared with docs/SPEC.md, cell by cell',
-  'src/core/state/table.ts LANE_TABLE': 'the table is compared with docs/SPEC.md, cell by cell',
   'src/grpc/call/transport.ts serverOptions':
     'a connection grows old within a test, with all other options as they are',
 };

@@ -23,6 +23,7 @@ import { Outbox } from './state/outbox.js';
 import { findOrMakeQueue, findQueue, isRefusal, mayBeDurable } from './state/queues.js';
 import type { Stream, WaitingCall } from './state/records.js';
 import { CoreState, type Start } from './state/state.js';
+import { after, isOver } from './structures/due.js';
 import { fire, HOUSEKEEPING } from './time.js';
 
 export type { Walk } from './calls/admin/admin-calls.js';
@@ -50,7 +51,7 @@ export class Core extends AdminCalls {
     this.#changes = changes;
     // People who look for a queue that the configuration names find it, used or not.
     for (const name of settings.queues.keys()) findOrMakeQueue(this.state, name, start.now);
-    this.state.wheel.schedule(this.state.housekeeping, Math.ceil(start.now + HOUSEKEEPING));
+    this.state.wheel.schedule(this.state.housekeeping, after(start.now, HOUSEKEEPING));
   }
 
   /** For tests that recount what is kept twice (`test/support/recount.ts`). Nothing else may look. */
@@ -189,7 +190,7 @@ export class Core extends AdminCalls {
     });
     changes?.begin(now);
     finishStep(this.state, now);
-    return more || wheel.wakeAt <= now;
+    return more || isOver(wheel.wakeAt, now);
   }
 
   /** A call that names this queue was turned away before the core, because the disk takes nothing. */

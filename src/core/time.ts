@@ -12,6 +12,7 @@ import { keepHouse } from './state/queues.js';
 import type { Caller } from './state/records.js';
 import type { CoreState, CoreTimer } from './state/state.js';
 import { isWaiting } from './state/wait-list.js';
+import { after } from './structures/due.js';
 
 /** How often the house is kept, ms. */
 export const HOUSEKEEPING = 10_000;
@@ -40,7 +41,7 @@ export function fire(state: CoreState, timer: CoreTimer, now: number): void {
       return;
     case 'housekeeping':
       keepHouse(state, now);
-      return state.wheel.schedule(timer, Math.ceil(now + HOUSEKEEPING));
+      return state.wheel.schedule(timer, after(now, HOUSEKEEPING));
     default:
       timer satisfies never;
   }
@@ -48,12 +49,10 @@ export function fire(state: CoreState, timer: CoreTimer, now: number): void {
 
 /** The end of a wait, or of the ticket of one who is absent. */
 function callerDue(state: CoreState, caller: Caller, now: number): void {
-  const { moves } = caller.lane.row;
   if (caller.asker === undefined) {
-    if (moves.ticket_ends !== 'nothing') giveUp(state, caller, 'ticket_ended', now);
+    giveUp(state, caller, 'ticket_ended', now);
     return;
   }
-  if (moves.wait_ends !== 'leave') return;
   startIfFree(state, caller, now);
   if (isWaiting(caller)) endWait(state, caller, now);
 }

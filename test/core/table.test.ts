@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KeyExplanation } from '../../src/coordinator.js';
 import { LANE_STATES, type LaneState } from '../../src/core/contract/model.js';
-import { LANE_EVENTS, type LaneEvent } from '../../src/core/state/table.js';
 import type { Case } from './table/cases.js';
 import { EXPECTED } from './table/expected.js';
+import { LANE_EVENTS, LANE_TABLE, type LaneEvent, type Move } from './table/lane-table.js';
 import { type Given, type Scene, setScene } from './table/scene.js';
 import { TRIGGERS } from './table/triggers.js';
 
@@ -27,7 +27,7 @@ function play(state: LaneState, event: LaneEvent, expected: Case): void {
 
 /** A lane has a holder in PROCESS and BLOCK and in no other state, and the counts by state say the same. */
 function holderFits({ stage, queue }: Scene, after: KeyExplanation): void {
-  const holds = after.state === 'PROCESS' || after.state === 'BLOCK';
+  const holds = isHeld(after.state);
   assert.equal(after.holder !== undefined, holds);
   const view = stage.queue(queue);
   assert.equal(view?.liveTurns, holds ? 1 : 0);
@@ -50,7 +50,39 @@ function nameOf({ given, to }: Case): string {
   return `${parts.filter(Boolean).join(', ') || 'nothing else'} -> ${to}`;
 }
 
+/** A wait that ends without a take-over is a wait that ends: the entry leaves by that. */
+const IS_ANOTHER_EVENT = new Set(['READY × take_over']);
+
+/** What a cell of the table says, that its cases may not contradict. */
+function contradicts(state: LaneState, event: LaneEvent, { to }: Case): string | undefined {
+  const move = LANE_TABLE[state][event];
+  if (IS_ANOTHER_EVENT.has(`${state} × ${event}`)) return undefined;
+  if (STAYS.has(move) && to !== state) return `${move} leaves the state as it is`;
+  if (isHeld(state) && !isHeld(to) && !ENDS_TURNS.has(move)) return `${move} ends no turn`;
+  if (state === 'PARK' && to !== 'PARK' && move !== 'unpark') return `${move} does not let a parked key go on`;
+  return undefined;
+}
+
+const STAYS: ReadonlySet<Move> = new Set(['nothing', 'stale', 'extend']);
+const ENDS_TURNS: ReadonlySet<Move> = new Set(['end_turn', 'end_or_leave']);
+
+function isHeld(state: LaneState): boolean {
+  return state === 'PROCESS' || state === 'BLOCK';
+}
+
 describe('the lane machine', () => {
+  it('is played as its table says', () => {
+    const wrong = LANE_STATES.flatMap((state) =>
+      LANE_EVENTS.flatMap((event) =>
+        EXPECTED[state][event].flatMap((one) => {
+          const why = contradicts(state, event, one);
+          return why === undefined ? [] : [`${state} × ${event}, ${nameOf(one)}: ${why}`];
+        }),
+      ),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
   it('has a cell for each event in each state', () => {
     assert.equal(LANE_STATES.length * LANE_EVENTS.length, 126);
     for (const state of LANE_STATES) {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.js';
 import { LANE_STATES } from '../../src/core/contract/model.js';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
-import { LANE_EVENTS, LANE_TABLE } from '../../src/core/state/table.js';
+import { LANE_EVENTS, LANE_TABLE } from '../core/table/lane-table.js';
 import { ROOT, read } from './repository.js';
 
 const spec = read('docs/SPEC.md').text;

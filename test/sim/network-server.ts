@@ -3,7 +3,6 @@ import type { Coordinator, CoordinatorSettings, SessionListener } from '../../sr
 import { type CallStatus, statusOf } from '../../src/grpc/call/status.js';
 import { Check } from '../../src/grpc/convert/validate.js';
 import { FastDecoder } from '../../src/grpc/session/codec/fast-decoder.js';
-import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
 import { SessionStream } from '../../src/grpc/session/stream.js';
 import type { SessionCall, SessionContext } from '../../src/grpc/session/stream-call.js';
 import type { LocalCoordinator } from '../../src/local/coordinator.js';
@@ -40,7 +39,6 @@ export class Server implements Host {
       parked: { count: 0 },
       check: new Check(settings.limits),
       decoder: new FastDecoder(),
-      buffers: new WriteBuffers(),
       soon: (task) => process.soon(task),
       atEnd: (task) => process.atEnd(task),
       after: (ms, task) => process.after(ms, task),

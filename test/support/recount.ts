@@ -9,6 +9,7 @@ import { weightOfItem } from '../../src/core/items/content.js';
 import { closedGate } from '../../src/core/lane/gates.js';
 import { delayOf } from '../../src/core/lane/resolve.js';
 import { isHeldBack } from '../../src/core/state/dependencies.js';
+import { STATES } from '../../src/core/state/lane-states.js';
 import {
   Caller,
   type DispatchTicket,
@@ -21,7 +22,6 @@ import {
 } from '../../src/core/state/records.js';
 import { settledTokens } from '../../src/core/state/settlements.js';
 import type { CoreState } from '../../src/core/state/state.js';
-import { ROWS } from '../../src/core/state/table.js';
 import { isLinked, type Link } from '../../src/core/structures/link.js';
 
 /** To be called when a step has ended. */
@@ -85,7 +85,7 @@ class Recount {
       states.set(row, (states.get(row) ?? 0) + 1);
       if (lane.phase.at === 'HELD') live += 1;
     }
-    for (const state of LANE_STATES) equal(queue.states.of(ROWS[state]), states.get(state), `lanes in ${state}`);
+    for (const state of LANE_STATES) equal(queue.states.of(STATES[state]), states.get(state), `lanes in ${state}`);
     equal(queue.inFlight, live, 'turns in flight');
     this.#checkEntries(queue, inLines, carried);
     this.#checkReady(queue, lanes);
@@ -97,7 +97,7 @@ class Recount {
 
   #lane(lane: Lane, inLines: Set<Entry>, carried: Set<Item>): void {
     const { phase, line, queue, key } = lane;
-    equal(lane.row.state, laneState(lane), `${key}: the state as it is counted`);
+    equal(lane.counted.state, laneState(lane), `${key}: the state as it is counted`);
     if (key !== '') equal(queue.lanes.get(key), lane, `${key} has one lane`);
     const rests = phase.at === 'INIT';
     if (rests) this.#idle += 1;

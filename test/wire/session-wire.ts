@@ -27,7 +27,6 @@ import {
   SessionResponse,
 } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { FastDecoder } from '../../src/grpc/session/codec/fast-decoder.js';
-import { WriteBuffers } from '../../src/grpc/session/codec/write-buffers.js';
 import { SessionStream } from '../../src/grpc/session/stream.js';
 import type { SessionCall } from '../../src/grpc/session/stream-call.js';
 import * as answers from './answers.js';
@@ -55,7 +54,6 @@ export function openWireSession(coordinator: Coordinator, limits: Limits, listen
     log: LOG,
     check: new Check(limits),
     decoder: new FastDecoder(),
-    buffers: new WriteBuffers(),
     soon: (task: () => void) => task(),
     atEnd: (task: () => void) => task(),
     after: () => () => undefined,

@@ -7,10 +7,11 @@ import { recallKey } from '../items/idempotency.js';
 import { itemById } from '../items/item-status.js';
 import { isFull, tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
+import { STATES } from '../state/lane-states.js';
 import { Item, type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
-import { after, type CoreState } from '../state/state.js';
-import { ROWS } from '../state/table.js';
+import type { CoreState } from '../state/state.js';
 import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
+import { after } from '../structures/due.js';
 import { OWN_ID } from '../structures/own-id.js';
 import { DependencyCheck, isConcerned } from './dependency-check.js';
 
@@ -77,7 +78,7 @@ export class CapacityPlan {
     const lanes = this.#lanes;
     if (lanes === undefined || key === '') return 1;
     const lane = this.queue.lanes.get(key);
-    if (lanes.has(key) || (lane !== undefined && lane.row !== ROWS.INIT && lane !== this.freed)) return 0;
+    if (lanes.has(key) || (lane !== undefined && lane.counted !== STATES.INIT && lane !== this.freed)) return 0;
     lanes.add(key);
     return 1;
   }

@@ -90,7 +90,7 @@ function isFatal(item: Item, end: End): boolean {
 
 /** Its last dependency is gone. Behind others, or in a lane that is held or parked, it comes to its turn later. */
 function lookAt(state: CoreState, { lane }: Item, now: number): void {
-  if (lane.row.moves.delay_ends === 'look') resolve(state, lane, now);
+  if (lane.phase.at === 'DELAY') resolve(state, lane, now);
 }
 
 /**

@@ -22,8 +22,9 @@ import { tell } from '../state/events.js';
 import { nameKeyless } from '../state/lane.js';
 import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { type ChangeLog, Item, type Lane, type Queue, type RoomWaiter } from '../state/records.js';
-import { after, type CoreState } from '../state/state.js';
+import type { CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
+import { after } from '../structures/due.js';
 import { NO_NUMBER } from '../structures/own-id.js';
 import {
   behindOthers,

@@ -2,31 +2,20 @@ import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks } from '..
 import { BatchWaits } from '../admission/dependants.js';
 import { DependencyCheck, isConcerned } from '../admission/dependency-check.js';
 import { submitItem } from '../admission/submit.js';
-import type { AckAnswer, AckRequest, Bytes, NewItem, Refusal, Reply, SubmitResult } from '../contract/model.js';
+import type { AckAnswer, AckRequest, NewItem, Refusal, Reply, SubmitResult } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { finishStep } from '../dispatch/step-end.js';
 import { weightOfItem } from '../items/content.js';
-import { markKeyDone } from '../items/idempotency.js';
-import { finishAll, handedOutAs } from '../items/items.js';
 import { openItems } from '../items/never-handed-out.js';
 import { catchUpItems } from '../lane/current-lanes.js';
-import { delayOf, resolve } from '../lane/resolve.js';
-import { endTurn } from '../lane/turns.js';
+import { delayOf } from '../lane/resolve.js';
+import { finishedWith, settle } from '../lane/settle.js';
 import { findOrMakeQueue, isToldLate } from '../state/queues.js';
-import {
-  type AcquireWaiter,
-  type Assignment,
-  type Caller,
-  type Item,
-  type Lane,
-  Queue,
-  type Stream,
-  Turn,
-} from '../state/records.js';
+import { type AcquireWaiter, type Caller, Queue, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
-import { isSettled, stale, turnToSettle } from './settle.js';
+import { findSettling, isSettled, stale } from './find-settling.js';
 
 /** @returns what waits, if `next` has to */
 export function ack(
@@ -36,7 +25,7 @@ export function ack(
   now: number,
   stream?: Stream,
 ): Caller | AcquireWaiter | undefined {
-  const settled = settle(state, request, now, stream);
+  const settled = checkAndApply(state, request, now, stream);
   const late = tellsLate(state, request, stream);
   if ('kind' in settled) {
     state.effects.push({ kind: 'refuse', to: reply, refusal: settled }, late);
@@ -70,14 +59,14 @@ function answerTo(request: AckRequest, followUps: readonly SubmitResult[]): AckA
 }
 
 /** Everything that could refuse the call is looked at before anything changes. */
-function settle(
+function checkAndApply(
   state: CoreState,
   request: AckRequest,
   now: number,
   by: Stream | undefined,
 ): readonly SubmitResult[] | Refusal {
   const { queue, key, token } = request;
-  const found = turnToSettle(state, 'ack', queue, key, token, now);
+  const found = findSettling(state, 'ack', queue, key, token, now);
   if (!(found instanceof Turn || isSettled(found))) return found;
   if (request.next !== undefined && !state.draining) {
     const next = openQueues(state, request.next, now);
@@ -153,13 +142,10 @@ function apply(
   const plain = request.followUps.length === 0;
   const followUps: SubmitResult[] = [];
   const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
-  const { assignment } = turn;
-  endTurn(state, turn, 'ack', ending, now, by);
-  if (!plain) lane.queue.withFollowUps.add(lane);
-  finishAssignment(state, lane, assignment, request.result, now);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
-  resolve(state, lane, now);
+  settle(state, turn, finishedWith(request.result), ending, now, by);
   if (plain) return NONE;
+  lane.queue.withFollowUps.add(lane);
   const batch = BatchWaits.of(itemsOf(request));
   for (const { queue: name, item } of request.followUps) {
     const queue = findOrMakeQueue(state, name, now);
@@ -167,35 +153,4 @@ function apply(
   }
   batch?.complete(state, now);
   return followUps;
-}
-
-function finishAssignment(
-  state: CoreState,
-  lane: Lane,
-  assignment: Assignment,
-  result: Bytes | undefined,
-  now: number,
-): void {
-  switch (assignment.kind) {
-    case 'items':
-      if (assignment.done) return amend(lane, assignment.items, result, now);
-      return finishAll(state, assignment.items, result, now);
-    case 'caller':
-      if (assignment.idempotencyKey !== undefined)
-        markKeyDone(lane.queue, lane.key, assignment.idempotencyKey, { result }, now);
-      return;
-    case 'adopted':
-      return;
-  }
-}
-
-/** at_most_once: they were done already; what they came to is remembered now. */
-function amend({ queue, key }: Lane, items: readonly Item[], result: Bytes | undefined, now: number): void {
-  if (result === undefined) return;
-  for (const item of items) {
-    const finished = handedOutAs(item, now);
-    if (finished !== undefined)
-      queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
-    if (item.idempotencyKey !== undefined) markKeyDone(queue, key, item.idempotencyKey, { result, by: item.seq }, now);
-  }
 }

@@ -10,12 +10,13 @@ import { live } from '../lane/turn-lifetime.js';
 import { endTurn, install, latestEndOf, newTurn } from '../lane/turns.js';
 import { tell } from '../state/events.js';
 import { turnOf } from '../state/lane.js';
+import { STATES } from '../state/lane-states.js';
 import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { ADOPTED, type Lane, type Stream, type Turn } from '../state/records.js';
 import { LOST } from '../state/settlement.js';
 import { newestSettledToken } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
-import { ROWS } from '../state/table.js';
+import { isOver } from '../structures/due.js';
 
 /** Whether this token may be the live turn of a run before this one, and nothing speaks against it. */
 export function adoptable(
@@ -26,10 +27,9 @@ export function adoptable(
   lane: Lane | undefined,
   now: number,
 ): boolean {
-  if (key === '' || now >= state.holdUntil || token < 1 || token >= state.tokens.first) return false;
+  if (key === '' || isOver(state.holdUntil, now) || token < 1 || token >= state.tokens.first) return false;
   if (state.remembersTurns && keepsTurns(state, queueName)) return false;
   if (lane === undefined) return true;
-  if (lane.row.moves.adopt !== 'adopt') return false;
   const turn = turnOf(lane);
   if (turn !== undefined) return turn.assignment.kind === 'adopted' && turn.token < token;
   // A token that was settled in this run already was the larger one.
@@ -64,13 +64,13 @@ export function adopt(
   const lane = currentOrNewLane(state, queue, key, now);
   const { busyLanes } = state.settings.limits;
   // Anybody can make up a token from before the start.
-  if (lane.row === ROWS.INIT && state.busyLanes >= busyLanes) {
+  if (lane.counted === STATES.INIT && state.busyLanes >= busyLanes) {
     restIfNew(state, lane);
     queue.counters.rejected.limit += 1;
     return limitRefusal('busy_lanes', busyLanes);
   }
   const older = turnOf(lane);
-  if (older !== undefined) endTurn(state, older, 'evicted', LOST.evicted, now);
+  if (older !== undefined) endTurn(state, older, LOST.evicted, now);
   const { policy } = queue;
   const life = lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);

@@ -1,15 +1,14 @@
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from '../contract/model.js';
-import { markKeyDone } from '../items/idempotency.js';
 import { giveUp, refuseCancelled } from '../lane/arrivals.js';
 import { currentLane } from '../lane/current-lanes.js';
-import { resolve } from '../lane/resolve.js';
-import { endTurn } from '../lane/turns.js';
+import { finishedWith, GIVEN_UP, settle } from '../lane/settle.js';
+import { turnOf } from '../state/lane.js';
 import { findQueue, isRefusal, isToldLate } from '../state/queues.js';
 import { type Lane, type Stream, Turn } from '../state/records.js';
 import { ABANDONED, NOBODY_WAITS, type SettledBy } from '../state/settlement.js';
 import { endingByTicket } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
-import { isSettled, stale, turnToSettle } from './settle.js';
+import { findSettling, isSettled, stale } from './find-settling.js';
 
 export function deQueue(
   state: CoreState,
@@ -36,7 +35,7 @@ function byToken(
   by: Stream | undefined,
 ): DeQueueAnswer | Refusal {
   const { queue, key } = request;
-  const found = turnToSettle(state, 'dequeue', queue, key, token, now);
+  const found = findSettling(state, 'dequeue', queue, key, token, now);
   if (found instanceof Turn) return endCallersTurn(state, found, request, now, by);
   if (!isSettled(found)) return found;
   const again = repeated(found, request.abandoned);
@@ -90,20 +89,17 @@ function endCallersTurn(
     lane.queue.counters.rejected.use_ack += 1;
     return { kind: 'use_ack', queue: lane.queue.name, key: lane.key };
   }
-  const { abandoned, result } = request;
-  if (!abandoned && assignment.kind === 'caller' && assignment.idempotencyKey !== undefined)
-    markKeyDone(lane.queue, lane.key, assignment.idempotencyKey, { result }, now);
-  const way = abandoned ? 'release' : 'dequeue';
+  const { abandoned } = request;
+  const outcome = abandoned ? GIVEN_UP : finishedWith(request.result);
   if (lane.line === undefined) {
-    // The usual end has one outcome, known beforehand: nothing is allocated for it.
-    endTurn(state, turn, way, abandoned ? ABANDONED : DONE, now, by);
-    resolve(state, lane, now);
+    // The usual end has one answer, known beforehand: nothing is allocated for it.
+    settle(state, turn, outcome, abandoned ? ABANDONED : DONE, now, by);
     return NOBODY_WAITS;
   }
+  // Filled in after the turn ended: the settlement keeps the same object.
   const answer = { promoted: false, waiting: 0 };
-  endTurn(state, turn, way, { ended: 'settled', call: 'dequeue', abandoned, answer }, now, by);
-  resolve(state, lane, now);
-  answer.promoted = lane.phase instanceof Turn;
+  settle(state, turn, outcome, { ended: 'settled', call: 'dequeue', abandoned, answer }, now, by);
+  answer.promoted = turnOf(lane) !== undefined;
   answer.waiting = lane.line?.length ?? 0;
   return answer;
 }

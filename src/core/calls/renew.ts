@@ -38,8 +38,7 @@ function renewTurn(
   const queue = state.queues.get(ref.queue);
   const lane = queue === undefined ? undefined : currentLaneOfToken(state, queue, ref.key, ref.token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
-  if (lane !== undefined && turn?.token === ref.token && lane.row.moves.renew === 'extend')
-    return extend(state, turn, lease, now);
+  if (turn?.token === ref.token) return extend(state, turn, lease, now);
   const ending = lane === undefined ? undefined : endingOf(lane, ref.token);
   if (ending === undefined && adoptable(state, ref.queue, ref.key, ref.token, lane, now)) {
     const adopted = adopt(state, ref.queue, ref.key, ref.token, lease, on, now);

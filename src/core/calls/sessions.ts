@@ -7,7 +7,8 @@ import { expire } from '../lane/expiry.js';
 import { turnOf } from '../state/lane.js';
 import { Lane, Session, Stream } from '../state/records.js';
 import { forgetId, forgetIfEmpty } from '../state/session.js';
-import { after, type CoreState } from '../state/state.js';
+import type { CoreState } from '../state/state.js';
+import { after, isOver } from '../structures/due.js';
 import type { Link } from '../structures/link.js';
 
 /** How long turns outlive their stream if the hello does not say, ms. */
@@ -67,7 +68,7 @@ function sessionFor(state: CoreState, stream: Stream, request: HelloRequest, now
     return badRequest('hello', `this stream said hello already, as session "${stream.session.id}": once is allowed`);
   const id = request.sessionId ?? ownId(state);
   const known = state.sessions.get(id);
-  if (known !== undefined && now < known.endsAt) return known;
+  if (known !== undefined && !isOver(known.endsAt, now)) return known;
   if (known !== undefined) forgetId(state, known);
   const { sessions } = state.settings.limits;
   if (state.sessions.size >= sessions) return limitRefusal('sessions', sessions);

@@ -24,8 +24,9 @@ import {
   Lane as LaneClass,
   type Queue,
 } from '../state/records.js';
-import { after, type CoreState } from '../state/state.js';
+import type { CoreState } from '../state/state.js';
 import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
+import { after, isOver } from '../structures/due.js';
 import { isLinked } from '../structures/link.js';
 
 /** @returns the waiter, if the call has to wait */
@@ -146,7 +147,7 @@ function nextReady(
     const lane = queue.readyLanes.next;
     if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
     if (longestWaiting(queue) !== waiter || closedGate(state, queue, now) !== undefined) continue;
-    if (lane.row.moves.dispatch !== 'start' || callerIsBefore(queue, lane.phase.order)) continue;
+    if (callerIsBefore(queue, lane.phase.order)) continue;
     first = lane;
     order = lane.phase.order;
   }
@@ -175,7 +176,8 @@ function takeItems(state: CoreState, lane: Lane, most: number, bytes: number, no
   let bytesLeft = bytes;
   for (;;) {
     const head = lane.line?.head;
-    if (head === undefined || head instanceof Caller || head.notBefore > now || items.length >= most) return items;
+    if (head === undefined || head instanceof Caller || !isOver(head.notBefore, now) || items.length >= most)
+      return items;
     if (isHeldBack(head)) return items;
     const { idempotencyKey } = head;
     if (idempotencyKey !== undefined && keys?.has(idempotencyKey)) return items;

@@ -9,6 +9,7 @@ import { markDirty } from '../state/marks.js';
 import { type AcquireWaiter, Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { stopWaiting } from '../state/wait-list.js';
+import { wholeMs } from '../structures/due.js';
 import { comesLate, gather, hasReady } from './dispatch.js';
 
 /** Calls answered in one go. A million lanes behind a gate that opens must not hold up everybody else. */
@@ -74,13 +75,12 @@ function firstOf(state: CoreState, queue: Queue, now: number): Lane | undefined 
   if (caller === undefined && item === undefined) return undefined;
   const gate = closedGate(state, queue, now);
   if (gate === undefined) return item === undefined || (caller && orderOf(caller) < orderOf(item)) ? caller : item;
-  if (gate.until !== undefined) state.wheel.schedule(queue.gateTimer, Math.ceil(gate.until));
+  if (gate.until !== undefined) state.wheel.schedule(queue.gateTimer, wholeMs(gate.until));
   return undefined;
 }
 
 function start(state: CoreState, lane: Lane, now: number): void {
-  if (lane.row.moves.gate_opens === 'start' && lane.phase.at === 'READY' && lane.phase.waitsFor === 'gate')
-    return resolve(state, lane, now, true);
+  if (lane.phase.at === 'READY' && lane.phase.waitsFor === 'gate') return resolve(state, lane, now, true);
   // The first of them: without one no lane of items is looked at.
   for (const waiter of lane.queue.waiters) return serve(state, waiter, now);
 }
@@ -109,10 +109,10 @@ function serveOneRoom(state: CoreState, now: number): boolean {
 function goOnSoon(state: CoreState, now: number): void {
   for (const queue of state.dirty) {
     queue.dirty = false;
-    state.wheel.schedule(queue.gateTimer, Math.ceil(now));
+    state.wheel.schedule(queue.gateTimer, wholeMs(now));
   }
   state.dirty.length = 0;
-  if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(now));
+  if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, wholeMs(now));
 }
 
 function orderOf(lane: Lane): number {

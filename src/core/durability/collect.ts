@@ -30,6 +30,7 @@ import type { Ending } from '../state/settlement.js';
 import { settlementOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { AWAY, type Stored } from '../state/stored.js';
+import { wholeMs } from '../structures/due.js';
 import { isLinked } from '../structures/link.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
 import type { Changes, ItemMark, Marks } from './changes.js';
@@ -68,13 +69,13 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
   for (const queue of state.roomQueues) {
     markRoom(state, queue);
     // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
-    state.wheel.schedule(queue.gateTimer, Math.ceil(changes.now));
+    state.wheel.schedule(queue.gateTimer, wholeMs(changes.now));
   }
 }
 
 /** Turns may start again, in whatever queue they are waited for. */
 function openTokensGate({ queues, wheel }: CoreState, now: number): void {
-  for (const queue of queues.values()) wheel.schedule(queue.gateTimer, Math.ceil(now));
+  for (const queue of queues.values()) wheel.schedule(queue.gateTimer, wholeMs(now));
 }
 
 class Writer {

@@ -1,10 +1,12 @@
 /** What waited for others before the restart waits for them again. */
+
 import { keepUntold } from '../admission/dependants.js';
 import type { ItemRef } from '../contract/model.js';
 import type { ProgressRow } from '../contract/rows.js';
 import { standingOf } from '../items/item-status.js';
 import { type Item, Waits } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { wholeMs } from '../structures/due.js';
 
 /**
  * After a restart: the item waits for these again, whatever became of them. To be called before it is weighed and its
@@ -41,5 +43,5 @@ export function* checkAwaited(state: CoreState, clock: () => number): Generator<
   }
   keepUntold(state);
   // It must not take a call to wake them.
-  if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, Math.ceil(clock()));
+  if (state.dependencies.hasNews) state.wheel.schedule(state.newsTimer, wholeMs(clock()));
 }

@@ -5,6 +5,7 @@ import { buryOld, carryHandedOut, carryOld, lineUpOld } from '../items/item-phas
 import { isOwnId } from '../items/items.js';
 import { type Entry, Item, Lane, type Queue } from '../state/records.js';
 import { AWAY, Stored } from '../state/stored.js';
+import { wholeMs } from '../structures/due.js';
 import type { Line } from '../structures/line.js';
 import { append, isLinked, unlink } from '../structures/link.js';
 import { NO_NUMBER } from '../structures/own-id.js';
@@ -80,7 +81,7 @@ export class RestoredItems {
     const { id, idempotencyKey, seq, contentHash, contentBytes } = row;
     const { notBefore, takesRoom, attempts, lastError, rank } = progress ?? fresh(row);
     const submittedAt = this.restored.moment(row.submittedAt);
-    const notBeforeNow = notBefore === 0 ? 0 : Math.ceil(this.restored.moment(notBefore));
+    const notBeforeNow = notBefore === 0 ? 0 : wholeMs(this.restored.moment(notBefore));
     const item = new Item(lane, id, AWAY, undefined, idempotencyKey, submittedAt, seq, notBeforeNow, NO_NUMBER);
     item.attempts = attempts;
     item.lastError = lastError;

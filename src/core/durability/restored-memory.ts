@@ -6,6 +6,7 @@ import { keptItem } from '../items/item-status.js';
 import { nameOf } from '../state/item-names.js';
 import type { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { isOver } from '../structures/due.js';
 import { NO_NUMBER } from '../structures/own-id.js';
 import type { DoneKey, FinishedItem, RetentionCache } from '../structures/retention-cache.js';
 import type { Restored } from './restored.js';
@@ -57,7 +58,7 @@ export class RestoredMemory {
 
   /** One that counts as finished while its turn lives; its row says nothing of it yet. */
   addHandedOut(handedOut: HandedOut, now: number): void {
-    if (handedOut.until > now) this.#handedOut.push(handedOut);
+    if (!isOver(handedOut.until, now)) this.#handedOut.push(handedOut);
   }
 
   /**
@@ -104,7 +105,7 @@ export class RestoredMemory {
     now: number,
   ): void {
     const until = this.restored.moment(row.until);
-    if (until <= now) this.#drop(rowId);
+    if (isOver(until, now)) this.#drop(rowId);
     else this.#add(memory, id, value, until);
   }
 

@@ -7,7 +7,8 @@ import { ADOPTED, type Assignment, callerAssignment, type Item, type Lane, Sessi
 import { forgetIfEmpty } from '../state/session.js';
 import type { Ending } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
-import { after } from '../state/state.js';
+import { after } from '../structures/due.js';
+
 import type { Epoch } from '../structures/hold-epochs.js';
 import type { Restored } from './restored.js';
 

@@ -6,6 +6,7 @@ import { nameKeyless } from '../state/lane.js';
 import { makeQueue } from '../state/queues.js';
 import { Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { after } from '../structures/due.js';
 import { append, Link } from '../structures/link.js';
 
 /** What is known of the run that wrote the rows. */
@@ -53,7 +54,7 @@ export class Restored {
    * meanwhile. Both instants are of one run, so no wall clock is trusted.
    */
   endOf(instant: number, now: number): number {
-    return Math.ceil(now + Math.max(0, instant - this.#lastWrite));
+    return after(now, Math.max(0, instant - this.#lastWrite));
   }
 
   /** Unset: it is not durable any more, or may not be at all. */

@@ -1,8 +1,9 @@
 import type { AwaitAnswer, AwaitRequest, Reply } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { AwaitWaiter, Item, type Queue } from '../state/records.js';
-import { after, type CoreState } from '../state/state.js';
+import type { CoreState } from '../state/state.js';
 import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
+import { after } from '../structures/due.js';
 import { attemptOf, itemById, stateOfItem } from './item-status.js';
 
 /** @returns the waiter, if the call has to wait */

@@ -4,8 +4,9 @@ import type { Bytes, DeathCause, Durability } from '../contract/model.js';
 import { emitLeaving, tell } from '../state/events.js';
 import { markAllRoom } from '../state/marks.js';
 import type { End, Item, Lane, Park, Queue } from '../state/records.js';
-import { after, type CoreState } from '../state/state.js';
+import type { CoreState } from '../state/state.js';
 import { backOff } from '../structures/back-off.js';
+import { after } from '../structures/due.js';
 import { NO_NUMBER, OWN_ID } from '../structures/own-id.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
 import { answerAwaits } from './await.js';
@@ -114,7 +115,7 @@ export function finishIfKeyDone(state: CoreState, item: Item, now: number): bool
   return true;
 }
 
-interface Failure {
+export interface Failure {
   readonly cause: 'nack' | 'lease_expired' | 'refused';
   readonly error: string;
   /** Instead of the queue's back-off, ms. */

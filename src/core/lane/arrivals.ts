@@ -5,12 +5,13 @@ import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '
 import { recallKey } from '../items/idempotency.js';
 import { finish } from '../items/items.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
-import { isKeyless } from '../state/lane.js';
+import { isKeyless, pacedUntil } from '../state/lane.js';
+import { STATES } from '../state/lane-states.js';
 import { countIn, lineOf, takeOut } from '../state/places.js';
 import { type Asker, Caller, callerAssignment, type Entry, type Lane, Turn } from '../state/records.js';
-import { after, type CoreState } from '../state/state.js';
-import { ROWS } from '../state/table.js';
+import type { CoreState } from '../state/state.js';
 import { isWaiting, mayNotWait } from '../state/wait-list.js';
+import { after } from '../structures/due.js';
 import type { Line } from '../structures/line.js';
 import { answerBlock, answerDecline, answerTurn, nameOf, refuse } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
@@ -80,7 +81,7 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
     refuse(state, asker, TOKENS_USED_UP, lane.queue.tellsLate);
     return undefined;
   }
-  if (lane.row.moves.caller_arrives === 'start_or_line_up' && isOpen(state, lane, now)) {
+  if (lane.phase.at === 'INIT' && isOpen(state, lane, now)) {
     startAtOnce(state, lane, arrival, now);
     return undefined;
   }
@@ -104,10 +105,9 @@ export function isFull(line: Line<Entry>, capacity: number | 'unlimited' | undef
 
 /** What is left of `min_interval`, ms, if that declines arrivals and is not over (S2). */
 export function tooSoon(lane: Lane, now: number): number | undefined {
-  const { whenTooSoon, minInterval } = lane.queue.policy;
-  if (whenTooSoon !== 'decline' || lane.startedAt === undefined) return undefined;
-  const until = Math.ceil(lane.startedAt + minInterval);
-  return now < until ? until - now : undefined;
+  if (lane.queue.policy.whenTooSoon !== 'decline') return undefined;
+  const until = pacedUntil(lane, now);
+  return until === undefined ? undefined : until - now;
 }
 
 function isOpen(state: CoreState, lane: Lane, now: number): boolean {
@@ -171,7 +171,7 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
     refuse(state, asker, refusal, queue.tellsLate);
     return false;
   }
-  if (lane.row !== ROWS.INIT || state.busyLanes < state.settings.limits.busyLanes) return true;
+  if (lane.counted !== STATES.INIT || state.busyLanes < state.settings.limits.busyLanes) return true;
   refuseLane(state, lane, asker);
   return false;
 }
@@ -252,7 +252,7 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
 
 /** The one who asked is gone. With a ticket the place is kept, unless `leave`. */
 export function cancelCaller(state: CoreState, caller: Caller, leave: boolean, now: number): void {
-  if (!isWaiting(caller) || caller.lane.row.moves.cancel !== 'leave') return;
+  if (!isWaiting(caller)) return;
   if (caller.ticket === undefined || leave) return giveUp(state, caller, 'cancelled', now);
   caller.asker = undefined;
   state.wheel.schedule(caller, after(now, caller.lane.queue.policy.ticketTtl));

@@ -4,8 +4,9 @@ import type { ItemRef, NewItem } from '../contract/model.js';
 import { isKeyless } from '../state/lane.js';
 import { Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { isOver } from '../structures/due.js';
 import { endTickets, expire } from './expiry.js';
-import { isOver } from './lease.js';
+import { isTurnOver } from './lease.js';
 import { countNew } from './phase.js';
 
 /** The lane of a key. */
@@ -43,15 +44,15 @@ export function currentOrNewLane(state: CoreState, queue: Queue, key: string, no
 /** What is over by the clock is over, even if the wheel is late. */
 export function catchUp(state: CoreState, lane: Lane, now: number): void {
   endPhase(state, lane, now);
-  if (lane.tickets !== undefined && state.wheel.wakeAt <= now) endTickets(state, lane, now);
+  if (lane.tickets !== undefined && isOver(state.wheel.wakeAt, now)) endTickets(state, lane, now);
 }
 
 /** Its turn or its delay, if that is over. */
 export function endPhase(state: CoreState, lane: Lane, now: number): void {
   const { phase } = lane;
   if (phase.at === 'HELD') {
-    if (isOver(phase, now)) expire(state, lane, now);
-  } else if (phase.at === 'DELAY' && now >= lane.due) expire(state, lane, now);
+    if (isTurnOver(phase, now)) expire(state, lane, now);
+  } else if (phase.at === 'DELAY' && isOver(lane.due, now)) expire(state, lane, now);
 }
 
 /**
@@ -60,7 +61,7 @@ export function endPhase(state: CoreState, lane: Lane, now: number): void {
  */
 export function catchUpItems(state: CoreState, queue: Queue, items: Iterable<NewItem>, now: number): void {
   // Usually the wheel is on time, and nothing has to be looked up for that.
-  if (state.wheel.wakeAt > now) return;
+  if (!isOver(state.wheel.wakeAt, now)) return;
   for (const { key, after } of items) {
     if (!isKeyless(key)) currentLane(state, queue, key, now);
     if (after !== undefined) for (const ref of after) catchUpItem(state, ref, now);

@@ -1,5 +1,6 @@
 import type { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { isOver } from '../structures/due.js';
 import { isLinked } from '../structures/link.js';
 
 /** A gate that holds turns back. `until`: when it opens, if that is known. */
@@ -17,12 +18,12 @@ export function closedGate(
   live = queue.inFlight,
 ): ClosedGate | undefined {
   if (queue.paused) return { why: 'paused', until: undefined };
-  if (now < state.holdUntil) return { why: 'startup_hold', until: state.holdUntil };
+  if (!isOver(state.holdUntil, now)) return { why: 'startup_hold', until: state.holdUntil };
   if (queue.maxInFlight !== undefined && live >= queue.maxInFlight) return { why: 'max_in_flight', until: undefined };
   if (state.tokens.areUsedUp) return { why: 'tokens', until: undefined };
   if (queue.rate === undefined) return undefined;
   const opensAt = queue.rate.opensAt(now);
-  return opensAt > now ? { why: 'rate', until: opensAt } : undefined;
+  return isOver(opensAt, now) ? undefined : { why: 'rate', until: opensAt };
 }
 
 /**

@@ -1,6 +1,7 @@
 /** How long a live turn lives, and whose it is: by its lease, or tied to a session. */
+
 import { Session, type Stream, type Turn } from '../state/records.js';
-import { after } from '../state/state.js';
+import { after, isOver } from '../structures/due.js';
 
 /** Whose a turn is that is given on this stream: a call with a lease of its own asks for a turn that is not tied. */
 export function ownerOn(stream: Stream | undefined, lease: number | undefined): Turn['owner'] {
@@ -9,11 +10,11 @@ export function ownerOn(stream: Stream | undefined, lease: number | undefined): 
 }
 
 /** Whether the turn is over by the clock (S1). */
-export function isOver(turn: Turn, now: number): boolean {
+export function isTurnOver(turn: Turn, now: number): boolean {
   const { owner } = turn;
-  if (owner === undefined || !(owner instanceof Session)) return now >= turn.lane.due;
+  if (owner === undefined || !(owner instanceof Session)) return isOver(turn.lane.due, now);
   const { latestEnd } = turn;
-  return now >= owner.endsAt || (latestEnd !== undefined && now >= latestEnd);
+  return isOver(owner.endsAt, now) || (latestEnd !== undefined && isOver(latestEnd, now));
 }
 
 /** When the turn ends if nothing else happens, whole ms; Infinity: its session renews it. */

@@ -3,6 +3,7 @@
 import type { LossCause, Notice } from '../contract/model.js';
 import { Session, type Stream, type Turn, TurnWatch } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { isOver, wholeMs } from '../structures/due.js';
 import { turnView } from './answers.js';
 
 /** Who is told of this turn. */
@@ -27,7 +28,7 @@ function tellStream(state: CoreState, turn: Turn, notice: Notice): void {
 
 /** The moment at which a third of its life is left, of a life that ends at `end`. */
 function lastThird(end: number, life: number): number {
-  return Math.ceil(end - life / 3);
+  return wholeMs(end - life / 3);
 }
 
 /**
@@ -45,8 +46,8 @@ export function watchPeriod(state: CoreState, turn: Turn, lease: number): void {
 /** It was told what had come by now. */
 export function watchOn(state: CoreState, watch: TurnWatch, now: number): void {
   const { turn, leaseNears } = watch;
-  if (now >= leaseNears) watch.leaseNears = Number.POSITIVE_INFINITY;
-  if (turn.latestEnd !== undefined && now >= holdNears(turn, turn.latestEnd)) watch.holdTold = true;
+  if (isOver(leaseNears, now)) watch.leaseNears = Number.POSITIVE_INFINITY;
+  if (turn.latestEnd !== undefined && isOver(holdNears(turn, turn.latestEnd), now)) watch.holdTold = true;
   arm(state, watch);
 }
 

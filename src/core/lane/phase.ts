@@ -14,11 +14,11 @@
  */
 
 import { tell } from '../state/events.js';
-import { parkOf, rowOf } from '../state/lane.js';
+import { countedStateOf, parkOf } from '../state/lane.js';
+import { STATES } from '../state/lane-states.js';
 import { markAllRoom, markDirty } from '../state/marks.js';
 import { type Delay, INIT, type Lane, type Park, PLAIN_CALLER, type Ready, type Turn } from '../state/records.js';
 import { type CoreState, dropLane } from '../state/state.js';
-import { ROWS } from '../state/table.js';
 import { append, isLinked, unlink } from '../structures/link.js';
 
 /** Makes the turn the live one. Precondition: the lane has none. Its timer is set by whoever says how long it lives. */
@@ -116,7 +116,7 @@ export function beganBefore(lane: Lane, since: number): void {
 
 /** A lane that is new counts as INIT; it joins the idle lanes only when it comes to rest. */
 export function countNew(lane: Lane): void {
-  lane.queue.states.add(ROWS.INIT, 1);
+  lane.queue.states.add(STATES.INIT, 1);
 }
 
 /** Rejected or answered at once: a lane that was made for an arrival that left no trace goes to rest. */
@@ -126,16 +126,16 @@ export function restIfNew(state: CoreState, lane: Lane): void {
 
 /** Brings what is counted by state in line with the phase, and the lane among the idle ones or out of them. */
 function recount(state: CoreState, lane: Lane): void {
-  const now = rowOf(lane);
-  const was = lane.row;
+  const now = countedStateOf(lane);
+  const was = lane.counted;
   if (now === was) return;
   lane.queue.states.move(was, now);
-  lane.row = now;
+  lane.counted = now;
   if (lane.spare !== undefined && lane.phase !== lane.spare) unload(lane.spare);
-  if (was === ROWS.INIT) {
+  if (was === STATES.INIT) {
     state.busyLanes += 1;
     state.idle.delete(lane);
-  } else if (now === ROWS.INIT) {
+  } else if (now === STATES.INIT) {
     state.busyLanes -= 1;
     markAllRoom(state, 'lanes');
     joinIdle(state, lane);

@@ -3,9 +3,11 @@
 import { recallKey } from '../items/idempotency.js';
 import { isHeldBack } from '../state/dependencies.js';
 import { emitLeaving } from '../state/events.js';
+import { pacedUntil } from '../state/lane.js';
 import { takeOut } from '../state/places.js';
 import { Caller, callerAssignment, type Delay, type Entry, Item, type Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { isOver } from '../structures/due.js';
 import { answerDecline, answerTurn } from './answers.js';
 import { failHead } from './fail-head.js';
 import { closedGate, hasGateLine } from './gates.js';
@@ -63,11 +65,9 @@ interface DelayUntil {
 export function delayOf(lane: Lane, head: Entry | undefined, now: number): DelayUntil | undefined {
   if (head instanceof Item && isHeldBack(head)) return UNTIL_DONE;
   let found: (DelayUntil & { readonly until: number }) | undefined;
-  if (lane.startedAt !== undefined) {
-    const until = Math.ceil(lane.startedAt + lane.queue.policy.minInterval);
-    if (now < until) found = { until, because: 'min_interval' };
-  }
-  if (head === undefined || head instanceof Caller || now >= head.notBefore) return found;
+  const paced = pacedUntil(lane, now);
+  if (paced !== undefined) found = { until: paced, because: 'min_interval' };
+  if (head === undefined || head instanceof Caller || isOver(head.notBefore, now)) return found;
   if (found !== undefined && found.until >= head.notBefore) return found;
   return { until: head.notBefore, because: head.attempts > 0 ? 'retry' : 'delay' };
 }
@@ -77,7 +77,7 @@ const UNTIL_DONE: DelayUntil = Object.freeze({ until: undefined, because: 'depen
 /** The head is an absent caller whose ticket is over, or one whose idempotency key was done meanwhile. */
 function leaves(state: CoreState, head: Caller, now: number): boolean {
   const { asker, lane } = head;
-  if (asker === undefined && now >= head.due) {
+  if (asker === undefined && isOver(head.due, now)) {
     if (state.watching) emitLeaving(state, head, 'ticket_ended', now);
     takeOut(state, head);
     return true;

@@ -4,17 +4,13 @@ import { LOST } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { isLinked } from '../structures/link.js';
 import { closedGate } from './gates.js';
-import { delayOf, resolve } from './resolve.js';
-import { endTurn } from './turns.js';
+import { delayOf } from './resolve.js';
+import { GIVEN_UP, settle } from './settle.js';
 
 /** The wait of this caller ends: if it may, it takes the turn of the holder, which is then lost (S16). */
 export function takeOverIfMay(state: CoreState, caller: Caller, now: number): void {
-  const { lane } = caller;
-  const turn = turnOf(lane);
-  if (turn === undefined || lane.row.moves.take_over !== 'end_turn' || !may(state, caller, now, now)) return;
-  endTurn(state, turn, 'taken_over', LOST.taken_over, now);
-  // The freed place is its own: it does not line up at the gate for it.
-  resolve(state, lane, now, true);
+  const turn = turnOf(caller.lane);
+  if (turn !== undefined && may(state, caller, now, now)) settle(state, turn, GIVEN_UP, LOST.taken_over, now);
 }
 
 /**

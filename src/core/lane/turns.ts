@@ -7,10 +7,11 @@ import { tell } from '../state/events.js';
 import { isKeyless } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
 import { type Assignment, type DispatchTicket, type Lane, type Stream, Turn } from '../state/records.js';
-import type { Ending } from '../state/settlement.js';
+import type { Ending, SettledBy } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
-import { after, type CoreState } from '../state/state.js';
+import type { CoreState } from '../state/state.js';
 import { forgetTurn, keepTurn } from '../state/tickets.js';
+import { after } from '../structures/due.js';
 import { leaseEnd, ownerOn } from './lease.js';
 import { notifyLost } from './notices.js';
 import { hold, release } from './phase.js';
@@ -166,18 +167,12 @@ function keepUntil(state: CoreState, turn: Turn, due: number): void {
 }
 
 /**
- * Ends the live turn of a lane and leaves it without one: whoever calls this puts back what the turn carried, and then
- * resolves the lane. The stream that has the turn is told, unless it is the one that settled it.
+ * Ends the live turn of a lane and leaves it without one. The stream that has the turn is told, unless it is the one
+ * that settled it. Only for `settle`, which does the rest, and for who puts the next turn in its place in the same step.
  */
-export function endTurn(
-  state: CoreState,
-  turn: Turn,
-  way: SettlementWay,
-  ending: Ending,
-  now: number,
-  by?: Stream,
-): void {
+export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: number, by?: Stream): void {
   const { lane } = turn;
+  const way = wayOf(ending);
   const queue = lane.queue;
   queue.changes?.turn(lane, turn.token);
   if (turn.owner !== undefined) {
@@ -194,6 +189,30 @@ export function endTurn(
   forgetTurn(state.dispatchTickets, turn);
   release(state, turn);
   if (state.watching) tellEnd(state, turn, way, now);
+}
+
+/** As it is counted. */
+function wayOf(ending: Ending): SettlementWay {
+  switch (ending.ended) {
+    case 'settled':
+      return wayOfCall(ending);
+    case 'lease_expired':
+      return 'expired';
+    case 'evicted':
+    case 'taken_over':
+      return ending.ended;
+  }
+}
+
+function wayOfCall(settled: SettledBy): SettlementWay {
+  switch (settled.call) {
+    case 'ack':
+      return 'ack';
+    case 'dequeue':
+      return settled.abandoned ? 'release' : 'dequeue';
+    case 'nack':
+      return settled.kind === 'release' ? 'release' : 'nack';
+  }
 }
 
 function tellEnd(state: CoreState, turn: Turn, way: SettlementWay, now: number): void {

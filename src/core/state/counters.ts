@@ -1,7 +1,7 @@
 import { LANE_STATES, type LaneState } from '../contract/model.js';
 import type { SettlementWay } from '../contract/views.js';
 import { DISTANCES, Histogram, SECONDS } from '../structures/histogram.js';
-import { ROWS, type StateRow } from './table.js';
+import { type CountedState, STATES } from './lane-states.js';
 
 export type StaleCall = 'dequeue' | 'ack' | 'nack' | 'renew';
 type Rejection =
@@ -58,22 +58,22 @@ export class Counters {
 export class LaneCounts {
   readonly #counts = new Int32Array(LANE_STATES.length);
 
-  move(from: StateRow, to: StateRow): void {
+  move(from: CountedState, to: CountedState): void {
     const counts = this.#counts;
     counts[from.index] = (counts[from.index] ?? 0) - 1;
     counts[to.index] = (counts[to.index] ?? 0) + 1;
   }
 
-  add(row: StateRow, by: 1 | -1): void {
-    this.#counts[row.index] = this.of(row) + by;
+  add(state: CountedState, by: 1 | -1): void {
+    this.#counts[state.index] = this.of(state) + by;
   }
 
-  of(row: StateRow): number {
-    return this.#counts[row.index] ?? 0;
+  of(state: CountedState): number {
+    return this.#counts[state.index] ?? 0;
   }
 
   view(): Record<LaneState, number> {
-    const { INIT, PROCESS, BLOCK, READY, DELAY, PARK } = ROWS;
+    const { INIT, PROCESS, BLOCK, READY, DELAY, PARK } = STATES;
     return {
       INIT: this.of(INIT),
       PROCESS: this.of(PROCESS),

@@ -1,6 +1,14 @@
 import type { LaneState } from '../contract/model.js';
+import { after, isOver } from '../structures/due.js';
+import { type CountedState, STATES } from './lane-states.js';
 import type { Lane, Park, Turn } from './records.js';
-import { ROWS, type StateRow } from './table.js';
+
+/** When the `min_interval` of the key ends; unset: it runs for none, or is over. */
+export function pacedUntil({ startedAt, queue }: Lane, now: number): number | undefined {
+  if (startedAt === undefined) return undefined;
+  const until = after(startedAt, queue.policy.minInterval);
+  return isOver(until, now) ? undefined : until;
+}
 
 /** No key, no order, no exclusion. Asked of its length, because that takes no call: this is asked on the hot path. */
 export function isKeyless(key: string): boolean {
@@ -17,23 +25,23 @@ export function keylessName(lane: Lane): number | undefined {
   return lane.key === '' ? lane.lastArrival : undefined;
 }
 
-export function rowOf(lane: Lane): StateRow {
+export function countedStateOf(lane: Lane): CountedState {
   switch (lane.phase.at) {
     case 'HELD':
-      return lane.line === undefined ? ROWS.PROCESS : ROWS.BLOCK;
+      return lane.line === undefined ? STATES.PROCESS : STATES.BLOCK;
     case 'INIT':
-      return ROWS.INIT;
+      return STATES.INIT;
     case 'READY':
-      return ROWS.READY;
+      return STATES.READY;
     case 'DELAY':
-      return ROWS.DELAY;
+      return STATES.DELAY;
     case 'PARK':
-      return ROWS.PARK;
+      return STATES.PARK;
   }
 }
 
 export function stateOf(lane: Lane): LaneState {
-  return rowOf(lane).state;
+  return countedStateOf(lane).state;
 }
 
 /** Why the key is stopped, or will be when its turn ends; unset: it is not. */

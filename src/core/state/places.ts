@@ -1,10 +1,10 @@
 /** Places in lines, and what is counted with them. */
 
 import { Line } from '../structures/line.js';
+import { type CountedState, STATES } from './lane-states.js';
 import { markRoom } from './marks.js';
 import { Caller, type Entry, type Lane } from './records.js';
 import type { CoreState } from './state.js';
-import { ROWS, type StateRow } from './table.js';
 import { startWaiting, stopWaiting } from './wait-list.js';
 
 export function lineOf(lane: Lane): Line<Entry> {
@@ -16,7 +16,7 @@ export function lineOf(lane: Lane): Line<Entry> {
 export function countIn(state: CoreState, entry: Entry): void {
   const { lane } = entry;
   const { queue } = lane;
-  if (lane.row === ROWS.PROCESS) countAs(lane, ROWS.BLOCK);
+  if (lane.counted === STATES.PROCESS) countAs(lane, STATES.BLOCK);
   if (entry instanceof Caller) {
     startWaiting(state, entry);
     // A line that it fills declines what waits for room, which then needs none.
@@ -32,7 +32,7 @@ export function takeOut(state: CoreState, entry: Entry): void {
   lane.line?.remove(entry);
   if (lane.line?.length === 0) {
     lane.line = undefined;
-    if (lane.row === ROWS.BLOCK) countAs(lane, ROWS.PROCESS);
+    if (lane.counted === STATES.BLOCK) countAs(lane, STATES.PROCESS);
   }
   countOut(state, entry);
 }
@@ -44,7 +44,7 @@ function countOut(state: CoreState, entry: Entry): void {
   markRoom(state, queue);
 }
 
-function countAs(lane: Lane, row: StateRow): void {
-  lane.queue.states.move(lane.row, row);
-  lane.row = row;
+function countAs(lane: Lane, state: CountedState): void {
+  lane.queue.states.move(lane.counted, state);
+  lane.counted = state;
 }

@@ -3,9 +3,9 @@
 import type { Refusal } from '../contract/model.js';
 import { isDurable, type Policy } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
+import { STATES } from './lane-states.js';
 import { type Lane, Queue, type Stream } from './records.js';
 import { type CoreState, dropLane } from './state.js';
-import { ROWS } from './table.js';
 
 /** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
 const FORGET_AFTER = 60_000;
@@ -103,7 +103,7 @@ function forgetIdle(state: CoreState, lane: Lane): void {
 function isForgettable(queue: Queue, now: number): boolean {
   if (queue.named || queue.paused || queue.limitsChanged || queue.rate?.isFull(now) === false) return false;
   const busy =
-    queue.states.of(ROWS.DELAY) + queue.states.of(ROWS.PARK) + queue.inFlight + queue.waiting + queue.items.size;
+    queue.states.of(STATES.DELAY) + queue.states.of(STATES.PARK) + queue.inFlight + queue.waiting + queue.items.size;
   const waits = queue.waiters.size + queue.roomWaiters.size + queue.awaits.size;
   const kept = queue.deadLetters.size + queue.finished.size + queue.doneKeys.size;
   return busy + waits + kept === 0;

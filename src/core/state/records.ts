@@ -39,9 +39,9 @@ import { Timer } from '../structures/timing-wheel.js';
 import { TokenBucket } from '../structures/token-bucket.js';
 import type { ChangeLogOf } from './change-log.js';
 import { Counters, LaneCounts } from './counters.js';
+import { type CountedState, STATES } from './lane-states.js';
 import type { Settlement } from './settlement.js';
 import type { Stored } from './stored.js';
-import { ROWS, type StateRow } from './table.js';
 
 export type ChangeLog = ChangeLogOf<Queue, Lane, Item, Prerequisite>;
 
@@ -219,7 +219,7 @@ export class Lane extends Timer {
   /** Its last turn, to be used again: a busy key allocates none, and nobody keeps one that ended. */
   spare: Turn | undefined = undefined;
   /** Its state as it is counted. `phase.ts` writes it, and `places.ts` where the line makes PROCESS or BLOCK of it. */
-  row: StateRow = ROWS.INIT;
+  counted: CountedState = STATES.INIT;
   constructor(
     readonly queue: Queue,
     /** Empty: the lane of one keyless item. */

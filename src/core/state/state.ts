@@ -6,10 +6,10 @@ import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
+import { STATES } from './lane-states.js';
 import type { Outbox } from './outbox.js';
 import type { ChangeLog, GateTimer, Lane, Queue, Session, TurnWatch, WaitingCall } from './records.js';
 import { settledTokens } from './settlements.js';
-import { ROWS } from './table.js';
 import { DispatchTickets } from './tickets.js';
 
 /** What the core is told about the moment of its start. */
@@ -138,12 +138,7 @@ export function dropLane(lane: Lane): void {
   const queue = lane.queue;
   queue.changes?.tokensGone(queue, settledTokens(lane));
   queue.withFollowUps.delete(lane);
-  queue.states.add(ROWS.INIT, -1);
+  queue.states.add(STATES.INIT, -1);
   if (lane.key !== '') queue.lanes.delete(lane.key);
   else for (const token of settledTokens(lane)) queue.keyless.delete(token);
-}
-
-/** The first whole ms at which `ms` from now have passed. */
-export function after(now: number, ms: number): number {
-  return Math.ceil(now + ms);
 }

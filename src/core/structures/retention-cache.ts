@@ -1,6 +1,7 @@
 import type { Bytes, ItemState } from '../contract/model.js';
 import { BloomFilter, bloomHash } from './bloom-filter.js';
 import { ChunkedArray } from './chunked-array.js';
+import { isOver } from './due.js';
 import { NO_NUMBER, OWN_ID, OwnIds } from './own-id.js';
 
 /** What is left of an item that finished. */
@@ -115,7 +116,7 @@ export class RetentionCache<T> {
   recall(id: string, now: number): T | undefined {
     const kept = this.#find(id);
     if (kept === undefined) return undefined;
-    if (now >= kept.until) {
+    if (isOver(kept.until, now)) {
       this.#forget(kept);
       return undefined;
     }
@@ -157,7 +158,7 @@ export class RetentionCache<T> {
   purge(now: number, budget: number): void {
     for (let left = budget; left > 0; left--) {
       const oldest = this.#oldest;
-      if (oldest === undefined || now < oldest.until) return;
+      if (oldest === undefined || !isOver(oldest.until, now)) return;
       this.#forget(oldest);
     }
   }

@@ -1,4 +1,5 @@
 import type { RatePolicy } from '../contract/policy.js';
+import { wholeMs } from './due.js';
 
 /** Rounding in the refill must not cost a turn its start. */
 const ENOUGH = 1 - 1e-9;
@@ -38,7 +39,7 @@ export class TokenBucket {
     let at = now;
     for (let left = nth; left > 0; left--) {
       if (tokens < ENOUGH) {
-        const start = Math.ceil(at + ((1 - tokens) * 1_000) / perSecond);
+        const start = wholeMs(at + ((1 - tokens) * 1_000) / perSecond);
         tokens = Math.min(burst, tokens + ((start - at) * perSecond) / 1_000);
         at = start;
       }

@@ -3,11 +3,9 @@
  * that the rest of a turn of the event loop is gathered behind them, and no faster than the client reads.
  */
 import type { Limits } from '../../coordinator.js';
-import type { KnownTexts } from './codec/known-texts.js';
-import type { WriteBuffers } from './codec/write-buffers.js';
 import { type Message, Outgoing } from './outgoing.js';
 
-/** The transport: calls back once the bytes have left, and does not look at them afterwards. */
+/** The transport: calls back once the bytes have left. */
 interface Transport {
   write(message: Buffer, taken: () => void): unknown;
 }
@@ -47,7 +45,7 @@ const EARLY_BYTES = 2_048;
 const CLEARED_AT = 0.5;
 
 export class Flow {
-  readonly #out: Outgoing;
+  readonly #out = new Outgoing();
   #scheduled = false;
   /** Calls off the wait for a client that takes nothing; set while the session is clogged. */
   #patience: (() => void) | undefined;
@@ -57,11 +55,7 @@ export class Flow {
     private readonly limits: Limits,
     private readonly scheduler: Scheduler,
     private readonly listener: FlowListener,
-    texts: KnownTexts,
-    buffers: WriteBuffers,
-  ) {
-    this.#out = new Outgoing(texts, buffers);
-  }
+  ) {}
 
   get out(): Outgoing {
     return this.#out;

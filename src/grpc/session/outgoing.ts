@@ -4,9 +4,7 @@
  */
 import type { Notice, Turn } from '../../coordinator.js';
 import { RESPONSE, writeCancel, writeError, writeNotice } from './codec/answers.js';
-import type { KnownTexts } from './codec/known-texts.js';
 import { WireWriter } from './codec/wire-writer.js';
-import type { WriteBuffers } from './codec/write-buffers.js';
 
 /** How an answer is written into its reply. */
 export interface Form {
@@ -33,21 +31,13 @@ const MESSAGE_BYTES = 1_048_576;
 const MOST_HANDED = 2;
 
 export class Outgoing {
-  readonly #writer: WireWriter;
+  readonly #writer = new WireWriter();
   /** Given in what the writer holds. */
   #turns: Turn[] = [];
   readonly #cut: Message[] = [];
   /** Handed to the transport, which has not said yet that they are out. */
   readonly #handed: Message[] = [];
   #bytesBeyondWriter = 0;
-
-  /** @param texts where the keys of turns that are given are expected to be named again */
-  constructor(
-    private readonly texts: KnownTexts,
-    private readonly buffers: WriteBuffers,
-  ) {
-    this.#writer = new WireWriter(buffers);
-  }
 
   /** What the transport has not taken yet. */
   get bytes(): number {
@@ -76,10 +66,7 @@ export class Outgoing {
       throw error;
     }
     this.#keepApart(before);
-    const turns = this.#turns;
-    const first = turns.length;
-    form.gives(answer, turns);
-    for (let i = first; i < turns.length; i++) this.texts.expect(turns[i]?.key ?? '');
+    form.gives(answer, this.#turns);
   }
 
   /** @param status an encoded google.rpc.Status */
@@ -115,12 +102,10 @@ export class Outgoing {
     return message;
   }
 
-  /** The oldest message that was handed over is out: its bytes are written over. */
+  /** The oldest message that was handed over is out. */
   taken(): void {
     const message = this.#handed.shift();
-    if (message === undefined) return;
-    this.#bytesBeyondWriter -= message.bytes.length;
-    this.buffers.giveBack(message.bytes);
+    if (message !== undefined) this.#bytesBeyondWriter -= message.bytes.length;
   }
 
   /** Forgets what was not handed over. @returns the turns that were given in it */

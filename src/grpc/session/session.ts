@@ -6,7 +6,6 @@ import type { OpenStreams } from '../call/streams.js';
 import { resetStream } from '../call/transport.js';
 import { Check } from '../convert/validate.js';
 import { FastDecoder } from './codec/fast-decoder.js';
-import { WriteBuffers } from './codec/write-buffers.js';
 import type { Scheduler } from './flow.js';
 import { SessionStream } from './stream.js';
 
@@ -27,7 +26,6 @@ export function session(context: HandlerContext, streams: OpenStreams): handleBi
     ...SCHEDULER,
     check: new Check(context.limits),
     decoder: new FastDecoder(),
-    buffers: new WriteBuffers(),
   };
   return (call) => {
     try {

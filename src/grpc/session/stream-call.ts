@@ -3,7 +3,6 @@ import type { HandlerContext } from '../call/handler.js';
 import type { CallStatus } from '../call/status.js';
 import type { Check } from '../convert/validate.js';
 import type { FastDecoder } from './codec/fast-decoder.js';
-import type { WriteBuffers } from './codec/write-buffers.js';
 import type { Scheduler } from './flow.js';
 
 /** What of a grpc-js stream a session needs. Its messages are bytes. */
@@ -23,9 +22,8 @@ export interface SessionCall {
 export interface SessionContext extends HandlerContext, Scheduler {
   /** Of all streams: nothing stays in it from one request to the next. */
   readonly check: Check;
-  /** The same goes for it, but for texts that it knows again. */
+  /** The same goes for it. */
   readonly decoder: FastDecoder;
-  readonly buffers: WriteBuffers;
 }
 
 export interface SessionHooks {

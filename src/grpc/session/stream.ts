@@ -45,7 +45,7 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
     private readonly hooks: SessionHooks,
   ) {
     this.#caller = new StreamCaller(call);
-    this.#flow = new Flow(call, context.limits, context, this, context.decoder.texts, context.buffers);
+    this.#flow = new Flow(call, context.limits, context, this);
     this.#replies = new Replies(this.#flow, context, call);
   }
 

@@ -9,7 +9,6 @@ import type { Coordinator } from '../../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
 import { Check } from '../../../src/grpc/convert/validate.js';
 import { FastDecoder } from '../../../src/grpc/session/codec/fast-decoder.js';
-import { WriteBuffers } from '../../../src/grpc/session/codec/write-buffers.js';
 import { SessionStream } from '../../../src/grpc/session/stream.js';
 import type { SessionCall, SessionContext } from '../../../src/grpc/session/stream-call.js';
 import type { Chance } from '../../sim/random.js';
@@ -48,7 +47,6 @@ export class VirtualNetwork {
       parked: { count: 0 },
       check: new Check(DEFAULT_LIMITS),
       decoder: new FastDecoder(),
-      buffers: new WriteBuffers(),
       soon: (task) => clock.soon(task),
       atEnd: (task) => clock.atEnd(task),
       after: (ms, task) => clock.after(ms, task),

@@ -1,6 +1,6 @@
 /** How the cells of the table are written. */
 import type { LaneState } from '../../../src/coordinator.js';
-import type { LaneEvent } from '../../../src/core/state/table.js';
+import type { LaneEvent } from './lane-table.js';
 import type { EntryName, Given } from './scene.js';
 
 export interface Case {

@@ -1,10 +1,10 @@
 /** A lane in a state, put there by calls alone. */
 import assert from 'node:assert/strict';
 import type { LaneState, Policy } from '../../../src/coordinator.js';
-import type { LaneEvent } from '../../../src/core/state/table.js';
 import { KEY } from '../../support/builders.js';
 import type { Call } from '../../support/call.js';
 import { okay, Stage } from '../stage.js';
+import type { LaneEvent } from './lane-table.js';
 
 /** Who stands in the line, by name: an item, a caller, one with a ticket, one that is gone and left its ticket. */
 export type EntryName = 'item' | 'caller' | 'ticketed' | 'absent';

@@ -1,7 +1,7 @@
 import type { NackKind } from '../../../src/coordinator.js';
-import type { LaneEvent } from '../../../src/core/state/table.js';
 import { KEY } from '../../support/builders.js';
 import { atOnce, okay, runThrough } from '../stage.js';
+import type { LaneEvent } from './lane-table.js';
 import { DELAY, type Scene, timesOf } from './scene.js';
 
 /** Makes each event happen, or, where the state rules it out, what comes closest to it. */

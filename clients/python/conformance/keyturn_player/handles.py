@@ -59,15 +59,7 @@ class Handles:
     def _told_outcome(outcome: keyturn.TurnOutcome[Any]) -> Json:
         if outcome.status == "done":
             return put(status="done", value=outcome.value)
-        if outcome.status == "blocked":
-            return put(status="blocked", ahead=outcome.ahead, retry_after_ms=ms(outcome.retry_after))
-        return put(
-            status="declined",
-            reason=outcome.reason,
-            survivor_id=outcome.survivor_id,
-            retry_after_ms=ms(outcome.retry_after),
-            result=from_bytes(outcome.result),
-        )
+        return not_granted(outcome)
 
     async def _turn(self, request: Json) -> Json:
         handler = self._handler(request)
@@ -75,10 +67,8 @@ class Handles:
             scope: ScopedTurn = self._client(request).turn(request["queue"], request["key"], **turn_options(request))
             async with scope as turn:
                 value = await handler.run(turn, [], 0)
-        except keyturn.Declined as answer:
-            return declined(answer)
-        except keyturn.Blocked as blocked:
-            return put(status="blocked", ahead=blocked.ahead, retry_after_ms=ms(blocked.retry_after))
+        except keyturn.NotGranted as answer:
+            return not_granted(answer)
         return put(status="done", value=value)
 
     async def _consume(self, request: Json) -> Json:
@@ -88,16 +78,22 @@ class Handles:
         async def handle_work(work: Work) -> Any:
             return await handler.run(work, items_of(work), work.attempt)
 
-        def trouble(trouble: keyturn.Trouble[Work]) -> None:
-            told = from_error(trouble.error)
-            self._tell({"event": "trouble", "handle": handle, "stage": trouble.stage, "error": told})
-
         consumer = self._client(request).consume(
             request["queues"],
             handle_work,
-            on_error=trouble,
+            on_error=self._on_trouble(handle),
             **options_of_consumer(request),
         )
+        return self._consuming(handle, consumer)
+
+    def _on_trouble(self, handle: str) -> Callable[[keyturn.Trouble[Any]], None]:
+        def trouble(trouble: keyturn.Trouble[Any]) -> None:
+            told = from_error(trouble.error)
+            self._tell({"event": "trouble", "handle": handle, "stage": trouble.stage, "error": told})
+
+        return trouble
+
+    def _consuming(self, handle: str, consumer: Consumer) -> Json:
         self._consumers[handle] = consumer
         self._watchers[handle] = asyncio.ensure_future(self._watch(handle, consumer))
         return {}
@@ -169,7 +165,10 @@ def options_of_consumer(request: Json) -> Json:
     )
 
 
-def declined(answer: keyturn.Declined) -> Json:
+def not_granted(answer: keyturn.NotGranted | keyturn.TurnDeclined | keyturn.TurnBlocked) -> Json:
+    if isinstance(answer, (keyturn.Blocked, keyturn.TurnBlocked)):
+        return put(status="blocked", ahead=answer.ahead, retry_after_ms=ms(answer.retry_after))
+    assert isinstance(answer, (keyturn.Declined, keyturn.TurnDeclined))
     return put(
         status="declined",
         reason=answer.reason,

@@ -183,7 +183,6 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
   // None is left: what was chosen before a pause has gone.
   if (first === undefined) return;
   const lane = currentOrNewLane(state, queue, first.key, now);
-  if (lane.row.moves.redrive !== 'put_back') return;
   nameKeyless(lane, first.item);
   for (const { item } of letters) {
     item.lane = lane;

@@ -40,7 +40,7 @@ export function* discardWaiting(
 /** Precondition: it is kept now. @returns whether it waited */
 function discardItem(state: CoreState, item: Item, now: number): boolean {
   const { lane } = item;
-  if (!item.isWaiting || lane.row.moves.discard !== 'leave') return false;
+  if (!item.isWaiting) return false;
   if (state.watching) tell(state, 'discard', lane, now, { itemId: item.id, detail: 'waiting' });
   finish(state, item, 'discarded', undefined, now);
   // Of a keyless lane nothing is left to be resumed.

@@ -2,6 +2,7 @@
 
 import type { ListQueuesRequest, QueuePage } from '../../contract/views.js';
 import type { CoreState } from '../../state/state.js';
+import { isOver } from '../../structures/due.js';
 import { wall } from './explain.js';
 import { queueView } from './stats.js';
 
@@ -13,6 +14,6 @@ export function listQueues(state: CoreState, { nameContains, after, most }: List
   return {
     queues: told.flatMap((name) => state.queues.get(name) ?? []).map((queue) => queueView(queue, now)),
     more: told.length < names.length,
-    holdUntil: now < state.holdUntil ? wall(state, state.holdUntil) : undefined,
+    holdUntil: isOver(state.holdUntil, now) ? undefined : wall(state, state.holdUntil),
   };
 }

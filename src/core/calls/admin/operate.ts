@@ -2,12 +2,10 @@
 
 import type { LaneState } from '../../contract/model.js';
 import type { EvictionView, LimitsChange, LimitsView } from '../../contract/views.js';
-import { putBack } from '../../items/item-phase.js';
-import { neverHandedOut, openItems } from '../../items/never-handed-out.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/phase.js';
 import { resolve } from '../../lane/resolve.js';
-import { endTurn } from '../../lane/turns.js';
+import { NEVER_HANDED_OUT, RETURNED, settle } from '../../lane/settle.js';
 import { tell } from '../../state/events.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { markDirty } from '../../state/marks.js';
@@ -27,13 +25,10 @@ export function evictHolder(state: CoreState, queue: Queue | undefined, key: str
   const lane = queue === undefined ? undefined : currentLane(state, queue, key, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (lane === undefined) return { ...NOBODY, state: 'INIT' };
-  if (turn === undefined || lane.row.moves.evict !== 'end_turn') return { ...NOBODY, state: stateOf(lane) };
-  const { token, consumerId, assignment, handed } = turn;
-  endTurn(state, turn, 'evicted', LOST.evicted, now);
-  const items = handed === 'kept' ? neverHandedOut(state, lane, assignment, now) : openItems(assignment);
-  putBack(state, lane, items);
-  resolve(state, lane, now);
-  return { evicted: true, token, consumerId, itemsReturned: items.length, state: stateOf(lane) };
+  if (turn === undefined) return { ...NOBODY, state: stateOf(lane) };
+  const { token, consumerId, handed } = turn;
+  const { returned } = settle(state, turn, handed === 'kept' ? NEVER_HANDED_OUT : RETURNED, LOST.evicted, now);
+  return { evicted: true, token, consumerId, itemsReturned: returned, state: stateOf(lane) };
 }
 
 export interface Resumed {
@@ -54,7 +49,7 @@ export function resumeKey(state: CoreState, queue: Queue | undefined, key: strin
 }
 
 function resumeLane(state: CoreState, lane: Lane, now: number): Resumed {
-  const resumed = lane.row.moves.resume === 'unpark' && unpark(lane);
+  const resumed = unpark(lane);
   if (resumed && state.watching) tell(state, 'resume', lane, now, {});
   if (resumed) resolve(state, lane, now);
   return { resumed, state: stateOf(lane) };

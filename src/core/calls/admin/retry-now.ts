@@ -7,10 +7,11 @@ import { catchUp, currentLane } from '../../lane/current-lanes.js';
 import { delayOf, resolve } from '../../lane/resolve.js';
 import { awaitedBy, isHeldBack } from '../../state/dependencies.js';
 import { tell } from '../../state/events.js';
-import { stateOf } from '../../state/lane.js';
+import { pacedUntil, stateOf } from '../../state/lane.js';
 import { Item, type Lane, type Queue } from '../../state/records.js';
 import { newestSettledToken, settledTokens } from '../../state/settlements.js';
 import type { CoreState } from '../../state/state.js';
+import { isOver } from '../../structures/due.js';
 import { wall } from './explain.js';
 import { whyOf } from './why.js';
 
@@ -42,15 +43,15 @@ function retryKey(state: CoreState, queue: Queue, key: string, now: number): Ret
   }
   const refusal = stopped(lane);
   if (refusal !== undefined) return refusal;
-  return view(state, lane, lane.row.moves.retry_now === 'look' ? endDelay(state, lane, now) : NOTHING, now);
+  return view(state, lane, lane.phase.at === 'DELAY' ? endDelay(state, lane, now) : NOTHING, now);
 }
 
 function endDelay(state: CoreState, lane: Lane, now: number): Ended {
-  const { line, startedAt, queue } = lane;
+  const { line } = lane;
   const until = delayOf(lane, line?.head, now)?.until;
   const what: DelayKind[] = [];
   const item = line?.head instanceof Item && endOwnDelay(line.head, what, now) ? line.head : undefined;
-  if (startedAt !== undefined && now < Math.ceil(startedAt + queue.policy.minInterval)) {
+  if (pacedUntil(lane, now) !== undefined) {
     what.push('min_interval');
     forgetStart(lane);
   }
@@ -71,7 +72,7 @@ function tellEnded(
 
 /** Whether there was one. */
 function endOwnDelay(item: Item, what: DelayKind[], now: number): boolean {
-  if (now >= item.notBefore) return false;
+  if (isOver(item.notBefore, now)) return false;
   what.push(item.attempts > 0 ? 'retry' : 'delay');
   item.notBefore = Math.floor(now);
   if (item.stored !== undefined) {
@@ -107,7 +108,7 @@ function retryItem(state: CoreState, queue: Queue, itemId: string, now: number):
   const what: DelayKind[] = [];
   if (!endOwnDelay(item, what, now)) return view(state, lane, NOTHING, now);
   tellEnded(state, lane, what, item, now);
-  if (lane.row.moves.retry_now === 'look') resolve(state, lane, now);
+  if (lane.phase.at === 'DELAY') resolve(state, lane, now);
   return view(state, lane, { what, until, item }, now);
 }
 

@@ -8,6 +8,7 @@ import { takesOverAt } from '../../lane/take-over.js';
 import { awaitedBy } from '../../state/dependencies.js';
 import { type Delay, Item, Lane, type Park, type Queue, Session, type Turn } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
+import { wholeMs } from '../../structures/due.js';
 import { isLinked, type Link } from '../../structures/link.js';
 import { shellWord } from './shell-word.js';
 
@@ -133,7 +134,7 @@ function behind(queue: Queue, lane: Lane, gate: ClosedGate, now: number): Why {
   const before = readyBefore(queue, lane);
   if (before === undefined) return { why: `${why}, and more than ${COUNTED} keys are before it`, until: undefined };
   const others = before === 0 ? '' : `, and ${before === 1 ? 'another key is' : `${before} other keys are`} before it`;
-  return { why: why + others, until: Math.ceil(queue.rate.startOf(before + 1, now)) };
+  return { why: why + others, until: wholeMs(queue.rate.startOf(before + 1, now)) };
 }
 
 /** Those before a lane that are looked at. */

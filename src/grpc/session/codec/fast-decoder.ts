@@ -10,7 +10,7 @@ import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from '../
 import { ownBytes } from '../../convert/own-bytes.js';
 import { Duration } from '../../gen/google/protobuf/duration.js';
 import * as wire from '../../gen/keyturn/v1/coordinator.js';
-import { asciiText, KnownTexts } from './known-texts.js';
+import { asciiText } from './ascii-text.js';
 
 type Others = Exclude<NonNullable<wire.Command['call']>, { readonly $case: 'ack' | 'dequeue' | 'submit' }>;
 
@@ -39,7 +39,6 @@ const NO_FOLLOW_UPS: readonly wire.FollowUp[] = Object.freeze([]);
 const CALL = { enqueue: 2, dequeue: 3, submit: 4, ack: 6 } as const;
 
 export class FastDecoder {
-  readonly texts = new KnownTexts();
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
   /** Something came that is not read here. */
@@ -80,15 +79,15 @@ export class FastDecoder {
   }
 
   #ack(end: number): AckMessage {
-    const queue = this.#name(1, end);
-    const key = this.#name(2, end);
+    const queue = this.#text(1, end);
+    const key = this.#text(2, end);
     const token = this.#token(3, end);
     return { queue, key, token: token ?? 0, result: this.#window(4, end), followUps: NO_FOLLOW_UPS, next: undefined };
   }
 
   #deQueue(end: number): DeQueueMessage {
-    const queue = this.#name(1, end);
-    const key = this.#name(2, end);
+    const queue = this.#text(1, end);
+    const key = this.#text(2, end);
     const token = this.#token(3, end);
     const holder = token === undefined ? undefined : ({ $case: 'token', value: token } as const);
     return { queue, key, holder, abandoned: false, result: this.#window(6, end) };
@@ -96,8 +95,8 @@ export class FastDecoder {
 
   #enQueue(end: number): wire.EnQueueRequest {
     return {
-      queue: this.#name(1, end),
-      key: this.#name(2, end),
+      queue: this.#text(1, end),
+      key: this.#text(2, end),
       consumerId: this.#text(3, end),
       ticket: this.#text(4, end),
       wait: this.#duration(5, end),
@@ -107,7 +106,7 @@ export class FastDecoder {
   }
 
   #submit(end: number): SubmitMessage {
-    const queue = this.#name(1, end);
+    const queue = this.#text(1, end);
     const items: ItemMessage[] = [];
     while (this.#has(2, DELIMITED, end)) {
       const length = this.#length(end);
@@ -123,7 +122,7 @@ export class FastDecoder {
 
   #item(end: number): ItemMessage {
     return {
-      key: this.#name(1, end),
+      key: this.#text(1, end),
       payload: this.#copy(2, end),
       headers: NO_HEADERS,
       itemId: this.#text(4, end),
@@ -135,20 +134,10 @@ export class FastDecoder {
     };
   }
 
-  /** A text that is likely to come again. */
-  #name(field: number, end: number): string {
-    const length = this.#field(field, end);
-    if (length === 0) return '';
-    return this.#taken(length, this.texts.read(this.#bytes, this.#at, length));
-  }
-
   #text(field: number, end: number): string {
     const length = this.#field(field, end);
     if (length === 0) return '';
-    return this.#taken(length, asciiText(this.#bytes, this.#at, length));
-  }
-
-  #taken(length: number, text: string | undefined): string {
+    const text = asciiText(this.#bytes, this.#at, length);
     this.#at += length;
     if (text !== undefined) return text;
     this.#strange = true;

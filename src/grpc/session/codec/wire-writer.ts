@@ -7,7 +7,6 @@
  */
 
 import { LONGEST_DURATION_MS } from '../../convert/time.js';
-import type { WriteBuffers } from './write-buffers.js';
 
 const VARINT = 0;
 const DELIMITED = 2;
@@ -32,8 +31,6 @@ export class WireWriter {
   #at = 0;
   /** How much the last one became: the next begins with as much room. Only the number is kept. */
   #last = 0;
-
-  constructor(private readonly buffers: WriteBuffers) {}
 
   /** Bytes written and not yet taken. */
   get length(): number {
@@ -177,7 +174,7 @@ export class WireWriter {
   #reserve(more: number): void {
     const needed = this.#at + more;
     if (needed <= this.#bytes.length) return;
-    const larger = this.buffers.take(Math.max(FIRST_BYTES, this.#last, this.#bytes.length * 2, needed));
+    const larger = Buffer.allocUnsafe(Math.max(FIRST_BYTES, this.#last, this.#bytes.length * 2, needed));
     this.#bytes.copy(larger, 0, 0, this.#at);
     this.#bytes = larger;
   }

@@ -27,9 +27,7 @@ import {
 import type * as wire from '../../../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { Reply, SessionResponse } from '../../../../src/grpc/gen/keyturn/v1/coordinator.js';
 import * as session from '../../../../src/grpc/session/codec/answers.js';
-import { KnownTexts } from '../../../../src/grpc/session/codec/known-texts.js';
 import { WireWriter } from '../../../../src/grpc/session/codec/wire-writer.js';
-import { WriteBuffers } from '../../../../src/grpc/session/codec/write-buffers.js';
 import { type Form, Outgoing } from '../../../../src/grpc/session/outgoing.js';
 
 const LARGEST_TOKEN = Number.MAX_SAFE_INTEGER;
@@ -127,7 +125,7 @@ type Outcome = NonNullable<wire.Reply['outcome']>;
 
 /** Byte by byte what the generated encoder makes of this outcome. */
 function written<A>(write: (out: WireWriter, answer: A) => void, answer: A, outcome: Outcome): void {
-  const out = new WireWriter(new WriteBuffers());
+  const out = new WireWriter();
   write(out, answer);
   const expected = Reply.encode({ id: 0, outcome }).finish();
   assert.ok(out.take().equals(expected), `${outcome.$case}: ${inspect(answer)}`);
@@ -211,7 +209,7 @@ test('Hello says all turns that fit, and how many there are', () => {
     },
   });
   const turns = Array.from({ length: 10_000 }, (_, token) => turn({ key: 'k'.repeat(1_024), token: token + 1 }));
-  const out = new WireWriter(new WriteBuffers());
+  const out = new WireWriter();
   session.writeHello(out, { ...some, turns, turnCount: 10_000 });
   assert.ok(out.length < 4_000_000, 'a client accepts 4 MiB');
   const reply = Reply.decode(out.take()).outcome;
@@ -224,7 +222,7 @@ test('a notice names its turn', () => {
     { kind: 'turn_lost', turn: turn({ leaseExpiresAt: Number.POSITIVE_INFINITY }), cause: 'taken_over' },
     { kind: 'turn_ending', turn: turn({ key: 'ключ', leaseExpiresAt: Number.POSITIVE_INFINITY }) },
   ];
-  const out = new Outgoing(new KnownTexts(), new WriteBuffers());
+  const out = new Outgoing();
   for (const notice of notices) out.notice(notice);
   const sent = SessionResponse.decode(out.next()?.bytes ?? Buffer.alloc(0));
   const named = {
@@ -264,7 +262,7 @@ function large(size: number, token: number): AcquireAnswer {
 
 test('answers are cut into messages that clients accept, each with its own turns, and none is lost', () => {
   const sizes = [10, 3_145_728, 10, 10, 900_000, 200_000, 3_145_728, 3_145_728, 500_000, 500_000, 500_000, 1];
-  const out = new Outgoing(new KnownTexts(), new WriteBuffers());
+  const out = new Outgoing();
   for (const [index, size] of sizes.entries()) out.answer(index, form, large(size, index));
   const total = out.bytes;
   const ids: number[] = [];
@@ -288,7 +286,7 @@ test('answers are cut into messages that clients accept, each with its own turns
 });
 
 test('an answer that cannot be written leaves no trace', () => {
-  const out = new Outgoing(new KnownTexts(), new WriteBuffers());
+  const out = new Outgoing();
   out.answer(1, form, large(10, 1));
   const before = out.bytes;
   const broken: Form = {

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import keyturn
-from keyturn_player.handles import Handles, declined, options_of_consumer, turn_options
+from keyturn_player.handles import Handles, not_granted, options_of_consumer, turn_options
 from keyturn_player.threads.client import Client, in_thread
 from keyturn_player.threads.work import Handler, Held
-from keyturn_player.words import Json, from_error, ms, put
+from keyturn_player.words import Json, from_error, put
 from keyturn_player.work import items_of
 
 
@@ -46,10 +46,8 @@ class ThreadHandles(Handles):
             try:
                 with scope as turn:
                     value = handler.run(turn, [], 0)
-            except keyturn.Declined as answer:
-                return declined(answer)
-            except keyturn.Blocked as blocked:
-                return put(status="blocked", ahead=blocked.ahead, retry_after_ms=ms(blocked.retry_after))
+            except keyturn.NotGranted as answer:
+                return not_granted(answer)
             return put(status="done", value=value)
 
         done = asyncio.ensure_future(in_thread(scoped))
@@ -63,20 +61,14 @@ class ThreadHandles(Handles):
         handle = request["handle"]
         handler = self._in_threads(request)
 
-        def trouble(trouble: keyturn.Trouble[keyturn.Work]) -> None:
-            told = from_error(trouble.error)
-            self._tell({"event": "trouble", "handle": handle, "stage": trouble.stage, "error": told})
-
         consumer: Any = await in_thread(
             self._threads(request).consume,
             request["queues"],
             lambda work: handler.run(work, items_of(work), work.attempt),
-            on_error=trouble,
+            on_error=self._on_trouble(handle),
             **options_of_consumer(request),
         )
-        self._consumers[handle] = consumer
-        self._watchers[handle] = asyncio.ensure_future(self._watch(handle, consumer))
-        return {}
+        return self._consuming(handle, consumer)
 
     async def _watch(self, handle: str, consumer: Any) -> None:
         try:

@@ -13,11 +13,12 @@ from keyturn._session.base import Base, failure_of
 from keyturn._session.retry import with_retries
 from keyturn._words import calls
 from keyturn._words.limits import GIVING_UP
-from keyturn._words.worker_call import ref_of
+from keyturn._words.worker_call import WorkerCall, ref_of
 from keyturn.errors import ConsumerStoppedError, KeyturnError
-from keyturn.words import AckAnswer, AcquireCall, Delivery, NackAnswer, Turn
+from keyturn.words import AcquireCall, Delivery, Turn
 
 W = TypeVar("W")
+A = TypeVar("A")
 
 
 class Next(NamedTuple):
@@ -123,31 +124,24 @@ class Worker(Generic[W]):
         return verdict
 
     async def _settle(self, verdict: Ack | Nack) -> None:
-        """Goes on while the turn is ours, for as long as the settings say."""
-        base, settings = self._context.base, self._context.settings
-        until = base.now() + settings.settle_timeout
-        retriable: Final = ("away", "full")
-        if isinstance(verdict, Nack):
-            nack = verdict
-            given_back = await with_retries(base, until, retriable, lambda left: self._send_nack(nack, left), self._is_lost)
-            if given_back.dead_lettered > 0:
-                count = given_back.dead_lettered
-                told = "it is a dead letter" if count == 1 else f"{count} items are dead letters"
-                self._trouble(DeadLetter(f"{told}: {nack.error}"), "dead_letter")
+        if isinstance(verdict, Ack):
+            following = self._context.next()
+            asked_at = self._context.base.now()
+            answer = await self._send(calls.Ack(self._ref, verdict.result, verdict.follow_ups, following))
+            if answer.next is not None:
+                self._context.taken(Next(answer.next, asked_at))
             return
-        ack = verdict
-        following = self._context.next()
-        asked_at = base.now()
-        answer = await with_retries(base, until, retriable, lambda left: self._send_ack(ack, following, left), self._is_lost)
-        if answer.next is not None:
-            self._context.taken(Next(answer.next, asked_at))
+        given_back = await self._send(calls.Nack(self._ref, verdict.kind, verdict.delay, verdict.error, verdict.done))
+        count = given_back.dead_lettered
+        if count > 0:
+            told = "it is a dead letter" if count == 1 else f"{count} items are dead letters"
+            self._trouble(DeadLetter(f"{told}: {verdict.error}"), "dead_letter")
 
-    def _send_ack(self, ack: Ack, following: AcquireCall | None, left: float) -> Awaitable[AckAnswer]:
-        return self._context.base.transport.ask(calls.Ack(self._ref, ack.result, ack.follow_ups, following), left)
-
-    def _send_nack(self, nack: Nack, left: float) -> Awaitable[NackAnswer]:
-        call = calls.Nack(self._ref, nack.kind, nack.delay, nack.error, nack.done)
-        return self._context.base.transport.ask(call, left)
+    async def _send(self, call: WorkerCall[A]) -> A:
+        """Goes on while the turn is ours, for as long as the settings say."""
+        base = self._context.base
+        until = base.now() + self._context.settings.settle_timeout
+        return await with_retries(base, until, ("away", "full"), lambda left: base.transport.ask(call, left), self._is_lost)
 
     def _is_lost(self) -> bool:
         return self._holding.loss is not None

@@ -1,4 +1,4 @@
-"""The calls themselves, and those that hand items over, for threads."""
+"""Calls that run on while a thread does something else, and turns of raw calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from keyturn import aio
 from keyturn._sync.held_turn import HeldTurn
 from keyturn._sync.loop_thread import LoopThread
-from keyturn._sync.waiting import waiting
 from keyturn.words import Turn
 
 A = TypeVar("A")
@@ -20,18 +19,6 @@ class Calls:
 
     _thread: LoopThread
     _aio: aio.Client
-
-    submit = waiting(aio.Client.submit)
-    submit_many = waiting(aio.Client.submit_many)
-    result = waiting(aio.Client.result)
-    enqueue = waiting(aio.Client.enqueue)
-    dequeue = waiting(aio.Client.dequeue)
-    submit_batch = waiting(aio.Client.submit_batch)
-    acquire = waiting(aio.Client.acquire)
-    ack = waiting(aio.Client.ack)
-    nack = waiting(aio.Client.nack)
-    renew = waiting(aio.Client.renew)
-    await_item = waiting(aio.Client.await_item)
 
     def result_future(self, queue: str, item_id: str, *, timeout: float = 300.0) -> concurrent.futures.Future[bytes | None]:
         """The same as a future, which may be cancelled."""

@@ -25,6 +25,7 @@ from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.open_clients import open_clients
 from keyturn._sync.producer import Producer
 from keyturn._sync.scoped_turn import ScopedTurn
+from keyturn._sync.waiting import waiting
 from keyturn._words.checks import callable_needed, timeout_of
 from keyturn._words.limits import MIB
 from keyturn._words.options import Options
@@ -39,7 +40,6 @@ V = TypeVar("V")
 
 # More handlers than this are tasks, not threads.
 _MOST_THREADS: Final = 1_000
-_JOINING: Final = 1.0
 
 
 class Client(Calls):
@@ -89,7 +89,7 @@ class Client(Calls):
                 self._is_closed = True
                 open_clients.discard(self)
                 for threads in list(self._threads):
-                    threads.join(_JOINING)
+                    threads.join()
                 self._thread.stop()
 
     def __del__(self) -> None:
@@ -266,19 +266,20 @@ class Client(Calls):
         core = self._thread.call(start)
         return Producer(self, self._thread, core, settings)
 
+    # Those of asyncio, waited for.
+    submit = waiting(aio.Client.submit)
+    submit_many = waiting(aio.Client.submit_many)
+    result = waiting(aio.Client.result)
+    enqueue = waiting(aio.Client.enqueue)
+    dequeue = waiting(aio.Client.dequeue)
+    submit_batch = waiting(aio.Client.submit_batch)
+    acquire = waiting(aio.Client.acquire)
+    ack = waiting(aio.Client.ack)
+    nack = waiting(aio.Client.nack)
+    renew = waiting(aio.Client.renew)
+    await_item = waiting(aio.Client.await_item)
     # Said here too, so that the documentation has them where they are looked for.
-    submit = Calls.submit
-    submit_many = Calls.submit_many
-    result = Calls.result
     result_future = Calls.result_future
-    enqueue = Calls.enqueue
-    dequeue = Calls.dequeue
-    submit_batch = Calls.submit_batch
-    acquire = Calls.acquire
-    ack = Calls.ack
-    nack = Calls.nack
-    renew = Calls.renew
-    await_item = Calls.await_item
     now = Calls.now
     hold = Calls.hold
     begin = Calls.begin

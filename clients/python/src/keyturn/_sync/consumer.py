@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
 from keyturn._consume.consumption import Consumption
 from keyturn._consume.delivered import Delivered
@@ -20,9 +20,6 @@ from keyturn._words.checks import number_within
 from keyturn._words.limits import DAY
 from keyturn._words.log import log
 from keyturn.words import Delivery
-
-# How long threads that have nothing to do may take to end, seconds.
-_JOINING: Final = 1.0
 
 
 class Work(Stoppable, Delivered):
@@ -154,7 +151,7 @@ class Consumer:
 
     def _join(self) -> None:
         self._forget()
-        for thread in self._threads.join(_JOINING):
+        for thread in self._threads.join():
             log.warning("%s still runs a handler that was told to stop", thread.name)
 
     def __enter__(self) -> Consumer:

@@ -6,6 +6,10 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
+
+# How long threads that have nothing to do may take to end, seconds.
+_JOINING: Final = 1.0
 
 
 class HandlerThreads:
@@ -45,13 +49,13 @@ class HandlerThreads:
         with self._lock:
             return threading.current_thread() in self._threads
 
-    def join(self, timeout: float) -> list[threading.Thread]:
-        """End them; returns those that still run a handler after `timeout` seconds."""
+    def join(self) -> list[threading.Thread]:
+        """End them; returns those that still run a handler."""
         with self._lock:
             threads, self._threads = self._threads, []
         for _ in threads:
             self._work.put(None)
-        ends = time.monotonic() + timeout
+        ends = time.monotonic() + _JOINING
         for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(max(0.0, ends - time.monotonic()))

@@ -1,5 +1,10 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.session.Threads;
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Clock;
+import io.keyturn.client.internal.words.Failures;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,5 +1,9 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.CallTerms;
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Clock;
+import io.keyturn.client.internal.words.Failures;
 import java.time.Duration;
 
 /**
@@ -10,12 +14,10 @@ public final class CallSettings {
     /** Everything as it is if nothing is said. */
     public static final CallSettings DEFAULT = builder().build();
 
-    private final Duration timeout;
-    private final boolean leave;
+    final CallTerms terms;
 
-    private CallSettings(Duration timeout, boolean leave) {
-        this.timeout = timeout;
-        this.leave = leave;
+    private CallSettings(CallTerms terms) {
+        this.terms = terms;
     }
 
     /**
@@ -27,27 +29,9 @@ public final class CallSettings {
         return new Builder();
     }
 
-    /** Null: its wait and 10 s. */
-    Duration timeout() {
-        return timeout;
-    }
-
-    boolean leave() {
-        return leave;
-    }
-
-    /** The same, but whoever cancels gives up the ticket's place too. */
-    CallSettings leaving() {
-        return new CallSettings(timeout, true);
-    }
-
-    static CallSettings nanos(long timeout) {
-        return timeout == Clock.NEVER ? DEFAULT : new CallSettings(Duration.ofNanos(Math.max(1, timeout)), false);
-    }
-
     /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
     public static final class Builder {
-        private Duration timeout;
+        private long timeout = CallTerms.UNSET;
         private boolean leave;
 
         private Builder() {}
@@ -59,10 +43,10 @@ public final class CallSettings {
          * @return this
          */
         public Builder timeout(Duration timeout) {
-            this.timeout = Checks.needed("timeout", timeout);
-            if (timeout.isNegative() || timeout.isZero()) {
+            if (Checks.needed("timeout", timeout).isNegative() || timeout.isZero()) {
                 throw Failures.wrong("timeout is " + timeout + "; allowed is a duration above zero");
             }
+            this.timeout = Clock.nanos(timeout);
             return this;
         }
 
@@ -83,7 +67,7 @@ public final class CallSettings {
          * @return they do not change any more
          */
         public CallSettings build() {
-            return new CallSettings(timeout, leave);
+            return new CallSettings(new CallTerms(timeout, leave));
         }
     }
 }

@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.ConsumerSettings;
+import io.keyturn.client.internal.words.Items;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 
@@ -37,28 +40,12 @@ public final class ConsumerOptions {
     /** Everything as it is if nothing is said. */
     public static final ConsumerOptions DEFAULT = builder().build();
 
-    private final int concurrency;
-    private final int maxItemsPerTurn;
-    private final Duration waiting;
-    private final Duration lease;
-    private final Duration maxHold;
-    private final Duration settleTimeout;
-    private final String consumerId;
-    private final boolean interrupts;
-    private final ErrorListener onError;
-    private final Executor executor;
+    final ConsumerSettings settings;
+    final ErrorListener onError;
 
-    private ConsumerOptions(Builder builder) {
-        concurrency = builder.concurrency;
-        maxItemsPerTurn = builder.maxItemsPerTurn;
-        waiting = builder.waiting;
-        lease = builder.lease;
-        maxHold = builder.maxHold;
-        settleTimeout = builder.settleTimeout;
-        consumerId = builder.consumerId;
-        interrupts = builder.interrupts;
-        onError = builder.onError;
-        executor = builder.executor;
+    private ConsumerOptions(ConsumerSettings settings, ErrorListener onError) {
+        this.settings = settings;
+        this.onError = onError;
     }
 
     /**
@@ -68,49 +55,6 @@ public final class ConsumerOptions {
      */
     public static Builder builder() {
         return new Builder();
-    }
-
-    int concurrency() {
-        return concurrency;
-    }
-
-    int maxItemsPerTurn() {
-        return maxItemsPerTurn;
-    }
-
-    Duration waiting() {
-        return waiting;
-    }
-
-    /** Null: kept by the session, else the queue's. */
-    Duration lease() {
-        return lease;
-    }
-
-    /** Null: no limit. */
-    Duration maxHold() {
-        return maxHold;
-    }
-
-    Duration settleTimeout() {
-        return settleTimeout;
-    }
-
-    String consumerId() {
-        return consumerId;
-    }
-
-    boolean interrupts() {
-        return interrupts;
-    }
-
-    ErrorListener onError() {
-        return onError;
-    }
-
-    /** Null: threads of the consumer. */
-    Executor executor() {
-        return executor;
     }
 
     /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
@@ -146,7 +90,7 @@ public final class ConsumerOptions {
          * @return this
          */
         public Builder maxItemsPerTurn(int most) {
-            maxItemsPerTurn = (int) Checks.within("maxItemsPerTurn", most, 1, QueueItem.MOST_ITEMS);
+            maxItemsPerTurn = (int) Checks.within("maxItemsPerTurn", most, 1, Items.MOST);
             return this;
         }
 
@@ -245,7 +189,9 @@ public final class ConsumerOptions {
          * @return they do not change any more
          */
         public ConsumerOptions build() {
-            return new ConsumerOptions(this);
+            ConsumerSettings settings = new ConsumerSettings(
+                    concurrency, maxItemsPerTurn, waiting, lease, maxHold, settleTimeout, consumerId, interrupts, executor);
+            return new ConsumerOptions(settings, onError);
         }
     }
 }

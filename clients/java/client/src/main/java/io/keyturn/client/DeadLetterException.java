@@ -1,7 +1,5 @@
 package io.keyturn.client;
 
-import io.keyturn.v1.NackKind;
-
 /** Never try again: the items become dead letters. */
 public final class DeadLetterException extends GivenBackException {
     private static final long serialVersionUID = 1;
@@ -24,10 +22,5 @@ public final class DeadLetterException extends GivenBackException {
      */
     public DeadLetterException(String message, Throwable cause, int done) {
         super(message, cause, done);
-    }
-
-    @Override
-    NackKind kind() {
-        return NackKind.NACK_KIND_DEAD_LETTER;
     }
 }

@@ -9,14 +9,5 @@ public enum DeclineReason {
     /** The idempotency key is done. */
     ALREADY_DONE,
     /** The last turn of the key started too short a time ago. */
-    TOO_SOON;
-
-    static DeclineReason of(io.keyturn.v1.Reason reason) {
-        return switch (reason) {
-            case REASON_SUPERSEDED -> SUPERSEDED;
-            case REASON_ALREADY_DONE -> ALREADY_DONE;
-            case REASON_TOO_SOON -> TOO_SOON;
-            case REASON_WAITER_EXISTS, REASON_UNSPECIFIED, UNRECOGNIZED -> WAITER_EXISTS;
-        };
-    }
+    TOO_SOON
 }

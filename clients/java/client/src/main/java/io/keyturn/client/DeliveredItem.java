@@ -29,15 +29,4 @@ public record DeliveredItem(
     public String text() {
         return new String(payload, StandardCharsets.UTF_8);
     }
-
-    static DeliveredItem of(io.keyturn.v1.Item item) {
-        return new DeliveredItem(
-                item.getItemId(),
-                item.getPayload().toByteArray(),
-                item.getHeadersMap(),
-                item.getIdempotencyKey(),
-                Instant.ofEpochSecond(
-                        item.getSubmittedAt().getSeconds(), item.getSubmittedAt().getNanos()),
-                item.getAttempt());
-    }
 }

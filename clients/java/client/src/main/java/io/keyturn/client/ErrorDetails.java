@@ -19,10 +19,4 @@ public record ErrorDetails(
         List<FieldViolation> violations,
         List<String> quota,
         Optional<Duration> retryAfter,
-        Optional<String> resource) {
-    static final ErrorDetails NONE = new ErrorDetails(Map.of(), List.of(), List.of(), Optional.empty(), Optional.empty());
-
-    static ErrorDetails ofViolations(List<FieldViolation> violations) {
-        return new ErrorDetails(Map.of(), List.copyOf(violations), List.of(), Optional.empty(), Optional.empty());
-    }
-}
+        Optional<String> resource) {}

@@ -1,7 +1,7 @@
 package io.keyturn.client;
 
-import io.keyturn.v1.NackKind;
-import java.time.Duration;
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Items;
 
 /** Thrown by a handler: what shall become of the items. Anything else that is thrown is a retry with the queue's back-off. */
 public abstract sealed class GivenBackException extends RuntimeException
@@ -13,7 +13,7 @@ public abstract sealed class GivenBackException extends RuntimeException
 
     GivenBackException(String message, Throwable cause, int done) {
         super(message, cause);
-        this.done = (int) Checks.within("done", done, 0, QueueItem.MOST_ITEMS);
+        this.done = (int) Checks.within("done", done, 0, Items.MOST);
     }
 
     /**
@@ -23,12 +23,5 @@ public abstract sealed class GivenBackException extends RuntimeException
      */
     public final int done() {
         return done;
-    }
-
-    abstract NackKind kind();
-
-    /** Null: as the queue has it. */
-    Duration delay() {
-        return null;
     }
 }

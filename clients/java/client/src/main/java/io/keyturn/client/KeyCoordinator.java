@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -15,7 +16,7 @@ final class KeyCoordinator<T> implements QueueCoordinator<T> {
     /** Lost turns of a key that nobody ended; older ones are forgotten. */
     private static final int MOST_LOST = 100;
 
-    private static final TurnOptions OPTIONS = TurnOptions.builder()
+    static final TurnOptions OPTIONS = TurnOptions.builder()
             .waitFor(TurnOptions.FOREVER)
             // The one who asked may hand the message to another thread, which is the one that works.
             .interrupts(false)
@@ -23,22 +24,21 @@ final class KeyCoordinator<T> implements QueueCoordinator<T> {
 
     private record Asked(long threadId, ScopedTurn turn) {}
 
-    private final Keyturn keyturn;
-    private final String queue;
     private final Function<? super T, String> keyOf;
+    private final Function<String, ScopedTurn> asks;
     /** Of each key, in the order of their tokens: all but the last are lost. Guarded by itself. */
     private final Map<String, Deque<Asked>> turns = new HashMap<>();
 
-    KeyCoordinator(Keyturn keyturn, String queue, Function<? super T, String> keyOf) {
-        this.keyturn = keyturn;
-        this.queue = Checks.text("queue", queue);
+    KeyCoordinator(String queue, Function<? super T, String> keyOf, Function<String, ScopedTurn> asks) {
+        Checks.text("queue", queue);
         this.keyOf = Checks.needed("the key function", keyOf);
+        this.asks = asks;
     }
 
     @Override
     public boolean enQueue(T key) {
         String name = Checks.text("the key", keyOf.apply(key));
-        ScopedTurn turn = keyturn.turn(queue, name, OPTIONS);
+        ScopedTurn turn = asks.apply(name);
         if (turn.granted()) note(name, turn);
         return turn.granted();
     }

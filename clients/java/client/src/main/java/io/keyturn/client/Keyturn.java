@@ -1,11 +1,24 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.consume.Worker;
+import io.keyturn.client.internal.produce.Results;
+import io.keyturn.client.internal.produce.Submitting;
+import io.keyturn.client.internal.session.AdminDeadline;
+import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.session.Connection;
+import io.keyturn.client.internal.session.SessionTransport;
+import io.keyturn.client.internal.session.Transport;
+import io.keyturn.client.internal.session.UnaryTransport;
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.ClientSettings;
+import io.keyturn.client.internal.words.Clock;
+import io.keyturn.client.internal.words.Ids;
+import io.keyturn.client.internal.words.SubmitSettings;
 import io.keyturn.v1.AdminServiceGrpc;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
 
 /**
  * The client of one sidecar. For any number of threads; make one for a process, and close it at the end.
@@ -13,7 +26,7 @@ import java.util.function.Function;
  * <p>Futures are completed by a thread of the client: what is hung on them must not block, or be hung on with {@code *Async}.
  * Every future and every call that blocks ends, by its wait or time-out and 10 s. Failures are {@link KeyturnException}s.
  */
-public final class Keyturn extends RawCalls implements AutoCloseable {
+public final class Keyturn extends Turns implements AutoCloseable {
     private static final String DEFAULT_ADDRESS = "127.0.0.1:7420";
     private static final Duration DEFAULT_RESULT_TIMEOUT = Duration.ofMinutes(5);
 
@@ -34,9 +47,9 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
 
     private static Keyturn of(String address, KeyturnOptions wanted) {
         Ids ids = new Ids();
-        KeyturnOptions options = wanted.identified(ids.get());
+        ClientSettings options = wanted.settings.identified(ids.get());
         Connection connection = new Connection(address, options);
-        Transport transport = options.transport() == KeyturnOptions.TransportKind.UNARY
+        Transport transport = options.isUnary()
                 ? new UnaryTransport(options, connection, ids)
                 : new SessionTransport(options, connection, ids);
         return new Keyturn(address, connection, new Base(transport, connection, ids, options));
@@ -81,127 +94,6 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      */
     public String address() {
         return address;
-    }
-
-    /**
-     * Asks for the turn of a key, for try-with-resources. {@link ScopedTurn#granted} says whether we have it.
-     *
-     * @param queue of the key
-     * @param key what is to be processed
-     * @return the turn, kept alive until it is closed; or why there is none
-     */
-    public ScopedTurn turn(String queue, String key) {
-        return turn(queue, key, TurnOptions.DEFAULT);
-    }
-
-    /**
-     * The same with options. An interrupt of the thread that waits leaves the line (CANCELLED), and stays set.
-     *
-     * @param queue of the key
-     * @param key what is to be processed
-     * @param options what is not as usual
-     * @return the turn, kept alive until it is closed; or why there is none
-     */
-    public ScopedTurn turn(String queue, String key, TurnOptions options) {
-        Checks.text("queue", queue);
-        return new Claim(base, queue, Checks.text("key", key), options)
-                .await(claimed -> new ScopedTurn(base, queue, key, claimed, options));
-    }
-
-    /**
-     * Asks for the turn of a key, runs the handler in this thread while the turn is kept alive, and gives it back. What the handler
-     * throws is thrown on, after the turn was given back.
-     *
-     * @param queue of the key
-     * @param key what is to be processed
-     * @param handler the work
-     * @param <T> what it returns
-     * @return what came of it
-     * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
-     */
-    public <T> TurnOutcome<T> withTurn(String queue, String key, TurnHandler<T> handler) {
-        return withTurn(queue, key, TurnOptions.DEFAULT, handler);
-    }
-
-    /**
-     * The same with options.
-     *
-     * @param queue of the key
-     * @param key what is to be processed
-     * @param options what is not as usual
-     * @param handler the work
-     * @param <T> what it returns
-     * @return what came of it
-     * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
-     */
-    public <T> TurnOutcome<T> withTurn(String queue, String key, TurnOptions options, TurnHandler<T> handler) {
-        Checks.needed("the handler", handler);
-        return withTurnChecked(queue, key, options, handler::handle);
-    }
-
-    /**
-     * {@link #withTurn} for a handler that throws checked exceptions.
-     *
-     * @param queue of the key
-     * @param key what is to be processed
-     * @param handler the work
-     * @param <T> what it returns
-     * @param <X> what it may throw
-     * @return what came of it
-     * @throws X what the handler threw, after the turn was given back
-     * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
-     */
-    public <T, X extends Exception> TurnOutcome<T> withTurnChecked(
-            String queue, String key, CheckedTurnHandler<T, X> handler) throws X {
-        return withTurnChecked(queue, key, TurnOptions.DEFAULT, handler);
-    }
-
-    /**
-     * The same with options.
-     *
-     * @param queue of the key
-     * @param key what is to be processed
-     * @param options what is not as usual
-     * @param handler the work
-     * @param <T> what it returns
-     * @param <X> what it may throw
-     * @return what came of it
-     * @throws X what the handler threw, after the turn was given back
-     * @throws TurnLostException when the turn was lost, after the handler has ended: its work does not count
-     */
-    public <T, X extends Exception> TurnOutcome<T> withTurnChecked(
-            String queue, String key, TurnOptions options, CheckedTurnHandler<T, X> handler) throws X {
-        Checks.needed("the handler", handler);
-        ScopedTurn turn = turn(queue, key, options);
-        if (!turn.granted()) {
-            @SuppressWarnings("unchecked") // Neither of the two has a value.
-            TurnOutcome<T> refused = (TurnOutcome<T>) turn.refused();
-            return refused;
-        }
-        T value;
-        try {
-            turn.ensureHeld();
-            value = handler.handle(turn);
-        } catch (Throwable error) {
-            turn.abandon();
-            if (turn.isLost()) throw turn.lost(error);
-            throw error;
-        }
-        turn.completeUnlessDone();
-        return new TurnOutcome.Done<>(value, turn.token());
-    }
-
-    /**
-     * The article's coordinator on a queue of this sidecar. On the session turns are kept alive; with a queue that has
-     * {@code waiting_per_key: 1} (the built-in) repeated work is dropped.
-     *
-     * @param queue whose keys they are
-     * @param key the key of a message
-     * @param <T> what a message is known by
-     * @return for any thread
-     */
-    public <T> QueueCoordinator<T> coordinator(String queue, Function<? super T, String> key) {
-        return new KeyCoordinator<>(this, queue, key);
     }
 
     /**
@@ -259,7 +151,7 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @return what became of it
      */
     public CompletableFuture<SubmitOutcome> submit(String queue, QueueItem item, SubmitOptions options) {
-        return Submitting.one(base, Checks.text("queue", queue), Checks.needed("item", item), options);
+        return Submitting.one(base, Checks.text("queue", queue), Checks.needed("item", item), settingsOf(options));
     }
 
     /**
@@ -282,7 +174,11 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
      * @return one result per item, in order; fails with a {@link SubmitManyException}, which says what was accepted and what was not
      */
     public CompletableFuture<List<SubmitOutcome>> submitMany(String queue, List<QueueItem> items, SubmitOptions options) {
-        return Submitting.many(base, Checks.text("queue", queue), items, options);
+        return Submitting.many(base, Checks.text("queue", queue), items, settingsOf(options));
+    }
+
+    private static SubmitSettings settingsOf(SubmitOptions options) {
+        return Checks.needed("options", options).settings;
     }
 
     /**
@@ -360,8 +256,7 @@ public final class Keyturn extends RawCalls implements AutoCloseable {
             if (isClosed) return;
             isClosed = true;
             application.close(timeout);
-            base.waiting.callOff();
-            base.scoped.close();
+            callers.close();
             base.close();
             base.transport.close().awaitQuietly(5_000 * Clock.MS);
             connection.close();

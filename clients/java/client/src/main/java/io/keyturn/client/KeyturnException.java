@@ -1,11 +1,13 @@
 package io.keyturn.client;
 
 import io.grpc.Status;
+import io.keyturn.client.internal.words.ApiAccess;
+import io.keyturn.client.internal.words.Failures;
+import io.keyturn.client.internal.words.Statuses;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
 
 /**
  * What this client throws: a call was refused by the sidecar, or did not come through, or a setting is wrong
@@ -14,6 +16,13 @@ import java.util.concurrent.ExecutionException;
 public class KeyturnException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
+    private static final ErrorDetails NO_DETAILS =
+            new ErrorDetails(Map.of(), List.of(), List.of(), Optional.empty(), Optional.empty());
+
+    static {
+        ApiAccess.grant(new GrantedAccess());
+    }
+
     /** The status of gRPC. */
     private final Status.Code code;
     /** The reason of the contract, or empty. */
@@ -21,11 +30,11 @@ public class KeyturnException extends RuntimeException {
     private final transient ErrorDetails details;
 
     KeyturnException(String message, Status.Code code) {
-        this(message, code, "", ErrorDetails.NONE);
+        this(message, code, "", null);
     }
 
     KeyturnException(String message, Status.Code code, Throwable cause) {
-        this(message, code, "", ErrorDetails.NONE);
+        this(message, code);
         if (cause != null) initCause(cause);
     }
 
@@ -60,7 +69,7 @@ public class KeyturnException extends RuntimeException {
      * @return empty ones when it tells nothing
      */
     public final ErrorDetails details() {
-        return details == null ? ErrorDetails.NONE : details;
+        return details == null ? NO_DETAILS : details;
     }
 
     /**
@@ -89,19 +98,10 @@ public class KeyturnException extends RuntimeException {
      * @return itself when it is one of these; else with the status of gRPC, or {@code UNKNOWN}
      */
     public static KeyturnException of(Throwable error) {
-        Throwable bare = unwrapped(error);
+        Throwable bare = Failures.unwrapped(error);
         if (bare instanceof KeyturnException known) return known;
-        KeyturnException made = Failures.ofTransport(bare);
+        KeyturnException made = Statuses.ofTransport(bare);
         if (made.getCause() == null && made != bare) made.initCause(bare);
         return made;
-    }
-
-    /** Without what futures wrap an error in. */
-    static Throwable unwrapped(Throwable error) {
-        Throwable bare = error;
-        while ((bare instanceof CompletionException || bare instanceof ExecutionException) && bare.getCause() != null) {
-            bare = bare.getCause();
-        }
-        return bare;
     }
 }

@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.ClientSettings;
+import io.keyturn.client.internal.words.TlsSettings;
 import java.lang.System.Logger;
 import java.time.Duration;
 
@@ -16,44 +19,10 @@ public final class KeyturnOptions {
     /** Everything as it is if nothing is said. */
     public static final KeyturnOptions DEFAULT = builder().build();
 
-    private final TransportKind transport;
-    private final String consumerId;
-    private final String sessionId;
-    private final Duration sessionTtl;
-    private final Duration margin;
-    private final int openCommands;
-    private final long openBytes;
-    private final TlsOptions tls;
-    private final Logger logger;
-    private final Metrics metrics;
+    final ClientSettings settings;
 
-    /** With the ids of one client: a ticket of dispatch belongs to its consumer id, whatever becomes of the connection. */
-    KeyturnOptions identified(String clientId) {
-        Builder builder = new Builder();
-        builder.transport = transport;
-        builder.sessionId = sessionId == null ? clientId : sessionId;
-        builder.consumerId = consumerId.isEmpty() ? builder.sessionId : consumerId;
-        builder.sessionTtl = sessionTtl;
-        builder.margin = margin;
-        builder.openCommands = openCommands;
-        builder.openBytes = openBytes;
-        builder.tls = tls;
-        builder.logger = logger;
-        builder.metrics = GuardedMetrics.of(metrics, logger);
-        return builder.build();
-    }
-
-    private KeyturnOptions(Builder builder) {
-        transport = builder.transport;
-        consumerId = builder.consumerId;
-        sessionId = builder.sessionId;
-        sessionTtl = builder.sessionTtl;
-        margin = builder.margin;
-        openCommands = builder.openCommands;
-        openBytes = builder.openBytes;
-        tls = builder.tls;
-        logger = builder.logger;
-        metrics = builder.metrics;
+    private KeyturnOptions(ClientSettings settings) {
+        this.settings = settings;
     }
 
     /**
@@ -65,50 +34,6 @@ public final class KeyturnOptions {
         return new Builder();
     }
 
-    TransportKind transport() {
-        return transport;
-    }
-
-    /** Empty: the id of the session. */
-    String consumerId() {
-        return consumerId;
-    }
-
-    /** Null: one that no other client has. */
-    String sessionId() {
-        return sessionId;
-    }
-
-    Duration sessionTtl() {
-        return sessionTtl;
-    }
-
-    /** Null: a tenth of a life, at most 2 s. */
-    Duration margin() {
-        return margin;
-    }
-
-    int openCommands() {
-        return openCommands;
-    }
-
-    long openBytes() {
-        return openBytes;
-    }
-
-    /** Null: none. */
-    TlsOptions tls() {
-        return tls;
-    }
-
-    Logger logger() {
-        return logger;
-    }
-
-    Metrics metrics() {
-        return metrics;
-    }
-
     /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
     public static final class Builder {
         private TransportKind transport = TransportKind.SESSION;
@@ -118,7 +43,7 @@ public final class KeyturnOptions {
         private Duration margin;
         private int openCommands = 100_000;
         private long openBytes = 256L * 1_048_576;
-        private TlsOptions tls;
+        private TlsSettings tls;
         private Logger logger = System.getLogger("io.keyturn.client");
         private Metrics metrics = Metrics.NONE;
 
@@ -208,7 +133,7 @@ public final class KeyturnOptions {
          * @return this
          */
         public Builder tls(TlsOptions tls) {
-            this.tls = Checks.needed("tls", tls);
+            this.tls = Checks.needed("tls", tls).settings;
             return this;
         }
 
@@ -240,7 +165,9 @@ public final class KeyturnOptions {
          * @return they do not change any more
          */
         public KeyturnOptions build() {
-            return new KeyturnOptions(this);
+            boolean isUnary = transport == TransportKind.UNARY;
+            return new KeyturnOptions(new ClientSettings(
+                    isUnary, consumerId, sessionId, sessionTtl, margin, openCommands, openBytes, tls, logger, metrics));
         }
     }
 }

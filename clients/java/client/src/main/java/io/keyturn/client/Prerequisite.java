@@ -1,5 +1,7 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+
 /**
  * An item of any queue.
  *

@@ -1,46 +1,26 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.produce.ProducerLoop;
+import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.words.Checks;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collection;
-import java.util.List;
-import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ScheduledFuture;
-import java.util.function.LongSupplier;
 
 /**
  * Collects items and hands them over in batches, in the order in which they were added, one batch after another, so that the
  * order of each key holds whatever has to be tried again. Made by {@link Keyturn#producer}. For any thread.
  */
 public final class Producer implements AutoCloseable {
-    private static final long LONGEST_PAUSE_MS = 60_000;
-
     private final Base base;
-    private final ProducerOptions options;
-    private final Backlog backlog;
-    private final Set<CompletableFuture<ProducerResult>> unsettled = ConcurrentHashMap.newKeySet();
-    private final Thread thread;
-    private final ProducerRoute delivery;
-    private final CompletableFuture<Void> ended = new CompletableFuture<>();
-    private int flushing;
-    private volatile boolean closed;
-    private ScheduledFuture<?> expiry;
-    private volatile ProducerClosedException givenUp;
+    private final ProducerLoop loop;
 
     Producer(Base base, String queue, ProducerOptions options) {
         this.base = base;
-        this.options = options;
-        this.backlog = new Backlog(options);
-        String name = options.spool() == null ? Checks.text("queue", queue) : ItemLimits.queue(queue);
-        this.delivery = new ProducerRoute(base, name, options, this);
-        this.thread = Threads.daemon(this::run, "keyturn-producer");
+        this.loop = new ProducerLoop(base, queue, options.settings);
     }
 
     void start() {
-        thread.start();
+        loop.start();
     }
 
     /**
@@ -52,25 +32,7 @@ public final class Producer implements AutoCloseable {
      *     sidecar refused it) or {@link SpoolException}
      */
     public CompletableFuture<ProducerResult> add(QueueItem item) {
-        Entry entry = new Entry(Checks.needed("item", item).named(base), Clock.nanos(options.timeout()));
-        if (options.spool() != null) {
-            // Told "spooled", what no sidecar accepts would be lost.
-            KeyturnException wrong = ItemLimits.refusal(entry.item, 0);
-            if (wrong != null) return CallFuture.failed(wrong);
-        }
-        try {
-            entry.item.checkSize(0);
-            synchronized (this) {
-                if (closed) throw new ProducerClosedException("the producer is closed");
-                unsettled.add(entry.future);
-                backlog.add(entry);
-                armExpiry();
-                notifyAll();
-            }
-        } catch (RuntimeException refused) {
-            fail(entry, refused);
-        }
-        return entry.future;
+        return loop.add(Checks.needed("item", item));
     }
 
     /**
@@ -79,10 +41,8 @@ public final class Producer implements AutoCloseable {
      * @throws InterruptedException when the thread is interrupted
      * @throws ProducerClosedException when the producer is closed
      */
-    public synchronized void ready() throws InterruptedException {
-        base.callbacks.refuseToBlock();
-        while (!closed && !backlog.hasRoom()) wait();
-        if (closed) throw new ProducerClosedException("the producer is closed");
+    public void ready() throws InterruptedException {
+        loop.ready();
     }
 
     /**
@@ -91,7 +51,7 @@ public final class Producer implements AutoCloseable {
      * @return 0: none
      */
     public int pending() {
-        return unsettled.size();
+        return loop.pending();
     }
 
     /**
@@ -100,7 +60,7 @@ public final class Producer implements AutoCloseable {
      * @return 0: none
      */
     public long spooled() {
-        return delivery.spooled();
+        return loop.spooled();
     }
 
     /**
@@ -109,17 +69,7 @@ public final class Producer implements AutoCloseable {
      * @return completes when everything that was added before is accepted, refused, or on disk: at the latest after its time-out
      */
     public CompletableFuture<Void> flush() {
-        CompletableFuture<?>[] all = unsettled.toArray(CompletableFuture<?>[]::new);
-        synchronized (this) {
-            flushing++;
-            notifyAll();
-        }
-        return CompletableFuture.allOf(all).handle((nothing, error) -> {
-            synchronized (this) {
-                flushing--;
-            }
-            return null;
-        });
+        return loop.flush();
     }
 
     /** {@link #close(Duration)} with the time that the items have. */
@@ -140,165 +90,15 @@ public final class Producer implements AutoCloseable {
     }
 
     CompletableFuture<Void> closeLater(Duration timeout) {
-        synchronized (this) {
-            closed = true;
-            notifyAll();
-        }
-        delivery.closing();
-        ScheduledFuture<?> late = timeout == null ? null : base.after(Clock.nanos(timeout), this::giveUp);
-        if (late != null) ended.whenComplete((nothing, error) -> late.cancel(false));
-        return ended;
+        return loop.close(timeout);
     }
 
     CompletableFuture<Void> ended() {
-        return ended;
-    }
-
-    private void giveUp() {
-        givenUp = new ProducerClosedException("the producer was closed");
-        List<Entry> left;
-        synchronized (this) {
-            left = backlog.expire(Clock.NEVER);
-            notifyAll();
-        }
-        failLater(left, givenUp);
-        // Not by an interrupt: that would close the files of the spool.
-        delivery.giveUp();
-        wake();
-    }
-
-    /** Null: it goes on. */
-    ProducerClosedException givenUp() {
-        return givenUp;
-    }
-
-    private void run() {
-        try {
-            delivery.open();
-            List<Entry> batch = next();
-            while (batch != null) {
-                if (!batch.isEmpty()) delivery.deliver(batch);
-                delivery.work();
-                batch = next();
-            }
-        } finally {
-            delivery.close();
-            synchronized (this) {
-                if (expiry != null) expiry.cancel(false);
-            }
-            base.callbacks.execute(() -> ended.complete(null));
-        }
-    }
-
-    /** Waits for a batch that is due. Empty: there is other work; null: it is closed, and nothing is left. */
-    private synchronized List<Entry> next() {
-        while (true) {
-            Entry first = backlog.first();
-            if (first == null && closed && unsettled.isEmpty()) return null;
-            long due = first == null ? Clock.NEVER : Clock.after(first.since, Clock.nanos(options.interval()));
-            boolean isDue = backlog.length() >= options.count()
-                    || backlog.bytes() >= QueueItem.LARGEST_MESSAGE
-                    || flushing > 0
-                    || closed
-                    || due <= Clock.now();
-            if (backlog.length() > 0 && isDue) return backlog.take(options.count(), QueueItem.LARGEST_MESSAGE);
-            if (delivery.nextAt() <= Clock.now()) return List.of();
-            pauseUntil(() -> Math.min(due, delivery.nextAt()));
-        }
-    }
-
-    /** In its thread: until something changed, or this moment. */
-    synchronized void pauseUntil(LongSupplier at) {
-        // Looked at under the lock, under which it is told that something changed.
-        long nanos = at.getAsLong() - Clock.now();
-        try {
-            if (nanos > 0) wait(Math.min(LONGEST_PAUSE_MS, nanos / Clock.MS + 1));
-        } catch (InterruptedException nobodyInterruptsIt) {
-            throw new IllegalStateException(nobodyInterruptsIt);
-        }
-    }
-
-    /** Something changed that the thread may wait for. */
-    synchronized void wake() {
-        notifyAll();
-    }
-
-    private void tellError(Throwable error, QueueItem item) {
-        try {
-            options.onError().onError(KeyturnException.unwrapped(error), item);
-        } catch (Throwable thrown) {
-            base.logger.log(System.Logger.Level.WARNING, "the error listener of a producer threw", thrown);
-        }
-    }
-
-    void tellTrouble(Throwable error, QueueItem item) {
-        base.callbacks.execute(() -> tellError(error, item));
-    }
-
-    /** Told by the thread for that: what is hung on a future must not keep this one from its work, nor wait for it. */
-    void resolve(List<Entry> entries, List<ProducerResult> results) {
-        settled(entries);
-        for (Entry entry : entries) unsettled.remove(entry.future);
-        base.callbacks.execute(() -> {
-            for (int at = 0; at < entries.size(); at++) entries.get(at).future.tell(results.get(at));
-        });
-    }
-
-    void reject(Collection<Entry> entries, Throwable error) {
-        settled(entries);
-        failLater(entries, error);
-    }
-
-    private void failLater(Collection<Entry> entries, Throwable error) {
-        List<Entry> told = List.copyOf(entries);
-        base.callbacks.execute(() -> {
-            for (Entry entry : told) fail(entry, error);
-        });
-    }
-
-    /** It counts no more before anybody is told. */
-    private void fail(Entry entry, Throwable error) {
-        unsettled.remove(entry.future);
-        tellError(error, entry.item);
-        entry.future.fail(error);
-        if (closed) wake();
-    }
-
-    static ProducerResult decided(SubmitOutcome result) {
-        return new ProducerResult(result.itemId(), Optional.of(result));
-    }
-
-    private synchronized void settled(Collection<Entry> entries) {
-        backlog.settled(entries);
-        notifyAll();
-    }
-
-    /** Of those that are not on their way: whoever sends looks after the others. */
-    private void armExpiry() {
-        Entry first = backlog.first();
-        if (expiry != null || first == null) return;
-        expiry = base.after(Math.max(Clock.MS, first.deadline - Clock.now()), this::expire);
-    }
-
-    private void expire() {
-        List<Entry> expired;
-        synchronized (this) {
-            expiry = null;
-            expired = new ArrayList<>(backlog.expire(Clock.now()));
-            armExpiry();
-            notifyAll();
-        }
-        base.callbacks.execute(() -> {
-            for (Entry entry : expired) fail(entry, timedOut(entry, null));
-        });
-    }
-
-    ProducerTimeoutException timedOut(Entry entry, Throwable cause) {
-        return new ProducerTimeoutException(entry.item.itemId(), options.timeout(), cause);
+        return loop.ended();
     }
 
     /** Waits until its thread is gone, for so many ms. */
     void awaitThread(long ms) throws InterruptedException {
-        thread.join(ms);
+        loop.awaitThread(ms);
     }
 }

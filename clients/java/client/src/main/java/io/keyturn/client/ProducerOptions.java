@@ -1,5 +1,10 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Failures;
+import io.keyturn.client.internal.words.Items;
+import io.keyturn.client.internal.words.ProducerSettings;
+import io.keyturn.client.internal.words.SpoolSettings;
 import java.time.Duration;
 
 /** How a producer works, made by {@link #builder}. */
@@ -27,26 +32,10 @@ public final class ProducerOptions {
     /** Everything as it is if nothing is said. */
     public static final ProducerOptions DEFAULT = builder().build();
 
-    private final int count;
-    private final Duration interval;
-    private final int maxItems;
-    private final int maxBytes;
-    private final WhenFull whenFull;
-    private final Duration timeout;
-    private final ItemDurability durability;
-    private final ErrorListener onError;
-    private final SpoolOptions spool;
+    final ProducerSettings settings;
 
-    private ProducerOptions(Builder builder) {
-        count = builder.count;
-        interval = builder.interval;
-        maxItems = builder.maxItems;
-        maxBytes = builder.maxBytes;
-        whenFull = builder.whenFull;
-        timeout = builder.timeout;
-        durability = builder.durability;
-        onError = builder.onError == null ? (error, item) -> {} : builder.onError;
-        spool = builder.spool;
+    private ProducerOptions(ProducerSettings settings) {
+        this.settings = settings;
     }
 
     /**
@@ -56,44 +45,6 @@ public final class ProducerOptions {
      */
     public static Builder builder() {
         return new Builder();
-    }
-
-    int count() {
-        return count;
-    }
-
-    Duration interval() {
-        return interval;
-    }
-
-    int maxItems() {
-        return maxItems;
-    }
-
-    int maxBytes() {
-        return maxBytes;
-    }
-
-    WhenFull whenFull() {
-        return whenFull;
-    }
-
-    Duration timeout() {
-        return timeout;
-    }
-
-    /** Null: as the queue has it. */
-    ItemDurability durability() {
-        return durability;
-    }
-
-    ErrorListener onError() {
-        return onError;
-    }
-
-    /** Null: none. */
-    SpoolOptions spool() {
-        return spool;
     }
 
     /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
@@ -108,7 +59,7 @@ public final class ProducerOptions {
         private Duration timeout = Duration.ofMinutes(1);
         private ItemDurability durability;
         private ErrorListener onError;
-        private SpoolOptions spool;
+        private SpoolSettings spool;
 
         private Builder() {}
 
@@ -119,7 +70,7 @@ public final class ProducerOptions {
          * @return this
          */
         public Builder count(int items) {
-            count = (int) Checks.within("count", items, 1, QueueItem.MOST_ITEMS);
+            count = (int) Checks.within("count", items, 1, Items.MOST);
             return this;
         }
 
@@ -207,7 +158,7 @@ public final class ProducerOptions {
          * @return this
          */
         public Builder spool(SpoolOptions spool) {
-            this.spool = Checks.needed("spool", spool);
+            this.spool = Checks.needed("spool", spool).settings;
             return this;
         }
 
@@ -220,7 +171,17 @@ public final class ProducerOptions {
             if (spool != null && onError == null) {
                 throw Failures.wrong("onError is null; with a spool it is needed: items on disk have no future any more");
             }
-            return new ProducerOptions(this);
+            ErrorListener listener = onError == null ? (error, item) -> {} : onError;
+            return new ProducerOptions(new ProducerSettings(
+                    count,
+                    interval,
+                    maxItems,
+                    maxBytes,
+                    whenFull == WhenFull.WAIT,
+                    timeout,
+                    durability,
+                    listener::onError,
+                    spool));
         }
     }
 }

@@ -28,11 +28,4 @@ public final class Protos {
     public static Duration duration(com.google.protobuf.Duration duration) {
         return Duration.ofSeconds(duration.getSeconds(), duration.getNanos());
     }
-
-    static com.google.protobuf.Duration nanos(long nanos) {
-        return com.google.protobuf.Duration.newBuilder()
-                .setSeconds(nanos / 1_000_000_000)
-                .setNanos((int) (nanos % 1_000_000_000))
-                .build();
-    }
 }

@@ -1,6 +1,7 @@
 package io.keyturn.client;
 
 import com.google.protobuf.ByteString;
+import io.keyturn.client.internal.words.Checks;
 import io.keyturn.v1.AfterUnknown;
 import io.keyturn.v1.NewItem;
 import java.nio.charset.StandardCharsets;
@@ -10,13 +11,6 @@ import java.util.Map;
 
 /** A message to be kept until a worker takes it. It does not change: each {@code with…} gives another one. */
 public final class QueueItem {
-    /** A message may have 4 MiB; what is added up here is never less than what travels. */
-    static final int LARGEST_MESSAGE = 3_500_000;
-    /** The most items of one Submit. */
-    static final int MOST_ITEMS = 1_000;
-
-    private static final int OVERHEAD = 16;
-
     private final NewItem item;
 
     QueueItem(NewItem item) {
@@ -147,22 +141,5 @@ public final class QueueItem {
 
     NewItem message() {
         return item;
-    }
-
-    /** Bytes that it takes in a message, at most. */
-    int size() {
-        return item.getSerializedSize() + OVERHEAD;
-    }
-
-    /** With an id, the same on every try. */
-    QueueItem named(Base base) {
-        return item.getItemId().isEmpty() ? withItemId(base.newId.get()) : this;
-    }
-
-    /** @throws KeyturnException as the sidecar would: naming the item that no message can carry */
-    void checkSize(int index) {
-        if (size() <= LARGEST_MESSAGE) return;
-        String what = "takes " + size() + " bytes, allowed are " + LARGEST_MESSAGE + " with everything";
-        throw ItemLimits.refusal(List.of(new FieldViolation("items[" + index + "]", what)));
     }
 }

@@ -1,6 +1,11 @@
 package io.keyturn.client;
 
 import com.google.protobuf.MessageLite;
+import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Kind;
+import io.keyturn.client.internal.words.Kinds;
+import io.keyturn.client.internal.words.RawTexts;
 import io.keyturn.v1.AckRequest;
 import io.keyturn.v1.AckResponse;
 import io.keyturn.v1.AcquireRequest;
@@ -29,7 +34,7 @@ abstract class RawCalls {
 
     private <Q extends MessageLite, A extends MessageLite> CompletableFuture<A> raw(
             Kind<Q, A> kind, Q request, CallSettings settings) {
-        return base.transport.ask(kind, RawTexts.checked(Checks.needed("request", request)), settings);
+        return base.transport.ask(kind, RawTexts.checked(Checks.needed("request", request)), Checks.needed("settings", settings).terms);
     }
 
     /**

@@ -1,7 +1,5 @@
 package io.keyturn.client;
 
-import io.keyturn.v1.NackKind;
-
 /** Give the items back for another worker: no attempt is counted, and there is no back-off. */
 public final class ReleaseException extends GivenBackException {
     private static final long serialVersionUID = 1;
@@ -19,10 +17,5 @@ public final class ReleaseException extends GivenBackException {
      */
     public ReleaseException(String message, int done) {
         super(message, null, done);
-    }
-
-    @Override
-    NackKind kind() {
-        return NackKind.NACK_KIND_RELEASE;
     }
 }

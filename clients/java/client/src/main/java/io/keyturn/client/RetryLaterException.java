@@ -1,6 +1,6 @@
 package io.keyturn.client;
 
-import io.keyturn.v1.NackKind;
+import io.keyturn.client.internal.words.Checks;
 import java.time.Duration;
 
 /** Try again; the attempt counts. */
@@ -38,12 +38,7 @@ public final class RetryLaterException extends GivenBackException {
         this.delay = delay;
     }
 
-    @Override
-    NackKind kind() {
-        return NackKind.NACK_KIND_RETRY;
-    }
-
-    @Override
+    /** Null: the back-off of the queue. */
     Duration delay() {
         return delay;
     }

@@ -1,12 +1,10 @@
 package io.keyturn.client;
 
 import com.google.protobuf.ByteString;
-import io.keyturn.client.Failures.Failure;
-import io.keyturn.v1.DeQueueRequest;
-import java.util.EnumSet;
+import io.keyturn.client.internal.consume.CallerTurn;
+import io.keyturn.client.internal.session.Held;
+import io.keyturn.client.internal.words.Checks;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ScheduledFuture;
 import java.util.function.Consumer;
 
 /**
@@ -19,56 +17,18 @@ import java.util.function.Consumer;
  * <p>All methods are safe for use by many threads; {@code close} belongs to the thread that asked.
  */
 public final class ScopedTurn implements AutoCloseable {
-    /** A settling call that failed so may be sent again. */
-    static final Set<Failure> BORNE = EnumSet.of(Failure.AWAY, Failure.FULL);
-
-    private static final long GIVING_BACK = 1_000 * Clock.MS;
-
-    private final Base base;
     private final String queue;
     private final String key;
-    private final TurnOutcome<?> refused;
-    private final io.keyturn.v1.Turn turn;
-    private final Held held;
-    private final Interrupter interrupter = new Interrupter();
-    private final Thread owner = Thread.currentThread();
-    private final ScheduledFuture<?> maxHold;
-    private volatile boolean hasRunOut;
-    private volatile boolean settled;
+    /** Null: it was granted. */
+    final TurnOutcome<?> refused;
+    /** Null: it was refused. */
+    private final CallerTurn turn;
 
-    ScopedTurn(Base base, String queue, String key, Claim.Claimed claimed, TurnOptions options) {
-        this.base = base;
+    ScopedTurn(String queue, String key, TurnOutcome<?> refused, CallerTurn turn) {
         this.queue = queue;
         this.key = key;
-        this.refused = claimed.refused();
-        this.turn = claimed.turn();
-        if (turn == null) {
-            held = null;
-            maxHold = null;
-            return;
-        }
-        held = base.transport.hold(turn, claimed.askedAt());
-        base.metrics.turnGranted(queue);
-        held.onLoss(loss -> {
-            if (options.interrupts()) interrupter.interrupt();
-        });
-        onLost(loss -> base.metrics.turnLost(queue, loss));
-        maxHold = options.maxHold() == null ? null : base.after(Clock.nanos(options.maxHold()), this::runOut);
-        base.scoped.add(this);
-    }
-
-    /** The client is being closed. */
-    void lose() {
-        held.lose(TurnLoss.CLOSED);
-    }
-
-    boolean isOf(Thread thread) {
-        return owner == thread;
-    }
-
-    private void runOut() {
-        hasRunOut = true;
-        interrupter.interrupt();
+        this.refused = refused;
+        this.turn = turn;
     }
 
     /**
@@ -98,10 +58,6 @@ public final class ScopedTurn implements AutoCloseable {
         return refused instanceof TurnOutcome.Blocked<?> blocked ? Optional.of(blocked) : Optional.empty();
     }
 
-    TurnOutcome<?> refused() {
-        return refused;
-    }
-
     /**
      * The queue of the key.
      *
@@ -127,8 +83,7 @@ public final class ScopedTurn implements AutoCloseable {
      * @throws IllegalStateException when the turn was not granted
      */
     public long token() {
-        needGranted();
-        return turn.getToken();
+        return needed().turn.getToken();
     }
 
     /**
@@ -137,7 +92,7 @@ public final class ScopedTurn implements AutoCloseable {
      * @return true: stop
      */
     public boolean isLost() {
-        return held != null && held.isLost();
+        return turn != null && turn.held.isLost();
     }
 
     /**
@@ -146,7 +101,7 @@ public final class ScopedTurn implements AutoCloseable {
      * @return true: stop
      */
     public boolean hasRunOut() {
-        return hasRunOut;
+        return turn != null && turn.hasRunOut();
     }
 
     /**
@@ -156,7 +111,7 @@ public final class ScopedTurn implements AutoCloseable {
      * @throws IllegalStateException when it was not granted
      */
     public void ensureHeld() {
-        needGranted();
+        Held held = needed().held;
         if (held.isLost()) throw held.lostException();
     }
 
@@ -168,11 +123,7 @@ public final class ScopedTurn implements AutoCloseable {
      */
     public void onLost(Consumer<TurnLoss> listener) {
         Checks.needed("listener", listener);
-        needGranted();
-        // Once it is being given back, complete and close tell what became of it.
-        held.onLoss(loss -> {
-            if (!settled) base.callbacks.execute(() -> listener.accept(loss));
-        });
+        needed().onLost(listener);
     }
 
     /**
@@ -193,9 +144,8 @@ public final class ScopedTurn implements AutoCloseable {
      * @throws KeyturnException when the sidecar cannot be reached, which leaves open whether the end was noted
      */
     public void complete(byte[] result) {
-        needGranted();
-        if (!beginsToSettle()) throw new IllegalStateException("the turn is over: it was completed or closed before");
-        settle(result == null ? ByteString.EMPTY : ByteString.copyFrom(result), false);
+        ByteString bytes = result == null ? ByteString.EMPTY : ByteString.copyFrom(result);
+        if (!needed().end(bytes, false)) throw new IllegalStateException("the turn is over: it was completed or closed before");
     }
 
     /**
@@ -205,70 +155,28 @@ public final class ScopedTurn implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (!granted() || !beginsToSettle()) {
-            interrupter.end();
-            return;
-        }
-        settle(ByteString.EMPTY, true);
+        if (turn != null && !turn.end(ByteString.EMPTY, true)) turn.leave();
     }
 
     /** What is thrown instead of what the handler threw, which is told with it. */
     TurnLostException lost(Throwable thrown) {
-        TurnLostException lost = held.lostException();
+        TurnLostException lost = turn.held.lostException();
         lost.addSuppressed(thrown);
         return lost;
     }
 
     /** Gives it back after an error, which matters more than whether that succeeds. */
     void abandon() {
-        if (!beginsToSettle()) return;
-        try {
-            settle(ByteString.EMPTY, true);
-        } catch (KeyturnException endsByItself) {
-            // With its lease or its session.
-            return;
-        }
+        turn.abandon();
     }
 
     /** The handler may have completed it, with a result. */
     void completeUnlessDone() {
-        if (beginsToSettle()) settle(ByteString.EMPTY, false);
+        turn.end(ByteString.EMPTY, false);
     }
 
-    private synchronized boolean beginsToSettle() {
-        if (settled) return false;
-        settled = true;
-        return true;
-    }
-
-    private void settle(ByteString result, boolean abandoned) {
-        if (maxHold != null) maxHold.cancel(false);
-        interrupter.end();
-        try {
-            if (held.loss() == TurnLoss.CLOSED) giveBack();
-            if (held.isLost()) throw held.lostException();
-            DeQueueRequest request =
-                    end().setAbandoned(abandoned).setResult(result).build();
-            long until = Clock.now() + Transport.GRACE;
-            base.getUninterruptibly(Patience.patiently(base, until, BORNE, () -> false, left ->
-                    base.transport.ask(Kinds.DEQUEUE, request, CallSettings.nanos(left))));
-        } finally {
-            // Not before it is settled: who reconnects meanwhile gives back what nobody holds, and the end would be lost.
-            held.release();
-            base.scoped.remove(this);
-        }
-    }
-
-    /** Nobody works on it any more, and while the client is being closed the sidecar can be told. Closing waits for that. */
-    private void giveBack() {
-        base.transport.ask(Kinds.DEQUEUE, end().setAbandoned(true).build(), CallSettings.nanos(GIVING_BACK));
-    }
-
-    private DeQueueRequest.Builder end() {
-        return DeQueueRequest.newBuilder().setQueue(queue).setKey(key).setToken(turn.getToken());
-    }
-
-    private void needGranted() {
+    private CallerTurn needed() {
         if (turn == null) throw new IllegalStateException("the turn was not granted; granted() tells that before");
+        return turn;
     }
 }

@@ -1,6 +1,7 @@
 package io.keyturn.client;
 
 import io.grpc.Status;
+import io.keyturn.client.internal.words.Failures;
 import java.nio.file.Path;
 
 /** What went wrong with a spool, told with the file it concerns. */

@@ -1,5 +1,7 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.SpoolSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 
@@ -7,18 +9,10 @@ import java.time.Duration;
 public final class SpoolOptions {
     private static final long MIB = 1_048_576;
 
-    private final Path directory;
-    private final Duration interval;
-    private final int count;
-    private final long maxBytes;
-    private final Duration patience;
+    final SpoolSettings settings;
 
-    private SpoolOptions(Builder builder) {
-        directory = builder.directory;
-        interval = builder.interval;
-        count = builder.count;
-        maxBytes = builder.maxBytes;
-        patience = builder.patience;
+    private SpoolOptions(SpoolSettings settings) {
+        this.settings = settings;
     }
 
     /**
@@ -29,26 +23,6 @@ public final class SpoolOptions {
      */
     public static Builder builder(Path directory) {
         return new Builder(Checks.needed("spool.directory", directory));
-    }
-
-    Path directory() {
-        return directory;
-    }
-
-    Duration interval() {
-        return interval;
-    }
-
-    int count() {
-        return count;
-    }
-
-    long maxBytes() {
-        return maxBytes;
-    }
-
-    Duration patience() {
-        return patience;
     }
 
     /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
@@ -113,7 +87,7 @@ public final class SpoolOptions {
          * @return they do not change any more
          */
         public SpoolOptions build() {
-            return new SpoolOptions(this);
+            return new SpoolOptions(new SpoolSettings(directory, interval, count, maxBytes, patience));
         }
     }
 }

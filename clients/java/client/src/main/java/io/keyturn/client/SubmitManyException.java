@@ -1,5 +1,6 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Failures;
 import java.util.List;
 
 /** Some messages of a {@link Keyturn#submitMany} were accepted before one failed, which is the cause. */

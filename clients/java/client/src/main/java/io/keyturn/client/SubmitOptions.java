@@ -1,5 +1,8 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Clock;
+import io.keyturn.client.internal.words.SubmitSettings;
 import java.time.Duration;
 
 /** How items are handed over, made by {@link #builder}. */
@@ -7,14 +10,10 @@ public final class SubmitOptions {
     /** Everything as it is if nothing is said. */
     public static final SubmitOptions DEFAULT = builder().build();
 
-    private final Duration waitForRoom;
-    private final ItemDurability durability;
-    private final Duration timeout;
+    final SubmitSettings settings;
 
-    private SubmitOptions(Builder builder) {
-        waitForRoom = builder.waitForRoom;
-        durability = builder.durability;
-        timeout = builder.timeout;
+    private SubmitOptions(SubmitSettings settings) {
+        this.settings = settings;
     }
 
     /**
@@ -24,20 +23,6 @@ public final class SubmitOptions {
      */
     public static Builder builder() {
         return new Builder();
-    }
-
-    /** Null: as the queue has it. */
-    ItemDurability durability() {
-        return durability;
-    }
-
-    long waitNanos() {
-        return Clock.nanos(waitForRoom);
-    }
-
-    long until() {
-        long patience = timeout == null ? waitNanos() + Transport.GRACE : Clock.nanos(timeout);
-        return Clock.after(Clock.now(), patience);
     }
 
     /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
@@ -87,7 +72,7 @@ public final class SubmitOptions {
          * @return they do not change any more
          */
         public SubmitOptions build() {
-            return new SubmitOptions(this);
+            return new SubmitOptions(new SubmitSettings(Clock.nanos(waitForRoom), durability, timeout));
         }
     }
 }

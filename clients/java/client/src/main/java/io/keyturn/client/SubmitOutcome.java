@@ -1,6 +1,5 @@
 package io.keyturn.client;
 
-import io.keyturn.v1.Decision;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -20,19 +19,4 @@ public record SubmitOutcome(
         Optional<DeclineReason> reason,
         Optional<String> survivorId,
         Optional<String> supersededId,
-        Optional<Duration> retryAfter) {
-    static SubmitOutcome of(io.keyturn.v1.SubmitResult result) {
-        boolean accepted = result.getDecision() == Decision.DECISION_ACCEPT;
-        return new SubmitOutcome(
-                result.getItemId(),
-                accepted,
-                accepted ? Optional.empty() : Optional.of(DeclineReason.of(result.getReason())),
-                text(result.getSurvivorId()),
-                text(result.getSupersededId()),
-                result.hasRetryAfter() ? Optional.of(Protos.duration(result.getRetryAfter())) : Optional.empty());
-    }
-
-    private static Optional<String> text(String text) {
-        return text.isEmpty() ? Optional.empty() : Optional.of(text);
-    }
-}
+        Optional<Duration> retryAfter) {}

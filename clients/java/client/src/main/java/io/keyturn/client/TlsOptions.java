@@ -1,5 +1,7 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.TlsSettings;
 import java.nio.file.Path;
 
 /**
@@ -10,16 +12,10 @@ public final class TlsOptions {
     /** Trusts whom the system trusts, and shows no certificate. */
     public static final TlsOptions DEFAULT = builder().build();
 
-    private final Path ca;
-    private final Path cert;
-    private final Path key;
-    private final String serverName;
+    final TlsSettings settings;
 
-    private TlsOptions(Builder builder) {
-        ca = builder.ca;
-        cert = builder.cert;
-        key = builder.key;
-        serverName = builder.serverName;
+    private TlsOptions(TlsSettings settings) {
+        this.settings = settings;
     }
 
     /**
@@ -31,29 +27,9 @@ public final class TlsOptions {
         return new Builder();
     }
 
-    /** Null: whom the system trusts. */
-    Path ca() {
-        return ca;
-    }
-
-    /** Null: none. */
-    Path cert() {
-        return cert;
-    }
-
-    /** Null: none. */
-    Path key() {
-        return key;
-    }
-
-    /** Null: the host of the address. */
-    String serverName() {
-        return serverName;
-    }
-
     @Override
     public String toString() {
-        return "ca " + ca + ", certificate " + cert + ", key " + key + ", server name " + serverName;
+        return settings.toString();
     }
 
     /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
@@ -106,7 +82,7 @@ public final class TlsOptions {
          * @return they do not change any more
          */
         public TlsOptions build() {
-            return new TlsOptions(this);
+            return new TlsOptions(new TlsSettings(ca, cert, key, serverName));
         }
     }
 }

@@ -14,11 +14,6 @@ public final class TurnLostException extends KeyturnException {
         this.loss = loss;
     }
 
-    static TurnLostException of(String queue, String key, TurnLoss loss) {
-        String message = "the turn of key \"" + key + "\" of queue " + queue + " is lost: " + loss.because();
-        return new TurnLostException(message, loss, ErrorDetails.NONE);
-    }
-
     /**
      * Why it is lost.
      *

@@ -1,7 +1,9 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.Failures;
+import io.keyturn.client.internal.words.TurnSettings;
 import java.time.Duration;
-import java.util.Objects;
 
 /** How a turn is asked for and held, made by {@link #builder}. */
 public final class TurnOptions {
@@ -22,22 +24,10 @@ public final class TurnOptions {
     /** The built-in wait of a queue, for the call that knows no such default. */
     private static final Duration STRICT_WAIT = Duration.ofSeconds(3);
 
-    private final Duration waiting;
-    private final Order order;
-    private final Duration lease;
-    private final Duration maxHold;
-    private final String idempotencyKey;
-    private final String consumerId;
-    private final boolean interrupts;
+    final TurnSettings settings;
 
-    private TurnOptions(Builder builder) {
-        order = builder.order;
-        waiting = builder.waiting == null && order == Order.STRICT ? STRICT_WAIT : builder.waiting;
-        lease = builder.lease;
-        maxHold = builder.maxHold;
-        idempotencyKey = builder.idempotencyKey;
-        consumerId = builder.consumerId;
-        interrupts = builder.interrupts;
+    private TurnOptions(TurnSettings settings) {
+        this.settings = settings;
     }
 
     /**
@@ -47,37 +37,6 @@ public final class TurnOptions {
      */
     public static Builder builder() {
         return new Builder();
-    }
-
-    /** Null: the queue's. */
-    Duration waiting() {
-        return waiting;
-    }
-
-    Order order() {
-        return order;
-    }
-
-    /** Null: kept by the session, else the queue's. */
-    Duration lease() {
-        return lease;
-    }
-
-    /** Null: no limit. */
-    Duration maxHold() {
-        return maxHold;
-    }
-
-    String idempotencyKey() {
-        return idempotencyKey;
-    }
-
-    String consumerId() {
-        return consumerId;
-    }
-
-    boolean interrupts() {
-        return interrupts;
     }
 
     /** Every method refuses a wrong value with a {@link KeyturnException} that names it and what is allowed. */
@@ -176,10 +135,13 @@ public final class TurnOptions {
          * @return they do not change any more
          */
         public TurnOptions build() {
-            if (order == Order.STRICT && !Objects.equals(idempotencyKey, "")) {
+            boolean isStrict = order == Order.STRICT;
+            if (isStrict && !idempotencyKey.isEmpty()) {
                 throw Failures.wrong("idempotencyKey is \"" + idempotencyKey + "\"; with strict order it is not allowed");
             }
-            return new TurnOptions(this);
+            Duration wait = waiting == null && isStrict ? STRICT_WAIT : waiting;
+            return new TurnOptions(
+                    new TurnSettings(wait, isStrict, lease, maxHold, idempotencyKey, consumerId, interrupts));
         }
     }
 }

@@ -1,29 +1,17 @@
 package io.keyturn.client;
 
 import com.google.protobuf.ByteString;
-import io.keyturn.v1.AckRequest;
-import io.keyturn.v1.Delivery;
-import io.keyturn.v1.FollowUp;
-import io.keyturn.v1.Turn;
-import java.util.ArrayList;
+import io.keyturn.client.internal.consume.Delivered;
+import io.keyturn.client.internal.words.Checks;
 import java.util.List;
 import java.util.function.Consumer;
 
 /** A turn with its items, as a handler gets it. Its methods are for any thread while the handler runs. */
 public final class Work {
-    private final Base base;
-    private final Turn turn;
-    private final Held held;
-    private final List<DeliveredItem> items;
-    private final List<FollowUp> followUps = new ArrayList<>();
-    private ByteString result = ByteString.EMPTY;
-    private volatile boolean ended;
+    private final Delivered delivered;
 
-    Work(Base base, Delivery delivery, Held held) {
-        this.base = base;
-        this.turn = delivery.getTurn();
-        this.held = held;
-        this.items = delivery.getItemsList().stream().map(DeliveredItem::of).toList();
+    Work(Delivered delivered) {
+        this.delivered = delivered;
     }
 
     /**
@@ -32,7 +20,7 @@ public final class Work {
      * @return its name
      */
     public String queue() {
-        return turn.getQueue();
+        return delivered.turn.getQueue();
     }
 
     /**
@@ -41,7 +29,7 @@ public final class Work {
      * @return empty for a keyless item
      */
     public String key() {
-        return turn.getKey();
+        return delivered.turn.getKey();
     }
 
     /**
@@ -50,7 +38,7 @@ public final class Work {
      * @return above 0
      */
     public long token() {
-        return turn.getToken();
+        return delivered.turn.getToken();
     }
 
     /**
@@ -59,7 +47,7 @@ public final class Work {
      * @return from 1
      */
     public int attempt() {
-        return turn.getAttempt();
+        return delivered.turn.getAttempt();
     }
 
     /**
@@ -68,7 +56,7 @@ public final class Work {
      * @return at least one
      */
     public List<DeliveredItem> items() {
-        return items;
+        return delivered.items;
     }
 
     /**
@@ -77,7 +65,7 @@ public final class Work {
      * @return the item
      */
     public DeliveredItem item() {
-        return items.get(0);
+        return delivered.items.get(0);
     }
 
     /**
@@ -86,7 +74,7 @@ public final class Work {
      * @return true: stop
      */
     public boolean isLost() {
-        return held.isLost();
+        return delivered.held.isLost();
     }
 
     /**
@@ -95,7 +83,7 @@ public final class Work {
      * @throws TurnLostException when it is lost
      */
     public void ensureHeld() {
-        if (held.isLost()) throw held.lostException();
+        if (delivered.held.isLost()) throw delivered.held.lostException();
     }
 
     /**
@@ -104,15 +92,7 @@ public final class Work {
      * @param listener gets the cause; it must not block
      */
     public void onLost(Consumer<TurnLoss> listener) {
-        Checks.needed("listener", listener);
-        held.onLoss(loss -> {
-            if (!ended) base.callbacks.execute(() -> listener.accept(loss));
-        });
-    }
-
-    /** The handler is over: what becomes of the turn is not its business any more. */
-    void end() {
-        ended = true;
+        delivered.onLost(Checks.needed("listener", listener));
     }
 
     /**
@@ -120,8 +100,8 @@ public final class Work {
      *
      * @param bytes up to 1 MiB; the last one counts
      */
-    public synchronized void result(byte[] bytes) {
-        result = ByteString.copyFrom(Checks.needed("result", bytes));
+    public void result(byte[] bytes) {
+        delivered.result(ByteString.copyFrom(Checks.needed("result", bytes)));
     }
 
     /**
@@ -130,29 +110,7 @@ public final class Work {
      * @param queue where it goes
      * @param item up to 1,000 for one turn
      */
-    public synchronized void followUp(String queue, QueueItem item) {
-        if (followUps.size() >= QueueItem.MOST_ITEMS) throw Failures.wrong("followUps has 1000 items; no more are allowed");
-        followUps.add(FollowUp.newBuilder()
-                .setQueue(Checks.text("queue", queue))
-                .setItem(Checks.needed("item", item).named(base).message())
-                .build());
-    }
-
-    Turn turn() {
-        return turn;
-    }
-
-    Held held() {
-        return held;
-    }
-
-    synchronized AckRequest ack() {
-        return AckRequest.newBuilder()
-                .setQueue(turn.getQueue())
-                .setKey(turn.getKey())
-                .setToken(turn.getToken())
-                .setResult(result)
-                .addAllFollowUps(followUps)
-                .build();
+    public void followUp(String queue, QueueItem item) {
+        delivered.followUp(Checks.text("queue", queue), Checks.needed("item", item));
     }
 }

@@ -100,7 +100,7 @@ class ArgumentsTest {
     @TestFactory
     Stream<DynamicTest> wrongArguments() {
         Keyturn keyturn = Keyturn.connect(NOWHERE);
-        ScopedTurn none = new ScopedTurn(null, "q", "k", new Claim.Claimed(null, 0, null), TurnOptions.DEFAULT);
+        ScopedTurn none = new ScopedTurn("q", "k", null, null);
         List<Wrong> wrongs = wrongs(keyturn, none).toList();
         Stream<DynamicTest> tests = java.util.stream.IntStream.range(0, wrongs.size())
                 .mapToObj(at -> DynamicTest.dynamicTest(at + " " + wrongs.get(at).named(), () -> check(wrongs.get(at))));

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Status;
 import io.keyturn.client.KeyturnOptions.TransportKind;
-import io.keyturn.v1.Decision;
 import io.keyturn.v1.DeQueueRequest;
+import io.keyturn.v1.Decision;
 import io.keyturn.v1.EnQueueRequest;
 import io.keyturn.v1.EnQueueResponse;
 import java.time.Duration;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.keyturn.client.KeyturnOptions.TransportKind;
+import io.keyturn.client.internal.session.Threads;
 import io.keyturn.v1.EnQueueRequest;
 import io.keyturn.v1.EnQueueResponse;
 import java.time.Duration;

@@ -36,7 +36,7 @@ class NamesTest {
     @Test
     void aTestThatStartsASidecarSaysSoAndIsLeftOutOfAnInstall() throws IOException {
         List<Path> tests;
-        try (Stream<Path> files = Files.list(Path.of("src/test/java/io/keyturn/client"))) {
+        try (Stream<Path> files = Files.walk(Path.of("src/test/java/io/keyturn/client"))) {
             tests = files.filter(file -> file.toString().endsWith("Test.java")).toList();
         }
         for (Path test : tests) {

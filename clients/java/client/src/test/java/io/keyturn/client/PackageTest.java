@@ -3,6 +3,7 @@ package io.keyturn.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.keyturn.client.internal.words.Version;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -3,6 +3,7 @@ package io.keyturn.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.keyturn.client.internal.words.Kind;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.PrintStream;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.keyturn.client.ConsumerOptions.Stage;
+import io.keyturn.client.internal.session.Threads;
 import java.time.Duration;
 import java.util.List;
 import java.util.ResourceBundle;

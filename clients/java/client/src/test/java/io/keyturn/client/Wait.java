@@ -10,8 +10,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** Waits for an event, not for a time. */
-final class Wait {
-    static final int SECONDS = 30;
+public final class Wait {
+    public static final int SECONDS = 30;
 
     private Wait() {}
 
@@ -20,7 +20,7 @@ final class Wait {
     }
 
     /** For what can only be asked. */
-    static void until(BooleanSupplier happened) {
+    public static void until(BooleanSupplier happened) {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
         while (!happened.getAsBoolean()) {
             assertTrue(System.nanoTime() < end, "it did not happen");

@@ -6,7 +6,6 @@ import io.keyturn.client.Consumer;
 import io.keyturn.client.ConsumerOptions;
 import io.keyturn.client.ConsumerStoppedException;
 import io.keyturn.client.DeadLetterException;
-import io.keyturn.client.DeliveredItem;
 import io.keyturn.client.ItemDurability;
 import io.keyturn.client.Keyturn;
 import io.keyturn.client.KeyturnException;
@@ -14,15 +13,13 @@ import io.keyturn.client.Producer;
 import io.keyturn.client.ProducerOptions;
 import io.keyturn.client.ReleaseException;
 import io.keyturn.client.RetryLaterException;
-import io.keyturn.client.SpoolOptions;
 import io.keyturn.client.ScopedTurn;
-import io.keyturn.client.TurnLoss;
+import io.keyturn.client.SpoolOptions;
 import io.keyturn.client.TurnOptions;
 import io.keyturn.client.TurnOutcome;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -54,7 +51,7 @@ final class Handles {
     JsonObject withTurn(Keyturn client, Fields request, Work work) throws Exception {
         TurnOutcome<String> outcome =
                 client.withTurnChecked(request.text("queue"), request.text("key"), options(request), turn -> {
-                    String value = returned(work.perform(heldOf(turn)));
+                    String value = returned(work.perform(Work.Held.of(turn)));
                     if (value != null && request.has("idempotency_key")) {
                         turn.complete(value.getBytes(StandardCharsets.UTF_8));
                     }
@@ -68,7 +65,7 @@ final class Handles {
         try (ScopedTurn turn = client.turn(request.text("queue"), request.text("key"), options(request))) {
             if (turn.declined().isPresent()) return Shown.outcome(turn.declined().get());
             if (turn.blocked().isPresent()) return Shown.outcome(turn.blocked().get());
-            String value = returned(work.perform(heldOf(turn)));
+            String value = returned(work.perform(Work.Held.of(turn)));
             turn.complete(value == null ? null : value.getBytes(StandardCharsets.UTF_8));
             return Shown.outcome(new TurnOutcome.Done<>(value, turn.token()));
         }
@@ -93,7 +90,7 @@ final class Handles {
         request.optionalDuration("lease_ms").ifPresent(options::lease);
         options.onError((error, stage, of) -> trouble(handle, Shown.word(stage, ""), error));
         Consumer consumer = client.consume(
-                request.texts("queues"), options.build(), given -> handle(given, work.perform(heldOf(given))));
+                request.texts("queues"), options.build(), given -> handle(given, work.perform(Work.Held.of(given))));
         consumers.put(handle, consumer);
         consumer.done().whenComplete((nothing, error) -> {
             if (error != null) tell.accept(told("failed", handle, error));
@@ -218,93 +215,5 @@ final class Handles {
         T one = all.get(request.text("handle"));
         if (one == null) throw new WrongRequest("nothing is called " + request.text("handle"));
         return one;
-    }
-
-    private static Work.Held heldOf(ScopedTurn turn) {
-        return new Work.Held() {
-            @Override
-            public String queue() {
-                return turn.queue();
-            }
-
-            @Override
-            public String key() {
-                return turn.key();
-            }
-
-            @Override
-            public long token() {
-                return turn.token();
-            }
-
-            @Override
-            public int attempt() {
-                return 0;
-            }
-
-            @Override
-            public List<DeliveredItem> items() {
-                return List.of();
-            }
-
-            @Override
-            public boolean isLost() {
-                return turn.isLost();
-            }
-
-            @Override
-            public void ensureHeld() {
-                turn.ensureHeld();
-            }
-
-            @Override
-            public void onLost(java.util.function.Consumer<TurnLoss> listener) {
-                turn.onLost(listener);
-            }
-        };
-    }
-
-    private static Work.Held heldOf(io.keyturn.client.Work work) {
-        return new Work.Held() {
-            @Override
-            public String queue() {
-                return work.queue();
-            }
-
-            @Override
-            public String key() {
-                return work.key();
-            }
-
-            @Override
-            public long token() {
-                return work.token();
-            }
-
-            @Override
-            public int attempt() {
-                return work.attempt();
-            }
-
-            @Override
-            public List<DeliveredItem> items() {
-                return work.items();
-            }
-
-            @Override
-            public boolean isLost() {
-                return work.isLost();
-            }
-
-            @Override
-            public void ensureHeld() {
-                work.ensureHeld();
-            }
-
-            @Override
-            public void onLost(java.util.function.Consumer<TurnLoss> listener) {
-                work.onLost(listener);
-            }
-        };
     }
 }

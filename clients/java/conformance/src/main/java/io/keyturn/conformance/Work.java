@@ -3,6 +3,7 @@ package io.keyturn.conformance;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import io.keyturn.client.DeliveredItem;
+import io.keyturn.client.ScopedTurn;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.TurnLostException;
 import java.nio.file.Path;
@@ -10,28 +11,42 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /** What a handler does: as the request says it, told by events. */
 final class Work {
     /** What a handler gets of the client, with items or without. */
-    interface Held {
-        String queue();
+    record Held(
+            String queue,
+            String key,
+            long token,
+            int attempt,
+            List<DeliveredItem> items,
+            BooleanSupplier lost,
+            Runnable ensureHeld,
+            Consumer<Consumer<TurnLoss>> onLost) {
+        static Held of(ScopedTurn turn) {
+            return new Held(
+                    turn.queue(), turn.key(), turn.token(), 0, List.of(), turn::isLost, turn::ensureHeld, turn::onLost);
+        }
 
-        String key();
+        static Held of(io.keyturn.client.Work work) {
+            return new Held(
+                    work.queue(),
+                    work.key(),
+                    work.token(),
+                    work.attempt(),
+                    work.items(),
+                    work::isLost,
+                    work::ensureHeld,
+                    work::onLost);
+        }
 
-        long token();
-
-        int attempt();
-
-        List<DeliveredItem> items();
-
-        boolean isLost();
-
-        void ensureHeld();
-
-        void onLost(Consumer<TurnLoss> listener);
+        boolean isLost() {
+            return lost.getAsBoolean();
+        }
     }
 
     private final String handle;
@@ -90,7 +105,7 @@ final class Work {
             JsonArray items = Shown.started(held.items());
             started.add("items", items);
             tell.accept(started);
-            held.onLost(this::lost);
+            held.onLost().accept(this::lost);
             try {
                 Fields ending = outcome();
                 if (held.isLost()) lostNow();
@@ -129,7 +144,7 @@ final class Work {
 
         private TurnLostException lostNow() {
             try {
-                held.ensureHeld();
+                held.ensureHeld().run();
                 throw new IllegalStateException("it is not lost");
             } catch (TurnLostException lost) {
                 lost(lost.loss());

@@ -1,0 +1,279 @@
+package io.keyturn.client.internal.session;
+
+import com.google.protobuf.MessageLite;
+import io.keyturn.client.TurnLoss;
+import io.keyturn.client.internal.words.Books;
+import io.keyturn.client.internal.words.Clock;
+import io.keyturn.client.internal.words.Losses;
+import io.keyturn.client.internal.words.TurnName;
+import io.keyturn.client.internal.words.TurnRequests;
+import io.keyturn.v1.NackRequest;
+import io.keyturn.v1.Notice;
+import io.keyturn.v1.NoticeKind;
+import io.keyturn.v1.RenewRequest;
+import io.keyturn.v1.RenewResult;
+import io.keyturn.v1.Reply;
+import io.keyturn.v1.Turn;
+import io.keyturn.v1.TurnRef;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/**
+ * What a session does for the turns it was given: it knows which the application holds, tells when one is lost, and gives back
+ * those of which nobody learnt. All in the loop.
+ */
+final class TurnKeeping implements Books {
+    /** How long a turn waits for a call with the ticket whose earlier call was given up: as the sidecar keeps a place. */
+    private static final long UNCLAIMED = 10_000 * Clock.MS;
+    /** More of them are not waited for. */
+    private static final int MOST_UNCLAIMED = 10_000;
+
+    private record Unclaimed(TurnRef turn, long until) {}
+
+    private final Renewals renewals;
+    private final Consumer<OwnCommand> ask;
+    private final GivenTurns turns = new GivenTurns();
+    private final ArrayDeque<Unclaimed> unclaimed = new ArrayDeque<>();
+    /** Tied turns that a new stream did not tell of, until a Renew does. */
+    private final Set<Given> uncertain = new HashSet<>();
+    private final GivenUpTurns givenUp;
+    /** Null: there are none. */
+    private Orphans orphans;
+
+    /** @param margin how long before the end of its life the holder of a tied turn is told to stop */
+    TurnKeeping(Renewals renewals, LongSupplier margin, Consumer<OwnCommand> ask) {
+        this.renewals = renewals;
+        this.ask = ask;
+        this.givenUp = new GivenUpTurns(margin, this::giveBack);
+    }
+
+    /** Turns that live as long as the session does. */
+    int tied() {
+        return turns.tied();
+    }
+
+    @Override
+    public void given(Turn turn, boolean tied, String ticket) {
+        TurnName name = TurnName.of(turn);
+        if (orphans != null) orphans.claimed(name);
+        Given known = turns.find(name);
+        if (known == null) {
+            givenUp.forget(name);
+            turns.add(new Given(turn, tied, ticket));
+            return;
+        }
+        known.told++;
+        certain(known);
+    }
+
+    @Override
+    public void undelivered(Turn turn, String ticket) {
+        TurnRef ref = TurnRequests.refOf(turn);
+        if (turns.find(TurnName.of(ref)) != null) return;
+        if (ticket.isEmpty() || unclaimed.size() >= MOST_UNCLAIMED) giveBack(ref);
+        else unclaimed.add(new Unclaimed(ref, Clock.now() + UNCLAIMED));
+    }
+
+    /** Turns that were given to a call for which nobody waited any more when it was told. */
+    <Q extends MessageLite, A extends MessageLite> void untold(WorkerCommand<Q, A> command, A answer) {
+        List<Turn> given = command.kind.turns(answer);
+        if (given.isEmpty()) return;
+        for (Turn turn : given) forget(turn);
+        command.kind.book(command.request, answer, this, true, command.leave);
+    }
+
+    private void forget(Turn turn) {
+        Given given = turns.find(TurnName.of(turn));
+        if (given == null || --given.told > 0 || !given.holders.isEmpty()) return;
+        uncertain.remove(given);
+        turns.remove(given);
+    }
+
+    @Override
+    public void settled(String queue, String key, long token, String ticket) {
+        Given given = token == 0 ? turns.findByTicket(queue, key, ticket) : turns.find(new TurnName(queue, token));
+        if (given == null) return;
+        for (Held held : given.holders) renewals.drop(held);
+        uncertain.remove(given);
+        turns.remove(given);
+    }
+
+    @Override
+    public void lost(TurnName name, TurnLoss why) {
+        Given given = turns.find(name);
+        if (given != null) lose(given, why);
+    }
+
+    /** It settles a turn that lives as long as the session: should it not come through, nobody else would end it. */
+    boolean isEndedBy(WorkerCommand<?, ?> command) {
+        TurnName settles = command.settles();
+        if (settles == null) return false;
+        Given given = turns.find(settles);
+        return given != null && given.tied;
+    }
+
+    /** A turn whose lease could not be renewed. */
+    void lose(Held held, TurnLoss why) {
+        Given given = turns.find(TurnName.of(held.turn));
+        if (given != null) lose(given, why);
+        held.lose(why);
+    }
+
+    private void lose(Given given, TurnLoss why) {
+        for (Held held : given.holders) renewals.drop(held);
+        uncertain.remove(given);
+        if (given.tied && why == TurnLoss.UNREACHABLE) givenUp.add(given);
+        turns.lose(given, why);
+    }
+
+    void hold(Held held, long since) {
+        TurnName name = TurnName.of(held.turn);
+        Given given = turns.find(name);
+        TurnLoss loss = given == null ? turns.takeLoss(name) : null;
+        if (loss != null) {
+            // It begins all the same, and has the time to end.
+            Given lost = givenUp.find(name);
+            if (lost != null) lost.holders.add(held);
+            held.lose(loss);
+            return;
+        }
+        if (given != null) given.holders.add(held);
+        // Not tied, or it has an end that may be that of a lease: then it is renewed as well, which harms no turn.
+        boolean livesBySession = given != null && given.tied && !held.turn.hasLeaseExpiresAt();
+        if (!livesBySession) renewals.keep(held, since);
+    }
+
+    /** Its holder has come to the end. True: there is something to be sent. */
+    boolean release(Held held) {
+        renewals.drop(held);
+        TurnName name = TurnName.of(held.turn);
+        Given given = turns.find(name);
+        if (given == null) return givenUp.released(name, held);
+        given.holders.remove(held);
+        return false;
+    }
+
+    void notice(Notice notice) {
+        if (notice.getKind() != NoticeKind.NOTICE_KIND_TURN_LOST || !notice.hasTurn()) return;
+        TurnName name = TurnName.of(notice.getTurn());
+        if (orphans != null) orphans.claimed(name);
+        lost(name, Losses.of(notice.getCause()));
+    }
+
+    /** A call of the application is open no more. */
+    void done(WorkerCommand<?, ?> command) {
+        if (orphans == null) return;
+        orphans.done(command);
+        if (orphans.isEmpty()) orphans = null;
+    }
+
+    /**
+     * A new stream has the session. Turns of which nobody here knows are given back; those that are known here and not there are
+     * asked for, and until the answer are no safer than they were.
+     *
+     * @param open calls that are not answered: what they settle is theirs to end
+     * @param stopAt until when the turns were safe before
+     */
+    void attached(List<TurnRef> told, List<WorkerCommand<?, ?>> open, long stopAt) {
+        Set<TurnName> settling = new HashSet<>();
+        for (WorkerCommand<?, ?> command : open) if (command.settles() != null) settling.add(command.settles());
+        Set<Given> here = new HashSet<>();
+        List<TurnRef> nobodys = new ArrayList<>();
+        for (TurnRef turn : told) {
+            Given given = turns.find(TurnName.of(turn));
+            Given lost = givenUp.find(TurnName.of(turn));
+            if (given != null) here.add(given);
+            else if (settling.contains(TurnName.of(turn))) continue;
+            else if (lost != null) givenUp.found(lost);
+            else nobodys.add(turn);
+        }
+        givenUp.keepOnly(told);
+        Orphans found = new Orphans(nobodys, open, this::giveBack);
+        orphans = found.isEmpty() ? null : found;
+        List<Given> missing = new ArrayList<>();
+        for (Given given : turns.all()) {
+            if (here.contains(given)) certain(given);
+            else if (given.tied) missing.add(given);
+        }
+        askFor(missing, stopAt);
+    }
+
+    /** The stream is gone, and with it what was to be told on it. */
+    void detached() {
+        orphans = null;
+        // A new stream tells of those that live.
+        unclaimed.clear();
+        givenUp.detached();
+        // Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
+        for (Given given : List.copyOf(turns.all())) if (!given.tied) turns.remove(given);
+    }
+
+    /** When {@link #tick} is to be called. */
+    long nextAt(long stopAt) {
+        long next = Math.min(givenUp.nextAt(), turns.tied() > 0 ? stopAt : Clock.NEVER);
+        for (Given given : uncertain) next = Math.min(next, given.safeUntil);
+        return unclaimed.isEmpty() ? next : Math.min(next, unclaimed.peek().until());
+    }
+
+    /** True: tied turns were given up, which the session may have still. */
+    boolean tick(long now, long stopAt) {
+        boolean isSilent = turns.tied() > 0 && now >= stopAt;
+        for (Given given : List.copyOf(isSilent ? turns.all() : uncertain)) {
+            if (given.tied && (isSilent || now >= given.safeUntil)) lose(given, TurnLoss.UNREACHABLE);
+        }
+        givenUp.tick(now);
+        while (!unclaimed.isEmpty() && now >= unclaimed.peek().until()) {
+            TurnRef turn = unclaimed.poll().turn();
+            if (turns.find(TurnName.of(turn)) == null) giveBack(turn);
+        }
+        return isSilent;
+    }
+
+    void loseAll(TurnLoss why) {
+        renewals.close(why);
+        for (Given given : List.copyOf(turns.all())) lose(given, why);
+    }
+
+    private void askFor(List<Given> missing, long stopAt) {
+        for (Given given : missing) {
+            given.safeUntil = Math.min(given.safeUntil, stopAt);
+            uncertain.add(given);
+        }
+        for (int at = 0; at < missing.size(); at += TurnRequests.MOST_RENEWED) {
+            List<Given> batch = missing.subList(at, Math.min(missing.size(), at + TurnRequests.MOST_RENEWED));
+            RenewRequest.Builder request = RenewRequest.newBuilder();
+            for (Given given : batch) request.addTurns(TurnRequests.refOf(given.turn));
+            ask.accept(new OwnCommand(command -> command.setRenew(request), reply -> told(batch, reply)));
+        }
+    }
+
+    private void told(List<Given> batch, Reply reply) {
+        // No answer leaves them as uncertain as they are.
+        int count = reply.hasRenew() ? Math.min(batch.size(), reply.getRenew().getResultsCount()) : 0;
+        for (int at = 0; at < count; at++) {
+            Given given = batch.get(at);
+            RenewResult result = reply.getRenew().getResults(at);
+            boolean isKnown = turns.find(given.name()) == given;
+            // Its holder was told to stop before this answer came. A sidecar that adopted it would keep it for ever.
+            if (!isKnown && result.getAlive()) givenUp.found(given);
+            else if (result.getAlive()) certain(given);
+            else if (isKnown) lose(given, Losses.of(result.getCause()));
+        }
+    }
+
+    private void certain(Given given) {
+        given.safeUntil = Clock.NEVER;
+        uncertain.remove(given);
+    }
+
+    /** Whatever the turn carries: it is as if it had not been given. Should this be lost too, the next stream tells of it again. */
+    private void giveBack(TurnRef turn) {
+        NackRequest request = TurnRequests.release(turn);
+        ask.accept(new OwnCommand(command -> command.setNack(request), reply -> givenUp.forget(TurnName.of(turn)), true));
+    }
+}

@@ -1,0 +1,146 @@
+/** How a turn ends: what is remembered of it, what becomes of what it was given for, and what the key does next. */
+
+import type { Bytes } from '../contract/model.js';
+import { markKeyDone } from '../items/idempotency.js';
+import { putBack } from '../items/item-phase.js';
+import { type Failure, failAll, finishAll, handedOutAs } from '../items/items.js';
+import { neverHandedOut, openItems } from '../items/never-handed-out.js';
+import type { Assignment, Item, Lane, Stream, Turn } from '../state/records.js';
+import type { Ending } from '../state/settlement.js';
+import type { CoreState } from '../state/state.js';
+import { park } from './phase.js';
+import { resolve } from './resolve.js';
+import { disown } from './turn-lifetime.js';
+import { endTurn } from './turns.js';
+
+/** What becomes of what the turn was given for. */
+export type Outcome =
+  /** Its idempotency keys are done from now on. */
+  | { readonly kind: 'finished'; readonly result: Bytes | undefined }
+  /** The first `done` items are finished, the attempt of the others failed. */
+  | { readonly kind: 'failed'; readonly done: number; readonly failure: Failure }
+  /** The first `done` items are finished, the others go back to the line: that was no attempt. */
+  | { readonly kind: 'returned'; readonly done: number }
+  /** Nobody learnt of the turn: all of its items go back, those of at_most_once too, and nobody is told that it is over. */
+  | { readonly kind: 'never_handed_out' }
+  /** A caller's turn ends, and nothing is done by that. */
+  | { readonly kind: 'given_up' };
+
+const FINISHED: Outcome = Object.freeze({ kind: 'finished', result: undefined });
+export const RETURNED: Outcome = Object.freeze({ kind: 'returned', done: 0 });
+export const NEVER_HANDED_OUT: Outcome = Object.freeze({ kind: 'never_handed_out' });
+export const GIVEN_UP: Outcome = Object.freeze({ kind: 'given_up' });
+
+/** The usual end has no result: nothing is allocated for it. */
+export function finishedWith(result: Bytes | undefined): Outcome {
+  return result === undefined ? FINISHED : { kind: 'finished', result };
+}
+
+/** What came of it. */
+interface Settled {
+  /** Items that went back to the line without an attempt. */
+  readonly returned: number;
+  readonly deadLettered: number;
+  /** When the items that failed are tried again. */
+  readonly retryAt: number | undefined;
+}
+
+const NOTHING_BACK: Settled = Object.freeze({ returned: 0, deadLettered: 0, retryAt: undefined });
+
+/**
+ * Ends the live turn of a lane. The order is the contract's: the turn is over and its end remembered before anything is
+ * told of its items; what comes back stands at the head of the line, and the key is parked, before the next turn starts.
+ *
+ * @param by the stream that settled it: it is not told that the turn is over
+ */
+export function settle(
+  state: CoreState,
+  turn: Turn,
+  outcome: Outcome,
+  ending: Ending,
+  now: number,
+  by?: Stream,
+): Settled {
+  const { lane, assignment } = turn;
+  if (outcome.kind === 'never_handed_out') disown(state, turn);
+  endTurn(state, turn, ending, now, by);
+  const settled = carryOut(state, lane, assignment, outcome, now);
+  // The place that is freed at the gate is that of who takes the turn over: it does not line up there.
+  resolve(state, lane, now, ending.ended === 'taken_over');
+  return settled;
+}
+
+function carryOut(state: CoreState, lane: Lane, assignment: Assignment, outcome: Outcome, now: number): Settled {
+  switch (outcome.kind) {
+    case 'finished':
+      finishAssignment(state, lane, assignment, outcome.result, now);
+      return NOTHING_BACK;
+    case 'failed':
+      return failRest(state, lane, finishFirst(state, assignment, outcome.done, now), outcome.failure, now);
+    case 'returned':
+      return giveBack(state, lane, finishFirst(state, assignment, outcome.done, now));
+    case 'never_handed_out':
+      return giveBack(state, lane, neverHandedOut(state, lane, assignment, now));
+    case 'given_up':
+      return NOTHING_BACK;
+  }
+}
+
+function finishAssignment(
+  state: CoreState,
+  { queue, key }: Lane,
+  assignment: Assignment,
+  result: Bytes | undefined,
+  now: number,
+): void {
+  switch (assignment.kind) {
+    case 'items':
+      if (!assignment.done) finishAll(state, assignment.items, result, now);
+      else if (result !== undefined) amend(assignment.items, result, now);
+      return;
+    case 'caller':
+      if (assignment.idempotencyKey !== undefined) markKeyDone(queue, key, assignment.idempotencyKey, { result }, now);
+      return;
+    case 'adopted':
+      return;
+  }
+}
+
+/** at_most_once: they were done already; what they came to is remembered now. */
+function amend(items: readonly Item[], result: Bytes, now: number): void {
+  for (const item of items) {
+    const { queue, key } = item.lane;
+    const finished = handedOutAs(item, now);
+    if (finished !== undefined)
+      queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
+    if (item.idempotencyKey !== undefined) markKeyDone(queue, key, item.idempotencyKey, { result, by: item.seq }, now);
+  }
+}
+
+/** @returns the other items that are still kept: those of at_most_once are done, and nothing of them comes back */
+function finishFirst(state: CoreState, assignment: Assignment, done: number, now: number): readonly Item[] {
+  const items = openItems(assignment);
+  if (done === 0 || items.length === 0) return items;
+  const finished = ownOf(assignment, done);
+  finishAll(state, items.slice(0, finished), undefined, now);
+  return items.slice(finished);
+}
+
+/** How many of its items are among the first `done` of those that the worker has. */
+function ownOf(assignment: Assignment, done: number): number {
+  if (assignment.kind !== 'items' || assignment.given === undefined) return done;
+  const { items, given } = assignment;
+  const finished = new Set(given.slice(0, done));
+  return items.filter(({ seq }) => finished.has(seq)).length;
+}
+
+function failRest(state: CoreState, lane: Lane, items: readonly Item[], failure: Failure, now: number): Settled {
+  const after = failAll(state, lane, items, failure, now);
+  if (after.park !== undefined) park(state, lane, after.park, now);
+  return { returned: 0, deadLettered: after.deadLettered, retryAt: after.retryAt };
+}
+
+function giveBack(state: CoreState, lane: Lane, items: readonly Item[]): Settled {
+  putBack(state, lane, items);
+  return items.length === 0 ? NOTHING_BACK : { returned: items.length, deadLettered: 0, retryAt: undefined };
+}

@@ -1,0 +1,20 @@
+import { LANE_STATES, type LaneState } from '../contract/model.js';
+
+/** A state as lanes refer to it, with its place where lanes are counted by state. */
+export interface CountedState {
+  readonly state: LaneState;
+  readonly index: number;
+}
+
+function counted(state: LaneState): CountedState {
+  return Object.freeze({ state, index: LANE_STATES.indexOf(state) });
+}
+
+export const STATES = Object.freeze({
+  INIT: counted('INIT'),
+  PROCESS: counted('PROCESS'),
+  BLOCK: counted('BLOCK'),
+  READY: counted('READY'),
+  DELAY: counted('DELAY'),
+  PARK: counted('PARK'),
+}) satisfies Readonly<Record<LaneState, CountedState>>;
