@@ -133,7 +133,7 @@ export class LocalAdministration implements Administration {
     return now;
   }
 
-  /** Why nobody is let in, if so. */
+  /** Why every call is refused, if so. */
   #closed(): Refusal | undefined {
     return this.loop.store?.availability.closed;
   }
@@ -164,7 +164,7 @@ export class LocalAdministration implements Administration {
 
   #step<T>(run: (now: number) => T): T {
     const outcome = run(this.#now());
-    this.loop.settle();
+    this.loop.afterStep();
     return outcome;
   }
 
@@ -175,7 +175,7 @@ export class LocalAdministration implements Administration {
         try {
           const { done, value } = scan.next();
           const ended = done === true ? { outcome: end(value) } : undefined;
-          this.loop.settle();
+          this.loop.afterStep();
           if (ended !== undefined) resolve(ended.outcome);
           else this.clock.soon(go);
         } catch (error) {

@@ -28,7 +28,7 @@ import type { Loop } from './loop.js';
 
 /** The calls of workers: each one step of the core, with what follows from it. */
 export class LocalCalls implements Calls {
-  /** Unset: nothing is durable, and nobody is turned away before the core. */
+  /** Unset: nothing is durable, and no call is refused before the core sees it. */
   protected readonly availability: Availability | undefined;
 
   constructor(
@@ -41,55 +41,55 @@ export class LocalCalls implements Calls {
 
   enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
     if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return undefined;
-    return this.settled(this.loop.core.enQueue(request, reply, this.loop.now(), this.stream), reply);
+    return this.stepEnded(this.loop.core.enQueue(request, reply, this.loop.now(), this.stream), reply);
   }
 
   deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
     if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return;
     this.loop.core.deQueue(request, reply, this.loop.now(), this.stream);
-    this.settled();
+    this.stepEnded();
   }
 
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
     if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return undefined;
-    return this.settled(this.loop.core.submit(request, reply, this.loop.now()), reply);
+    return this.stepEnded(this.loop.core.submit(request, reply, this.loop.now()), reply);
   }
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
     if (this.availability !== undefined && isRefused(acquireRefusal(this.availability, request), reply))
       return undefined;
-    return this.settled(this.loop.core.acquire(request, reply, this.loop.now(), this.stream), reply);
+    return this.stepEnded(this.loop.core.acquire(request, reply, this.loop.now(), this.stream), reply);
   }
 
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
     if (this.availability !== undefined && isRefused(ackRefusal(this.availability, request), reply)) return undefined;
-    return this.settled(this.loop.core.ack(request, reply, this.loop.now(), this.stream), reply);
+    return this.stepEnded(this.loop.core.ack(request, reply, this.loop.now(), this.stream), reply);
   }
 
   nack(request: NackRequest, reply: Reply<NackAnswer>): void {
     if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return;
     this.loop.core.nack(request, reply, this.loop.now(), this.stream);
-    this.settled();
+    this.stepEnded();
   }
 
   renew(request: RenewRequest, reply: Reply<RenewAnswer>): void {
     if (this.availability !== undefined && isRefused(renewRefusal(this.availability, request), reply)) return;
     this.loop.core.renew(request, reply, this.loop.now(), this.stream);
-    this.settled();
+    this.stepEnded();
   }
 
   awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting {
     if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return undefined;
-    return this.settled(this.loop.core.awaitItem(request, reply, this.loop.now()), reply);
+    return this.stepEnded(this.loop.core.awaitItem(request, reply, this.loop.now()), reply);
   }
 
   undeliverable(turns: readonly TurnRef[]): void {
     this.loop.core.undeliverable(turns, this.loop.now());
-    this.settled();
+    this.stepEnded();
   }
 
-  protected settled(call?: WaitingCall, reply?: Reply<never>): Waiting {
-    this.loop.settle();
+  protected stepEnded(call?: WaitingCall, reply?: Reply<never>): Waiting {
+    this.loop.afterStep();
     return call === undefined || reply === undefined ? undefined : new PendingCall(this.loop, call, reply);
   }
 }
@@ -106,14 +106,14 @@ class PendingCall implements Pending {
     const { loop } = this;
     loop.store?.cancelled(this.reply);
     loop.core.cancel(this.call, this.reply, leave, loop.now());
-    loop.settle();
+    loop.afterStep();
   }
 
   callOff(leave = false): boolean {
     const { loop } = this;
     const isCancelled = loop.core.callOff(this.call, this.reply, leave, loop.now()) === 'gone';
     if (isCancelled) loop.store?.cancelled(this.reply);
-    loop.settle();
+    loop.afterStep();
     return isCancelled;
   }
 }

@@ -114,17 +114,17 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     this.#drained ??= new Promise((resolve) => {
       this.loop.core.drain(this.loop.now());
       const end = () => {
-        this.loop.onSettled = undefined;
+        this.loop.onStepEnd = undefined;
         resolve({ liveTurns: this.loop.core.liveTurns, lostItems: this.loop.core.memoryItems });
       };
       const callOff = this.#clock.after(timeout, end);
-      this.loop.onSettled = () => {
-        // Whoever still waits for the disk is answered first.
+      this.loop.onStepEnd = () => {
+        // Calls that still wait for the disk are answered first.
         if (this.loop.core.liveTurns > 0 || this.loop.store?.isIdle === false) return;
         callOff();
         end();
       };
-      this.settled();
+      this.stepEnded();
     });
     return this.#drained;
   }
@@ -139,11 +139,11 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     if (availability !== undefined) availability.closed = DRAINING;
     loop.core.drain(loop.now());
     loop.core.close();
-    loop.settle();
+    loop.afterStep();
     loop.watches.end();
     loop.stop();
     if (loop.store === undefined) return;
-    // Nobody may read or write when the directory is given free.
+    // Nothing reads or writes any more when the directory is free for others.
     const end = (await this.#awaitStart()) ? await loop.store.close() : START_HANGS;
     this.#storeChanged({ at: 'closed', ...end });
   }
@@ -191,7 +191,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
         this.loop.start(core, since);
         if (this.#drained !== undefined) core.drain(this.loop.now());
         this.#storeChanged({ at: 'ready' });
-        this.settled();
+        this.stepEnded();
         resolve();
       };
       if (this.loop.store === undefined) begin();

@@ -29,8 +29,8 @@ export class Loop {
   readonly watches: Watches;
   /** What is durable goes through it; unset: nothing is. */
   readonly store: Store | undefined;
-  /** Looked at after every step: for who waits until no turn is live. */
-  onSettled: (() => void) | undefined;
+  /** Called after every step: drain waits with it until no turn is live. */
+  onStepEnd: (() => void) | undefined;
   readonly #clock: Clock;
   /** For how long the clock of the core stood still, ms. */
   #stoodStill = 0;
@@ -79,20 +79,20 @@ export class Loop {
     return this.#clock.now() - this.#stoodStill;
   }
 
-  /** To be called after every step: carries out what it wants done, and sees to it that the next moment is not missed. */
-  settle(): void {
-    if (this.store !== undefined) this.#settleWith(this.store);
+  /** Call it after every step: carries out the effects, and arms the timer for the next due time. */
+  afterStep(): void {
+    if (this.store !== undefined) this.#afterStepWith(this.store);
     else if (!this.#carrying) this.#carryOut(undefined);
     if (this.#wakeAt() < this.#armedAt) this.#arm();
-    this.onSettled?.();
+    this.onStepEnd?.();
   }
 
-  #settleWith(store: Store): void {
-    store.settle();
+  #afterStepWith(store: Store): void {
+    store.afterStep();
     while (!this.#carrying && (this.core.hasEffects || !store.ready.isEmpty)) {
       this.#carryOut(store);
       // What could not be delivered was a step, too.
-      store.settle();
+      store.afterStep();
     }
   }
 
@@ -103,7 +103,7 @@ export class Loop {
     this.#disarm = undefined;
   }
 
-  /** One who is answered may ask again at once: that step's effects follow these, in the same loop. */
+  /** A caller that is answered may call again at once: the effects of that step follow these, in the same loop. */
   #carryOut(store: Store | undefined): void {
     this.#carrying = true;
     try {
@@ -119,7 +119,7 @@ export class Loop {
     for (let next = this.core.takeEffect(); next !== undefined; next = this.core.takeEffect()) this.#carry(next);
   }
 
-  /** What waits for nothing goes before what has waited. */
+  /** Effects that wait for nothing go before those that waited for the disk. */
   #carryAllWith(store: Store): void {
     const next = () => this.core.takeEffect() ?? store.ready.take();
     for (let held = next(); held !== undefined; held = next()) this.#carryWith(store, held);
@@ -152,7 +152,7 @@ export class Loop {
     }
   }
 
-  /** What gives no turn: nothing has to be done if it does not arrive. */
+  /** An effect that gives no turn: nothing has to be undone if it does not arrive. */
   #answer(effect: Exclude<Effect, { readonly kind: 'enqueue' | 'dequeue' | 'acquire' | 'ack' }>): void {
     switch (effect.kind) {
       case 'submit':
@@ -210,8 +210,8 @@ export class Loop {
     const now = this.now();
     this.core.setWallOffset(this.#clock.wall() - now);
     const more = this.core.tick(now, BUDGET);
-    this.settle();
-    // In between, others get their say: a mass expiry never stalls them for longer than one budget.
+    this.afterStep();
+    // In between, calls are served: a mass expiry never stalls them for longer than one budget.
     if (more) this.#clock.soon(() => this.#tick());
     else this.#arm();
   }

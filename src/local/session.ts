@@ -14,11 +14,11 @@ export class LocalSession extends LocalCalls implements Session {
 
   hello(request: HelloRequest, reply: Reply<HelloAnswer>): void {
     this.loop.core.hello(this.#stream, request, reply, this.loop.now());
-    this.settled();
+    this.stepEnded();
   }
 
   close(): void {
     this.loop.core.closeStream(this.#stream, this.loop.now());
-    this.settled();
+    this.stepEnded();
   }
 }

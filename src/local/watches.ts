@@ -14,7 +14,7 @@ interface Watching {
   woken: boolean;
 }
 
-/** Those who watch events. Each has a bounded buffer: what does not fit is counted as missed. */
+/** The watchers of events. Each has a bounded buffer: events that do not fit are counted as missed. */
 export class Watches {
   readonly #watching = new Set<Watching>();
   #ended = false;
@@ -25,7 +25,7 @@ export class Watches {
     return this.#watching.size;
   }
 
-  /** Nobody would ever end one that begins now. */
+  /** A watch that began now would never be ended. */
   get isEnded(): boolean {
     return this.#ended;
   }

@@ -9,10 +9,10 @@ export class RecountedCoordinator extends LocalCoordinator {
   constructor(settings: CoordinatorSettings, options: LocalOptions, every = Number.POSITIVE_INFINITY) {
     super(settings, options);
     const { loop } = this;
-    const settle = loop.settle.bind(loop);
+    const afterStep = loop.afterStep.bind(loop);
     let left = every;
-    loop.settle = () => {
-      settle();
+    loop.afterStep = () => {
+      afterStep();
       left -= 1;
       if (left > 0) return;
       left = every;

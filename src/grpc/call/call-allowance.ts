@@ -6,7 +6,7 @@
  */
 import type { ServerHttp2Session } from 'node:http2';
 
-/** What clients take for granted until they are told, and so the least that none of them can exceed by mistake. */
+/** What clients assume before they have read our settings: with fewer they would exceed the limit by mistake. */
 export const FIRST_CALLS = 100;
 /** As many more as a quarter of what it may have, within these. Many in one go are felt by others, many steps by itself. */
 const STEP_PART = 0.25;

@@ -186,7 +186,7 @@ export class FairConnection {
     return this.turns.begin(this, task);
   }
 
-  /** To be told when the answer of a call was handed to the transport. */
+  /** Call it when the answer of a call was handed to the transport. */
   sent(stream: AnswerStream): void {
     const bytes = stream.writableLength;
     if (!stream.destroyed && bytes > 0) this.turns.sent(this, stream, bytes);

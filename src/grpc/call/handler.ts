@@ -28,7 +28,7 @@ export interface HandlerContext {
   readonly parked: { count: number };
 }
 
-/** From the message to the request; fields that are wrong are told to the check. */
+/** Reads a request from its message; the check collects the fields that are wrong. */
 type Read<Q, R> = (message: Q, check: Check, caller: Caller) => R;
 
 /** Adds the turns that an answer gives. */
@@ -74,7 +74,7 @@ export function promised<Q, R, A, M>(
 }
 
 export function readRequest<Q, R>(context: HandlerContext, caller: Caller, message: Q, read: Read<Q, R>): Result<R> {
-  // Nobody hears the answer any more, so a turn would be lost on this call.
+  // The client reads no answer any more, so a turn would be lost on this call.
   if (isOver(caller)) return { ok: false, refusal: { kind: 'cancelled' } };
   const check = new Check(context.limits);
   const value = read(message, check, caller);
@@ -141,7 +141,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     }
   }
 
-  /** Who gives up a call in the moment of its answer has not had it: its turns would live on for nobody. */
+  /** A client that gives up a call in the moment of its answer has not got it: no worker would have its turns. */
   #watch(value: A): void {
     const turns: Turn[] = [];
     this.gives(value, turns);
@@ -167,7 +167,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     this.#end(internalError(this.context, this.call.getPath(), error));
   }
 
-  /** @param waiting unset: it waits for nobody, though its answer may still be held back until the disk has it */
+  /** @param waiting unset: the call does not wait, though its answer may still be held until the disk has it */
   waitFor(waiting: Waiting): void {
     if (!this.#open) return;
     if (waiting !== undefined) {

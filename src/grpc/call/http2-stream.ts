@@ -18,7 +18,7 @@ export interface Reading {
 
 /**
  * HTTP/2 reads its socket by itself, below the stream of JavaScript that `pause` would stop. Only the handle can be held,
- * in the middle of what it has to hand over. A socket whose handle is not as we know it is read as ever.
+ * in the middle of what it has to hand over. A socket whose handle has another shape is read as usual.
  */
 export function readingOf(session: Pick<Http2Session, 'socket' | 'destroyed'>): Reading {
   const call = (what: 'readStop' | 'readStart') => {

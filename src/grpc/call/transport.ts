@@ -62,7 +62,7 @@ export function resetStream(call: object): void {
   if (stream !== undefined && !stream.destroyed) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-/** The call has ended, though nobody may have said so yet: nothing that is sent on it goes anywhere. */
+/** The call has ended, though grpc-js may not have emitted that yet: what is sent on it goes nowhere. */
 export function isGone(call: object): boolean {
   const stream = http2StreamOf(call);
   return stream !== undefined && (stream.destroyed || stream.closed);

@@ -33,7 +33,7 @@ const USUAL_PAGE = 100;
 const PAGE_TOKEN_BYTES = 4_096;
 /** Turns per second that no machine gives; larger numbers are slips. */
 const HIGHEST_RATE = 1_000_000_000;
-/** A turn in eleven days: with less, the moment of the next one is beyond what can be told. */
+/** A turn in eleven days: with less, the moment of the next one is beyond what a timestamp can say. */
 const LOWEST_RATE = 0.000_001;
 
 export function keyName(message: KeyName, check: Check): KeyName {

@@ -1,6 +1,6 @@
 /** The time that a call leaves us. */
 
-/** What is known of who calls. */
+/** What is known of the caller. */
 export interface Caller {
   getPeer(): string;
   getDeadline(): Date | number;
@@ -58,7 +58,7 @@ function timeLeft(caller: Pick<Caller, 'getDeadline'>): number {
   return Number(caller.getDeadline()) - Date.now();
 }
 
-/** Empty: who calls is named by where the call came from. */
+/** Empty: the caller is named by its address. */
 export function consumerOf(named: string, caller: Caller): string {
   if (named !== '') return named;
   const peer = caller.getPeer();

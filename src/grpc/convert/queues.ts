@@ -10,12 +10,12 @@ const STATES = wordsOf(LANE_STATES);
 
 /** Clients accept 4 MiB. */
 const ANSWER_BYTES = 3 * 1_024 * 1_024;
-/** No queue is told in more, so an answer need not be measured as long as all of them fit. */
+/** No queue takes more bytes in an answer, so an answer need not be measured as long as all of them fit. */
 const MOST_BYTES = 1_024;
 /** Tag and length of one in the list. */
 const FRAME_BYTES = 4;
 
-/** A page token is the name of the last queue that was told. */
+/** A page token is the name of the last queue of the page before. */
 export function listQueuesRequest(message: wire.ListQueuesRequest, check: Check): ListQueuesRequest {
   const { queueNameBytes, pageSize } = check.limits;
   return {

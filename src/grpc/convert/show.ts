@@ -9,7 +9,7 @@ export function shorten(text: string): string {
   return JSON.stringify(printable(start === text ? text : `${start}…`));
 }
 
-/** Lone surrogates make `encodeURI` throw inside grpc-js, where nobody would answer the call any more. */
+/** Lone surrogates make `encodeURI` throw inside grpc-js, where the call would never be answered. */
 export function printable(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD');
 }

@@ -7,7 +7,7 @@ import type { Duration } from '../gen/google/protobuf/duration.js';
 import { shorten } from './show.js';
 import { LONGEST_DURATION_MS } from './time.js';
 
-/** More would not help anybody, and the answer has to fit into a client's limit for trailers. */
+/** More violations would not help, and the answer has to fit into a client's limit for trailers. */
 const MOST_VIOLATIONS = 20;
 const QUEUE_NAME = /^[A-Za-z0-9._:/-]+$/;
 const NANOS_PER_MS = 1_000_000;

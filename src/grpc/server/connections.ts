@@ -1,5 +1,5 @@
 /**
- * How many connections there may be. One more is let in only to be told: its calls are refused by name, and it is closed
+ * How many connections there may be. One more is accepted only to be refused: its calls get an error that names the limit, and it is closed
  * as soon as the first of them was.
  */
 import type { EventEmitter } from 'node:events';

@@ -29,8 +29,8 @@ export function targetOf(address: ListenAddress, port: number): string {
 }
 
 /**
- * Removes what a server that was killed left behind. Only a socket that nobody answers on is removed: the path may be
- * somebody's file by mistake, or the socket of a sidecar that runs.
+ * Removes the socket that a killed server left behind. Only a socket on which no process answers is removed: the path may be
+ * another file by mistake, or the socket of a sidecar that runs.
  */
 export async function removeStaleSocket(path: string): Promise<void> {
   const found = await lstat(path).catch(unlessMissing);

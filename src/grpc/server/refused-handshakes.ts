@@ -1,7 +1,7 @@
-/** Tells in the log who was turned away by TLS: only here is it known why. */
+/** Logs which clients TLS refused: only here is it known why. */
 import type { Log } from '../call/handler.js';
 
-/** Whoever can reach the port could fill the log: what comes sooner after a line is counted in the next one. */
+/** Any client that reaches the port could fill the log: refusals that come sooner after a line are counted in the next one. */
 const BETWEEN_LINES_MS = 1_000;
 
 export class RefusedHandshakes {

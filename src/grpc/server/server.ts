@@ -86,7 +86,7 @@ async function listen(server: Server, wanted: string, credentials: ServerCredent
   const address = parseListen(wanted);
   if (address.kind === 'unix') await removeStaleSocket(address.path);
   const port = await bind(server, targetOf(address, address.kind === 'tcp' ? address.port : 0), credentials);
-  // Node makes the socket for its owner only, so nobody gets in before this.
+  // Node makes the socket for its owner only, so no other user connects before this.
   if (address.kind === 'unix') await openToGroup(address.path);
   return targetOf(address, port);
 }

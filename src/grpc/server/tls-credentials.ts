@@ -3,7 +3,7 @@ import { constants } from 'node:crypto';
 import { DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 
-/** PEM. They fit each other: whoever hands them over has looked. */
+/** PEM. They fit each other: the caller has checked that. */
 export interface Certificates {
   /** The server's own, and those between it and its authority. */
   readonly cert: Buffer;
@@ -23,7 +23,7 @@ const FORWARD_SECRET = [
   ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
   ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
 ].join(':');
-/** A stranger who connects and says nothing is let go after this. Node's own is two minutes. */
+/** A client that connects and says nothing is disconnected after this. Node's default is two minutes. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
@@ -59,7 +59,7 @@ function contextOf({ cert, key, clientCa }: Certificates): SecureContextOptions 
   return { cert, key, ca: clientCa, minVersion: OLDEST_VERSION, ciphers: ciphers() };
 }
 
-/** Who gives Node a list of its own (`--tls-cipher-list`) has it. */
+/** A list that Node was given (`--tls-cipher-list`) is kept. */
 function ciphers(): string {
   return DEFAULT_CIPHERS === constants.defaultCoreCipherList ? FORWARD_SECRET : DEFAULT_CIPHERS;
 }

@@ -39,7 +39,7 @@ function answering(
     call.once('cancelled', () => streams.remove(call));
     call.on('data', (request: ServerReflectionRequest) => {
       const messageResponse = answer(files, request.messageRequest);
-      // Whoever asks and does not read is not asked for more.
+      // From a client that asks and does not read its answers, no more is read.
       if (!call.write({ validHost: request.host, originalRequest: request, messageResponse })) call.pause();
     });
     call.on('drain', () => call.resume());

@@ -1,7 +1,7 @@
 import type { Caller } from '../convert/deadline.js';
 import type { SessionCall } from './stream-call.js';
 
-/** Who asks with the commands of a stream, and until when. */
+/** The caller of the commands of a stream, and its deadline. */
 export class StreamCaller implements Caller {
   /** Its commands are no calls of grpc-js, so none of them has a deadline that could end late. */
   readonly waiting = 0;

@@ -41,7 +41,7 @@ import type { Form } from './outgoing.js';
 /** Hello and Cancel are the stream's own. */
 type Asked = Exclude<Call, { readonly $case: 'hello' | 'cancel' }>;
 
-/** One who asked, and the form in which the answer travels. */
+/** The reply of a command, and the form in which its answer travels. */
 interface FormedReply<A> extends Reply<A> {
   form: Form;
 }

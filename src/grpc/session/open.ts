@@ -41,7 +41,7 @@ export class OpenCommand implements Reply<unknown> {
   }
 }
 
-/** Waits that are given up in one go: a millisecond or two, then others get their say. */
+/** Waits that are given up in one go: a millisecond or two, then the event loop goes on. */
 const AT_ONCE = 1_000;
 
 /** The commands of a stream that wait, by their ids. */
@@ -65,8 +65,8 @@ export class OpenCommands {
     this.#waiting.set(command.id, command);
   }
 
-  /** @returns false when it was settled before */
-  settle(command: OpenCommand): boolean {
+  /** The command is open no more. @returns false when it was closed before */
+  close(command: OpenCommand): boolean {
     if (command.stage === 'done') return false;
     if (command.stage === 'waits') this.#waiting.delete(command.id);
     command.stage = 'done';
@@ -78,7 +78,7 @@ export class OpenCommands {
     let left = AT_ONCE;
     for (const command of this.#waiting.values()) {
       if (left-- === 0) return scheduler.soon(() => this.giveUpAll(giveUp, scheduler, then));
-      this.settle(command);
+      this.close(command);
       giveUp(command);
     }
     then();

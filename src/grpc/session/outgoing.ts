@@ -1,6 +1,6 @@
 /**
- * What a session has to tell its client: encoded at once, so that its size is known and nothing else is kept of it, and
- * cut into messages. It counts until the transport has taken it.
+ * Replies and notices on their way to the client: encoded at once, so that their size is known and nothing else is kept of
+ * them, and cut into messages. Bytes count until the transport has taken them.
  */
 import type { Notice, Turn } from '../../coordinator.js';
 import { RESPONSE, writeCancel, writeError, writeNotice } from './codec/answers.js';
@@ -12,8 +12,8 @@ export interface Form {
   /** Adds the turns that the answer gives. */
   gives(answer: unknown, turns: Turn[]): void;
   /**
-   * The command can be called off even when it is decided what it comes to, and only the disk is waited for: it gives
-   * nothing but turns, which are taken back, or asks only. Of others the answer follows.
+   * The command can be called off even when its answer is decided and only waits for the disk: the answer gives nothing but
+   * turns, which are taken back, or nothing at all. A command that cannot be undone is answered all the same.
    */
   readonly canBeUndone: boolean;
 }
@@ -95,7 +95,7 @@ export class Outgoing {
     this.#keepApart(before);
   }
 
-  /** The next message for the transport; {@link taken} is to be told when it is out. */
+  /** The next message for the transport. Call {@link taken} when it is out. */
   next(): Message | undefined {
     const message = this.#cut.shift() ?? (this.#writer.length > 0 ? this.#seal(this.#writer.length) : undefined);
     if (message !== undefined) this.#handed.push(message);

@@ -7,7 +7,7 @@ import type { SessionCall, SessionContext } from './stream-call.js';
 
 /** What a session tells its client: gathered for the next message. */
 export class Replies {
-  /** The last one, and how it is written: those who wait are often refused together, for one reason. */
+  /** The last refusal, encoded: calls that wait are often refused together, for one reason. */
   #refusal: Refusal | undefined;
   #refusalBytes: Uint8Array = new Uint8Array(0);
 

@@ -1,4 +1,4 @@
-/** What a stream of a worker is given: its call, what it shares with the other streams, and who is told of its end. */
+/** What a stream of a worker is given: its call, what it shares with the other streams, and what it calls at its end. */
 import type { HandlerContext } from '../call/handler.js';
 import type { CallStatus } from '../call/status.js';
 import type { Check } from '../convert/validate.js';

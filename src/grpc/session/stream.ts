@@ -19,7 +19,7 @@ import { DRAINING, idInUse, malformedCommand, tooManyOpen, unknownCommand, unrea
 import { Replies } from './replies.js';
 import type { SessionCall, SessionContext, SessionHooks } from './stream-call.js';
 
-/** Commands that are run in one go: a millisecond or two, then others get their say. */
+/** Commands that are run in one go: a millisecond or two, then other streams are served. */
 const AT_ONCE = 1_000;
 /** How long a client may take to hear that its stream was ended. */
 const END_GRACE_MS = 5_000;
@@ -56,7 +56,7 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
       this.#halfClosed = true;
       this.#flow.schedule();
     });
-    // grpc-js says so after every end of a stream, whoever ended it.
+    // grpc-js emits this after every end of a stream, whichever side ended it.
     this.call.on('cancelled', () => this.#over());
   }
 
@@ -80,7 +80,7 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
   }
 
   answered(command: OpenCommand, answer: unknown): boolean {
-    if (!this.#settle(command)) return false;
+    if (!this.#close(command)) return false;
     try {
       this.#replies.answer(command, answer);
       return true;
@@ -91,7 +91,7 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
   }
 
   refused(command: OpenCommand, refusal: Refusal): void {
-    if (this.#settle(command)) this.#refuse(command.id, refusal);
+    if (this.#close(command)) this.#refuse(command.id, refusal);
   }
 
   clogged(): void {
@@ -152,7 +152,7 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
       else this.#ask(command, kindOf(call), call.value);
     } catch (error) {
       this.context.check.forget();
-      if (this.#settle(command)) this.#replies.fail(id, error);
+      if (this.#close(command)) this.#replies.fail(id, error);
       return;
     }
     if (command.stage === 'done') this.#spare = command;
@@ -206,7 +206,7 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
   #callOff(command: OpenCommand, leave: boolean): boolean {
     const { pending, form } = command;
     if (form.canBeUndone || (pending !== undefined && pending.callOff === undefined)) {
-      this.#settle(command);
+      this.#close(command);
       this.#giveUp(command, leave);
       return true;
     }
@@ -214,13 +214,13 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
     this.#attempt(() => {
       isCalledOff = pending?.callOff?.(leave) === true;
     });
-    if (isCalledOff) this.#settle(command);
+    if (isCalledOff) this.#close(command);
     return isCalledOff;
   }
 
-  /** @returns whether its answer can be told */
-  #settle(command: OpenCommand): boolean {
-    return this.#open.settle(command) && this.#canTell();
+  /** @returns whether its answer can be sent */
+  #close(command: OpenCommand): boolean {
+    return this.#open.close(command) && this.#canTell();
   }
 
   #canTell(): boolean {
@@ -284,12 +284,12 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
     this.#attempt(() => command.pending?.cancel(leave));
   }
 
-  /** What was given to a stream that was replaced is the newer stream's, which was told of it. */
+  /** Turns that were given to a stream that was replaced belong to the newer stream, whose hello named them. */
   #undeliverable(turns: readonly Turn[]): void {
     if (turns.length > 0 && !this.#replaced) this.#attempt(() => this.#opened().undeliverable(turns));
   }
 
-  /** What fails here has nobody to be told to. */
+  /** No caller is left to get the error: a failure is only logged. */
   #attempt(task: () => void): void {
     try {
       task();

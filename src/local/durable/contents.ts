@@ -5,7 +5,7 @@ import { storeUnavailable } from './availability.js';
 
 /** What is done with turns whose items cannot be read. */
 interface Unreadable {
-  /** Nobody learnt of it; it can be given again. */
+  /** No worker learnt of the turn; it can be given again. */
   giveBack(turn: Turn): void;
   /** It would be as unreadable the next time. */
   makeDeadLetter(turn: Turn, why: string): void;

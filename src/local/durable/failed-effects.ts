@@ -10,20 +10,20 @@ interface FailedEffectsHost {
   refusal(): Refusal;
   isGone(to: Reply<never> | SessionListener): boolean;
   giveBack(turns: readonly Turn[]): void;
-  /** Nobody asked for this effect: it is carried out all the same. */
+  /** The effect answers no call: it is carried out all the same. */
   ready(held: Held): void;
   /** No hello is refused for the disk. */
   answer(hello: Hello): void;
   /** After steps. */
-  settle(): void;
+  afterStep(): void;
 }
 
 /**
- * Effects whose write failed. Who asked is refused, in slices: what is given back may be given to the next who waits, who is
- * refused in turn, and so on.
+ * Effects whose write failed. Their callers are refused, in slices: a turn that is given back may be given to the next caller
+ * that waits, who is refused in turn, and so on.
  *
- * No hello is refused: a worker with one turn of a durable queue would be kept from all others. It is told of its turns when
- * those are taken back that nobody could be told of.
+ * No hello is refused: a worker with one turn of a durable queue would be kept from all other queues. It is answered when the
+ * turns that no worker learnt of are taken back.
  */
 export class FailedEffects {
   #effects: Held[] = [];
@@ -57,7 +57,7 @@ export class FailedEffects {
     for (const held of slice) this.#refuse(held, refusal);
     if (!this.isEmpty) this.clock.soon(() => this.#refuseSome());
     else this.#answerHellos();
-    this.host.settle();
+    this.host.afterStep();
   }
 
   #refuse(held: Held, refusal: Refusal): void {

@@ -12,12 +12,12 @@ export type Held = Effect | FlushWaiter;
 
 export type Hello = Extract<Effect, { readonly kind: 'hello' }>;
 
-/** Those whose calls were cancelled: though their answers were decided before, none may follow. */
+/** Callers whose calls were cancelled: no answer may follow, though one was decided before. */
 type Gone = Pick<WeakSet<Reply<never> | SessionListener>, 'has'>;
 
 /**
- * Whether an effect tells of anything that a crash could undo. What does not need not wait: an answer "not yet" that comes
- * after the deadline of its call would cost the call's connection.
+ * Whether an effect reveals a change that a crash could undo. An effect that does not need not wait for the disk: an answer
+ * "not yet" that comes after the deadline of its call would cost the call's connection.
  */
 export function tellsOfChange(effect: Effect): boolean {
   switch (effect.kind) {
@@ -45,8 +45,8 @@ export function tellsOfChange(effect: Effect): boolean {
 }
 
 /**
- * What is done with an effect whose write failed: who asked is refused.
- * @returns the turns of which nobody learnt; unset: nobody asked for this effect, and it is to be carried out after all
+ * Refuses the caller of an effect whose write failed.
+ * @returns the turns that no worker learns of; unset: the effect answers no call, and is to be carried out after all
  */
 export function refuseHeld(held: Exclude<Held, Hello>, refusal: Refusal, gone: Gone): readonly Turn[] | undefined {
   switch (held.kind) {

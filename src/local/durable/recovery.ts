@@ -17,12 +17,12 @@ interface Recovery {
   /** Of the core. It stands still until everything is there: a lease goes on where it was. */
   readonly now: number;
   readonly emit: EmitState;
-  /** Whoever waits for it wants no more of it. */
+  /** The recovery is not wanted any more. */
   readonly isCalledOff: () => boolean;
 }
 
 /**
- * Makes a core of what is on the disk, in slices, so that others are told meanwhile that they have to wait.
+ * Makes a core of what is on the disk, in slices, so that calls are refused meanwhile instead of hanging.
  *
  * @returns unset: it was called off
  * @throws JournalError, StrandedError

@@ -32,7 +32,7 @@ interface StoreHost {
   readonly core: Core;
   now(): number;
   /** After steps: effects are carried out, timers set. */
-  settle(): void;
+  afterStep(): void;
 }
 
 /**
@@ -42,25 +42,25 @@ interface StoreHost {
  */
 export class Store {
   readonly availability: Availability;
-  /** They wait for nothing more. */
+  /** Effects that wait for nothing more. */
   readonly ready = new ReadyEffects();
   readonly #contents: Contents;
   readonly #writer: JournalWriter;
-  /** For the next batch. */
+  /** Effects that wait for the next batch. */
   #held: Held[] = [];
-  /** For the batch that is being written. */
+  /** Effects that wait for the batch that is being written. */
   #written: Held[] = [];
   readonly #failed: FailedEffects;
   readonly #gone = new WeakSet<Reply<never> | SessionListener>();
   #trouble: Refusal | undefined;
   #cutting = false;
   /**
-   * What was there is restored and its first write is done. Before, the core is one that knows nothing: what it would
-   * write is not so, and it would make those leases of the last run look old that were not.
+   * What was on the disk is restored, and the first write is done. Before that the core knows nothing: what it would write
+   * would be wrong, and leases of the last run that were fresh would look old.
    */
   #begun = false;
   #stopped = false;
-  /** Looked at whenever a write ended: for who waits for the last one. */
+  /** Called whenever a write ended: close waits with it for the last one. */
   #onWritten: (() => void) | undefined;
 
   constructor(
@@ -81,7 +81,7 @@ export class Store {
       giveBack: (turns) => this.#giveBack(turns),
       ready: (held) => this.ready.push(held),
       answer: (hello) => this.ready.push({ ...hello, answer: host.core.helloNow(hello.answer, host.now()) }),
-      settle: () => host.settle(),
+      afterStep: () => host.afterStep(),
     });
     this.#contents = new Contents(journal, {
       giveBack: (turn) => this.#giveBack([turn]),
@@ -94,12 +94,12 @@ export class Store {
     return this.#writer.isBusy || this.#cutting ? Number.POSITIVE_INFINITY : this.host.core.flushBy;
   }
 
-  /** Nobody waits for the disk. */
+  /** No effect waits for the disk. */
   get isIdle(): boolean {
     return this.#held.length + this.#written.length === 0 && this.#failed.isEmpty && this.ready.isEmpty;
   }
 
-  /** Its call was cancelled: though its answer may be decided, it is not to be told. */
+  /** The call was cancelled: its answer is not sent, though it may be decided. */
   cancelled(reply: Reply<never>): void {
     this.#gone.add(reply);
   }
@@ -122,7 +122,7 @@ export class Store {
   }
 
   /**
-   * Writes what has changed before anybody was let in. A write that fails is not tried again.
+   * Writes what has changed before the first call is taken. A write that fails is not tried again.
    * @param now of the core, whose time does not pass yet
    */
   first(now: number, flushed: () => void, failed: (error: unknown) => void): void {
@@ -135,7 +135,7 @@ export class Store {
   }
 
   /** To be called after every step. */
-  settle(): void {
+  afterStep(): void {
     if (!this.#begun) return;
     this.#takeHeld();
     this.#watchBacklog();
@@ -144,16 +144,16 @@ export class Store {
     this.clock.soon(() => {
       this.#cutting = false;
       this.#cut();
-      this.host.settle();
+      this.host.afterStep();
     });
   }
 
-  /** Resolves when all that has changed in this queue so far is on the disk; else with why that is not known. */
+  /** Resolves when all that has changed in this queue so far is on the disk; with a refusal, when that is not known. */
   whenWritten(queue: string): Promise<Refusal | undefined> {
     if (!this.host.core.isDurable(queue)) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       this.#wait({ kind: 'flush_waiter', flushed: resolve });
-      this.host.settle();
+      this.host.afterStep();
     });
   }
 
@@ -165,9 +165,9 @@ export class Store {
       this.#trouble = undefined;
       this.emit({ at: 'ready' });
     }
-    // First the disk, then the answers: it works on meanwhile.
+    // First the next write, then the answers: the disk works on meanwhile.
     if (this.#isWanted()) this.#cut();
-    this.host.settle();
+    this.host.afterStep();
     this.#onWritten?.();
   }
 
@@ -181,7 +181,7 @@ export class Store {
     this.#failed.add(this.#held);
     this.#held = [];
     if (isNews) this.emit({ at: 'failing', reason });
-    this.host.settle();
+    this.host.afterStep();
     this.#onWritten?.();
   }
 
@@ -244,8 +244,8 @@ export class Store {
   }
 
   /**
-   * Before the write, which may delete what is to be read: a person may have discarded what was given and taken back
-   * meanwhile. What cannot be read is a step of its own, which may have effects that are held, too.
+   * Reads contents before the write, which may delete them: a person may have discarded an item that was given and taken back
+   * meanwhile. A content that cannot be read makes a step of its own, whose effects may be held, too.
    */
   #fillHeld(): void {
     for (let i = 0; i < this.#held.length; i++) {
@@ -284,7 +284,7 @@ export class Store {
         if (this.#trouble !== undefined) return resolve();
         this.#takeHeld();
         if (!this.#writer.isBusy) this.#cut();
-        this.host.settle();
+        this.host.afterStep();
         if (!this.#writer.isBusy) resolve();
       };
       this.#onWritten = goOn;

@@ -70,7 +70,7 @@ export class JournalWriter {
     this.#begin(this.#batch);
   }
 
-  /** Nothing is tried again, and nobody is told of what is under way. */
+  /** Nothing is tried again, and how the write under way ends is not reported. */
   stop(): void {
     this.#stopped = true;
     this.#callOffRetry?.();

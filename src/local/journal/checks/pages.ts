@@ -33,7 +33,7 @@ interface Visit {
 }
 
 /**
- * @param bad told what is wrong with which page; what is below that is not looked at
+ * @param bad gets each page that is wrong, and why; the pages below it are not checked
  * @returns how many pages can be reached
  */
 export async function checkPages(path: string, header: FileHeader, bad: (why: string) => void): Promise<number> {

@@ -11,7 +11,7 @@ import { type BadRow, badRowError, refuse as refuseRow, slices } from './slices.
 import { contentOf } from './stored-content.js';
 import { DATA_FILE, type FileUse, fileUse, openTables, type Tables } from './tables.js';
 
-/** Told what is wrong with which page. */
+/** Gets each page that is wrong, and why. */
 type BadPage = (why: string) => void;
 
 /**
@@ -25,11 +25,11 @@ export class DataReader {
     private readonly directory: string,
     private readonly tables: Tables,
     private readonly snapshot: Transaction,
-    /** Who has the directory, in words; unset: nobody. */
+    /** The process that has the directory, in words; unset: none. */
     readonly owner: string | undefined,
   ) {}
 
-  /** @param badPage told of each before it is refused. @throws JournalError */
+  /** @param badPage gets each bad page before the directory is refused. @throws JournalError */
   static async open(directory: string, badPage?: BadPage): Promise<DataReader> {
     const file = `${directory}/${DATA_FILE}`;
     if (!(await hasData(directory))) throw journalError('no_data', `there is no ${DATA_FILE} in ${directory}`);
@@ -46,7 +46,7 @@ export class DataReader {
     return `${this.directory}/${DATA_FILE}`;
   }
 
-  /** All rows in the order of `TABLES`, contents left out. @param bad told of rows that are none; unset: an error */
+  /** All rows in the order of `TABLES`, contents left out. @param bad gets what is no row; unset: it is an error */
   rows(bad?: (row: BadRow) => void): AsyncGenerator<readonly Row[], void> {
     return slices(this.tables, this.directory, bad ?? refuseRow(this.directory), this.snapshot);
   }
@@ -97,7 +97,7 @@ export class DataReader {
   }
 }
 
-/** The pages of a directory that somebody has cannot be looked at: they change. Its owner did when it started. */
+/** The pages of a directory that a process has cannot be checked: they change. That process checked them at its start. */
 async function ownerOf(directory: string, file: string, bad: BadPage): Promise<string | undefined> {
   const lock = await tryToLock(directory);
   if ('owner' in lock) return lock.owner;

@@ -19,7 +19,7 @@ import { accessError, journalError } from '../failures.js';
 const NAME = /^lock-[0-9a-f]{16}\.sock$/;
 /** What the kernel takes for the name of a socket, bytes, the end included; less on some. */
 const LONGEST_NAME = 103;
-/** For who is asked to say who it is: a stopped process does not answer, and has the directory all the same. */
+/** How long an owner may take to name itself: a stopped process does not answer, and has the directory all the same. */
 const ANSWER_MS = 500;
 const TRIES = 8;
 
@@ -27,7 +27,7 @@ export interface DirectoryLock {
   release(): Promise<void>;
 }
 
-/** Who has a directory, in words: `process 17 on host a`. */
+/** The owner of a directory, in words: `process 17 on host a`. */
 type Owner = string;
 
 /** @throws JournalError `in_use` */
@@ -45,7 +45,7 @@ export async function tryToLock(directory: string): Promise<DirectoryLock | { re
     for (let left = TRIES; ; left -= 1) {
       const own = await publish(folder, directory);
       const found = await look(folder, directory, own.name);
-      // Somebody who cleared up may have taken it for that of a dead one, before it was listened on.
+      // Before it was listened on, another process may have taken it for the socket of a dead one, and removed it.
       if (found === undefined && (await isThere(folder, directory, own.name))) return release(own, folder);
       await withdraw(own);
       if (found !== undefined && (found.owns || left <= 1)) {
@@ -60,12 +60,12 @@ export async function tryToLock(directory: string): Promise<DirectoryLock | { re
   }
 }
 
-/** A socket of one who wants the directory, listened on. */
+/** The socket of a process that wants the directory, listened on. */
 interface Published {
   readonly server: Server;
   readonly path: string;
   readonly name: string;
-  /** What it says to who asks. */
+  /** What it answers to a process that connects. */
   says: { owns: boolean };
 }
 
@@ -93,11 +93,11 @@ function socketPath(folder: FileHandle, directory: string, name: string): string
 
 interface Found {
   readonly who: Owner;
-  /** False: one who only wants it too. */
+  /** False: a process that only wants it too. */
   readonly owns: boolean;
 }
 
-/** Somebody else who listens; the owner if there is one. What nobody listens on is cleared away by who stays. */
+/** Another process that listens; the owner if there is one. The process that stays removes sockets that no process listens on. */
 async function look(folder: FileHandle, directory: string, own: string): Promise<Found | undefined> {
   const others = (await readdir(directory)).filter((name) => NAME.test(name) && name !== own);
   const dead: string[] = [];
@@ -107,7 +107,7 @@ async function look(folder: FileHandle, directory: string, own: string): Promise
     if (answer === 'dead') dead.push(name);
     else if (found === undefined || answer.owns) found = answer;
   }
-  // Only who saw nobody: whoever comes meanwhile finds this one listening, and goes.
+  // Only a process that found no other: one that comes meanwhile finds this one listening, and gives up.
   if (found === undefined) for (const name of dead) await forget(join(directory, name));
   return found;
 }
@@ -125,19 +125,19 @@ function ask(path: string): Promise<Found | 'dead'> {
   return new Promise((resolve) => {
     const socket = connect({ path });
     let text = '';
-    const settle = (answer: Found | 'dead') => {
+    const finish = (answer: Found | 'dead') => {
       clearTimeout(timer);
       socket.destroy();
       resolve(answer);
     };
-    // Full or slow: somebody is there.
-    const timer = setTimeout(() => settle(who(text)), ANSWER_MS);
+    // Full or slow: a process is there.
+    const timer = setTimeout(() => finish(who(text)), ANSWER_MS);
     socket.on('data', (bytes) => {
       text += bytes.toString();
     });
-    socket.on('close', () => settle(who(text)));
+    socket.on('close', () => finish(who(text)));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      settle(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? 'dead' : who(text));
+      finish(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? 'dead' : who(text));
     });
   });
 }

@@ -33,7 +33,7 @@ async function makeAll(path: string): Promise<string | undefined> {
     await mkdir(path, { mode: 0o700 });
     return made ?? path;
   } catch (error) {
-    // Somebody else made it meanwhile.
+    // Another process made it meanwhile.
     if (await isDirectory(path)) return made;
     throw error;
   }

@@ -102,7 +102,7 @@ class LmdbJournal implements Journal {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    // Its own caller is told how it ends.
+    // Its own caller learns how it ends.
     await this.#writing?.catch(() => {});
     try {
       await this.#tables?.root.close();

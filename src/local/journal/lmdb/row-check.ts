@@ -10,7 +10,7 @@ interface Checked {
   readonly contents: number;
 }
 
-/** @param bad told what is wrong with which row */
+/** @param bad gets each row that is wrong, and why */
 export async function checkRows(reader: DataReader, bad: (problem: string) => void): Promise<Checked> {
   const check = new RowCheck(reader, bad);
   const badRow = ({ table, key, why }: { table: string; key: number | Buffer; why: string }) =>
