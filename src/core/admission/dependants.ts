@@ -77,8 +77,8 @@ export function tellDependants(state: CoreState, budget: number, now: number): n
 }
 
 /**
- * The end of a step: of what ended in it and was not told to all, it is written how it ended. Without that a crash now
- * would leave those waiting for ever, if it is forgotten by then what was waited for.
+ * The end of a step: writes how something ended, if items on disk have not learnt of it yet. Otherwise a crash now would
+ * leave them waiting for ever, once what they wait for is forgotten.
  */
 export function keepUntold({ changes, dependencies }: CoreState): void {
   for (const ended of dependencies.takeUntold()) changes?.end(ended);

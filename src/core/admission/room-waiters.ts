@@ -29,7 +29,7 @@ function serveWaiter(state: CoreState, waiter: RoomWaiter, now: number): Lack | 
   return undefined;
 }
 
-/** The wait ended: if it fits now it is served, else it is told what it lacks, or that others wait before it. */
+/** The wait ended: if it fits now it is served, else it is refused with what it lacks, or because others wait before it. */
 export function endRoomWait(state: CoreState, waiter: RoomWaiter, now: number): void {
   const { queue, request } = waiter;
   const [first] = queue.roomWaiters;

@@ -40,7 +40,7 @@ export function ack(
   return undefined;
 }
 
-/** The answer tells of the turn, of what became of the follow-ups, and of where the next turn is to come from. */
+/** The answer speaks of the turn, of what became of the follow-ups, and of where the next turn is to come from. */
 function tellsLate(state: CoreState, { queue, followUps, next }: AckRequest, on: Stream | undefined): boolean {
   if (isToldLate(state, queue, on)) return true;
   if (followUps.length > 0 && followUps.some((followUp) => isToldLate(state, followUp.queue))) return true;

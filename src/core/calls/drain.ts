@@ -1,4 +1,4 @@
-/** The end: nobody new is let in, those who wait are told, those who hold a turn may finish. */
+/** The end: new calls are refused, so are those that wait, and whoever has a turn may finish. */
 
 import { refuseWaiter } from '../admission/capacity.js';
 import type { Reply } from '../contract/model.js';
@@ -33,7 +33,7 @@ function endHeldTurns(state: CoreState, queue: Queue, now: number): void {
   for (const lane of lanes) if (turnOf(lane)?.handed === 'kept') expire(state, lane, now);
 }
 
-/** The process ends: calls that wait for an item are told so. */
+/** The process ends: calls that wait for an item are refused. */
 export function refuseAwaits(state: CoreState): void {
   for (const queue of state.queues.values()) {
     for (const waiters of queue.awaits.values()) {

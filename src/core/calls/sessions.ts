@@ -13,7 +13,7 @@ import type { Link } from '../structures/link.js';
 
 /** How long turns outlive their stream if the hello does not say, ms. */
 const DEFAULT_TTL = 10_000;
-/** Turns that a hello is told of. */
+/** Turns that the answer to a hello names. */
 const MOST_TOLD = 10_000;
 
 /** While draining too: a worker that comes back must be able to end its turns. */
@@ -53,7 +53,7 @@ function answerOf(state: CoreState, session: Session, now: number): HelloAnswer 
   return { sessionId: session.id, ttl: session.ttl, turns, turnCount: session.size };
 }
 
-/** The same answer, as it is by now: turns of which nobody could be told were taken back meanwhile. */
+/** The same answer, as it is by now: turns that could not be delivered were taken back meanwhile. */
 export function helloNow(state: CoreState, before: HelloAnswer, now: number): HelloAnswer {
   const session = state.sessions.get(before.sessionId);
   return session === undefined ? { ...before, turns: [], turnCount: 0 } : answerOf(state, session, now);
@@ -82,7 +82,7 @@ function ownId(state: CoreState): string {
   return `${state.ownIds}s${state.sessionSeq.toString(36)}`;
 }
 
-/** The newer stream wins, the older is told. */
+/** The newer stream wins, the older gets a notice. */
 function replace(state: CoreState, session: Session, older: Stream): void {
   const { listener } = older;
   detach(state, session, older);

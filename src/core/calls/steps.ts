@@ -9,7 +9,7 @@ import type { CoreState } from '../state/state.js';
 export abstract class Steps {
   constructor(protected readonly state: CoreState) {}
 
-  /** What is told from here on does not follow from the step before. */
+  /** Effects from here on do not follow from the step before. */
   protected begin(now: number): void {
     this.state.changes?.begin(now);
   }

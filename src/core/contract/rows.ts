@@ -2,7 +2,7 @@
  * What of durable queues is kept on disk, as plain data: one row for each thing that has a life of its own. The core
  * says which rows changed (`changes.ts`) and begins from rows (`restore.ts`); how they are stored is the journal's.
  *
- * Rows tell how things are, not what happened. A row is written over or deleted, never appended to, so the disk holds
+ * Rows say how things are, not what happened. A row is written over or deleted, never appended to, so the disk holds
  * as much as the queues do, and a change that was overtaken by another in the same batch costs nothing. An append-only
  * log was not chosen: it has to be compacted, and a start would read the whole past.
  *
@@ -40,7 +40,7 @@ export interface ItemRow {
   readonly key: string;
   readonly id: string;
   readonly idempotencyKey: string | undefined;
-  /** Of key, idempotency key and content: tells whether the same id came with another content. */
+  /** Of key, idempotency key and content: shows whether the same id came with another content. */
   readonly contentHash: number;
   readonly submittedAt: number;
   /** Instant; 0: none. */
@@ -72,8 +72,8 @@ export interface FinishedRow {
 }
 
 /**
- * Something that was waited for has ended, and not all items that wait for it were told: there may be many. Whatever is
- * forgotten of it meanwhile, this stays until they were.
+ * Something that was waited for has ended, and not all items that wait for it have learnt of it: there may be many. This
+ * row stays until they have, even if everything else about it is forgotten meanwhile.
  */
 export interface EndRow {
   readonly table: 'items';

@@ -1,7 +1,7 @@
 import type { Limits } from './limits.js';
 import type { Policy } from './policy.js';
 
-/** What a coordinator is told at its start. */
+/** What a coordinator is given at its start. */
 export interface CoordinatorSettings {
   /** The policy of queues that are not named. */
   readonly defaultPolicy: Policy;

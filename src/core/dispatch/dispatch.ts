@@ -80,7 +80,7 @@ export function endWaiter(state: CoreState, waiter: AcquireWaiter): void {
   if (stopWaiting(state, waiter)) answerDeliveries(state, waiter.asker, [], tellLate(waiter.queues));
 }
 
-/** Whether what these tell waits for the disk. */
+/** Whether an answer with these deliveries has to wait for the disk. */
 export function comesLate(state: CoreState, deliveries: readonly Delivery[], { stream }: DeliveryAsker): boolean {
   return deliveries.some(({ turn }) => isToldLate(state, turn.queue, stream));
 }

@@ -14,7 +14,7 @@ import { comesLate, gather, hasReady } from './dispatch.js';
 
 /** Calls answered in one go. A million lanes behind a gate that opens must not hold up everybody else. */
 const BUDGET = 256;
-/** Items told in one go that what they wait for has ended: there may be as many for one. */
+/** Items notified in one go that what they wait for has ended: very many may wait for one. */
 const NEWS_BUDGET = 1_000;
 
 /** Whether there is anything to be finished. */

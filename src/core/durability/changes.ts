@@ -25,7 +25,7 @@ export class Marks {
   readonly parks = new Set<Lane>();
   readonly pauses = new Set<Queue>();
   readonly sessions = new Set<string>();
-  /** What ended of which not everybody was told, or was only now. */
+  /** What ended while items that wait for it have not learnt of it, or have only now. */
   readonly ends = new Set<Prerequisite>();
   /** Rows that nothing in memory stands for. */
   readonly strays: RowId[] = [];

@@ -32,7 +32,7 @@ export function waitAgain(
 }
 
 /**
- * After a restart, when all items are there: whoever waits for what has ended is told in the first steps. It stops after
+ * After a restart, when all items are there: items that wait for what has ended are notified in the first steps. It stops after
  * each that is waited for.
  */
 export function* checkAwaited(state: CoreState, clock: () => number): Generator<undefined> {

@@ -58,7 +58,7 @@ export class RestoredItems {
 
   #addDead(queue: Queue, row: ItemRow, progress: ProgressRow, dead: NonNullable<ProgressRow['dead']>): void {
     const { key } = row;
-    // A lane of its own, known to nobody: the one in which it died may be forgotten by now.
+    // A lane of its own, known to nobody: the one in which it became a dead letter may be forgotten by now.
     const lane = queue.lanes.get(key) ?? new Lane(queue, key);
     const item = this.#item(lane, row, progress);
     buryOld(this.restored.state, item, key, dead.cause, this.restored.moment(dead.at));

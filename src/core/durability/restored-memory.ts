@@ -62,7 +62,7 @@ export class RestoredMemory {
   }
 
   /**
-   * Whoever waits for one of them is told, though it is over or may be remembered no more by what the configuration says
+   * Items that wait for one of them are notified, though it is over or may be remembered no more by what the configuration says
    * now. Precondition: all items are read. To be called before {@link finish}.
    */
   endAwaited({ dependencies }: CoreState): void {

@@ -40,7 +40,7 @@ export interface ChangeLogOf<Queue, Lane, Item, Prerequisite> {
   /** What a start would find of this session is not what it is. */
   isUnwritten(session: string): boolean;
   floor(): void;
-  /** Items that are on disk have not been told that it ended, or all of them have. */
+  /** Items on disk have not learnt that it ended, or all of them have: its row is written, or goes. */
   end(ended: Prerequisite): void;
   /** A row that was found at the start and is not needed. */
   stray(id: RowId): void;

@@ -19,7 +19,7 @@ export function waitsFor({ waits }: Item): readonly ItemRef[] {
   return openOf(waits).map(({ queue, itemId }) => ({ queue, itemId }));
 }
 
-/** Items that one of them waits for, of which people are told. */
+/** How many of the items that one waits for are named to people. */
 const AWAITED_TOLD = 10;
 
 /** What an item waits for, by name; there may be a hundred. */
@@ -29,17 +29,17 @@ export function awaitedBy({ waits }: Item): AfterView | undefined {
   return { first: first.map(({ queue, itemId }) => ({ queue, itemId })), count: waits.left };
 }
 
-/** What has not ended, or of which the item was not told yet, in the order in which it was named. */
+/** What has not ended, or ended without the item having learnt of it yet, in the order in which it was named. */
 export function openOf({ dependencies }: Waits): readonly Prerequisite[] {
   return dependencies.filter(isLinked).map(({ on }) => on);
 }
 
 /**
- * All dependencies, found from what is waited for. Whoever waits is told at the end of the step in which that ended, and
- * of very many some in the next steps: until then an ended one stands in a list of its own.
+ * All dependencies, found from what is waited for. The end of a step notifies the items that wait for what ended in it;
+ * if there are very many, some in the next steps. Until then the ended one stands in a list of its own.
  *
- * Each takes a constant time to be added, told and dropped. By the name of the queue, not in it: what is waited for may
- * be of a queue that nobody has used yet.
+ * To add, notify or drop one takes a constant time. They are kept by the name of the queue, not in the queue: an item may
+ * wait for one of a queue that nobody has used yet.
  */
 export class Dependencies {
   readonly #awaited = new Map<string, Map<string, Prerequisite>>();
@@ -47,17 +47,17 @@ export class Dependencies {
   /** What ended in this step. */
   #endedNow: Prerequisite[] = [];
   #size = 0;
-  /** To be told when everybody was told of the end of something that is kept on disk for that. */
+  /** Called when all items have learnt of an end that is kept on disk for them. */
   onAllTold: ((ended: Prerequisite) => void) | undefined = undefined;
 
   constructor(private readonly items: { itemSeq: number }) {}
 
-  /** How many have not been told. */
+  /** Dependencies that are linked: what they wait for has not ended, or their item has not learnt of it. */
   get size(): number {
     return this.#size;
   }
 
-  /** Something ended of which not everybody was told. */
+  /** Items have still to learn that something ended. */
   get hasNews(): boolean {
     return isLinked(this.#ended);
   }
@@ -84,7 +84,7 @@ export class Dependencies {
     this.#size += refs.length;
   }
 
-  /** It has ended: those that wait for it are to be told. */
+  /** It has ended: the items that wait for it will be notified. */
   end(queue: string, itemId: string, end: End): void {
     if (this.#awaited.size === 0) return;
     const ended = this.find({ queue, itemId });
@@ -96,8 +96,8 @@ export class Dependencies {
   }
 
   /**
-   * After a restart: it had ended as its row says, and those that came before were not told yet.
-   * @returns whether somebody is to be told
+   * After a restart: it had ended as its row says, and items that came before had not learnt of it.
+   * @returns whether any of them is left to be notified
    */
   endedAs({ queue, id, end, seq }: EndRow): boolean {
     const awaited = this.find({ queue, itemId: id });
@@ -121,7 +121,7 @@ export class Dependencies {
     return true;
   }
 
-  /** What ended in this step, and how many that are on disk were not told of it: that has to be written. */
+  /** What ended in this step while items on disk have not learnt of it: a crash must not make them wait for ever. */
   takeUntold(): readonly Prerequisite[] {
     if (this.#endedNow.length === 0) return NOTHING;
     const untold = this.#endedNow.filter((ended) => isLinked(ended) && ended.onDisk > 0);
@@ -143,7 +143,7 @@ export class Dependencies {
     }
   }
 
-  /** The first whose item was not told yet that what it waits for has ended. */
+  /** The first dependency on what has ended. */
   firstNews(): Dependency | undefined {
     const ended = this.#ended.next;
     const first = ended instanceof Prerequisite ? ended.dependencies.next : undefined;

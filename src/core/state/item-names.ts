@@ -1,6 +1,6 @@
 import type { ItemRef } from '../contract/model.js';
 
-/** Of an id that is told: several of them have to fit into the trailers of a call. */
+/** Of an id in a message to people: several of them have to fit into the trailers of a call. */
 const MOST_CHARACTERS = 48;
 
 /** No name of a queue has a space. */

@@ -11,7 +11,7 @@ export function markDirty(state: CoreState, queue: Queue): void {
 
 /**
  * There is more of something that all queues have together. Only those whose first Submit lacked it are looked at: each
- * look counts a whole batch. What makes a batch need less is told to its queue, by {@link markRoom}.
+ * look counts a whole batch. What makes a batch need less marks its queue with {@link markRoom} instead.
  */
 export function markAllRoom(state: CoreState, what: Lack, orElse: Lack = what): void {
   if (state.roomQueues.size === 0) return;

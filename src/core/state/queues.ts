@@ -1,4 +1,4 @@
-/** Queues by their names: found, made, forgotten; and what is told of them before it is on disk, and what is not. */
+/** Queues by their names: found, made, forgotten; and whether an answer about one has to wait for the disk. */
 
 import type { Refusal } from '../contract/model.js';
 import { isDurable, type Policy } from '../contract/policy.js';
@@ -18,7 +18,7 @@ export function findQueue(state: CoreState, name: string): Queue | undefined | R
   return { kind: 'no_such_queue', queue: name };
 }
 
-/** Whether what is told of the queue of this name, on this stream, waits for the disk. Of one that is not there nothing is told. */
+/** Whether an answer about the queue of this name, on this stream, has to wait for the disk. There is nothing to wait for without a queue. */
 export function isToldLate(state: CoreState, name: string, on?: Stream): boolean {
   const queue = state.queues.get(name);
   return queue !== undefined && tellsLateOn(queue, on);
@@ -31,7 +31,7 @@ export function tellsLateOn(queue: Queue, on: Stream | undefined): boolean {
   return session !== undefined && queue.changes?.isUnwritten(session.id) === true;
 }
 
-/** Whether what is told of any of them waits for the disk. */
+/** Whether an answer about all of them has to wait for the disk. */
 export function tellLate(queues: readonly Queue[], on?: Stream): boolean {
   for (const queue of queues) if (tellsLateOn(queue, on)) return true;
   return false;

@@ -96,8 +96,8 @@ export const ADOPTED: Assignment = Object.freeze({ kind: 'adopted' });
  */
 export class Turn {
   /**
-   * Who has it: nobody yet (`kept` for the ticket of one who is absent), the one it was handed to (`given`), or one who
-   * has shown with its ticket that it knows (`known`), whatever becomes of the repeated answer.
+   * `kept`: nobody has the turn yet, it waits for the ticket of an absent caller. `given`: it was handed out. `known`: its
+   * worker has come back with the ticket, so it knows the turn even if this repeated answer is lost.
    */
   handed: 'kept' | 'given' | 'known' = 'given';
   /** Since the start of the process. */
@@ -105,8 +105,8 @@ export class Turn {
   /** It began before the start of the process. */
   fromBefore = false;
   /**
-   * The session it is tied to, or the stream that it was given on and that is told of it. Unset: given on none, or
-   * nobody has it.
+   * The session it is tied to, or the stream that it was given on and that gets its notices. Unset: it was given on no
+   * stream, or nobody has it.
    */
   owner: Session | Stream | undefined = undefined;
   watch: TurnWatch | undefined = undefined;
@@ -133,14 +133,14 @@ export class Turn {
 }
 
 /**
- * Fires when something is to be told of a turn whose end comes nearer. Made only for turns that have such a moment, so
- * that others pay nothing: those that no stream was given, and tied ones without `max_hold`, have none. Of a tied turn
- * it is also what ends it at `max_hold`: its lane is not on the wheel.
+ * Fires when a notice about the coming end of a turn is due. Made only for turns that have such a moment, so that others
+ * pay nothing: turns given on no stream, and tied turns without `max_hold`, have none. It also ends a tied turn at
+ * `max_hold`, because the lane of a tied turn is not on the wheel.
  */
 export class TurnWatch extends Timer {
-  /** When the end of the lease is to be told; Infinity: it was told, or it is not what ends the turn. */
+  /** When the notice about the end of the lease is due. Infinity: it was sent, or something else ends the turn. */
   leaseNears = Number.POSITIVE_INFINITY;
-  /** That `max_hold` nears is told once. */
+  /** The notice about `max_hold` was sent: there is one for each turn. */
   holdTold = false;
   constructor(readonly turn: Turn) {
     super();
@@ -184,7 +184,7 @@ export interface Park {
   readonly itemId: string;
 }
 
-/** What a lane is doing, each with its own fields. PROCESS and BLOCK are one phase, told apart by the line. */
+/** What a lane is doing, each with its own fields. PROCESS and BLOCK are one phase: in BLOCK the lane has a line. */
 type Phase = Init | Turn | Ready | Delay | Park;
 
 export const INIT: Init = Object.freeze({ at: 'INIT' });
@@ -333,7 +333,7 @@ export class Stream {
   /** What its hello named. Set exactly as long as it is this session's stream. */
   session: Session | undefined = undefined;
   constructor(
-    /** Unset: the stream is gone, and nobody can be told anything. */
+    /** Unset: the stream is gone, and takes no notices. */
     public listener: SessionListener | undefined,
   ) {}
 }
@@ -481,7 +481,7 @@ export class Dependency extends Link {
 
 /** What an item was submitted to wait for, and what of it is left. */
 export class Waits {
-  /** How many have not ended, as far as the item was told. */
+  /** How many have not ended, or ended without the item having learnt of it. At 0 the item may start. */
   left: number;
   dependencies: readonly Dependency[] = NO_DEPENDENCIES;
   /** One of them ended and was not done: for that the item has to become a dead letter as soon as it can. */
@@ -516,25 +516,26 @@ export class Queue {
   readonly finished: RetentionCache<FinishedItem>;
   readonly doneKeys: RetentionCache<DoneKey>;
 
-  /** Callers in all lines, in order of arrival. */
+  /** Callers in all lines of its lanes, in order of arrival: exactly those. */
   readonly callers = new Set<Caller>();
-  /** Items in all lines. */
+  /** Items in all lines of its lanes. What is in flight is not among them, nor are dead letters. */
   waitingItems = 0;
-  /** Live turns by age; how many. */
+  /** Live turns by age. */
   readonly holds = new HoldEpochs();
+  /** Live turns: lanes that are held. */
   inFlight = 0;
 
   /** Lanes whose head is a caller that waits for a gate, first ready first. */
   readonly gatedLanes = new Link();
   /** Lanes whose head is an item, first ready first. */
   readonly readyLanes = new Link();
-  /** Dispatch calls that wait, in order of arrival. */
+  /** Acquire calls without a key that wait, in order of arrival. One that named several queues stands in each. */
   readonly waiters = new Set<AcquireWaiter>();
   /** Submits that wait for room, in order of arrival. */
   readonly roomWaiters = new Set<RoomWaiter>();
   /** What the first of them lacked when it was looked at; unset: nobody has looked. */
   roomLack: Lack | undefined = undefined;
-  /** Await calls by item id. */
+  /** Await calls by item id. No set is empty, and each item is waiting or in flight: its end answers and removes them. */
   readonly awaits = new Map<string, Set<AwaitWaiter>>();
 
   paused = false;
@@ -546,7 +547,7 @@ export class Queue {
   limitsChanged = false;
   /** Fires when a gate opens. */
   readonly gateTimer = new GateTimer(this);
-  /** To be looked at when this step ends. */
+  /** It stands in `state.dirty`: the end of the step looks at it. False between steps. */
   dirty = false;
 
   readonly states = new LaneCounts();
@@ -583,7 +584,7 @@ export class Queue {
     if (this.changes !== undefined) this.#forgetOnDisk(this.changes);
   }
 
-  /** What is told of it waits until that is on disk. */
+  /** Effects that reveal something about it have to wait until that is on disk. */
   get tellsLate(): boolean {
     const { changes } = this;
     return changes !== undefined && (this.#onFlush || changes.isBehind);

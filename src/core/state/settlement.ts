@@ -1,6 +1,6 @@
 import type { DeQueueAnswer, LossCause, NackAnswer, NackKind, SubmitResult } from '../contract/model.js';
 
-/** How a turn ended: what a repeated call is answered, or the cause that a late one is told. */
+/** How a turn ended: what a repeated call is answered, or the cause that a late one is refused with. */
 export type Ending = SettledBy | Lost;
 
 export type SettledBy = { readonly ended: 'settled' } & (

@@ -12,7 +12,7 @@ import type { ChangeLog, GateTimer, Lane, Queue, Session, TurnWatch, WaitingCall
 import { settledTokens } from './settlements.js';
 import { DispatchTickets } from './tickets.js';
 
-/** What the core is told about the moment of its start. */
+/** What the core is given at its start. */
 export interface Start {
   /** The monotonic clock, ms. All `now` of the core are of this clock. */
   readonly now: number;
@@ -40,7 +40,7 @@ export class CoreState {
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
   readonly dependencies: Dependencies = new Dependencies(this);
-  /** Goes on telling items that what they wait for has ended. */
+  /** Wakes the core while items have still to learn that what they wait for has ended. */
   readonly newsTimer = new NewsTimer();
   /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
   readonly sessions = new Map<string, Session>();
@@ -56,11 +56,11 @@ export class CoreState {
    * of one run can be compared.
    */
   epoch: number;
-  /** Queues whose gate or ready lists changed in this step. */
+  /** Queues whose gate or ready lists changed in this step, each once (`queue.dirty`). Empty between steps. */
   readonly dirty: Queue[] = [];
-  /** Queues in which there may be room for who waits for it. */
+  /** Queues in which there may be room for a Submit that waits. Empty between steps. */
   readonly roomDirty = new Set<Queue>();
-  /** Queues with Submits that wait for room. They may lack what all queues have together. */
+  /** Queues with Submits that wait for room: exactly those whose `roomWaiters` is not empty. */
   readonly roomQueues = new Set<Queue>();
   draining = false;
   /** Its time passes no more: nobody may begin to wait. */
@@ -73,13 +73,17 @@ export class CoreState {
   watching = false;
   /** Adding this to `now` gives the wall clock: for answers only, never compared. */
   wallOffset: number;
+  /** Weights of all items in memory: waiting, in flight or dead. Bounded by `limits.payload_memory_bytes` (S33). */
   payloadBytes = 0;
   /** What Submits hold that wait for room, charged as if it were accepted. */
   roomBytes = 0;
+  /** Lanes that are not in INIT. Bounded by `limits.busy_lanes` for whatever comes anew. */
   busyLanes = 0;
   /** How many calls of each kind wait, over all queues. Only `wait-list.ts` writes it, and `roomBytes` and `roomQueues`. */
   readonly waiting: Record<WaitingCall['kind'], number> = { caller: 0, acquire: 0, room: 0, await_item: 0 };
+  /** The `order` of the lane that became READY last; grows only. */
   readyOrder = 0;
+  /** The last order of submission that was given to an item, or to an end that items wait for; grows only. */
   itemSeq = 0;
   /** Smaller than the place of any item that came back before others of which the places are not known. */
   frontRank = 0;

@@ -18,7 +18,7 @@ interface Identified {
 
 /**
  * Entries by id. Those whose id was made here by its number; those of clients in two Maps. Of these the ones that come and
- * go live and die in the young one; those that stay are moved to the old one, one for each that comes. In a single Map a
+ * go spend their whole life in the young one; those that stay are moved to the old one, one for each that comes. In a single Map a
  * backlog of a million would make every one that passes walk cold hash chains, and now and then wait for the rehash of
  * all of them.
  */

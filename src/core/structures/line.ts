@@ -15,7 +15,7 @@ export class Line<E extends LineEntry<E>> {
   tail: E | undefined = undefined;
   length = 0;
   callers = 0;
-  /** Entries that take room: they arrived by EnQueue or Submit and did not come back. */
+  /** Entries that take room: they arrived by EnQueue or Submit and did not come back. `callers` and `taken` are at most `length`. */
   taken = 0;
 
   append(entry: E): void {
@@ -50,7 +50,7 @@ export class Line<E extends LineEntry<E>> {
 
   /**
    * How many stand before this entry, counted from both ends at once. Exact up to {@link FARTHEST_PLACE} from either
-   * end; in the middle of a longer line it is told as that, because counting on would let one caller stall all others.
+   * end; in the middle of a longer line that is the answer: to count on would let one caller stall all others.
    */
   placeOf(entry: E): number {
     let before = entry.before;

@@ -97,7 +97,7 @@ export class RetentionCache<T> {
   #newest: Kept<T> | undefined;
   #size = 0;
   readonly #max: number;
-  /** To be told of whatever is not remembered any more, or is about to be remembered otherwise. */
+  /** Called with whatever is not remembered any more, or is about to be remembered otherwise. */
   onForget: ((id: string, value: T) => void) | undefined = undefined;
 
   constructor(

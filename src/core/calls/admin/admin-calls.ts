@@ -15,7 +15,7 @@ import { isKeysToken, listKeys } from './listing.js';
 import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { retryNow } from './retry-now.js';
 
-/** A walk that tells how many it changed. Unset: there is no such queue yet. */
+/** A walk that returns how many it changed. Unset: there is no such queue yet. */
 export type Walk = model.Result<Generator<undefined, number> | undefined>;
 
 export abstract class AdminCalls extends Steps {

@@ -12,7 +12,7 @@ import type { DeadLetter, Item, Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import { sortInSlices } from '../../structures/sort-in-slices.js';
 
-/** How a walk goes on: after so many letters it stops, and it is told the time anew. */
+/** How a walk goes on: after so many letters it stops, and then asks the clock anew. */
 export interface Slices {
   readonly size: number;
   readonly clock: () => number;
@@ -29,7 +29,7 @@ function bySeq(a: { readonly seq: number }, b: { readonly seq: number }): number
   return a.seq - b.seq;
 }
 
-/** Those that are there when it begins. It looks at as many, so that it ends however many die meanwhile. */
+/** Those that are there when it begins. It looks at as many, so that it ends however many are added meanwhile. */
 function* letters(queue: Queue, size: number): Generator<DeadLetter | undefined, undefined> {
   let left = queue.deadLetters.size;
   let seen = 0;
@@ -159,7 +159,7 @@ export function* redrive(
   return done;
 }
 
-/** S1: what dies in this very moment is a dead letter already. */
+/** S1: an item whose last attempt ends in this very moment is a dead letter already. */
 function catchUpKey(state: CoreState, queue: Queue, key: string | undefined, now: number): void {
   if (key !== undefined && key !== '') currentLane(state, queue, key, now);
 }

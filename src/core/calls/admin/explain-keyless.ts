@@ -1,4 +1,4 @@
-/** What is told of the items without a key, all together: each is a lane of its own, and there may be very many. */
+/** What is shown of the items without a key, all together: each is a lane of its own, and there may be very many. */
 
 import type { LaneState } from '../../contract/model.js';
 import type { KeyExplanation, LineEntryView } from '../../contract/views.js';
@@ -39,7 +39,7 @@ class Met {
     if (this.line.length < MOST_TOLD) this.line.push(entryView(this.state, head));
   }
 
-  /** The one that is told of, with the others of its state. */
+  /** The one that is described, as an example of its state. */
   get example(): { readonly state: LaneState; readonly lane: Lane } | undefined {
     for (const state of STATES) {
       const lane = this.#first.get(state);
@@ -61,7 +61,7 @@ export function* explainKeyless(
     if (++seen % size === 0) yield;
   }
   const { example, line, waitingItems } = met;
-  // What moved on in a pause is counted as it was met; of where it is now nothing is told.
+  // What moved on in a pause is counted as it was met; of where it is now nothing is said.
   const lane = example !== undefined && stateOf(example.lane) === example.state ? example.lane : undefined;
   const item = lane && itemOf(lane);
   const { why, until } =

@@ -10,7 +10,7 @@ import { Caller, type Entry, Item, type Lane, type Queue, Session, type Turn } f
 import type { CoreState } from '../../state/state.js';
 import { whyOf } from './why.js';
 
-/** Entries of a line that are told. */
+/** Entries of a line that are shown. */
 export const MOST_TOLD = 100;
 
 const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({

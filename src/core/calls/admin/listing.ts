@@ -77,7 +77,7 @@ function* lanesOf(queue: Queue): Generator<Lane> {
 export function* keylessLanes(queue: Queue): Generator<Lane> {
   // First by what stays where it is, whether it waits or is in flight: nothing is passed over because it moved meanwhile.
   for (const item of queue.items.scan()) if (item.lane.key === '') yield item.lane;
-  // Under several tokens, but told once. What was open before and is done now is met twice.
+  // Under several tokens, but listed once. What was open before and is done now is met twice.
   for (const [token, lane] of queue.keyless) if (newestToken(lane) === token && !isOpen(lane)) yield lane;
 }
 
@@ -96,7 +96,7 @@ function fits(lane: Lane, wanted: LaneState | undefined): boolean {
   return wanted === undefined ? state !== 'INIT' : state === wanted;
 }
 
-/** In order. A lane that was met twice is told as it was found last: in a walk with pauses some go and come again. */
+/** In order. A lane that was met twice is listed as it was found last: in a walk with pauses some go and come again. */
 function eachOnce(found: readonly Found[]): Found[] {
   const latest = new Map(found.map((one) => [one.lane.key === '' ? one.lane : one.lane.key, one]));
   return [...latest.values()].sort((a, b) => (before(a.place, b.place) ? -1 : 1));

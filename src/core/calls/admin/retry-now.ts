@@ -82,7 +82,7 @@ function endOwnDelay(item: Item, what: DelayKind[], now: number): boolean {
   return true;
 }
 
-/** All rows of the key tell when its last turn started: none of them may do so after a restart. */
+/** All rows of the key say when its last turn started: none of them may do so after a restart. */
 function forgetStart(lane: Lane): void {
   lane.startedAt = undefined;
   const { changes } = lane.queue;
