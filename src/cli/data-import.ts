@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Content, RowChange } from '../core/contract/rows.js';
-import { contentHashOf } from '../core/items/items.js';
+import { contentHashOf } from '../core/items/content.js';
 import type { Journal } from '../local/journal/journal.js';
 import { openJournal } from '../local/journal/lmdb/lmdb-journal.js';
 import { act } from './action.js';

@@ -5,7 +5,7 @@ import { open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Row } from '../../src/core/contract/rows.js';
-import { contentHashOf } from '../../src/core/items/items.js';
+import { contentHashOf } from '../../src/core/items/content.js';
 import { openJournal } from '../../src/local/journal/lmdb/lmdb-journal.js';
 import { rowsOf } from '../local/journal/contract.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from '../local/journal/rows.js';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { lacks, needOf } from '../../src/core/admission/capacity.js';
 import { LANE_STATES } from '../../src/core/contract/model.js';
-import { weightOfItem } from '../../src/core/items/items.js';
+import { weightOfItem } from '../../src/core/items/content.js';
 import { closedGate } from '../../src/core/lane/gates.js';
 import { delayOf } from '../../src/core/lane/resolve.js';
 import { isHeldBack } from '../../src/core/state/dependencies.js';
@@ -138,10 +138,11 @@ class Recount {
       equal(ticket.lanes.get(token), lane, 'a turn of a dispatch ticket is reached by it');
     }
     ok(assignment.kind !== 'items' || assignment.items.length > 0, 'a turn of items has some');
-    if (assignment.kind !== 'items' || assignment.done) return;
+    if (assignment.kind !== 'items') return;
     for (const item of assignment.items) {
-      ok(item.inFlight, `${item.id} is in flight`);
-      carried.add(item);
+      equal(item.phase.at, assignment.done ? 'handed_out' : 'in_flight', `${item.id} in a turn`);
+      if (assignment.done) ok(!queue.items.holds(item), `${item.id} is handed out, and is not known as open`);
+      else carried.add(item);
     }
   }
 
@@ -178,7 +179,7 @@ class Recount {
         ok(isLinked(entry), 'the wait of a caller ends');
       } else {
         items += 1;
-        ok(!entry.inFlight && !carried.has(entry), `${entry.id} waits and is not in flight`);
+        equal(entry.phase.at, 'waiting', `${entry.id} in a line`);
         ok(queue.items.holds(entry), `${entry.id} is known by its id`);
         this.#checkWaits(entry);
       }
@@ -188,7 +189,9 @@ class Recount {
     this.#callers += callers;
     for (const item of carried) ok(queue.items.holds(item), `${item.id} in flight is known by its id`);
     equal(queue.items.size, items + carried.size, 'items that are kept');
-    for (const { item } of queue.deadLetters.values()) {
+    for (const letter of queue.deadLetters.values()) {
+      const { item } = letter;
+      equal(item.phase, letter, `${item.id} among the dead letters`);
       ok(!queue.items.has(item.id), `${item.id} is dead, and not kept besides`);
       this.#bytes += weightOfItem(item);
     }

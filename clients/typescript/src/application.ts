@@ -5,7 +5,7 @@ import { Producer } from './produce/producer.js';
 import type { Base } from './words/base.js';
 import { clientClosed } from './words/errors.js';
 
-/** Whoever works for an application in the background: known, so that closing the client ends all of them. */
+/** The consumers and producers of an application: known, so that closing the client ends all of them. */
 export class Application {
   readonly #base: Base;
   readonly #consumers = new Set<Consumer>();
@@ -34,7 +34,7 @@ export class Application {
     return producer;
   }
 
-  /** Nobody would ever stop what begins now, and nothing that it asks would come through. */
+  /** A consumer that began now would never be stopped, and none of its calls would come through. */
   #refuseWhenClosed(): void {
     if (this.#isClosed) throw clientClosed();
   }
@@ -42,7 +42,7 @@ export class Application {
   /** @param timeout ms that handlers and items that wait have; unset: each its own */
   async close(timeout: number | undefined): Promise<void> {
     this.#isClosed = true;
-    // Handlers that were cut off are told by their consumers: the client is closed all the same.
+    // Consumers report handlers that were cut off: the client is closed all the same.
     const consumers = [...this.#consumers].map((consumer) => consumer.stop({ timeout }).catch(unlessCutOff));
     const producers = [...this.#producers].map((producer) => producer.close({ timeout }));
     // All of them, though one fails: the others still have what they need.

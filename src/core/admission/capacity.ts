@@ -2,12 +2,13 @@
 
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from '../contract/model.js';
 import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON } from '../contract/refusals.js';
-import { isKeyDone } from '../items/idempotency.js';
-import { contentHashOf, contentHashOfItem, weightOf } from '../items/items.js';
+import { contentHashOf, contentHashOfItem, weightOf } from '../items/content.js';
+import { recallKey } from '../items/idempotency.js';
+import { itemById } from '../items/item-status.js';
 import { isFull, tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { STATES } from '../state/lane-states.js';
-import { type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
+import { Item, type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
 import { after } from '../structures/due.js';
@@ -85,19 +86,17 @@ export class CapacityPlan {
   #known(id: string, item: NewItem): 'same' | 'other' | undefined {
     const inBatch = this.#ids?.get(id);
     if (inBatch !== undefined) return contentHashOf(inBatch) === contentHashOf(item) ? 'same' : 'other';
-    const queue = this.queue;
-    const kept = queue.items.get(id) ?? (queue.deadLetters.size > 0 ? queue.deadLetters.get(id)?.item : undefined);
-    if (kept !== undefined) return contentHashOfItem(kept) === contentHashOf(item) ? 'same' : 'other';
-    const finished = queue.finished.get(id, this.now);
-    if (finished === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
-    return finished.contentHash === contentHashOf(item) ? 'same' : 'other';
+    const known = itemById(this.queue, id, this.now);
+    if (known === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
+    const hash = known instanceof Item ? contentHashOfItem(known) : known.contentHash;
+    return hash === contentHashOf(item) ? 'same' : 'other';
   }
 
   /** Whether a line grows by the item, or it takes the place of another, or it is not kept at all. */
   #placeOf(item: NewItem): 'taken' | 'replaced' | 'none' {
     const { policy } = this.queue;
     const { waitingPerKey } = policy;
-    if (isKeyDone(this.queue, item.key, item.idempotencyKey, this.now) !== undefined) return 'none';
+    if (recallKey(this.queue, item.key, item.idempotencyKey, this.now) !== undefined) return 'none';
     const mayBeFull = typeof waitingPerKey === 'number';
     // The usual queue turns nothing away: its lanes are not even looked at.
     if (item.key === '' || (!mayBeFull && policy.whenTooSoon === 'wait')) return 'taken';

@@ -1,12 +1,11 @@
 /** What becomes of items that wait for others. */
 
 import type { ItemRef, NewItem, Reason } from '../contract/model.js';
-import { standingOf } from '../items/item-status.js';
+import { isOpen, standingOf } from '../items/item-status.js';
 import { hasRoomForLetter, makeDeadLetter } from '../items/items.js';
 import { resolve } from '../lane/resolve.js';
 import { nameOf, told } from '../state/item-names.js';
 import { markAllRoom } from '../state/marks.js';
-import { takeOut } from '../state/places.js';
 import { type End, type Item, Waits } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
@@ -35,7 +34,7 @@ export class BatchWaits {
   complete(state: CoreState, now: number): void {
     for (const { item, afterUnknown } of this.#waiting) {
       // It may be gone already: another of the batch took its place.
-      if (item.lane.queue.items.get(item.id) === item) this.#begin(state, item, afterUnknown, now);
+      if (isOpen(item)) this.#begin(state, item, afterUnknown, now);
     }
   }
 
@@ -108,10 +107,7 @@ function failByDependency(state: CoreState, item: Item, { queue, itemId }: ItemR
   item.lastError = `${told({ queue, itemId })}, which had to be done before it, ${ENDED[end]}`;
   if (item.stored !== undefined) lane.queue.changes?.item(item);
   const stopsKey = lane.key !== '' && lane.queue.policy.onDeadLetter === 'park';
-  if (!stopsKey && hasRoomForLetter(lane.queue)) {
-    takeOut(state, item);
-    makeDeadLetter(state, item, 'dependency', now);
-  }
+  if (!stopsKey && hasRoomForLetter(lane.queue)) makeDeadLetter(state, item, 'dependency', now);
   resolve(state, lane, now);
 }
 

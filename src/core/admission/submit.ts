@@ -8,8 +8,10 @@ import type {
   SubmitResult,
 } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
-import { isKeyDone } from '../items/idempotency.js';
-import { bytesOf, contentHashOf, contentOf, weightOfItem } from '../items/items.js';
+import { bytesOf, contentHashOf, contentOf } from '../items/content.js';
+import { recallKey } from '../items/idempotency.js';
+import { lineUp } from '../items/item-phase.js';
+import { itemById } from '../items/item-status.js';
 import { keepAfterAll } from '../items/kept-after-all.js';
 import { nameOf } from '../lane/answers.js';
 import { countArrival, isFull, supersede, tooSoon } from '../lane/arrivals.js';
@@ -18,8 +20,6 @@ import { restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
 import { tell } from '../state/events.js';
 import { nameKeyless } from '../state/lane.js';
-import { markRoom } from '../state/marks.js';
-import { countIn, lineOf } from '../state/places.js';
 import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { type ChangeLog, Item, type Lane, type Queue, type RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -145,8 +145,9 @@ export function submitItem(
   durability?: Durability,
 ): SubmitResult {
   const { itemId } = item;
-  if (itemId !== undefined && isKnown(queue, itemId, now)) {
-    keepAfterAll(state, queue, itemId, durability);
+  const known = itemId === undefined ? undefined : itemById(queue, itemId, now);
+  if (itemId !== undefined && known !== undefined) {
+    keepAfterAll(state, queue, itemId, known, durability);
     return accept(queue, itemId, undefined);
   }
   return submitNew(state, queue, item, now, batch, durability);
@@ -174,10 +175,6 @@ function submitNew(
   return result;
 }
 
-function isKnown(queue: Queue, id: string, now: number): boolean {
-  return queue.items.has(id) || queue.deadLetters.has(id) || queue.finished.get(id, now) !== undefined;
-}
-
 function decide(
   state: CoreState,
   lane: Lane,
@@ -189,7 +186,7 @@ function decide(
 ): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
-  if (isKeyDone(queue, lane.key, item.idempotencyKey, now) !== undefined) {
+  if (recallKey(queue, lane.key, item.idempotencyKey, now) !== undefined) {
     // Whoever waits for it, though nothing was known of it, waits for nothing more.
     state.dependencies.end(queue.name, id, 'done');
     return decline(queue, id, 'already_done');
@@ -223,14 +220,9 @@ function keep(
   if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
   if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
-  if (superseded === undefined) lineOf(lane).append(item);
-  else supersede(state, superseded, item, now, durability);
-  countIn(state, item);
+  lineUp(state, item, superseded);
+  if (superseded !== undefined) supersede(state, superseded, item, now, durability);
   queue.counters.submitted += 1;
-  queue.items.set(item);
-  // A batch that waits for room may hold this very id: it needs less now.
-  markRoom(state, queue);
-  state.payloadBytes += weightOfItem(item);
   if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });
   resolve(state, lane, now);
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));

@@ -5,7 +5,7 @@ import { submitItem } from '../admission/submit.js';
 import type { AckAnswer, AckRequest, NewItem, Refusal, Reply, SubmitResult } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { finishStep } from '../dispatch/step-end.js';
-import { weightOfItem } from '../items/items.js';
+import { weightOfItem } from '../items/content.js';
 import { openItems } from '../items/never-handed-out.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf } from '../lane/resolve.js';

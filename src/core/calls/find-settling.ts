@@ -14,7 +14,8 @@ import { adoptable, adoptForSettling } from './adopt.js';
 
 /**
  * The turn, if it is live; how a settling call ended it: the same call again gets the same answer; or a refusal. As they
- * are, in no object of their own: every turn that ends comes by here.
+ * are, in no object of their own: every turn that ends comes by here. What is over by the clock ends first, and a turn from
+ * before the start may be adopted.
  */
 type Settling = Turn | SettledBy | Refusal;
 

@@ -2,7 +2,9 @@
 
 import type { AcquireRequest, Delivery } from '../contract/model.js';
 import { TOKENS_USED_UP } from '../contract/refusals.js';
-import { finish, finishIfKeyDone, sizeOfItem } from '../items/items.js';
+import { sizeOfItem } from '../items/content.js';
+import { take } from '../items/item-phase.js';
+import { finishHandedOut, finishIfKeyDone } from '../items/items.js';
 import { answerDeliveries, deliveryView, refuse } from '../lane/answers.js';
 import { catchUp } from '../lane/current-lanes.js';
 import { closedGate } from '../lane/gates.js';
@@ -11,7 +13,6 @@ import { startTurn, tellAgain } from '../lane/turns.js';
 import { isHeldBack } from '../state/dependencies.js';
 import { turnOf } from '../state/lane.js';
 import { markDirty } from '../state/marks.js';
-import { takeOut } from '../state/places.js';
 import { isToldLate, tellLate } from '../state/queues.js';
 import {
   AcquireWaiter,
@@ -182,14 +183,13 @@ function takeItems(state: CoreState, lane: Lane, most: number, bytes: number, no
     if (idempotencyKey !== undefined && keys?.has(idempotencyKey)) return items;
     const weight = sizeOfItem(head);
     if (items.length > 0 && weight > bytesLeft) return items;
-    takeOut(state, head);
     if (finishIfKeyDone(state, head, now)) continue;
     if (idempotencyKey !== undefined) {
       keys ??= new Set();
       keys.add(idempotencyKey);
     }
     bytesLeft -= weight;
-    head.inFlight = true;
+    take(state, head);
     items.push(head);
   }
 }
@@ -209,13 +209,6 @@ function deliver(
   const delivery = deliveryView(state, turn, now);
   if (done) for (const item of items) finishHandedOut(state, item, now);
   return delivery;
-}
-
-/** at_most_once. */
-function finishHandedOut(state: CoreState, item: Item, now: number): void {
-  const { changes } = item.lane.queue;
-  if (item.stored !== undefined) changes?.handedOut.set(item.seq, item);
-  finish(state, item, 'done', undefined, now);
 }
 
 /** From this moment on the item could have started, but for its key, the gates and the workers. */

@@ -12,6 +12,7 @@ import type {
   TurnRow,
 } from '../contract/rows.js';
 import { partsOf } from '../items/idempotency.js';
+import { isKept } from '../items/item-status.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
@@ -47,7 +48,7 @@ export interface Batch {
 
 /** A step is never torn: what changed together is in one batch. */
 export function collect(state: CoreState, changes: Changes, now: number): Batch {
-  const writer = new Writer(state, changes);
+  const writer = new Writer(state);
   writer.write(changes.take());
   const { rows, items, floor } = writer;
   return { changes: rows, instant: now + state.epoch, items, floor };
@@ -77,28 +78,12 @@ function openTokensGate({ queues, wheel }: CoreState, now: number): void {
   for (const queue of queues.values()) wheel.schedule(queue.gateTimer, wholeMs(now));
 }
 
-/** Whether it is waiting, in flight, or a dead letter. */
-function isKept(item: Item): boolean {
-  return item.lane.queue.items.holds(item) || letterOf(item) !== undefined;
-}
-
-function letterOf(item: Item): DeadLetter | undefined {
-  const { deadLetters } = item.lane.queue;
-  // The usual case, for which nothing has to be hashed.
-  if (deadLetters.size === 0) return undefined;
-  const letter = deadLetters.get(item.id);
-  return letter?.item === item ? letter : undefined;
-}
-
 class Writer {
   readonly rows: RowChange[] = [];
   readonly items: Item[] = [];
   floor: number | undefined = undefined;
 
-  constructor(
-    private readonly state: CoreState,
-    private readonly changes: Changes,
-  ) {}
+  constructor(private readonly state: CoreState) {}
 
   write(marks: Marks): void {
     for (const id of marks.strays) this.rows.push({ delete: id });
@@ -213,8 +198,7 @@ class Writer {
 
   #item(seq: number, { queue, id, item }: ItemMark): void {
     const stored = item?.stored;
-    if (item !== undefined && stored !== undefined && (isKept(item) || this.changes.handedOut.has(seq)))
-      return this.#open(item, stored);
+    if (item !== undefined && stored !== undefined && item.phase.at !== 'gone') return this.#open(item, stored);
     const finished = queue.finished.peek(id);
     if (finished?.value.seq !== seq) this.rows.push({ delete: { table: 'items', seq } });
     else this.#put(this.#finished(seq, queue, id, finished.value, finished.until));
@@ -229,7 +213,7 @@ class Writer {
       this.items.push(item);
       this.#put(this.#submitted(item, stored));
     }
-    const dead = letterOf(item);
+    const dead = item.phase.at === 'dead' ? item.phase : undefined;
     if (!stored.progressed && dead === undefined && !hasProgress(item, stored)) return;
     stored.progressed = true;
     this.#put(this.#progress(item, stored, dead));

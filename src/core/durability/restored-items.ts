@@ -1,8 +1,8 @@
 /** Items from their rows: in line, in flight, dead. */
 
 import type { ItemRow, ProgressRow } from '../contract/rows.js';
-import { isOwnId, weightOfItem } from '../items/items.js';
-import { countIn, lineOf } from '../state/places.js';
+import { buryOld, carryHandedOut, carryOld, lineUpOld } from '../items/item-phase.js';
+import { isOwnId } from '../items/items.js';
 import { type Entry, Item, Lane, type Queue } from '../state/records.js';
 import { AWAY, Stored } from '../state/stored.js';
 import { wholeMs } from '../structures/due.js';
@@ -53,9 +53,7 @@ export class RestoredItems {
       if (isLinked(lane)) unlink(lane);
       append(waiting, lane);
     }
-    insert(lineOf(lane), item);
-    countIn(state, item);
-    this.#keep(queue, item);
+    lineUpOld(state, item, insert);
   }
 
   #addDead(queue: Queue, row: ItemRow, progress: ProgressRow, dead: NonNullable<ProgressRow['dead']>): void {
@@ -63,29 +61,20 @@ export class RestoredItems {
     // A lane of its own, known to nobody: the one in which it became a dead letter may be forgotten by now.
     const lane = queue.lanes.get(key) ?? new Lane(queue, key);
     const item = this.#item(lane, row, progress);
-    const { state } = this.restored;
-    queue.deadLetters.set(item.id, { item, key, cause: dead.cause, diedAt: this.restored.moment(dead.at) });
-    state.payloadBytes += weightOfItem(item);
+    buryOld(this.restored.state, item, key, dead.cause, this.restored.moment(dead.at));
   }
 
   #addInFlight(queue: Queue, turn: PendingTurn, row: ItemRow, progress: ProgressRow | undefined, now: number): void {
     const item = this.#item(turn.lane, row, progress);
-    item.inFlight = true;
     turn.carry(item);
-    if (!turn.done) return this.#keep(queue, item);
-    // at_most_once: it was done when it was handed out.
+    if (!turn.done) return carryOld(this.restored.state, item);
+    carryHandedOut(item);
     const { seq, id } = item;
-    this.restored.state.changes?.handedOut.set(seq, item);
     const until = this.restored.moment(turn.row.startedAt) + queue.policy.resultTtl;
     const contentHash = isOwnId(item) ? undefined : row.contentHash;
     const attempt = item.attempts + 1;
     const value = { state: 'done', result: undefined, error: item.lastError, attempt, contentHash, seq } as const;
     this.memory.addHandedOut({ queue, id, value, until }, now);
-  }
-
-  #keep(queue: Queue, item: Item): void {
-    queue.items.setOld(item);
-    this.restored.state.payloadBytes += weightOfItem(item);
   }
 
   #item(lane: Lane, row: ItemRow, progress: ProgressRow | undefined): Item {

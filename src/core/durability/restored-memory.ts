@@ -2,6 +2,7 @@
 
 import type { DoneKeyRow, FinishedRow, RowId } from '../contract/rows.js';
 import { name } from '../items/idempotency.js';
+import { keptItem } from '../items/item-status.js';
 import { nameOf } from '../state/item-names.js';
 import type { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -89,7 +90,7 @@ export class RestoredMemory {
     for (const one of handedOut) {
       const { queue, id } = one;
       const item = nameOf({ queue: queue.name, itemId: id });
-      if (!left.has(item) && !queue.items.has(id) && !queue.deadLetters.has(id)) left.set(item, one);
+      if (!left.has(item) && keptItem(queue, id) === undefined) left.set(item, one);
     }
     for (const { queue, id } of ended) left.delete(nameOf({ queue, itemId: id }));
     for (const { queue, id, value, until } of left.values()) this.#add(queue.finished, id, value, until);

@@ -1,9 +1,10 @@
 import type { AwaitAnswer, AwaitRequest, Reply } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
-import { AwaitWaiter, type Queue } from '../state/records.js';
+import { AwaitWaiter, Item, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
 import { after } from '../structures/due.js';
+import { attemptOf, itemById, stateOfItem } from './item-status.js';
 
 /** @returns the waiter, if the call has to wait */
 export function awaitItem(
@@ -13,7 +14,7 @@ export function awaitItem(
   reply: Reply<AwaitAnswer>,
   now: number,
 ): AwaitWaiter | undefined {
-  const answer = stateOfItem(queue, request.itemId, now);
+  const answer = answerOf(queue, request.itemId, now);
   const open = answer.state === 'waiting' || answer.state === 'in_flight';
   if (queue === undefined || !open || request.wait === 0) {
     state.effects.push({ kind: 'await', to: reply, answer }, queue?.tellsLate === true);
@@ -46,25 +47,17 @@ export function answerAwaits(state: CoreState, queue: Queue, itemId: string, now
 /** The wait ends with the state as it is. */
 export function endAwait(state: CoreState, waiter: AwaitWaiter, now: number): void {
   if (!stopWaiting(state, waiter)) return;
-  const answer = stateOfItem(waiter.queue, waiter.itemId, now);
+  const answer = answerOf(waiter.queue, waiter.itemId, now);
   state.effects.push({ kind: 'await', to: waiter.reply, answer }, waiter.queue.tellsLate);
 }
 
 const UNKNOWN: AwaitAnswer = Object.freeze({ state: 'unknown', result: undefined, error: undefined, attempt: 0 });
 
-function stateOfItem(queue: Queue | undefined, id: string, now: number): AwaitAnswer {
-  if (queue === undefined) return UNKNOWN;
-  const item = queue.items.get(id);
-  if (item !== undefined) {
-    const attempt = item.attempts + (item.inFlight ? 1 : 0);
-    return { state: item.inFlight ? 'in_flight' : 'waiting', result: undefined, error: item.lastError, attempt };
-  }
-  const letter = queue.deadLetters.get(id);
-  if (letter !== undefined) {
-    return { state: 'dead', result: undefined, error: letter.item.lastError, attempt: letter.item.attempts };
-  }
-  const finished = queue.finished.get(id, now);
-  if (finished === undefined) return UNKNOWN;
-  const { state, result, error, attempt } = finished;
+function answerOf(queue: Queue | undefined, id: string, now: number): AwaitAnswer {
+  const known = queue && itemById(queue, id, now);
+  if (known === undefined) return UNKNOWN;
+  if (known instanceof Item)
+    return { state: stateOfItem(known), result: undefined, error: known.lastError, attempt: attemptOf(known) };
+  const { state, result, error, attempt } = known;
   return { state, result, error, attempt };
 }

@@ -1,15 +1,15 @@
 import type { Queue } from '../state/records.js';
 import type { DoneKey } from '../structures/retention-cache.js';
 
-/** What is remembered of an idempotency key of (queue, key), if it is done. */
-export function isKeyDone(
+/** What is remembered of an idempotency key of (queue, key), if it is done. It counts as a use. */
+export function recallKey(
   queue: Queue,
   key: string,
   idempotencyKey: string | undefined,
   now: number,
 ): DoneKey | undefined {
   if (idempotencyKey === undefined || queue.policy.idempotencyTtl === 0) return undefined;
-  return queue.doneKeys.get(name(key, idempotencyKey), now);
+  return queue.doneKeys.recall(name(key, idempotencyKey), now);
 }
 
 export function markKeyDone(queue: Queue, key: string, idempotencyKey: string, done: DoneKey, now: number): void {

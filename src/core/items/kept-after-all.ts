@@ -4,18 +4,24 @@ import type { Durability } from '../contract/model.js';
 import { type ChangeLog, type Entry, Item, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
-import { bytesOf, contentHashOf, contentOf } from './items.js';
+import type { FinishedItem } from '../structures/retention-cache.js';
+import { bytesOf, contentHashOf, contentOf } from './content.js';
 
 /**
- * Precondition: something is known of this id.
+ * @param known what is known of this id
  * @param durability what whoever sends it again asks for; unset: the queue's
  */
-export function keepAfterAll(state: CoreState, queue: Queue, id: string, durability: Durability | undefined): void {
+export function keepAfterAll(
+  state: CoreState,
+  queue: Queue,
+  id: string,
+  known: Item | FinishedItem,
+  durability: Durability | undefined,
+): void {
   const { changes } = queue;
   if (changes === undefined || !queue.isMixed || durability === 'memory') return;
-  const item = queue.items.get(id) ?? queue.deadLetters.get(id)?.item;
-  if (item === undefined) keepEnd(state, queue, changes, id, durability);
-  else if (item.stored === undefined) keepOnDisk(state, changes, item, durability);
+  if (!(known instanceof Item)) keepEnd(state, queue, changes, id, durability);
+  else if (known.stored === undefined) keepOnDisk(state, changes, known, durability);
 }
 
 /** Wherever it is: in line, in a turn, or dead. */

@@ -3,7 +3,7 @@
 import type { Assignment, Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { unmarkKeyDone } from './idempotency.js';
-import { handedOutAs, weightOfItem } from './items.js';
+import { handedOutAs } from './items.js';
 import { keepOnDisk } from './kept-after-all.js';
 
 const NONE: readonly Item[] = Object.freeze([]);
@@ -36,10 +36,8 @@ function revive(state: CoreState, item: Item, now: number): boolean {
   if (finished === undefined) return false;
   queue.finished.delete(item.id);
   if (item.idempotencyKey !== undefined) unmarkKeyDone(queue, key, item.idempotencyKey, item.seq);
-  queue.items.setAgain(item);
-  if (item.stored !== undefined) queue.changes?.item(item);
   // It came again meanwhile, to be kept.
-  else if (queue.changes !== undefined && finished.seq !== undefined) keepOnDisk(state, queue.changes, item);
-  state.payloadBytes += weightOfItem(item);
+  if (item.stored === undefined && queue.changes !== undefined && finished.seq !== undefined)
+    keepOnDisk(state, queue.changes, item);
   return true;
 }

@@ -2,12 +2,12 @@
 
 import type { Durability, Reason } from '../contract/model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '../contract/refusals.js';
-import { isKeyDone } from '../items/idempotency.js';
+import { recallKey } from '../items/idempotency.js';
 import { finish } from '../items/items.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
 import { isKeyless, pacedUntil } from '../state/lane.js';
 import { STATES } from '../state/lane-states.js';
-import { countIn, countOut, lineOf, takeOut } from '../state/places.js';
+import { countIn, lineOf, takeOut } from '../state/places.js';
 import { type Asker, Caller, callerAssignment, type Entry, type Lane, Turn } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isWaiting, mayNotWait } from '../state/wait-list.js';
@@ -58,7 +58,7 @@ export function countArrival(lane: Lane, now: number): void {
 function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Caller | undefined {
   const { asker } = arrival;
   const coalesces = asker.kind === 'enqueue';
-  const done = isKeyDone(lane.queue, lane.key, arrival.idempotencyKey, now);
+  const done = recallKey(lane.queue, lane.key, arrival.idempotencyKey, now);
   if (done !== undefined) {
     emitDecline(state, lane, arrival, 'already_done', now);
     answerDecline(state, lane, asker, { reason: 'already_done', result: done.result });
@@ -147,7 +147,10 @@ function lineUp(
   const takesRoom = asker.kind === 'enqueue';
   const caller = new Caller(lane, asker, consumerId, ticket, lease, idempotencyKey, now, takesRoom);
   if (superseded === undefined) lineOf(lane).append(caller);
-  else supersede(state, superseded, caller, now);
+  else {
+    lineOf(lane).insert(caller, superseded);
+    supersede(state, superseded, caller, now);
+  }
   countIn(state, caller);
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'block' });
   return waitOrLeave(state, caller, wait, now);
@@ -173,13 +176,12 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
   return false;
 }
 
-/** The newcomer takes the place of the other, which is told (S5). */
+/** The newcomer, which stands before it, takes the place of the other, which is told (S5). */
 export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: number, asked?: Durability): void {
   const { lane } = old;
-  lane.line?.replace(old, newcomer);
-  countOut(state, old);
   if (state.watching) emitLeaving(state, old, 'superseded', now);
-  if (!(old instanceof Caller)) return finish(state, old, 'superseded', undefined, now, false, asked);
+  if (old instanceof Caller) takeOut(state, old);
+  else return finish(state, old, 'superseded', undefined, now, false, asked);
   const survivorId = nameOf(newcomer);
   if (old.asker !== undefined) answerDecline(state, lane, old.asker, { reason: 'superseded', survivorId });
 }

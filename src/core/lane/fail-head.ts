@@ -1,6 +1,5 @@
 /** The head of a line whose prerequisite failed. */
 import { hasRoomForLetter, makeDeadLetter, parkAfter } from '../items/items.js';
-import { takeOut } from '../state/places.js';
 import type { Item } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { park } from './phase.js';
@@ -9,10 +8,7 @@ import { park } from './phase.js';
 export function failHead(state: CoreState, item: Item, now: number): void {
   const { lane } = item;
   const room = hasRoomForLetter(lane.queue);
-  if (room) {
-    takeOut(state, item);
-    makeDeadLetter(state, item, 'dependency', now);
-  }
+  if (room) makeDeadLetter(state, item, 'dependency', now);
   const reason = parkAfter(lane, item, room, now);
   if (reason !== undefined) park(state, lane, reason, now);
 }

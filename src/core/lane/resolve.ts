@@ -1,6 +1,6 @@
 /** What a lane without a holder does next. */
 
-import { isKeyDone } from '../items/idempotency.js';
+import { recallKey } from '../items/idempotency.js';
 import { isHeldBack } from '../state/dependencies.js';
 import { emitLeaving } from '../state/events.js';
 import { pacedUntil } from '../state/lane.js';
@@ -82,7 +82,7 @@ function leaves(state: CoreState, head: Caller, now: number): boolean {
     takeOut(state, head);
     return true;
   }
-  const done = isKeyDone(lane.queue, lane.key, head.idempotencyKey, now);
+  const done = recallKey(lane.queue, lane.key, head.idempotencyKey, now);
   if (done === undefined) return false;
   if (state.watching) emitLeaving(state, head, 'already_done', now);
   takeOut(state, head);

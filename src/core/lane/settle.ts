@@ -2,7 +2,8 @@
 
 import type { Bytes } from '../contract/model.js';
 import { markKeyDone } from '../items/idempotency.js';
-import { type Failure, failAll, finishAll, handedOutAs, putBack } from '../items/items.js';
+import { putBack } from '../items/item-phase.js';
+import { type Failure, failAll, finishAll, handedOutAs } from '../items/items.js';
 import { neverHandedOut, openItems } from '../items/never-handed-out.js';
 import type { Assignment, Item, Lane, Stream, Turn } from '../state/records.js';
 import type { Ending } from '../state/settlement.js';

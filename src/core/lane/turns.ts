@@ -2,17 +2,11 @@
 
 import type { Policy } from '../contract/policy.js';
 import type { SettlementWay } from '../contract/views.js';
+import { endHandedOut } from '../items/item-phase.js';
 import { tell } from '../state/events.js';
 import { isKeyless } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
-import {
-  type Assignment,
-  type ChangeLog,
-  type DispatchTicket,
-  type Lane,
-  type Stream,
-  Turn,
-} from '../state/records.js';
+import { type Assignment, type DispatchTicket, type Lane, type Stream, Turn } from '../state/records.js';
 import type { Ending, SettledBy } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
@@ -180,7 +174,7 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   const { lane } = turn;
   const way = wayOf(ending);
   const queue = lane.queue;
-  if (queue.changes !== undefined) markEnd(queue.changes, turn);
+  queue.changes?.turn(lane, turn.token);
   if (turn.owner !== undefined) {
     notifyLost(state, turn, ending.ended, by, now);
     disown(state, turn);
@@ -189,8 +183,7 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
   markRoom(state, queue);
   queue.counters.settlements[way] += 1;
-  if (turn.assignment.kind === 'items' && turn.assignment.done)
-    queue.counters.finished.done += turn.assignment.items.length;
+  if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(queue, turn.assignment.items);
   queue.counters.hold.add((now - turn.since) / 1_000);
   remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending);
   forgetTurn(state.dispatchTickets, turn);
@@ -220,13 +213,6 @@ function wayOfCall(settled: SettledBy): SettlementWay {
     case 'nack':
       return settled.kind === 'release' ? 'release' : 'nack';
   }
-}
-
-/** First of all, so that whatever is told of it waits. */
-function markEnd(changes: ChangeLog, { lane, token, assignment }: Turn): void {
-  changes.turn(lane, token);
-  if (assignment.kind !== 'items' || !assignment.done) return;
-  for (const item of assignment.items) if (changes.handedOut.delete(item.seq)) changes.item(item);
 }
 
 function tellEnd(state: CoreState, turn: Turn, way: SettlementWay, now: number): void {

@@ -37,7 +37,7 @@ export function takeOut(state: CoreState, entry: Entry): void {
   countOut(state, entry);
 }
 
-export function countOut(state: CoreState, entry: Entry): void {
+function countOut(state: CoreState, entry: Entry): void {
   const queue = entry.lane.queue;
   if (entry instanceof Caller) stopWaiting(state, entry);
   else queue.waitingItems -= 1;

@@ -264,6 +264,29 @@ export class Caller extends Timer {
   }
 }
 
+/** An item that ran out of attempts or was refused for good. It still counts as payload memory. */
+export class DeadLetter {
+  constructor(
+    readonly item: Item,
+    readonly key: string,
+    readonly cause: DeathCause,
+    readonly diedAt: number,
+  ) {}
+
+  get at(): 'dead' {
+    return 'dead';
+  }
+}
+
+/**
+ * Where an item is: in the line of its lane; in its turn; in a turn of at_most_once, done since it was handed out; finished
+ * or not there yet; dead. Its id stands for it in `queue.items` as long as it waits or is in flight, in `queue.deadLetters`
+ * when it is dead; else `queue.finished` may remember it. It is in one of them at most.
+ */
+export type ItemPhase = { readonly at: 'waiting' | 'in_flight' | 'handed_out' | 'gone' } | DeadLetter;
+
+export const GONE: ItemPhase = Object.freeze({ at: 'gone' });
+
 /** A message that Keyturn keeps: in its lane's line, or in the turn that carries it. */
 export class Item {
   before: Entry | undefined = undefined;
@@ -273,7 +296,8 @@ export class Item {
   lastError: string | undefined = undefined;
   /** False once it came back: then it takes no room and is never superseded. */
   takesRoom = true;
-  inFlight = false;
+  /** Only `items/item-phase.ts` writes it. */
+  phase: ItemPhase = GONE;
   /** Set: it is kept on disk. */
   stored: Stored | undefined = undefined;
   /** Unset: it was submitted to wait for nothing. */
@@ -297,6 +321,10 @@ export class Item {
 
   get isCaller(): boolean {
     return false;
+  }
+
+  get isWaiting(): boolean {
+    return this.phase.at === 'waiting';
   }
 }
 
@@ -468,14 +496,6 @@ export class Waits {
 }
 
 export const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
-
-/** An item that ran out of attempts or was refused for good. It still counts as payload memory. */
-export interface DeadLetter {
-  readonly item: Item;
-  readonly key: string;
-  readonly cause: DeathCause;
-  readonly diedAt: number;
-}
 
 /** A named set of keys that share one policy. */
 export class Queue {

@@ -13,8 +13,7 @@ interface Identified {
   readonly number: number;
   /** Order of submission. */
   readonly seq: number;
-  /** It does not wait. */
-  readonly inFlight: boolean;
+  readonly isWaiting: boolean;
 }
 
 /**
@@ -88,7 +87,7 @@ export class IdIndex<E extends Identified> {
     const inOrder = this.#firstInOrder();
     let first = inOrder;
     for (const entry of this.#again)
-      if (!entry.inFlight && (first === undefined || entry.seq < first.seq)) first = entry;
+      if (entry.isWaiting && (first === undefined || entry.seq < first.seq)) first = entry;
     return first;
   }
 
@@ -135,6 +134,6 @@ function* both<E>(first: ReadonlyMap<string, E>, second: ReadonlyMap<string, E>)
 }
 
 function waiting<E extends Identified>(entries: Iterable<E>): E | undefined {
-  for (const entry of entries) if (!entry.inFlight) return entry;
+  for (const entry of entries) if (entry.isWaiting) return entry;
   return undefined;
 }

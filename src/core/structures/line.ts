@@ -31,13 +31,6 @@ export class Line<E extends LineEntry<E>> {
     this.#put(entry, before.before, before);
   }
 
-  /** Puts the newcomer where the other stands, which leaves. */
-  replace(old: E, newcomer: E): void {
-    const { before, behind } = old;
-    this.remove(old);
-    this.#put(newcomer, before, behind);
-  }
-
   remove(entry: E): void {
     if (entry.before === undefined) this.head = entry.behind;
     else entry.before.behind = entry.behind;

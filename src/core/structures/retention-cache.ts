@@ -112,7 +112,8 @@ export class RetentionCache<T> {
     return this.#size;
   }
 
-  get(id: string, now: number): T | undefined {
+  /** Unset: nothing is known of it, or no more. It counts as a use. */
+  recall(id: string, now: number): T | undefined {
     const kept = this.#find(id);
     if (kept === undefined) return undefined;
     if (isOver(kept.until, now)) {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Content, contentHashOf } from '../../../src/core/items/items.js';
+import { type Content, contentHashOf } from '../../../src/core/items/content.js';
 
 const NOTHING: Content = { key: '', payload: new Uint8Array(), headers: undefined, idempotencyKey: undefined };
 

@@ -8,8 +8,13 @@ import { OwnIds } from '../../../src/core/structures/own-id.js';
 import { ResultLedger } from '../../../src/core/structures/retention-cache.js';
 
 const lane = new Lane(new Queue('q', BUILT_IN_POLICY, false, new ResultLedger(0), 0), 'k');
-const item = (n: number) => new Item(lane, `i${n}`, new Uint8Array(0), undefined, undefined, 0, n, 0);
+const item = (n: number) => waiting(new Item(lane, `i${n}`, new Uint8Array(0), undefined, undefined, 0, n, 0));
 const MANY = 40_000;
+
+function waiting(one: Item): Item {
+  one.phase = { at: 'waiting' };
+  return one;
+}
 
 function filled(): { index: IdIndex<Item>; items: Item[] } {
   const index = new IdIndex<Item>(new OwnIds('~'));
@@ -76,7 +81,7 @@ test('items whose id was made here stand among the others in the order in which 
   const ids = new OwnIds('~a-');
   const index = new IdIndex<Item>(ids);
   const own = (seq: number, number: number) =>
-    new Item(lane, ids.idOf(number), new Uint8Array(0), undefined, undefined, 0, seq, 0, number);
+    waiting(new Item(lane, ids.idOf(number), new Uint8Array(0), undefined, undefined, 0, seq, 0, number));
   const items = Array.from({ length: 5_000 }, (_, seq) => (seq % 3 === 0 ? item(seq) : own(seq, seq)));
   for (const one of items) index.set(one);
   assert.deepEqual([...index.scan()], items);
@@ -84,6 +89,6 @@ test('items whose id was made here stand among the others in the order in which 
   for (const one of items.slice(0, 2_500)) index.delete(one);
   assert.deepEqual([index.size, index.firstWaiting()], [2_500, items[2_500]]);
   assert.ok(items.every((one, at) => index.get(one.id) === (at < 2_500 ? undefined : one)));
-  for (const one of items) one.inFlight = true;
+  for (const one of items) one.phase = { at: 'in_flight' };
   assert.equal(index.firstWaiting(), undefined);
 });

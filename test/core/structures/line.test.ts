@@ -40,11 +40,11 @@ class Pair {
     this.list.unshift(entry);
   }
 
-  replace(at: number, entry: Entry): void {
-    const old = this.list[at];
-    if (old === undefined) return;
-    this.line.replace(old, entry);
-    this.list[at] = entry;
+  insert(at: number, entry: Entry): void {
+    const before = this.list[at];
+    if (before === undefined) return;
+    this.line.insert(entry, before);
+    this.list.splice(at, 0, entry);
   }
 
   remove(at: number): void {
@@ -71,7 +71,7 @@ class Pair {
 describe('a line', () => {
   it('does what an array does, whatever is asked of it', () => {
     const step = fc.record({
-      op: fc.constantFrom('append', 'prepend', 'replace', 'remove'),
+      op: fc.constantFrom('append', 'prepend', 'insert', 'remove'),
       at: fc.nat(12),
       isCaller: fc.boolean(),
       takesRoom: fc.boolean(),
@@ -83,7 +83,7 @@ describe('a line', () => {
           const entry = isCaller ? caller(takesRoom) : item(takesRoom);
           if (op === 'append') pair.append(entry);
           else if (op === 'prepend') pair.prepend(entry);
-          else if (op === 'replace') pair.replace(at, entry);
+          else if (op === 'insert') pair.insert(at, entry);
           else pair.remove(at);
           pair.check();
         }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contentHashOf } from '../../../src/core/items/items.js';
+import { contentHashOf } from '../../../src/core/items/content.js';
 import { OwnIds } from '../../../src/core/structures/own-id.js';
 import { Random } from '../../../src/core/structures/random.js';
 import { ResultLedger, RetentionCache } from '../../../src/core/structures/retention-cache.js';
@@ -12,14 +12,14 @@ describe('what is remembered by id', () => {
   it('is known until its time is over, and not at that very moment', () => {
     const memory = new RetentionCache<string>(10, new ResultLedger(0));
     memory.set('a', 'A', 100, 0);
-    assert.deepEqual([memory.get('a', 99.9), memory.get('a', 100), memory.size], ['A', undefined, 0]);
+    assert.deepEqual([memory.recall('a', 99.9), memory.recall('a', 100), memory.size], ['A', undefined, 0]);
   });
 
   it('is the newest of two under one id', () => {
     const memory = new RetentionCache<string>(10, new ResultLedger(100));
     memory.set('a', 'old', FOR_EVER, 10);
     memory.set('a', 'new', FOR_EVER, 20);
-    assert.deepEqual([memory.get('a', 0), memory.size], ['new', 1]);
+    assert.deepEqual([memory.recall('a', 0), memory.size], ['new', 1]);
   });
 
   for (const max of [1, 2, 5]) {
@@ -27,12 +27,12 @@ describe('what is remembered by id', () => {
       const memory = new RetentionCache<number>(max, new ResultLedger(0));
       for (let i = 0; i < max; i++) memory.set(`k${i}`, i, FOR_EVER, 0);
       // Asked for: the first is the most recently used now.
-      memory.get('k0', 0);
+      memory.recall('k0', 0);
       memory.set('new', -1, FOR_EVER, 0);
       assert.equal(memory.size, max);
-      assert.equal(memory.get('k0', 0), max === 1 ? undefined : 0);
-      assert.equal(memory.get('k1', 0), undefined);
-      assert.equal(memory.get('new', 0), -1);
+      assert.equal(memory.recall('k0', 0), max === 1 ? undefined : 0);
+      assert.equal(memory.recall('k1', 0), undefined);
+      assert.equal(memory.recall('new', 0), -1);
     });
   }
 
@@ -55,7 +55,7 @@ describe('what is remembered by id', () => {
           list = [...others, kept].slice(-max);
         } else if (move < 0.9) {
           const live = known !== undefined && now < known.until ? known : undefined;
-          assert.equal(memory.get(id, now), live?.value, `${id} at ${now}, ${max} at most`);
+          assert.equal(memory.recall(id, now), live?.value, `${id} at ${now}, ${max} at most`);
           list = live === undefined ? others : [...others, live];
         } else if (move < 0.95) {
           memory.delete(id);
@@ -94,7 +94,7 @@ describe('the bytes of remembered results', () => {
     assert.equal(ledger.bytes, 100);
     other.set('d', 'D', FOR_EVER, 1);
     assert.deepEqual(
-      [one.get('a', 0), other.get('b', 0), one.get('c', 0), other.get('d', 0)],
+      [one.recall('a', 0), other.recall('b', 0), one.recall('c', 0), other.recall('d', 0)],
       [undefined, 'B', 'C', 'D'],
     );
     assert.equal(ledger.bytes, 61);
@@ -104,9 +104,9 @@ describe('the bytes of remembered results', () => {
     const ledger = new ResultLedger(100);
     const memory = new RetentionCache<string>(10, ledger);
     memory.set('large', 'L', FOR_EVER, 101);
-    assert.deepEqual([memory.get('large', 0), ledger.bytes], [undefined, 0]);
+    assert.deepEqual([memory.recall('large', 0), ledger.bytes], [undefined, 0]);
     memory.set('small', 'S', FOR_EVER, 100);
-    assert.deepEqual([memory.get('small', 0), ledger.bytes], ['S', 100]);
+    assert.deepEqual([memory.recall('small', 0), ledger.bytes], ['S', 100]);
   });
 
   it('are given back however their entry leaves', () => {
@@ -118,7 +118,7 @@ describe('the bytes of remembered results', () => {
     memory.delete('replaced');
     assert.equal(ledger.bytes, 0);
     memory.set('over', 'x', 5, 10);
-    memory.get('over', 5);
+    memory.recall('over', 5);
     assert.equal(ledger.bytes, 0);
     for (const id of ['lru1', 'lru2', 'lru3']) memory.set(id, id, 50, 10);
     assert.equal(ledger.bytes, 20);
@@ -131,7 +131,7 @@ describe('the bytes of remembered results', () => {
     const memory = new RetentionCache<string>(10, ledger);
     memory.set('plain', 'P', FOR_EVER, 0);
     for (const id of ['a', 'b', 'c']) memory.set(id, id, FOR_EVER, 10);
-    assert.deepEqual([memory.get('plain', 0), memory.size], ['P', 2]);
+    assert.deepEqual([memory.recall('plain', 0), memory.size], ['P', 2]);
   });
 });
 

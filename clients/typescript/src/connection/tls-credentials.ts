@@ -76,7 +76,7 @@ class Connector implements experimental.SecureConnector {
     return this.callCredentials;
   }
 
-  /** The channel was closed: a handshake that nobody waits for must not keep the process alive. */
+  /** The channel was closed: its handshakes must not keep the process alive. */
   destroy(): void {
     for (const tls of this.#pending) tls.destroy();
   }

@@ -1,4 +1,4 @@
-/** What a client is told about TLS: checked, and its files read, before anything connects, and again when they were replaced. */
+/** The TLS options of a client: checked, and their files read, before anything connects, and again when they were replaced. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';

@@ -35,12 +35,12 @@ type Claimed =
     }
   | { readonly status: 'blocked'; readonly ahead: number | undefined; readonly retryAfter: number | undefined };
 
-/** Strict order has no other answer without a turn: nobody counts who stands before. */
+/** Strict order has no other answer without a turn: Acquire does not count the callers ahead. */
 type Answer = EnQueueAnswer | { readonly decision: 'block'; readonly ahead: undefined; readonly retryAfter: undefined };
 
 /**
  * Waits in the line of a key, in one place however many calls it takes, until there is a decision or the wait ends.
- * Whoever does not get the turn leaves no place behind.
+ * A claim that does not get the turn leaves no place behind.
  */
 export class Claim {
   readonly #base: Base;
@@ -93,7 +93,7 @@ export class Claim {
       this.#patientUntil = undefined;
       return claimed;
     } catch (error) {
-      // The call was ended with `leave`; the one who waits says so.
+      // The call was ended with `leave`; `wait` throws the reason of the signal.
       if (signal?.aborted) return undefined;
       // A call that ran out of time was patient itself.
       const isOverdue = error instanceof KeyturnError && error.code === 'DEADLINE_EXCEEDED';

@@ -74,7 +74,7 @@ class Consumption implements Consumer {
   readonly #settings: ConsumeSettings;
   readonly #around: Surroundings;
   readonly #workers = new Set<Worker>();
-  /** Deliveries that nobody works on and that are on their way back. */
+  /** Deliveries that no handler works on, on their way back. */
   readonly #releasing = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   readonly #asking: Asking;
@@ -126,7 +126,7 @@ class Consumption implements Consumer {
 
   stop(options: StopOptions = {}): Promise<void> {
     const stopped = this.#stop(options);
-    // It is told to `onError` and the log too: whoever does not look at this loses nothing, and must not end for it.
+    // `onError` and the log get it too: an application that ignores this promise loses nothing, and must not end for it.
     stopped.catch(() => undefined);
     return stopped;
   }
@@ -134,7 +134,7 @@ class Consumption implements Consumer {
   async #stop(options: StopOptions): Promise<void> {
     checkEndOptions('the options of stop', options);
     this.#begin(options.timeout ?? DEFAULT_STOP);
-    // Why it could not go on is told by `done`, and to nobody else: this does not make it heard.
+    // Only `done` rejects with the reason why it could not go on: a rejection of `done` stays unhandled when only stop is awaited.
     await this.ended;
     if (this.#cutOff === 0) return;
     const what = this.#cutOff === 1 ? '1 handler' : `${this.#cutOff} handlers`;
@@ -157,7 +157,7 @@ class Consumption implements Consumer {
     return this.#base.transport.clock.now();
   }
 
-  /** One Acquire at a time waits, for all that is free: who comes free while it waits is served by the next one. */
+  /** One Acquire at a time waits, for all places that are free: a place that comes free meanwhile is served by the next one. */
   #fill(): void {
     if (this.#isAcquiring || this.#isStopping || this.#free <= 0) return this.#endIfIdle();
     this.#isAcquiring = true;
@@ -238,7 +238,7 @@ class Consumption implements Consumer {
     const left = [...this.#workers];
     this.#workers.clear();
     const releasing = left.map((worker) => worker.giveUp());
-    // Before anybody is told of the end.
+    // Before `ended` and `done` are settled.
     this.#cutOff += left.filter(({ isCutOff }) => isCutOff).length;
     await Promise.all(releasing);
     this.#end();

@@ -134,7 +134,7 @@ export function verdictOnError(error: unknown, items: number): Verdict {
 /** What a Nack may say, bytes of UTF-8. */
 const LONGEST_ERROR = 8_192;
 
-/** @param told by anybody: what is no Unicode would be refused */
+/** @param told any text; the sidecar would refuse one that is no Unicode */
 export function shortened(told: string): string {
   const text = toUSVString(told);
   const bytes = new TextEncoder().encode(text);

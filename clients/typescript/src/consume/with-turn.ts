@@ -163,7 +163,7 @@ async function underTurn<T>(
     const ending = await runUnder(clock, held, stop, options.maxHold, () => handler(heldKey));
     return await giveBack(base, turn, resultOf(ending, options));
   } finally {
-    // Not before it is settled: who reconnects meanwhile gives back what nobody holds, and the handler's end would be lost.
+    // Not before the turn is settled: a session that reconnects meanwhile gives back a turn without a holder, and the handler's end would be lost.
     held.release();
   }
 }

@@ -110,7 +110,7 @@ export class Worker {
     this.#trouble(reason, 'stop');
   }
 
-  /** Nobody works on them any more: so it is told to those too who look at nothing. */
+  /** No worker gets them any more, so the log says it too: an application may look at nothing else. */
   #deadLettered(count: number, error: unknown): void {
     if (count === 0) return;
     this.#warn('items became dead letters', { items: count, error: shortened(messageOf(error)) });
@@ -227,7 +227,7 @@ function isAtMostOnce(error: unknown): boolean {
   return error instanceof KeyturnError && error.reason === 'AT_MOST_ONCE';
 }
 
-/** Gives a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session. */
+/** Gives a turn back that no handler works on. If that fails, the turn ends with its lease or its session. */
 export async function release(base: Base, { turn }: Delivery): Promise<void> {
   const { queue, key, token } = turn;
   const call = { queue, key, token, kind: 'release', error: 'the consumer stopped' } as const;

@@ -14,7 +14,7 @@ export interface Entry {
   reject(error: unknown): void;
 }
 
-/** Where it is told what became of entries. */
+/** Where the outcome of entries is reported. */
 export interface Settling {
   resolve(entries: readonly Entry[], resultOf: (entry: Entry) => ProducerResult): void;
   reject(entries: readonly Entry[], errorOf: (entry: Entry) => unknown): void;

@@ -48,7 +48,7 @@ export class Producer {
     const { spool, onError } = this.#settings;
     if (spool !== undefined && onError !== undefined) {
       this.#spool = new SpoolRoute(base, this.#settings, spool, settling, onError);
-      // Also told by every add; but what is on disk may be all that there is.
+      // Every add reports it too; but the items on disk may be all that there are.
       this.#spool.opened().catch((error: unknown) => onError(error, undefined));
     }
     this.#delivery = new Delivery(base, this.#settings, this.#spool, settling, this.#givenUp.signal);
@@ -79,7 +79,7 @@ export class Producer {
       named = withItsId;
       if (this.#isClosed) throw new ProducerClosedError('the producer is closed');
       const size = checkedSize(withItsId, 0);
-      // Told "spooled", it would be refused when nobody waits for it any more.
+      // After "spooled" it would be refused when no caller waits for it any more.
       if (this.#spool !== undefined) checkPossible(withItsId, 0);
       this.#backlog.add({ item: withItsId, size, since, deadline: since + this.#settings.timeout, resolve, reject });
     });
@@ -89,7 +89,7 @@ export class Producer {
     return this.#followed(added, named);
   }
 
-  /** Without `onError` a rejection that nobody looks at is one that ends the process. */
+  /** Without `onError` an unhandled rejection ends the process. */
   #followed(added: Promise<ProducerResult>, item: ItemCall): Promise<ProducerResult> {
     const { onError } = this.#settings;
     const settle = (): void => void this.#unsettled.delete(added);
@@ -179,7 +179,7 @@ export class Producer {
     this.#wake();
   }
 
-  /** Of those that are not on their way: whoever sends looks after the others. */
+  /** Of items that are not on their way: the delivery looks after the others. */
   #armExpiry(): void {
     const { first } = this.#backlog;
     if (this.#callOffExpiry !== undefined || first === undefined) return;
@@ -233,7 +233,7 @@ function deferred(): { readonly promise: Promise<void>; resolve(): void; reject(
   const promise = new Promise<void>((...settle) => {
     [resolve, reject] = settle;
   });
-  // Whoever waits for it is told; it may be that nobody does any more.
+  // A caller that waits gets the rejection; there may be none any more.
   promise.catch(() => undefined);
   return { promise, resolve: () => resolve(), reject: (error) => reject(error) };
 }

@@ -42,7 +42,7 @@ const WHAT_HAPPENED: Readonly<Record<FailedState, string>> = {
   unknown: 'is not known, or was forgotten',
 };
 
-/** What each state means for the one who waits. */
+/** What each state means for the caller. */
 const STATES: Readonly<Record<ItemState, 'open' | 'done' | FailedState>> = {
   waiting: 'open',
   in_flight: 'open',
@@ -59,7 +59,7 @@ const DEFAULT_TIMEOUT = 300_000;
 const LEAST_BETWEEN = 50;
 /** For the answer that the time is over, on its way, ms. */
 const ANSWERING = 100;
-/** Whoever asks without waiting wants to know: so long an answer may take, ms. */
+/** How long an answer may take when the caller asks without waiting, ms. */
 const LEAST_CALL = 1_000;
 
 /**

@@ -37,7 +37,7 @@ export class SpoolRoute {
   #isReachable = false;
   #wakers: (() => void)[] = [];
   #mendAt = Number.NEGATIVE_INFINITY;
-  /** What was told last of the disk: a failure that lasts is told once. */
+  /** The last failure of the disk that was reported: one that lasts is reported once. */
   #told = '';
 
   constructor(base: Base, to: SpoolTarget, choice: SpoolChoice, settling: Settling, onError: ProducerErrorHandler) {
@@ -256,7 +256,7 @@ export class SpoolRoute {
     return items.filter((_, index) => !errors.has(index));
   }
 
-  /** Whoever waits in {@link take} looks again. */
+  /** Those that wait in {@link take} look again. */
   wake(): void {
     for (const waker of this.#wakers.splice(0)) waker();
   }

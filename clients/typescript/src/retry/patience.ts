@@ -25,7 +25,7 @@ export async function patiently<T>(base: Base, patience: Patience, ask: (left: n
     try {
       return await ask(Math.max(1, until - clock.now()));
     } catch (error) {
-      // Not before: whoever gives a signal may make it only when it is looked at.
+      // Not before: the caller may make its signal only when it is read.
       const { signal } = patience;
       if (signal?.aborted || !bears.includes(failureOf(error))) throw error;
       const ms = backOff.next(retryAfterOf(error));

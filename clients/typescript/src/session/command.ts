@@ -1,4 +1,4 @@
-/** A call on its way: what is sent, who waits for it, and what its answer means for the turns of the session. */
+/** A call on its way: what is sent, its caller, and what its answer means for the turns of the session. */
 
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { commandError } from '../wire/status.js';
@@ -18,7 +18,7 @@ export interface Settled {
 export interface Books {
   /** The turn was given. `tied`: asked for without a lease of its own. */
   given(turn: Turn, tied: boolean, ticket: string | undefined): void;
-  /** Nobody will learn that this turn was given. `ticket`: with this the same turn may still be asked for. */
+  /** No caller will learn that this turn was given. `ticket`: with this the same turn may still be asked for. */
   undelivered(turn: Turn, ticket: string | undefined): void;
   settled(queue: string, key: string, token: Token | undefined, ticket: string | undefined): void;
   lost(turn: Settled, error: KeyturnError): void;
@@ -75,7 +75,7 @@ export abstract class WorkerCommand extends Command {
   abandoned = false;
   /** When it is abandoned the place of its ticket is given up too. */
   leave = false;
-  /** It was on a stream that is gone: whether the sidecar knows it nobody can tell. */
+  /** It was on a stream that is gone: whether the sidecar got it is not known. */
   wasSent = false;
 
   /** How long it may wait before it is answered, ms. Unset: the sidecar knows. */
@@ -96,7 +96,7 @@ export abstract class WorkerCommand extends Command {
     return undefined;
   }
 
-  /** Its caller has its bytes back, and it may still be sent: from now on it has its own. */
+  /** Copies its bytes: the caller may change them from now on, and the command may still be sent. */
   detach(): void {}
 
   /** The stream is gone, and it is to be sent again. */

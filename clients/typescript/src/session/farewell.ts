@@ -1,7 +1,7 @@
 /**
- * The last moments of a session. What was called off may have been answered already, and who works on a turn may end in time, so
- * the stream stays until the outcome of everything is known: a turn that crossed the cancelling is given back, and does not block
- * its key for the `ttl`. Should the stream break meanwhile, a new one tells what was given.
+ * The last moments of a session. A call that was cancelled may have been answered already, and a handler may end in time, so
+ * the stream stays until the outcome of every call is known: a turn that crossed the cancelling is given back, and does not
+ * block its key for the `ttl`. Should the stream break meanwhile, the answer of the next hello names the turns that were given.
  */
 import type { Clock } from '../time/clock.js';
 import { type Command, WorkerCommand } from './command.js';
@@ -16,7 +16,7 @@ const FAREWELL_MS = 1_000;
 
 export class Farewell {
   readonly over: Promise<void>;
-  /** The stream broke, and no other one has told yet which turns there are. */
+  /** The stream broke, and the hello that names the turns of the session is not answered yet. */
   isReturning = false;
   #callOff: () => void;
   #stream: SessionStream | undefined;
@@ -45,7 +45,7 @@ export class Farewell {
     return this.isReturning || this.turns.isWorkLeft || this.open.some(mayLeaveTurns);
   }
 
-  /** Every outcome is known, or nobody waits for it: the sidecar ends the stream, if there is one. */
+  /** Every outcome is known, or the time for it is over: asks the sidecar to end the stream, if there is one. */
   end(stream: SessionStream | undefined): void {
     this.#callOff();
     this.#stream = stream;

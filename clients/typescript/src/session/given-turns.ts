@@ -4,11 +4,11 @@ import type { Token, Turn } from '../words/worker-words.js';
 
 /** A turn that the application was given on this session and has not settled. */
 export class GivenTurn extends Held {
-  /** Infinity: as long as the session is known to live. Else until this moment: a new stream did not tell of it. */
+  /** Infinity: as long as the session is known to live. Else until this moment: the last hello did not name the turn. */
   safeUntil = Number.POSITIVE_INFINITY;
-  /** Somebody holds it, and will say when that is over. */
+  /** A holder works on it, and will release it. */
   inUse = false;
-  /** It was told lost as unreachable: whoever works on it has ended by then, ms by the clock. */
+  /** Lost as unreachable: its holder has ended by then, ms by the clock. */
   endAt = 0;
 
   /** @param tied it lives as long as its session does */
@@ -27,7 +27,7 @@ export class GivenTurns {
   readonly #queues = new Map<string, Map<number, GivenTurn>>();
   /** So that a turn can be settled by its ticket too. The newest of equal tickets, which only other keys can have. */
   readonly #byTicket = new Map<string, GivenTurn>();
-  /** Lost before anybody held them: told when somebody does. */
+  /** Lost before a holder took them: a holder that takes one learns it then. */
   readonly #lost = new WeakMap<Turn, TurnLoss>();
   #tied = 0;
 

@@ -2,7 +2,7 @@ import type { Clock } from '../time/clock.js';
 import type { TurnRef } from '../words/worker-words.js';
 import { type GivenTurn, turnName } from './given-turns.js';
 
-/** More are not remembered, and wait as those do of which nobody learnt. */
+/** More are not remembered, and are treated as turns whose answers were lost. */
 const MOST_GIVEN_UP = 100_000;
 /** A hello names no more turns than that. */
 const MOST_TOLD = 10_000;

@@ -3,7 +3,7 @@ import type { KeyturnError } from '../words/errors.js';
 import type { SessionStream } from './network.js';
 
 export type Link =
-  /** No stream, and nobody needs one. */
+  /** No stream, and none is needed. */
   | { readonly at: 'idle' }
   | { readonly at: 'pausing'; readonly until: number }
   | Attached

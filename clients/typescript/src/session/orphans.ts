@@ -1,5 +1,5 @@
 /**
- * Turns of the session that nobody here holds: their answers were lost with a stream. Each is given back, but not while an
+ * Turns of the session that have no holder here: their answers were lost with a stream. Each is given back, but not while an
  * open call with a ticket may still be answered with it.
  */
 import type { TurnRef } from '../words/worker-words.js';
@@ -25,7 +25,7 @@ export class Orphans {
 
   /**
    * @param open calls that may be answered with a turn from before
-   * @param giveBack called for every turn that nobody claimed, once, for some of them before this returns
+   * @param giveBack called once for every turn that no call claimed, for some of them before this returns
    */
   constructor(
     turns: readonly TurnRef[],
@@ -36,12 +36,12 @@ export class Orphans {
     for (const turn of turns) this.#addOrphan(turn);
   }
 
-  /** None is left: nothing that is told of calls and turns matters any more. */
+  /** No orphan is left. */
   get isEmpty(): boolean {
     return this.#orphans.size === 0;
   }
 
-  /** Somebody learnt of it after all. */
+  /** An answer or a notice named the turn after all. */
   claimed(turn: TurnRef): void {
     const orphan = this.#orphans.get(turnName(turn));
     if (orphan === undefined) return;
@@ -93,7 +93,7 @@ export class Orphans {
   }
 }
 
-/** Those who ask for any key of the queue, and those who ask for this one. */
+/** The groups of calls that ask for any key of the queue, and for this key. */
 function groupsOf({ queue, key }: TurnRef): readonly string[] {
   return [queue, keyGroup(queue, key)];
 }

@@ -56,7 +56,7 @@ export class Outbox {
     let bytes = batch.reduce((sum, command) => sum + command.bytes, 0);
     while (this.#at < this.#waiting.length && batch.length < COMMANDS_PER_MESSAGE) {
       const command = this.#waiting[this.#at];
-      // Abandoned before it was sent: nobody needs to know.
+      // Abandoned before it was sent: the sidecar need not know of it.
       if (command === undefined || !this.open.has(command)) {
         this.#at += 1;
         continue;

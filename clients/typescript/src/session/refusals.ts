@@ -7,7 +7,7 @@ import type { WorkerCommand } from './command.js';
 /** A message of more bytes ends the stream, with everything on it. */
 const LARGEST_MESSAGE = 4 * 1_048_576;
 const FRAME = 64;
-/** Who is refused for one of these would be refused for ever. */
+/** A session that is refused for one of these would be refused for ever. */
 const FOR_GOOD: ReadonlySet<string> = new Set([
   'UNIMPLEMENTED',
   'UNAUTHENTICATED',

@@ -104,7 +104,7 @@ export class Session {
     this.#calls.callOff(clientClosed());
     if (isAttached(this.#link)) this.#outbox.flush(this.#link.stream, this.#clock.now());
     else if (!farewell.isReturning) this.#leave();
-    // What was answered last is heard by those who wait for it after this: a turn of theirs comes back then.
+    // Callers see the last answers after this: a turn that one of them got comes back then.
     this.#clock.soon(() => this.#leaveIfOver());
     return farewell.over;
   }
@@ -127,7 +127,7 @@ export class Session {
   }
 
   #askOwn(command: OwnCommand): void {
-    // Without a stream there is nobody to ask. What a turn would be given back with, the next hello leads to again.
+    // Without a stream nothing can be sent. A turn that is to be given back is named again by the answer of the next hello.
     if (!isAttached(this.#link)) return;
     this.#open.add(command);
     this.#outbox.pushUrgent(command);

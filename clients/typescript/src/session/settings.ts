@@ -1,4 +1,4 @@
-/** What a session is told when it begins. */
+/** What a session needs when it begins. */
 
 import type { BackOffSettings } from '../retry/back-off.js';
 import type { Clock, Random } from '../time/clock.js';
@@ -31,6 +31,6 @@ export interface Surroundings {
   readonly openStream: OpenStream;
   /** An id for an item: never the same twice, in no process. */
   newId(): string;
-  /** Told when a stream broke that stood, and when another one stands again. Unset: nobody. */
+  /** Called when a stream broke that stood, and when another one stands again. */
   readonly watch?: StreamWatch | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * What a session does for the turns it was given: it knows which the application holds, tells when one is lost, and gives
- * back those of which nobody learnt.
+ * What a session does for the turns it was given: it knows which the application holds, reports when one is lost, and gives
+ * back those whose answers reached no caller.
  */
 
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
@@ -50,7 +50,7 @@ export class TurnKeeping implements Books {
     this.#orphans?.claimed(turn);
     const known = this.#turns.find(turn.queue, turn.token);
     if (known !== undefined) this.#certain(known);
-    // An Ack took it along, and nobody takes work any more.
+    // An Ack took it along, and the client is being closed.
     else if (this.#left !== undefined) this.giveBack(turn);
     else this.#turns.add(new GivenTurn(turn, tied, ticket, this.#released));
   }
@@ -69,7 +69,7 @@ export class TurnKeeping implements Books {
     if (token !== undefined) this.#left?.delete(turnName({ queue, token }));
   }
 
-  /** It settles a turn that lives as long as the session: should it not come through, nobody else would end it. */
+  /** The call settles a turn that lives as long as the session: without this call nothing else would end that turn. */
   isEndedBy(command: WorkerCommand): boolean {
     const settles = command.settles();
     return settles !== undefined && this.#turns.find(settles.queue, settles.token)?.tied === true;
@@ -85,7 +85,7 @@ export class TurnKeeping implements Books {
     this.renewals.drop(held);
     if (!(held instanceof GivenTurn)) return held.lose(cause);
     this.#uncertain.delete(held);
-    // Before its holder hears of it, who may end at once. One with a lease may be in no book any more.
+    // Before its holder learns of it, which may end at once. A turn with a lease may not be among the given turns any more.
     if (cause === 'closed') this.#left?.set(turnName(held.turn), held);
     if (held.tied && cause === 'unreachable') this.#givenUp.add(held, this.clock.now() + this.marginOfLife());
     this.#turns.lose(held, cause);
@@ -121,8 +121,8 @@ export class TurnKeeping implements Books {
   }
 
   /**
-   * A new stream has the session. Turns of which nobody here knows are given back; those that are known here and not
-   * there are asked for, and until the answer are no safer than they were.
+   * A new stream has the session. Turns that are not known here are given back; turns that are known here and that the sidecar
+   * did not name are asked for with a Renew, and until its answer are no safer than they were.
    *
    * @param open calls that are not answered: what they settle is theirs to end
    * @param stopAt until when the turns were safe before
@@ -149,13 +149,13 @@ export class TurnKeeping implements Books {
     this.#askFor(missing, stopAt);
   }
 
-  /** The stream is gone, and with it what was to be told on it. */
+  /** The stream is gone, and with it the notices that it would have brought. */
   detached(): void {
     this.#orphans = undefined;
-    // A new stream tells of those that live.
+    // The next hello names those that live.
     this.#unclaimed.clear();
     this.#givenUp.detached();
-    // Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
+    // No notice would come of the end of a lease. A turn with a lease that is held is renewed; of the others nothing is kept.
     for (const given of [...this.#turns.all()]) if (!given.tied) this.#turns.remove(given);
   }
 
@@ -186,13 +186,13 @@ export class TurnKeeping implements Books {
     this.loseAll('closed');
   }
 
-  /** Somebody works on a turn still, though the client is being closed. */
+  /** A holder still works on a turn, though the client is being closed. */
   get isWorkLeft(): boolean {
     for (const { inUse } of this.#left?.values() ?? []) if (inUse) return true;
     return false;
   }
 
-  /** It was given, and nobody will work on it. */
+  /** It was given, and no handler will work on it. */
   giveBack(turn: TurnRef): void {
     const given = this.#turns.find(turn.queue, turn.token);
     if (given !== undefined) this.#drop(given);
@@ -228,9 +228,9 @@ export class TurnKeeping implements Books {
       if (this.#turns.find(turn.queue, turn.token) === undefined) this.#giveBack(turn);
   }
 
-  /** Nobody here has it any more, but it was delivered: no open call waits for it. */
+  /** The turn is not among the given ones any more, but it was delivered: no open call waits for it. */
   #isWorkedOn(turn: TurnRef): boolean {
-    // Whoever works on it has a moment to end, and then gives it back.
+    // Its holder has a moment to end, and then gives it back.
     return this.#left?.has(turnName(turn)) === true || this.#givenUp.told(turn);
   }
 
@@ -243,11 +243,11 @@ export class TurnKeeping implements Books {
       const batch = missing.slice(at, at + MOST_PER_RENEW);
       const turns = batch.map(({ turn: { queue, key, token } }) => ({ queue, key, token }));
       const call = { $case: 'renew', value: wireRenew({ turns }) } as const;
-      this.ask(new OwnCommand(call, (outcome) => this.#told(batch, outcome)));
+      this.ask(new OwnCommand(call, (outcome) => this.#renewed(batch, outcome)));
     }
   }
 
-  #told(batch: readonly GivenTurn[], outcome: Outcome | undefined): void {
+  #renewed(batch: readonly GivenTurn[], outcome: Outcome | undefined): void {
     // No answer leaves them as uncertain as they are.
     if (outcome?.$case !== 'renew') return;
     const { results } = renewAnswer(outcome.value);
@@ -272,7 +272,7 @@ export class TurnKeeping implements Books {
     this.#turns.remove(given);
   }
 
-  /** Whatever the turn carries: it is as if it had not been given. Should this be lost too, the next stream tells of the turn again. */
+  /** Releases the turn, as if it had not been given. Should the release be lost too, the next hello names the turn again. */
   #giveBack({ queue, key, token }: TurnRef): void {
     const call = { $case: 'nack', value: wireNack({ queue, key, token, kind: 'release' }) } as const;
     this.ask(new OwnCommand(call, () => this.#givenUp.remove({ queue, token })));

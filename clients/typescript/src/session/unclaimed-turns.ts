@@ -1,6 +1,6 @@
 import type { TurnRef } from '../words/worker-words.js';
 
-/** How long a turn waits for a call with the ticket whose earlier call was given up: as the sidecar keeps a place, if not told otherwise. */
+/** How long a turn waits for a call with the ticket whose earlier call was given up: as the sidecar keeps a place by default. */
 const UNCLAIMED_MS = 10_000;
 /** More of them are not waited for. */
 const MOST_UNCLAIMED = 10_000;
@@ -10,7 +10,7 @@ interface Unclaimed {
   readonly until: number;
 }
 
-/** Turns of which nobody learnt, and that a call with the same ticket may still ask for, in the order in which they came. */
+/** Turns whose answers reached no caller, and that a call with the same ticket may still ask for, in the order in which they came. */
 export class UnclaimedTurns {
   #turns: Unclaimed[] = [];
 

@@ -38,8 +38,8 @@ export class WorkerCalls {
   }
 
   /**
-   * The stream is gone, and with it what belonged to it alone, and calls that nobody waits for, unless a turn would be kept
-   * for ever without them.
+   * The stream is gone, and with it the session's own commands, and calls that were abandoned, unless a turn would be kept for
+   * ever without them.
    */
   detached(now: number): void {
     for (const command of this.open.all()) {
@@ -55,8 +55,8 @@ export class WorkerCalls {
   }
 
   /**
-   * The client is being closed. What waits is not left behind: its place would keep others from theirs, and nobody would come
-   * for it. What ends a turn may come through.
+   * The client is being closed. Calls that wait are cancelled: a place that is left behind would keep other callers waiting for
+   * nothing. Calls that end a turn may come through.
    */
   callOff(error: KeyturnError): void {
     for (const command of this.open.workersInOrder()) {
@@ -70,7 +70,7 @@ export class WorkerCalls {
     for (const command of this.open.workersInOrder()) this.#refuse(command, error);
   }
 
-  /** A call is open no more, or nobody waits for it. Its caller's signal may live on for long: nothing is kept there. */
+  /** A call is open no more. Its caller's signal may live on for long: nothing is kept there. */
   done(command: WorkerCommand): void {
     unfollow(command);
     this.turns.done(command);

@@ -1,4 +1,4 @@
-/** Those who follow a signal, in the order in which they came. */
+/** The tasks that follow a signal, in the order in which they were added. */
 class Followers {
   readonly #tasks = new Set<() => void>();
 

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.js';
 import { follow } from './follow.js';
 
-/** Resolves after `ms`, or as soon as `signal` aborts: whoever waits looks at it himself. */
+/** Resolves after `ms`, or as soon as `signal` aborts: the caller looks at the signal itself. */
 export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

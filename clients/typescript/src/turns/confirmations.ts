@@ -25,7 +25,7 @@ export class Confirmations {
   readonly #pending = new Set<Pending>();
   #isClosed = false;
 
-  /** @param giveBack of turns of which nobody will learn, because the client is closed */
+  /** @param giveBack gives back turns that no caller will learn of, because the client is closed */
   constructor(
     private readonly calls: Pick<Calls, 'renew'>,
     private readonly clock: Clock,
@@ -85,7 +85,7 @@ export class Confirmations {
     // session that it adopts without one. Where each has its queue's nothing is tied.
     const lease = turns.every((turn) => turn.lease === shortest) ? shortest : undefined;
     const refs = turns.map(({ queue, key, token }) => ({ queue, key, token }));
-    // Without an answer the turns are as old as they may be: whoever holds one is told that it is lost.
+    // Without an answer the turns are as old as they may be: a holder of one learns that it is lost.
     const answer = await this.calls.renew({ turns: refs, lease }, { timeout }).catch(() => undefined);
     for (const [at, turn] of turns.entries()) if (answer?.results[at]?.alive) this.#confirmedAt.set(turn, sentAt);
   }

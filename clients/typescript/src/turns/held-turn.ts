@@ -20,7 +20,7 @@ export function turnLost({ queue, key }: Pick<Turn, 'queue' | 'key'>, cause: Tur
   );
 }
 
-/** One turn that somebody holds. Many are never asked for their signal, and a controller is not cheap: it is made then. */
+/** One turn that is held. Its controller is made when its signal is read: most never are, and a controller is not cheap. */
 export class Held implements HeldTurn {
   #controller: AbortController | undefined;
   #loss: TurnLostError | undefined;

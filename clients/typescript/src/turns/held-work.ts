@@ -1,4 +1,4 @@
-/** Runs a handler under a turn, so that it is told in time when it must stop. */
+/** Runs a handler under a turn, whose signal says in time when it must stop. */
 
 import type { Clock } from '../time/clock.js';
 import type { HeldTurn } from '../words/calls.js';
@@ -38,7 +38,7 @@ export async function runUnder<T>(
   }
 }
 
-/** @param error what the handler threw; it is told too, unless it only handed the loss on */
+/** @param error what the handler threw; its message is added, unless it only handed the loss on */
 function lossOf({ signal }: HeldTurn, error?: unknown): TurnLostError {
   const reason: unknown = signal.reason;
   const loss = reason instanceof TurnLostError ? reason : new TurnLostError(messageOf(reason), 'unknown');

@@ -32,7 +32,7 @@ export class StopSignal {
   }
 
   /**
-   * The handler has ended: nobody is followed any more. (AbortSignal.any would keep a listener on a signal that outlives
+   * The handler has ended: no signal is followed any more. (AbortSignal.any would keep a listener on a signal that outlives
    * thousands of turns until the garbage collector finds it.)
    */
   end(): void {

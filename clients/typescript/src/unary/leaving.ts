@@ -57,7 +57,7 @@ export class Leaving {
     });
   }
 
-  /** A turn that nobody works on. */
+  /** A turn that no handler works on. */
   giveBack(turn: Turn): void {
     this.#keep(this.#release(turn).then(nothing, nothing));
   }

@@ -44,7 +44,7 @@ interface UnaryOptions {
   readonly margin: number | undefined;
 }
 
-/** How long who works on a turn has to end when the client is closed, ms. */
+/** How long the holder of a turn has to end when the client is closed, ms. */
 const HOLDERS_MS = 1_000;
 
 export class UnaryTransport implements Transport {
@@ -157,7 +157,7 @@ export class UnaryTransport implements Transport {
     if (this.#held.size === 0) this.#onReleased();
   }
 
-  /** Who works on a turn was told to stop, and has a moment to do so. */
+  /** Holders of turns were told to stop, and have a moment to do so. */
   async #released(): Promise<void> {
     if (this.#held.size === 0) return;
     await new Promise<void>((resolve) => {

@@ -140,7 +140,7 @@ export function instantOf(timestamp: Timestamp | undefined): number {
   return timestamp === undefined ? 0 : fromTimestamp(timestamp);
 }
 
-/** What has no end is not told one. */
+/** The sidecar leaves the end out of a turn that has none. */
 function endOf(timestamp: Timestamp | undefined): number {
   return timestamp === undefined ? Number.POSITIVE_INFINITY : fromTimestamp(timestamp);
 }

@@ -2,7 +2,7 @@
 import { TextDecoder } from 'node:util';
 import type { Duration } from '../gen/google/protobuf/duration.js';
 
-/** Thrown by a reader and caught by its owner; an error with a stack would be dear, and nobody reads it. */
+/** Thrown by a reader and caught by its owner; an error with a stack would be dear, and is never read. */
 export const SURPRISE = Symbol('to be read by the generated decoder');
 
 /** Tags of fields, by their number and how they are written. */

@@ -165,7 +165,7 @@ function wireItem(item: ItemCall, list: string, at: number, within: string, newI
     idempotencyKey: item.idempotencyKey ?? '',
     delay: fields.optionalMs('delay', item.delay),
     after: [...(item.after ?? [])],
-    // Left out where nobody asked: the sidecar's usual reading is of items without it.
+    // Left out unless the caller asked for it: the sidecar's usual reading is of items without it.
     afterUnknown:
       item.afterUnknown === undefined ? wire.AfterUnknown.AFTER_UNKNOWN_UNSPECIFIED : AFTER_UNKNOWN[item.afterUnknown],
   };

@@ -26,7 +26,7 @@ import {
 
 type Outcome = NonNullable<wire.Reply['outcome']>;
 
-/** Nobody writes to what is empty. */
+/** Shared by many messages: nothing is ever written to them. */
 const NO_BYTES = new Uint8Array(0);
 const NO_HEADERS = new Map<string, string>();
 const ACKED: Outcome = { $case: 'ack', value: { followUps: [], next: undefined } };

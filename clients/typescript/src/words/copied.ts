@@ -1,6 +1,6 @@
 /**
- * Bytes of one's own. What a handler returned, or a caller gave who waits no more, is theirs again, and may be sent once more
- * all the same. (`slice` of a Buffer is no copy.)
+ * A copy of bytes. A handler that has returned, or a caller that has given up, may change its bytes, and they may still have to
+ * be sent once more. (`slice` of a Buffer is no copy.)
  */
 export function copied(bytes: Uint8Array): Uint8Array {
   return bytes.length === 0 ? bytes : new Uint8Array(bytes);

@@ -1,11 +1,11 @@
-/** What a failure means for the one who asked. */
+/** What a failure means for the caller. */
 import { KeyturnError } from './errors.js';
 
 /**
  * - `away`: nothing was heard from a sidecar that takes work; the call may have been carried out or not;
  * - `full`: refused for now, nothing was done;
  * - `lost`: the turn is not ours;
- * - `cancelled`: the call was ended by whoever may;
+ * - `cancelled`: the call was ended by its signal, by the client's end, or by the sidecar;
  * - `refused`: it will be refused again.
  */
 export type Failure = 'away' | 'full' | 'lost' | 'cancelled' | 'refused';

@@ -1,6 +1,6 @@
 /**
  * What can be said of an item before it is sent. The sidecar names each item that it refuses; but what cannot even be
- * written into a message would take the whole batch down, and nobody could say which item it was.
+ * written into a message would fail the whole batch, and it would not be known which item it was.
  */
 
 import { ITEM } from './call-names.js';

@@ -1,4 +1,4 @@
-/** What an application that looks at nothing is told all the same. */
+/** The log of the client: what an application learns though it looks at no result. */
 import { runAlone } from '../time/clock.js';
 import { functionNeeded, wrongSetting } from './option-checks.js';
 import { shown } from './values.js';

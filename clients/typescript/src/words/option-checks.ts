@@ -1,4 +1,4 @@
-/** Settings that are wrong are told at once, with their name, their value, and what is allowed. */
+/** Settings that are wrong are refused at once, with their name, their value, and what is allowed. */
 import type { CallSettings } from './calls.js';
 import { KeyturnError } from './errors.js';
 import { type Names, noSuchName, unknownName } from './names.js';

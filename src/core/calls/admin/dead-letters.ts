@@ -1,7 +1,8 @@
 /** Dead letters: listing, redrive, discard. There may be many: each walk stops after every slice, and keeps no letter across a stop. */
 
 import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from '../../contract/views.js';
-import { finish, putBack } from '../../items/items.js';
+import { putBack } from '../../items/item-phase.js';
+import { finish } from '../../items/items.js';
 import { itemView } from '../../lane/answers.js';
 import { currentLane, currentOrNewLane } from '../../lane/current-lanes.js';
 import { resolve } from '../../lane/resolve.js';
@@ -187,8 +188,6 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
     item.lane = lane;
     item.attempts = 0;
     item.notBefore = Math.floor(now);
-    queue.deadLetters.delete(item.id);
-    queue.items.setAgain(item);
     if (state.watching) tell(state, 'redrive', lane, now, { itemId: item.id });
   }
   const items = letters.map(({ item }) => item);
@@ -210,7 +209,7 @@ export function* discardDead(
   for (const [at, one] of chosen.entries()) {
     const letter = letterOf(queue, one);
     if (letter !== undefined) {
-      discardLetter(state, queue, letter, slices.clock());
+      discardLetter(state, letter, slices.clock());
       gone += 1;
     }
     if ((at + 1) % slices.size === 0) yield;
@@ -218,8 +217,7 @@ export function* discardDead(
   return gone;
 }
 
-function discardLetter(state: CoreState, queue: Queue, { item }: DeadLetter, now: number): void {
-  queue.deadLetters.delete(item.id);
+function discardLetter(state: CoreState, { item }: DeadLetter, now: number): void {
   if (state.watching) tell(state, 'discard', item.lane, now, { itemId: item.id, detail: 'dead letter' });
   finish(state, item, 'discarded', undefined, now);
 }

@@ -6,7 +6,6 @@ import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/phase.js';
 import { resolve } from '../../lane/resolve.js';
 import { tell } from '../../state/events.js';
-import { takeOut } from '../../state/places.js';
 import type { Item, Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import type { Slices } from './dead-letters.js';
@@ -41,8 +40,7 @@ export function* discardWaiting(
 /** Precondition: it is kept now. @returns whether it waited */
 function discardItem(state: CoreState, item: Item, now: number): boolean {
   const { lane } = item;
-  if (item.inFlight) return false;
-  takeOut(state, item);
+  if (!item.isWaiting) return false;
   if (state.watching) tell(state, 'discard', lane, now, { itemId: item.id, detail: 'waiting' });
   finish(state, item, 'discarded', undefined, now);
   // Of a keyless lane nothing is left to be resumed.

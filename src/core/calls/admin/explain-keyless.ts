@@ -2,6 +2,7 @@
 
 import type { LaneState } from '../../contract/model.js';
 import type { KeyExplanation, LineEntryView } from '../../contract/views.js';
+import { attemptOf } from '../../items/item-status.js';
 import { stateOf } from '../../state/lane.js';
 import { Item, type Lane, type Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
@@ -72,7 +73,7 @@ export function* explainKeyless(
     waitingCallers: 0,
     waitingItems,
     line,
-    attempts: item === undefined ? 0 : item.attempts + (item.inFlight ? 1 : 0),
+    attempts: item === undefined ? 0 : attemptOf(item),
     lastError: item?.lastError,
     why,
     until: wall(state, until),

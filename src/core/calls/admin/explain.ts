@@ -1,6 +1,7 @@
 /** Why a key does not move, and the other questions of people. */
 
 import type { HolderView, KeyExplanation, LineEntryView, SessionView } from '../../contract/views.js';
+import { attemptOf } from '../../items/item-status.js';
 import { nameOf } from '../../lane/answers.js';
 import { endOf } from '../../lane/lease.js';
 import { awaitedBy } from '../../state/dependencies.js';
@@ -40,7 +41,7 @@ export function explainKey(state: CoreState, queue: Queue | undefined, key: stri
     waitingCallers: line?.callers ?? 0,
     waitingItems: (line?.length ?? 0) - (line?.callers ?? 0),
     line: lineView(state, line?.head),
-    attempts: item === undefined ? 0 : item.attempts + (item.inFlight ? 1 : 0),
+    attempts: item === undefined ? 0 : attemptOf(item),
     lastError: item?.lastError,
     why,
     until: wall(state, until),

@@ -2,6 +2,7 @@
 
 import type { Refusal } from '../../contract/model.js';
 import type { DelayKind, RetryNowRequest, RetryNowView } from '../../contract/views.js';
+import { isOpen, itemById, keptItem } from '../../items/item-status.js';
 import { catchUp, currentLane } from '../../lane/current-lanes.js';
 import { delayOf, resolve } from '../../lane/resolve.js';
 import { awaitedBy, isHeldBack } from '../../state/dependencies.js';
@@ -94,13 +95,13 @@ function forgetStart(lane: Lane): void {
 
 /** Its own back-off or delay, wherever it stands. */
 function retryItem(state: CoreState, queue: Queue, itemId: string, now: number): RetryNowView | Refusal {
-  const item = queue.items.get(itemId);
-  if (item === undefined) return gone(queue, itemId, now);
+  const item = keptItem(queue, itemId);
+  if (item === undefined || !isOpen(item)) return gone(queue, itemId, now);
   const { lane } = item;
   catchUp(state, lane, now);
   // What was over by the clock may have made a dead letter of it.
-  if (queue.items.get(itemId) !== item) return gone(queue, itemId, now);
-  if (item.inFlight) return view(state, lane, NOTHING, now);
+  if (!isOpen(item)) return gone(queue, itemId, now);
+  if (!item.isWaiting) return view(state, lane, NOTHING, now);
   const refusal = stopped(lane) ?? waitsForItems(item);
   if (refusal !== undefined) return refusal;
   const until = item.notBefore;
@@ -138,10 +139,10 @@ function waitsForItems(item: Item): Refusal | undefined {
 
 /** It neither waits nor is in flight. */
 function gone(queue: Queue, itemId: string, now: number): Refusal {
-  const letter = queue.deadLetters.get(itemId);
-  if (letter !== undefined)
-    return { kind: 'not_delayed', because: 'dead_letter', queue: queue.name, key: letter.key, itemId };
-  const ended = queue.finished.get(itemId, now)?.state;
+  const known = itemById(queue, itemId, now);
+  if (known instanceof Item && known.phase.at === 'dead')
+    return { kind: 'not_delayed', because: 'dead_letter', queue: queue.name, key: known.phase.key, itemId };
+  const ended = known instanceof Item ? undefined : known?.state;
   return { kind: 'no_such', what: 'item', queue: queue.name, name: itemId, ended };
 }
 

@@ -1,5 +1,6 @@
 /** Why a key does not move, in one sentence, and until when. */
 
+import { isOpen, itemById } from '../../items/item-status.js';
 import { type ClosedGate, closedGate } from '../../lane/gates.js';
 import { endOf } from '../../lane/lease.js';
 import { delayOf } from '../../lane/resolve.js';
@@ -66,8 +67,9 @@ function parked({ queue, key }: Lane, { because, itemId }: Park, now: number): s
     return `parked: item ${itemId} became a dead letter${gone}; "${resume}" lets the key go on`;
   }
   const most = queue.policy.maxDeadLetters;
-  if (!queue.items.has(itemId)) {
-    const ended = queue.finished.get(itemId, now)?.state ?? 'gone';
+  const known = itemById(queue, itemId, now);
+  if (!(known instanceof Item && isOpen(known))) {
+    const ended = known === undefined || known instanceof Item ? 'gone' : known.state;
     return `parked: there was no room for item ${itemId} among the dead letters, and it is ${ended} since; "${resume}" lets the key go on`;
   }
   if (queue.deadLetters.size < most) {

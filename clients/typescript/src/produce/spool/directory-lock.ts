@@ -13,7 +13,7 @@ interface Owner {
   readonly life: string;
 }
 
-/** A stale lock is taken away this often before somebody else is taken to be at it as well. */
+/** How often a stale lock is removed before another process is assumed to do the same. */
 const TRIES = 5;
 
 export class DirectoryLock {
@@ -77,7 +77,7 @@ async function removeStale(file: string): Promise<void> {
   await rename(file, aside).catch((error: unknown) => {
     if (!isCode(error, 'ENOENT')) throw error;
   });
-  // Between our look and our rename somebody else may have taken it: then it was theirs that we moved.
+  // Between our look and our rename another process may have taken the lock: then we moved the lock of that process.
   if ((await readIfThere(aside)) !== seen) await link(aside, file).catch(() => undefined);
   await unlink(aside).catch(() => undefined);
 }
@@ -120,7 +120,7 @@ async function lifeOf(pid: number): Promise<string> {
     // The name in parentheses may contain anything; after it come the state and, 19 fields later, the start.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, started] = [fields[0], fields[19] ?? ''];
-    // It has ended, and whoever started it has not asked how.
+    // It is a zombie: it has ended, and its parent has not asked for its exit code.
     if (state === 'Z' || state === 'X') return '';
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
     return `${boot.trim()}/${started}`;

@@ -25,7 +25,7 @@ async function makeAll(path: string): Promise<readonly string[]> {
     await mkdir(path, { mode: 0o700 });
     return [path, ...made];
   } catch (error) {
-    // Somebody else made it meanwhile, and may not have synced its name yet.
+    // Another process made it meanwhile, and may not have synced its name yet.
     if (await isDirectory(path)) return [path, ...made];
     throw error;
   }

@@ -32,7 +32,7 @@ const LARGEST_SEGMENT = 8 * 1_048_576;
 /** Space comes free by segments: a small spool has small ones. */
 const SEGMENTS = 8;
 
-/** After a failure of the file system nothing more is appended, because nobody knows what is on disk, until {@link mend}. */
+/** After a failure of the file system nothing more is appended, because it is not known what is on disk, until {@link mend}. */
 export class SegmentWriter {
   readonly #settings: SpoolSettings;
   readonly #clock: Clock;
@@ -50,7 +50,7 @@ export class SegmentWriter {
   /** Set aside while it was not whole: nothing is appended to another segment before its end was cut away. */
   #ragged: AppendFile | undefined;
 
-  /** @param onSealed told of each segment that is not written to any more and has items */
+  /** @param onSealed gets each segment that has items and is not written to any more */
   constructor(
     settings: SpoolSettings,
     clock: Clock,
@@ -149,7 +149,7 @@ export class SegmentWriter {
   }
 
   #inTurn(task: () => Promise<void>): Promise<void> {
-    // No task rejects: what fails is kept in #broken and told to those who wait.
+    // No task rejects: a failure is kept in #broken, and appends that wait are rejected with it.
     this.#turn = this.#turn.then(task);
     return this.#turn;
   }

@@ -1,4 +1,4 @@
-/** What can go wrong with a spool, told with the file it concerns. */
+/** What can go wrong with a spool, with the file it concerns. */
 import { messageOf } from '../../words/failure.js';
 
 /**

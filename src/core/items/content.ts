@@ -1,0 +1,68 @@
+/** What an item carries: what that weighs, and by what it is told from another. */
+
+import type { Bytes, ItemRef } from '../contract/model.js';
+import type { Item } from '../state/records.js';
+import { contentHash } from './content-hash.js';
+
+/** What an item costs beside its payload, headers and ids (S33). */
+const ITEM_OVERHEAD = 256;
+/** The same for each item that it waits for. */
+const AFTER_OVERHEAD = 256;
+
+export interface Content {
+  readonly key: string;
+  readonly payload: Bytes;
+  readonly headers: ReadonlyMap<string, string> | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly after?: readonly ItemRef[] | undefined;
+}
+
+/** Bytes charged against payload memory. Strings by their length: keys and ids are mostly ASCII. */
+export function weightOf(content: Content, id: string): number {
+  let bytes = ITEM_OVERHEAD + bytesOf(content) + id.length + (content.idempotencyKey?.length ?? 0);
+  if (content.after !== undefined)
+    for (const { queue, itemId } of content.after) bytes += AFTER_OVERHEAD + queue.length + itemId.length;
+  return bytes;
+}
+
+/** Of payload and headers. */
+export function bytesOf({ payload, headers }: Pick<Content, 'payload' | 'headers'>): number {
+  let bytes = payload.length;
+  if (headers !== undefined) for (const [name, value] of headers) bytes += name.length + value.length;
+  return bytes;
+}
+
+/** What is on disk alone weighs nothing. */
+export function weightOfItem(item: Item): number {
+  return weightOf(contentOf(item), item.id);
+}
+
+/** What it adds to an answer: as `weightOfItem`, wherever it is. */
+export function sizeOfItem(item: Item): number {
+  const { stored } = item;
+  return stored?.where === 'away' ? weightOfItem(item) + stored.bytes : weightOfItem(item);
+}
+
+export function contentHashOfItem(item: Item): number {
+  return item.stored?.contentHash ?? contentHashOf(contentOf(item));
+}
+
+export function contentOf(item: Item): Content {
+  const { payload, headers, idempotencyKey, waits } = item;
+  return { key: item.lane.key, payload, headers, idempotencyKey, after: waits?.after };
+}
+
+export function contentHashOf(content: Content): number {
+  const { key, idempotencyKey, headers, payload, after } = content;
+  const texts = [key, idempotencyKey ?? ''];
+  if (headers !== undefined && headers.size > 0) {
+    for (const [name, value] of [...headers].sort(([a], [b]) => (a < b ? -1 : 1))) texts.push(name, value);
+  }
+  if (after !== undefined) texts.push(...afterTexts(after));
+  return contentHash(texts, payload);
+}
+
+/** In whatever order they were named. They begin with what is the name of no header, so they are not taken for one. */
+function afterTexts(after: readonly ItemRef[]): string[] {
+  return ['\0after', ...after.map(({ queue, itemId }) => `${queue} ${itemId}`).sort()];
+}

@@ -1,0 +1,175 @@
+/**
+ * The only file that writes the phase of an item. Each of its verbs also keeps what belongs to that: the line, the index
+ * by id, the dead letters, what is counted, and what is to be looked at once more because of it.
+ */
+
+import type { DeathCause, Durability } from '../contract/model.js';
+import { markAllRoom, markRoom } from '../state/marks.js';
+import { countIn, lineOf, takeOut } from '../state/places.js';
+import { DeadLetter, type Entry, GONE, Item, type ItemPhase, type Lane, type Queue } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
+import type { Stored } from '../state/stored.js';
+import type { Line } from '../structures/line.js';
+import { weightOfItem } from './content.js';
+
+const WAITING: ItemPhase = Object.freeze({ at: 'waiting' });
+const IN_FLIGHT: ItemPhase = Object.freeze({ at: 'in_flight' });
+const HANDED_OUT: ItemPhase = Object.freeze({ at: 'handed_out' });
+
+/**
+ * A new one lines up.
+ *
+ * @param before set: in front of this one, which is about to leave
+ */
+export function lineUp(state: CoreState, item: Item, before: Entry | undefined): void {
+  const { lane } = item;
+  const { queue } = lane;
+  const line = lineOf(lane);
+  if (before === undefined) line.append(item);
+  else line.insert(item, before);
+  item.phase = WAITING;
+  countIn(state, item);
+  queue.items.set(item);
+  state.payloadBytes += weightOfItem(item);
+  // A batch that waits for room may hold this very id: it needs less now.
+  markRoom(state, queue);
+}
+
+/** From before the start: it stands where `place` puts it. */
+export function lineUpOld(state: CoreState, item: Item, place: (line: Line<Entry>, item: Item) => void): void {
+  place(lineOf(item.lane), item);
+  item.phase = WAITING;
+  countIn(state, item);
+  keepOld(state, item);
+}
+
+/** From before the start, in a turn. */
+export function carryOld(state: CoreState, item: Item): void {
+  item.phase = IN_FLIGHT;
+  keepOld(state, item);
+}
+
+/** From before the start, in a turn of at_most_once. */
+export function carryHandedOut(item: Item): void {
+  item.phase = HANDED_OUT;
+  item.lane.queue.changes?.handedOut.set(item.seq, item);
+}
+
+/** From before the start, dead. */
+export function buryOld(state: CoreState, item: Item, key: string, cause: DeathCause, diedAt: number): void {
+  bury(item, key, cause, diedAt);
+  state.payloadBytes += weightOfItem(item);
+}
+
+function keepOld(state: CoreState, item: Item): void {
+  item.lane.queue.items.setOld(item);
+  state.payloadBytes += weightOfItem(item);
+}
+
+/** From its line into a turn. */
+export function take(state: CoreState, item: Item): void {
+  takeOut(state, item);
+  item.phase = IN_FLIGHT;
+}
+
+/**
+ * Back to the head of the line, in order: from a turn, from among the dead letters, or because nobody got what was handed
+ * out. They take no room from now on.
+ */
+export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): void {
+  if (items.length === 0) return;
+  const line = lineOf(lane);
+  for (const item of items) keepAgain(state, item);
+  for (const item of items.toReversed()) {
+    item.phase = WAITING;
+    item.takesRoom = false;
+    if (item.stored !== undefined) writeBack(state, line, item, item.stored);
+    line.prepend(item);
+    countIn(state, item);
+  }
+}
+
+function keepAgain(state: CoreState, item: Item): void {
+  const { phase, id, lane } = item;
+  const { deadLetters, items } = lane.queue;
+  if (phase.at === 'in_flight') return;
+  if (phase.at === 'dead') deadLetters.delete(id);
+  else state.payloadBytes += weightOfItem(item);
+  items.setAgain(item);
+}
+
+/** Precondition: it is about to be put at the head. */
+function writeBack(state: CoreState, line: Line<Entry>, item: Item, stored: Stored): void {
+  stored.rank = rankBefore(state, line, stored.rank);
+  state.frontRank = Math.min(state.frontRank, stored.rank);
+  item.lane.queue.changes?.item(item);
+}
+
+/** The rank itself where it is the smallest already. Among callers it is not looked how far behind them the next item is. */
+function rankBefore(state: CoreState, line: Line<Entry>, rank: number): number {
+  const { head } = line;
+  if (line.length === line.callers) return rank;
+  if (head instanceof Item && head.stored !== undefined) return Math.min(rank, head.stored.rank - 1);
+  state.frontRank = Math.min(state.frontRank, rank) - 1;
+  return state.frontRank;
+}
+
+/** It becomes a dead letter. Precondition: there is room for one. */
+export function die(state: CoreState, item: Item, cause: DeathCause, now: number): void {
+  const { queue, key } = item.lane;
+  if (item.phase.at === 'waiting') takeOut(state, item);
+  queue.items.delete(item);
+  bury(item, key, cause, now);
+  if (item.stored !== undefined) queue.changes?.item(item);
+  queue.counters.deadLetters[cause] += 1;
+}
+
+function bury(item: Item, key: string, cause: DeathCause, diedAt: number): void {
+  const letter = new DeadLetter(item, key, cause, diedAt);
+  item.phase = letter;
+  item.lane.queue.deadLetters.set(item.id, letter);
+}
+
+/**
+ * It leaves for good, wherever it is.
+ *
+ * @param asked by the Submit that ends it; unset: it is left to the queue
+ */
+export function leave(state: CoreState, item: Item, asked: Durability | undefined): void {
+  const { queue } = item.lane;
+  const { at } = item.phase;
+  if (at === 'waiting') takeOut(state, item);
+  if (at === 'dead') queue.deadLetters.delete(item.id);
+  else queue.items.delete(item);
+  item.phase = GONE;
+  release(state, queue, item);
+  if (item.stored !== undefined) queue.changes?.item(item, asked);
+}
+
+/** at_most_once: it is in flight, and done with that. It may come back, if it turns out that nobody got it. */
+export function handOut(state: CoreState, item: Item): void {
+  const { queue } = item.lane;
+  queue.items.delete(item);
+  item.phase = HANDED_OUT;
+  release(state, queue, item);
+  if (item.stored === undefined) return;
+  queue.changes?.handedOut.set(item.seq, item);
+  queue.changes?.item(item);
+}
+
+/** The turn in which they were handed out has ended: only now they count. */
+export function endHandedOut({ changes, counters }: Queue, items: readonly Item[]): void {
+  for (const item of items) {
+    item.phase = GONE;
+    if (changes?.handedOut.delete(item.seq) === true) changes.item(item);
+  }
+  counters.finished.done += items.length;
+}
+
+/** Its payload is no longer kept. */
+function release(state: CoreState, queue: Queue, item: Item): void {
+  state.payloadBytes -= weightOfItem(item);
+  // Its id and its key may be done now, of which a batch may name either.
+  markRoom(state, queue);
+  markAllRoom(state, 'memory', 'dependencies');
+}
