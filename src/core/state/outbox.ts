@@ -4,24 +4,33 @@ import type { Effect } from './effects.js';
 const KEPT = 1_024;
 
 /**
- * Effects in order. The array is used again and again: a fresh one a step would be the largest allocation of the hot
- * path.
+ * Effects in order. Most steps have one, which has a place of its own. The array of the others is used again and again: a
+ * fresh one a step would be the largest allocation of the hot path.
  */
 class InOrder {
+  /** Before all others. */
+  #first: Effect | undefined = undefined;
   #slots: (Effect | undefined)[] = [];
   #from = 0;
   #to = 0;
 
   get isEmpty(): boolean {
-    return this.#from === this.#to;
+    return this.#first === undefined && this.#from === this.#to;
   }
 
   push(effect: Effect): void {
-    this.#slots[this.#to++] = effect;
+    if (this.isEmpty) this.#first = effect;
+    else this.#slots[this.#to++] = effect;
   }
 
   shift(): Effect | undefined {
-    if (this.isEmpty) return undefined;
+    const first = this.#first;
+    if (first === undefined) return this.#from === this.#to ? undefined : this.#shiftSlot();
+    this.#first = undefined;
+    return first;
+  }
+
+  #shiftSlot(): Effect | undefined {
     const effect = this.#slots[this.#from];
     this.#slots[this.#from++] = undefined;
     if (this.#from === this.#to) this.#rewind();

@@ -13,14 +13,23 @@ const PURGE_BUDGET = 1_000;
 
 /** The queue if there is one; a refusal if there may be none of that name. */
 export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
-  const queue = state.queues.get(name);
+  const queue = knownQueue(state, name);
   if (queue !== undefined || state.settings.autoCreate || state.settings.queues.has(name)) return queue;
   return { kind: 'no_such_queue', queue: name };
 }
 
+/** Most calls in a row are for one queue: its name is not hashed again. */
+function knownQueue(state: CoreState, name: string): Queue | undefined {
+  const last = state.lastQueue;
+  if (last !== undefined && last.name === name) return last;
+  const queue = state.queues.get(name);
+  if (queue !== undefined) state.lastQueue = queue;
+  return queue;
+}
+
 /** Whether an answer about the queue of this name, on this stream, has to wait for the disk. There is nothing to wait for without a queue. */
 export function isToldLate(state: CoreState, name: string, on?: Stream): boolean {
-  const queue = state.queues.get(name);
+  const queue = knownQueue(state, name);
   return queue !== undefined && tellsLateOn(queue, on);
 }
 
@@ -91,6 +100,7 @@ function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
     for (const lane of queue.lanes.values()) forgetIdle(state, lane);
     for (const lane of queue.keyless.values()) forgetIdle(state, lane);
     state.queues.delete(queue.name);
+    if (state.lastQueue === queue) state.lastQueue = undefined;
   }
 }
 

@@ -35,6 +35,8 @@ export class CoreState {
   /** Ids that are made here begin with this, unique across restarts because the first token is. */
   readonly ownIds: string;
   readonly queues = new Map<string, Queue>();
+  /** The queue that was asked for last: most calls in a row are for one. Only `queues.ts` writes it. */
+  lastQueue: Queue | undefined = undefined;
   /** Lanes in INIT, least recently used first. Only `lane/phase.ts` adds and removes. */
   readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;

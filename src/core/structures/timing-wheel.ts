@@ -39,6 +39,13 @@ export class TimingWheel<T extends Timer = Timer> {
   /** Where the slot ends whose timers are in `pending`. */
   #pendingEnd = 0;
   #wakeAt = Number.POSITIVE_INFINITY;
+  /**
+   * The slot of the timer that was scheduled last, and what is due there: most leases are of one length, so the next one
+   * belongs there too. Good until the wheel moves.
+   */
+  #near: Link = this.#far;
+  #nearFrom = 0;
+  #nearEnd = 0;
 
   constructor(now: number) {
     this.#elapsed = Math.floor(now);
@@ -54,9 +61,10 @@ export class TimingWheel<T extends Timer = Timer> {
   schedule(timer: T, due: number): void {
     if (isLinked(timer)) unlink(timer);
     timer.due = due;
+    if (due < this.#nearEnd && due >= this.#nearFrom) append(this.#near, timer);
     // Behind those of its slot that have not moved down yet: they were scheduled before it.
-    if (due < this.#pendingEnd && isLinked(this.#pending)) append(this.#pending, timer);
-    else this.#place(timer);
+    else if (due < this.#pendingEnd && isLinked(this.#pending)) append(this.#pending, timer);
+    else this.#placeAndStay(timer);
     if (due < this.#wakeAt) this.#wakeAt = due;
   }
 
@@ -108,6 +116,18 @@ export class TimingWheel<T extends Timer = Timer> {
     append(this.#slot(level, slot), timer);
   }
 
+  /** As {@link TimingWheel.#place}, and the slot is the near one from now on. */
+  #placeAndStay(timer: T): void {
+    this.#place(timer);
+    const { due } = timer;
+    if (due <= this.#elapsed || Math.floor(due / ERA) !== this.#era) return;
+    const level = this.#levelOf(due);
+    const span = 2 ** (level * BITS);
+    this.#near = this.#slot(level, (due >>> (level * BITS)) & (SLOTS - 1));
+    this.#nearFrom = Math.floor(due / span) * span;
+    this.#nearEnd = this.#nearFrom + span;
+  }
+
   /** Precondition: it is later than the wheel's time, and in its era. */
   #levelOf(due: number): number {
     // Bitwise operators see the lowest 32 bits only: enough, within an era the higher ones are equal.
@@ -120,6 +140,7 @@ export class TimingWheel<T extends Timer = Timer> {
    * `now`. Returns the start of that slot.
    */
   #reachNext(now: number): number {
+    this.#nearEnd = 0;
     for (let level = 0; level < LEVELS; level++) {
       for (;;) {
         const slot = this.#firstOccupied(level, (this.#elapsed >>> (level * BITS)) & (SLOTS - 1));
