@@ -182,7 +182,7 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   queue.usedAt = now;
   // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
   markRoom(state, queue);
-  queue.counters.countSettlement(way);
+  queue.counters.settlements[way] += 1;
   if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(queue, turn.assignment.items);
   queue.counters.hold.add((now - turn.since) / 1_000);
   remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending);

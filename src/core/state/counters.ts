@@ -48,21 +48,6 @@ export class Counters {
     at_most_once: 0,
     store_unavailable: 0,
   };
-  /** Spelt out: a name computed at run time would cost as much as ending the turn. */
-  countSettlement(way: SettlementWay): void {
-    const { settlements } = this;
-    switch (way) {
-      case 'dequeue':
-        settlements.dequeue += 1;
-        return;
-      case 'ack':
-        settlements.ack += 1;
-        return;
-      default:
-        settlements[way] += 1;
-    }
-  }
-
   readonly wait = new Histogram(SECONDS);
   readonly hold = new Histogram(SECONDS);
   readonly backoff = new Histogram(SECONDS);
