@@ -1,8 +1,8 @@
 /** What becomes of items that wait for others. */
 
 import type { ItemRef, NewItem, Reason } from '../contract/model.js';
+import { hasRoomForLetter, makeDeadLetter } from '../items/dead-letter.js';
 import { isOpen, standingOf } from '../items/item-status.js';
-import { hasRoomForLetter, makeDeadLetter } from '../items/items.js';
 import { resolve } from '../lane/resolve.js';
 import { nameOf, told } from '../state/item-names.js';
 import { markAllRoom } from '../state/marks.js';

@@ -3,8 +3,8 @@
 import type { AcquireRequest, Delivery } from '../contract/model.js';
 import { TOKENS_USED_UP } from '../contract/refusals.js';
 import { sizeOfItem } from '../items/content.js';
+import { finishHandedOut, finishIfKeyDone } from '../items/finish.js';
 import { take } from '../items/item-phase.js';
-import { finishHandedOut, finishIfKeyDone } from '../items/items.js';
 import { answerDeliveries, deliveryView, refuse } from '../lane/answers.js';
 import { catchUp } from '../lane/current-lanes.js';
 import { closedGate } from '../lane/gates.js';

@@ -1,8 +1,8 @@
 /** Items from their rows: in line, in flight, dead. */
 
 import type { ItemRow, ProgressRow } from '../contract/rows.js';
+import { isOwnId } from '../items/finish.js';
 import { buryOld, carryHandedOut, carryOld, lineUpOld } from '../items/item-phase.js';
-import { isOwnId } from '../items/items.js';
 import { type Entry, Item, Lane, type Queue } from '../state/records.js';
 import { AWAY, Stored } from '../state/stored.js';
 import { wholeMs } from '../structures/due.js';

@@ -2,8 +2,8 @@
 
 import type { Assignment, Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { handedOutAs } from './finish.js';
 import { unmarkKeyDone } from './idempotency.js';
-import { handedOutAs } from './items.js';
 import { keepOnDisk } from './kept-after-all.js';
 
 const NONE: readonly Item[] = Object.freeze([]);

@@ -1,5 +1,5 @@
 /** The head of a line whose prerequisite failed. */
-import { hasRoomForLetter, makeDeadLetter, parkAfter } from '../items/items.js';
+import { hasRoomForLetter, makeDeadLetter, parkAfter } from '../items/dead-letter.js';
 import type { Item } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { park } from './phase.js';

@@ -1,9 +1,10 @@
 /** How a turn ends: what is remembered of it, what becomes of what it was given for, and what the key does next. */
 
 import type { Bytes } from '../contract/model.js';
+import { type Failure, failAll } from '../items/failure.js';
+import { finishAll, handedOutAs } from '../items/finish.js';
 import { markKeyDone } from '../items/idempotency.js';
 import { putBack } from '../items/item-phase.js';
-import { type Failure, failAll, finishAll, handedOutAs } from '../items/items.js';
 import { neverHandedOut, openItems } from '../items/never-handed-out.js';
 import type { Assignment, Item, Lane, Stream, Turn } from '../state/records.js';
 import type { Ending } from '../state/settlement.js';

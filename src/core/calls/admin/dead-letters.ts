@@ -1,8 +1,8 @@
 /** Dead letters: listing, redrive, discard. There may be many: each walk stops after every slice, and keeps no letter across a stop. */
 
 import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from '../../contract/views.js';
+import { finish } from '../../items/finish.js';
 import { putBack } from '../../items/item-phase.js';
-import { finish } from '../../items/items.js';
 import { itemView } from '../../lane/answers.js';
 import { currentLane, currentOrNewLane } from '../../lane/current-lanes.js';
 import { resolve } from '../../lane/resolve.js';

@@ -1,7 +1,7 @@
 /** Discard of items that wait. */
 
 import type { ItemChoice } from '../../contract/views.js';
-import { finish } from '../../items/items.js';
+import { finish } from '../../items/finish.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/phase.js';
 import { resolve } from '../../lane/resolve.js';

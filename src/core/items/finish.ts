@@ -1,18 +1,16 @@
-/** What becomes of items when their turn ends. */
+/** An item is finished: it leaves for good, and what it came to is remembered. */
 
-import type { Bytes, DeathCause, Durability } from '../contract/model.js';
-import { emitLeaving, tell } from '../state/events.js';
+import type { Bytes, Durability } from '../contract/model.js';
+import { emitLeaving } from '../state/events.js';
 import { markAllRoom } from '../state/marks.js';
-import type { End, Item, Lane, Park, Queue } from '../state/records.js';
+import type { End, Item, Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { backOff } from '../structures/back-off.js';
-import { after } from '../structures/due.js';
 import { NO_NUMBER, OWN_ID } from '../structures/own-id.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
 import { answerAwaits } from './await.js';
 import { contentHashOfItem } from './content.js';
 import { markKeyDone, recallKey } from './idempotency.js';
-import { die, handOut, leave, putBack } from './item-phase.js';
+import { handOut, leave } from './item-phase.js';
 
 /** The item leaves for good and is remembered as finished. */
 export function finish(
@@ -99,7 +97,7 @@ export function finishAll(state: CoreState, items: readonly Item[], result: Byte
 }
 
 /** It waits for nothing any more, and those that wait for it will be told. */
-function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End): void {
+export function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End): void {
   if (item.waits !== undefined) state.dependencies.dropAll(item);
   // There are fewer, and whoever wants to wait for this one need not.
   markAllRoom(state, 'dependencies');
@@ -113,90 +111,4 @@ export function finishIfKeyDone(state: CoreState, item: Item, now: number): bool
   if (state.watching) emitLeaving(state, item, 'already_done', now);
   finish(state, item, 'done', done.result, now, false);
   return true;
-}
-
-export interface Failure {
-  readonly cause: 'nack' | 'lease_expired' | 'refused';
-  readonly error: string;
-  /** Instead of the queue's back-off, ms. */
-  readonly delay: number | undefined;
-}
-
-interface AfterFailure {
-  readonly retryAt: number | undefined;
-  readonly deadLettered: number;
-  /** Set: the key has to stop. */
-  readonly park: Park | undefined;
-}
-
-/**
- * The attempt of these items failed: those that have attempts left go back, the others become dead letters, each for
- * itself. The back-off is the head's.
- */
-export function failAll(
-  state: CoreState,
-  lane: Lane,
-  items: readonly Item[],
-  failure: Failure,
-  now: number,
-): AfterFailure {
-  const back: Item[] = [];
-  let park: Park | undefined;
-  let deadLettered = 0;
-  for (const item of items) {
-    item.attempts += 1;
-    item.lastError = failure.error;
-    if (failure.cause !== 'refused' && item.attempts < lane.queue.policy.retry.maxAttempts) {
-      back.push(item);
-      continue;
-    }
-    const hasLetter = hasRoomForLetter(lane.queue);
-    if (hasLetter) {
-      makeDeadLetter(state, item, failure.cause === 'refused' ? 'refused' : 'max_attempts', now);
-      deadLettered += 1;
-    } else back.push(item);
-    park ??= parkAfter(lane, item, hasLetter, now);
-  }
-  const retryAt =
-    failure.cause === 'refused' || park !== undefined ? undefined : delayHead(state, lane, back, failure, now);
-  putBack(state, lane, back);
-  return { retryAt, deadLettered, park };
-}
-
-function delayHead(
-  state: CoreState,
-  lane: Lane,
-  back: readonly Item[],
-  failure: Failure,
-  now: number,
-): number | undefined {
-  const head = back[0];
-  if (head === undefined) return undefined;
-  const { policy, counters } = lane.queue;
-  const delay = failure.delay ?? backOff(policy.retry, head.attempts, state.random.next());
-  head.notBefore = after(now, delay);
-  if (failure.cause !== 'refused') counters.retries[failure.cause] += back.length;
-  counters.backoff.add(delay / 1_000);
-  return head.notBefore;
-}
-
-/** Why the key has to stop after its item died, or has to and cannot. */
-export function parkAfter(lane: Lane, item: Item, hasLetter: boolean, now: number): Park | undefined {
-  if (!hasLetter) return { at: 'PARK', since: now, because: 'no_room', itemId: item.id };
-  if (lane.queue.policy.onDeadLetter === 'skip' || lane.key === '') return undefined;
-  return { at: 'PARK', since: now, because: 'dead_letter', itemId: item.id };
-}
-
-export function hasRoomForLetter(queue: Queue): boolean {
-  return queue.deadLetters.size < queue.policy.maxDeadLetters;
-}
-
-/** Makes a dead letter. Precondition: there is room for one. */
-export function makeDeadLetter(state: CoreState, item: Item, cause: DeathCause, now: number): void {
-  const { lane } = item;
-  const { queue } = lane;
-  die(state, item, cause, now);
-  if (state.watching) tell(state, 'dead_letter', lane, now, { itemId: item.id, detail: cause });
-  leaveDependencies(state, queue, item, 'dead');
-  answerAwaits(state, queue, item.id, now);
 }

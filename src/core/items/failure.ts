@@ -1,0 +1,73 @@
+/** An attempt failed: what is tried again, when, and what becomes a dead letter. */
+
+import type { Item, Lane, Park } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
+import { backOff } from '../structures/back-off.js';
+import { after } from '../structures/due.js';
+import { hasRoomForLetter, makeDeadLetter, parkAfter } from './dead-letter.js';
+import { putBack } from './item-phase.js';
+
+export interface Failure {
+  readonly cause: 'nack' | 'lease_expired' | 'refused';
+  readonly error: string;
+  /** Instead of the queue's back-off, ms. */
+  readonly delay: number | undefined;
+}
+
+interface AfterFailure {
+  readonly retryAt: number | undefined;
+  readonly deadLettered: number;
+  /** Set: the key has to stop. */
+  readonly park: Park | undefined;
+}
+
+/**
+ * The attempt of these items failed: those that have attempts left go back, the others become dead letters, each for
+ * itself. The back-off is the head's.
+ */
+export function failAll(
+  state: CoreState,
+  lane: Lane,
+  items: readonly Item[],
+  failure: Failure,
+  now: number,
+): AfterFailure {
+  const back: Item[] = [];
+  let park: Park | undefined;
+  let deadLettered = 0;
+  for (const item of items) {
+    item.attempts += 1;
+    item.lastError = failure.error;
+    if (failure.cause !== 'refused' && item.attempts < lane.queue.policy.retry.maxAttempts) {
+      back.push(item);
+      continue;
+    }
+    const hasLetter = hasRoomForLetter(lane.queue);
+    if (hasLetter) {
+      makeDeadLetter(state, item, failure.cause === 'refused' ? 'refused' : 'max_attempts', now);
+      deadLettered += 1;
+    } else back.push(item);
+    park ??= parkAfter(lane, item, hasLetter, now);
+  }
+  const retryAt =
+    failure.cause === 'refused' || park !== undefined ? undefined : delayHead(state, lane, back, failure, now);
+  putBack(state, lane, back);
+  return { retryAt, deadLettered, park };
+}
+
+function delayHead(
+  state: CoreState,
+  lane: Lane,
+  back: readonly Item[],
+  failure: Failure,
+  now: number,
+): number | undefined {
+  const head = back[0];
+  if (head === undefined) return undefined;
+  const { policy, counters } = lane.queue;
+  const delay = failure.delay ?? backOff(policy.retry, head.attempts, state.random.next());
+  head.notBefore = after(now, delay);
+  if (failure.cause !== 'refused') counters.retries[failure.cause] += back.length;
+  counters.backoff.add(delay / 1_000);
+  return head.notBefore;
+}
