@@ -25,6 +25,7 @@ export function keylessName(lane: Lane): number | undefined {
   return lane.key === '' ? lane.lastArrival : undefined;
 }
 
+/** The state as SPEC names it (section 2): a held lane is PROCESS without a line, BLOCK with one. */
 export function countedStateOf(lane: Lane): CountedState {
   switch (lane.phase.at) {
     case 'HELD':
@@ -50,6 +51,7 @@ export function parkOf({ phase }: Lane): Park | undefined {
   return phase.at === 'HELD' ? phase.parked : undefined;
 }
 
+/** The live turn; it may be over by the clock (S1), which is not looked at here. */
 export function turnOf(lane: Lane): Turn | undefined {
   return lane.phase.at === 'HELD' ? lane.phase : undefined;
 }
