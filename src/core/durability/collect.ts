@@ -137,6 +137,7 @@ class Writer {
     else this.rows.push({ put: { table: 'sessions', id, ttl: session.ttl } });
   }
 
+  /** Looks without counting as a use, so that writing changes nothing of what is forgotten first. */
   #key(queue: Queue, name: string): void {
     const done = queue.doneKeys.peek(name);
     const id = { table: 'keys', queue: queue.name, ...partsOf(name) } as const;
@@ -260,6 +261,7 @@ class Writer {
     this.#put(this.#progress(item, stored, dead));
   }
 
+  /** As it is now, not as it was submitted: the batch may find it tried already. `progress` has the rest. */
   #submitted(item: Item, { contentHash, bytes }: Stored): ItemRow {
     const { seq, lane, id, idempotencyKey, submittedAt, takesRoom, payload, headers } = item;
     return {

@@ -154,6 +154,7 @@ export class RestoredTurns {
     state.changes?.session(session.id);
   }
 
+  /** A ticket of dispatch is one record for all of its turns; `install` makes it known. */
   #ticketOf({ ticket, consumerId }: TurnRow): Turn['ticket'] {
     if (ticket?.of === 'dispatch') return this.restored.state.dispatchTickets.open(consumerId, ticket.ticket);
     return ticket?.ticket;

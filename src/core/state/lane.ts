@@ -20,7 +20,7 @@ export function nameKeyless(lane: Lane, { seq }: { readonly seq: number }): void
   if (lane.key === '') lane.lastArrival = seq;
 }
 
-/** Which of the keyless lanes; unset: it has a key. */
+/** Which of the keyless lanes, by the `seq` of its item; unset: it has a key. Rows name the lane by it. */
 export function keylessName(lane: Lane): number | undefined {
   return lane.key === '' ? lane.lastArrival : undefined;
 }
@@ -41,6 +41,7 @@ export function countedStateOf(lane: Lane): CountedState {
   }
 }
 
+/** As clients and lists name it. */
 export function stateOf(lane: Lane): LaneState {
   return countedStateOf(lane).state;
 }

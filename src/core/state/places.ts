@@ -41,6 +41,7 @@ export function takeOut(state: CoreState, entry: Entry): void {
   countOut(state, entry);
 }
 
+/** What waits for room may fit now, so the queue is looked at once more. */
 function countOut(state: CoreState, entry: Entry): void {
   const queue = entry.lane.queue;
   if (entry instanceof Caller) stopWaiting(state, entry);
