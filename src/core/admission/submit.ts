@@ -175,8 +175,8 @@ export function submitItem(
 }
 
 /**
- * As {@link submitItem}, of an item whose id is not known. A number for an own id is used up only by an item that is
- * kept: the next item gets the number of a declined one. A lane that was made for a declined item goes to rest.
+ * As {@link submitItem}, of an item whose id is not known. A declined item uses up the number of its id too: the
+ * answer told that id, and it must never be another item's. A lane that was made for a declined item goes to rest.
  */
 function submitNew(
   state: CoreState,
@@ -191,6 +191,7 @@ function submitNew(
   countArrival(lane, now);
   const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
   const result = decide(state, lane, item, id, now, batch, durability);
+  if (itemId === undefined) queue.nextNumber += 1;
   if (result.decision === 'decline') {
     batch?.decline(queue.name, result.itemId, result.reason);
     if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: `decline ${result.reason}` });
@@ -250,7 +251,7 @@ function keep(
   const { payload, headers, idempotencyKey, delay, after: awaited } = newItem;
   state.itemSeq += 1;
   const notBefore = delay > 0 ? after(now, delay) : 0;
-  const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
+  const number = newItem.itemId === undefined ? queue.nextNumber : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
   nameKeyless(lane, item);
   if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
