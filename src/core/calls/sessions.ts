@@ -39,7 +39,8 @@ export function openStream(state: CoreState, listener: SessionListener): Result<
  * by that: they are tied to the session, not to the stream, so nothing is done for each of them. A stream that has the
  * session still is replaced.
  *
- * Refusals: `bad_request` for a second hello on one stream; `limit` (`sessions`). A second hello changes nothing.
+ * Refusals: `bad_request` for a second hello on one stream, and for one on a stream that has ended; `limit`
+ * (`sessions`). A hello that is refused changes nothing.
  */
 export function hello(
   state: CoreState,
@@ -92,6 +93,9 @@ export function helloNow(state: CoreState, before: HelloAnswer, now: number): He
 function sessionFor(state: CoreState, stream: Stream, request: HelloRequest, now: number): Session | Refusal {
   if (stream.session !== undefined)
     return badRequest('hello', `this stream said hello already, as session "${stream.session.id}": once is allowed`);
+  // It was replaced or closed: a session that it took would have a stream that never breaks.
+  if (stream.listener === undefined)
+    return badRequest('hello', 'this stream has ended, or another one took its session: open a new one');
   const id = request.sessionId ?? ownId(state);
   const known = state.sessions.get(id);
   if (known !== undefined && !isOver(known.endsAt, now)) return known;
