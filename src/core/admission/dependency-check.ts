@@ -6,7 +6,7 @@ import { standingOf } from '../items/item-status.js';
 import { nameOf, told } from '../state/item-names.js';
 import { Dependency, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { circleIn, MOST_SEARCHED, type Planned } from './dependency-cycle.js';
+import { circleIn, MOST_SEARCHED, type Planned, TOO_MANY } from './dependency-cycle.js';
 
 /** Whether a batch has to be looked at for this item: it waits for others, or others may wait for it. */
 export function isConcerned({ dependencies }: CoreState, queue: string, { itemId, after }: NewItem): boolean {
@@ -112,13 +112,15 @@ export class DependencyCheck {
   /**
    * Refuses an item that would stand behind one that waits for it, in the line of its own key: neither could ever start
    * (S65). The other waits for an id that was unknown: by `after_unknown: wait`, or after a restart (S69). An item that
-   * takes the place of another is not behind all, and is not refused. At most {@link MOST_SEARCHED} dependants are
-   * looked at.
+   * takes the place of another is not behind all, and is not refused; nor is one whose line is empty. At most
+   * {@link MOST_SEARCHED} dependants are looked at: where that is not enough to know, the refusal is `limit`.
    */
   #behindDependant({ ref, key, field, behindAll }: Planned): Refusal | undefined {
+    if (!behindAll || this.state.queues.get(ref.queue)?.lanes.get(key)?.line === undefined) return undefined;
     let left = MOST_SEARCHED;
     let next = this.state.dependencies.find(ref)?.dependencies.next;
-    for (; behindAll && next instanceof Dependency && left > 0; next = next.next) {
+    for (; next instanceof Dependency; next = next.next) {
+      if (left === 0) return TOO_MANY;
       const { lane, id } = next.item;
       if (lane.key === key && lane.queue.name === ref.queue) {
         const before = told({ queue: ref.queue, itemId: id });

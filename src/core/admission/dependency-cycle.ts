@@ -131,7 +131,7 @@ function refOf(node: Node): ItemRef {
 }
 
 /** The search has not ended, so it is not known whether there is a cycle: refused as a limit, not as an error (S65). */
-const TOO_MANY: Refusal = Object.freeze({
+export const TOO_MANY: Refusal = Object.freeze({
   kind: 'limit',
   subject: 'dependencies',
   limit: MOST_SEARCHED,
