@@ -35,11 +35,21 @@ export type { Stream, WaitingCall } from './state/records.js';
 export type { Start } from './state/state.js';
 
 /**
- * The core: all lanes, their lines, leases and waits, as a function of commands and time. Every method is one step:
- * it takes `now` (monotonic, ms, never smaller than before), changes the state, and leaves effects to be taken with
+ * The core: all lanes, their lines, leases and waits, as a function of commands and time. Every method is one step: it
+ * takes `now` (monotonic, ms, never smaller than before), changes the state, and leaves effects to be taken with
  * {@link Core.takeEffect} and carried out in order. It has no clock, timer, promise or I/O of its own.
+ *
+ * Most calls bring a `reply`. A call that is answered or refused leaves an effect for it. A call that has to wait
+ * returns a {@link WaitingCall}, which {@link Core.cancel} takes; its answer follows as an effect (I7).
+ *
+ * With a journal some effects wait for the disk: {@link Core.takeHeld} gives those, in order, and whoever runs the core
+ * carries them out after the batch that {@link Core.collect} made is flushed (S47).
+ *
+ * Life of a core: `restore` and `finishRestore` (with a journal), `stoodStill`, then steps; `drain` and `close` at the
+ * end.
  */
 export class Core extends AdminCalls {
+  /** Set from the first row until everything is restored. */
   #restoring: Restoring | undefined;
   /** Unset: there is no journal. */
   readonly #changes: Changes | undefined;
@@ -59,11 +69,12 @@ export class Core extends AdminCalls {
     return this.state;
   }
 
-  /** Nothing happens by itself before this moment. */
+  /** Nothing happens by itself before this moment. It may be too early, never too late. */
   get wakeAt(): number {
     return this.state.wheel.wakeAt;
   }
 
+  /** How many turns live, over all queues. */
   get liveTurns(): number {
     return liveTurns(this.state);
   }
@@ -82,6 +93,7 @@ export class Core extends AdminCalls {
     return this.state.effects.shift();
   }
 
+  /** Whether {@link Core.takeHeld} has one. */
   get hasHeld(): boolean {
     return this.state.effects.hasHeld;
   }
@@ -111,14 +123,20 @@ export class Core extends AdminCalls {
     if (this.#changes !== undefined) this.#changes.isBehind = behind;
   }
 
-  /** All that has changed since the last time, as it is now. Whoever takes it has to see to it that it is written. */
+  /**
+   * All that has changed since the last time, as it is now. Whoever takes it has to see to it that it is written,
+   * before any newer one: what it holds is marked as changed no more. A write that failed is repeated with the same
+   * batch.
+   */
   collect(now: number): Batch {
     const changes = this.#changes;
     if (changes === undefined) return { changes: [], instant: now + this.state.epoch, items: [], floor: undefined };
     return collect(this.state, changes, now);
   }
 
-  /** It is flushed: contents of items that are in it leave the memory. */
+  /**
+   * The batch is flushed: contents of items that are in it leave the memory, and tokens that it reserved may be given.
+   */
   written(batch: Batch): void {
     const changes = this.#changes;
     if (changes !== undefined) written(this.state, changes, batch);
@@ -152,6 +170,7 @@ export class Core extends AdminCalls {
     return false;
   }
 
+  /** Whether calls about the queue of this name may have to wait for the disk. It need not exist. */
   isDurable(queue: string): boolean {
     return mayBeDurable(this.state, queue);
   }
@@ -179,7 +198,8 @@ export class Core extends AdminCalls {
   }
 
   /**
-   * Lets time pass: what is due happens, `budget` timers at most.
+   * Lets time pass: what is due happens, `budget` timers at most, in the order of their moments. Then the step is
+   * finished. A late tick loses nothing: a call on a key first ends what is over for it (S1).
    * @returns whether something due may be left
    */
   tick(now: number, budget: number): boolean {
@@ -201,6 +221,7 @@ export class Core extends AdminCalls {
 
   // Each call says on which stream it came, if it did: turns are given on it, and ends that it brings about are no news to it.
 
+  /** @returns the caller, if the call waits in the line */
   enQueue(request: model.EnQueueRequest, reply: model.Reply<model.EnQueueAnswer>, now: number, on?: Stream) {
     this.begin(now);
     return this.finish(enQueue(this.state, request, reply, now, on), now);
@@ -212,16 +233,19 @@ export class Core extends AdminCalls {
     this.finish(undefined, now);
   }
 
+  /** @returns the waiter, if the call waits for room (S30) */
   submit(request: model.SubmitRequest, reply: model.Reply<model.SubmitAnswer>, now: number) {
     this.begin(now);
     return this.finish(submit(this.state, request, reply, now), now);
   }
 
+  /** @returns the caller or the waiter, if the call waits for a turn */
   acquire(request: model.AcquireRequest, reply: model.Reply<model.AcquireAnswer>, now: number, stream?: Stream) {
     this.begin(now);
     return this.finish(acquire(this.state, request, { kind: 'acquire', reply, stream }, now), now);
   }
 
+  /** The Ack itself never waits. @returns what waits for its `next`, if anything does */
   ack(request: model.AckRequest, reply: model.Reply<model.AckAnswer>, now: number, on?: Stream) {
     this.begin(now);
     return this.finish(ack(this.state, request, reply, now, on), now);
@@ -239,6 +263,7 @@ export class Core extends AdminCalls {
     this.finish(undefined, now);
   }
 
+  /** It starts nothing, so there is no step to finish. @returns the waiter, if the call waits */
   awaitItem(request: model.AwaitRequest, reply: model.Reply<model.AwaitAnswer>, now: number) {
     this.begin(now);
     const queue = findQueue(this.state, request.queue);
@@ -263,6 +288,9 @@ export class Core extends AdminCalls {
     return this.finish(helloNow(this.state, before, now), now);
   }
 
+  /**
+   * The stream broke. Its tied turns live on for the `ttl` of the session (S37). Waiting calls are not cancelled here.
+   */
   closeStream(stream: Stream, now: number): void {
     this.begin(now);
     closeStream(this.state, stream, now);
@@ -281,7 +309,7 @@ export class Core extends AdminCalls {
     return this.finish(callOff(this.state, call, reply, leave, now), now);
   }
 
-  /** It is known that nobody learnt of these turns. */
+  /** It is known that nobody learnt of these turns: they end, or are held for their ticket (S13). */
   undeliverable(turns: readonly model.TurnRef[], now: number): void {
     this.begin(now);
     undeliverable(this.state, turns, now);
@@ -302,8 +330,8 @@ export class Core extends AdminCalls {
   }
 
   /**
-   * As {@link Core.stats} tells of all queues, one at a time: there may be very many. Steps may come in between: told are
-   * those that were there when it began and are still, or it might never end.
+   * As {@link Core.stats} tells of all queues, one at a time: there may be very many. Steps may come in between: told
+   * are those that were there when it began and are still, or it might never end.
    *
    * @param clock the same one each time
    */

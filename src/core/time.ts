@@ -14,10 +14,15 @@ import type { CoreState, CoreTimer } from './state/state.js';
 import { isWaiting } from './state/wait-list.js';
 import { after } from './structures/due.js';
 
-/** How often the house is kept, ms. */
+/** How often what is over its time is forgotten, ms (S26): results, idempotency keys, queues that nobody uses. */
 export const HOUSEKEEPING = 10_000;
 
-/** The moment of a timer has come. */
+/**
+ * The moment of a timer has come. The wheel has taken the timer out; whoever needs it again schedules it. The kinds are
+ * a closed set: a new one without a case here does not compile.
+ *
+ * A timer makes sure that things happen although nobody asks. A call on a key lets the same happen at once (S1).
+ */
 export function fire(state: CoreState, timer: CoreTimer, now: number): void {
   switch (timer.kind) {
     case 'lane':
@@ -47,7 +52,10 @@ export function fire(state: CoreState, timer: CoreTimer, now: number): void {
   }
 }
 
-/** The end of a wait, or of the ticket of one who is absent. */
+/**
+ * The end of a wait, or of the ticket of an absent caller. An absent caller loses its place. A caller with an open call
+ * gets its turn if it can start at this very moment, else it is answered (S6, S8, S16).
+ */
 function callerDue(state: CoreState, caller: Caller, now: number): void {
   if (caller.asker === undefined) {
     giveUp(state, caller, 'ticket_ended', now);
@@ -57,7 +65,10 @@ function callerDue(state: CoreState, caller: Caller, now: number): void {
   if (isWaiting(caller)) endWait(state, caller, now);
 }
 
-/** What holds the key may end at this very moment, too (S1), and a gate open: nobody is told BLOCK whose turn it is. */
+/**
+ * What holds the key may end at this very moment, too (S1), and a gate may open: nobody is told BLOCK whose turn it is.
+ * For a gate the step is finished here, ahead of its end, because the callers before this one come first.
+ */
 function startIfFree(state: CoreState, { lane }: Caller, now: number): void {
   endPhase(state, lane, now);
   const { phase, queue } = lane;

@@ -1,4 +1,13 @@
-/** Room for batches: counted before anything is accepted, and waited for in order. */
+/**
+ * Room for batches: counted before anything is accepted, and waited for in order (S30).
+ *
+ * Admission is in two passes. The first one ({@link needOf}, {@link lacks}) lets happen what is over by the
+ * clock, adds up what the whole batch needs, and accepts nothing. The second one (`applySubmit` in `submit.ts`) accepts
+ * it. So a batch is never refused after half of it was accepted. Both passes run in one step: nothing comes in between.
+ *
+ * Four things are bounded (S100): places in the queue (`max_waiting`), bytes (S33), busy lanes and dependencies. The
+ * first belongs to the queue, the other three are shared by all queues.
+ */
 
 import type { NewItem, Refusal, Reply, SubmitAnswer, SubmitRequest } from '../contract/model.js';
 import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON } from '../contract/refusals.js';
@@ -15,9 +24,11 @@ import { after } from '../structures/due.js';
 import { OWN_ID } from '../structures/own-id.js';
 import { DependencyCheck, isConcerned } from './dependency-check.js';
 
-/** What a batch needs. */
+/** What a batch needs. Items that will be declined, or are known already, need nothing. */
 export interface Need {
+  /** Places in lines. An item that replaces another one takes over its place, and is not counted here. */
   entries: number;
+  /** As `weightOf` charges them. What a replaced item gives back is not subtracted. */
   bytes: number;
   /** Keys that are busy by it, and were not before: at most, as long as there is room for as many. */
   lanes: number;
@@ -29,10 +40,18 @@ export interface Need {
   wrong?: Refusal;
 }
 
-/** Counts what items of one queue need, all together. */
+/**
+ * Counts what items of one queue need, all together. An Ack makes one plan for each queue of its follow-ups; all of
+ * them share one {@link DependencyCheck}.
+ *
+ * Precondition: the keys of the items are up to date (`catchUpItems`, S91). Otherwise the plan counts a line or a turn
+ * that is over by the clock.
+ */
 export class CapacityPlan {
   readonly need: Need = { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 };
+  /** Places that the batch takes so far, by key. Kept only where `waiting_per_key` is a number. */
   #added: Map<string, number> | undefined;
+  /** Items of the batch by the ids that the client chose. */
   #ids: Map<string, NewItem> | undefined;
   /** Keys that the batch makes busy, if that has to be known exactly. */
   readonly #lanes: Set<string> | undefined;
@@ -50,7 +69,12 @@ export class CapacityPlan {
     this.#lanes = countsLanes ? new Set() : undefined;
   }
 
-  /** @returns a refusal if this item can never be accepted */
+  /**
+   * Adds one item. A known id is looked at first, as when the batch is applied: a resend needs nothing (S31).
+   *
+   * @param field path of the item in the request; a refusal names it
+   * @returns a refusal if this item can never be accepted
+   */
   add(item: NewItem, field: string): Refusal | undefined {
     const { itemId } = item;
     const { need } = this;
@@ -74,6 +98,7 @@ export class CapacityPlan {
     return undefined;
   }
 
+  /** A lane that `freed` names counts as idle: the Ack that brings the batch ends its turn first (S102). */
   #lanesFor(key: string): 0 | 1 {
     const lanes = this.#lanes;
     if (lanes === undefined || key === '') return 1;
@@ -83,6 +108,11 @@ export class CapacityPlan {
     return 1;
   }
 
+  /**
+   * Whether the id is known with the same content, or with another content (S31). The content hash decides; contents
+   * are not compared. An id with the prefix of server ids that nobody knows is refused as `other`: clients cannot
+   * choose one.
+   */
   #known(id: string, item: NewItem): 'same' | 'other' | undefined {
     const inBatch = this.#ids?.get(id);
     if (inBatch !== undefined) return contentHashOf(inBatch) === contentHashOf(item) ? 'same' : 'other';
@@ -92,7 +122,11 @@ export class CapacityPlan {
     return hash === contentHashOf(item) ? 'same' : 'other';
   }
 
-  /** Whether a line grows by the item, or it takes the place of another, or it is not kept at all. */
+  /**
+   * Whether a line grows by the item (`taken`), or it takes the place of another (`replaced`), or it is declined
+   * (`none`). Comes to the same as `decide` in `submit.ts`. What the batch itself puts in a line counts as being there
+   * already.
+   */
   #placeOf(item: NewItem): 'taken' | 'replaced' | 'none' {
     const { policy } = this.queue;
     const { waitingPerKey } = policy;
@@ -118,12 +152,19 @@ function otherContent(id: string): string {
   return `"${id}" is the id of another item: an id may be sent again only with the same content`;
 }
 
-/** Whether the keys of a batch of so many items have to be counted: that they all are new is no harm where there is room. */
+/**
+ * Whether the keys of a batch of so many items have to be counted one by one. Where there is room for a busy lane for
+ * each item, the plan assumes that all keys are new and looks up none.
+ */
 export function countsLanes(state: CoreState, items: number): boolean {
   return state.busyLanes + items > state.settings.limits.busyLanes;
 }
 
-/** What stands in the way of a need now. What needs nothing lacks nothing, however much too much there is (I10). */
+/**
+ * What the need lacks now; of several lacks the first in the order of the checks. What needs none of something does not
+ * lack it, even where the limit is exceeded: what came back, or was restored, may exceed it, and a resend must still be
+ * answered (S100, I10).
+ */
 export function lacks(state: CoreState, queue: Queue, need: Need): Lack | undefined {
   const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
   if (need.entries > 0 && queue.waiting + need.entries > queue.policy.maxWaiting) return 'queue';
@@ -133,6 +174,7 @@ export function lacks(state: CoreState, queue: Queue, need: Need): Lack | undefi
   return undefined;
 }
 
+/** QUEUE_FULL, MEMORY_FULL or LIMIT, with the limit that was reached. All of them tell when to try again. */
 export function lackRefusal(state: CoreState, queue: Queue, lack: Lack): Refusal {
   const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
   switch (lack) {
@@ -147,7 +189,10 @@ export function lackRefusal(state: CoreState, queue: Queue, lack: Lack): Refusal
   }
 }
 
-/** Waiting would not help: the batch is larger than everything together. */
+/**
+ * Waiting would not help: the batch alone exceeds a limit. That is a bad request, not a lack of room: a retry of the
+ * same call could never succeed.
+ */
 export function neverFits(state: CoreState, queue: Queue, need: Need): Refusal | undefined {
   const { maxWaiting } = queue.policy;
   const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
@@ -162,6 +207,12 @@ export function neverFits(state: CoreState, queue: Queue, need: Need): Refusal |
   return undefined;
 }
 
+/**
+ * Lets a Submit wait for room, for `waitForRoom` ms. It is refused at once where too many wait already, or hold too
+ * much (LIMIT `waiting_submits`, MEMORY_FULL; S101).
+ *
+ * @returns the waiter; unset: the call was refused
+ */
 export function waitForRoom(
   state: CoreState,
   queue: Queue,
@@ -181,6 +232,7 @@ export function waitForRoom(
   return waiter;
 }
 
+/** Bytes that a waiting Submit holds: all of its items, whatever is decided of them later (S101). */
 function heldBy({ items }: SubmitRequest): number {
   return items.reduce((sum, item) => sum + weightOf(item, item.itemId ?? ''), 0);
 }
@@ -215,6 +267,7 @@ export function refuseWaiter(state: CoreState, waiter: RoomWaiter, refusal: Refu
   state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
 }
 
+/** Counts a refusal for the metrics of the queue; `no_such_queue` and others without a counter are not counted. */
 export function countRejected(queue: Queue, refusal: Refusal): void {
   const { kind } = refusal;
   if (kind in queue.counters.rejected) queue.counters.rejected[rejectionOf(refusal)] += 1;
@@ -234,7 +287,13 @@ function rejectionOf(refusal: Refusal): keyof Queue['counters']['rejected'] {
   }
 }
 
-/** What a batch needs now, or why it can never be accepted. */
+/**
+ * What a batch needs now, or why it can never be accepted. What is over by the clock for its keys ends first (S91).
+ *
+ * A batch that waits for room is planned anew at every look: the ids, the lines and the dependencies it meets change.
+ * An error in its dependencies is kept in `need.wrong`, apart from the refusals: of a batch that waits it is told only
+ * once the batch fits.
+ */
 export function needOf(state: CoreState, queue: Queue, request: SubmitRequest, now: number): Need | Refusal {
   catchUpItems(state, queue, request.items, now);
   const concerned = request.items.some((item) => isConcerned(state, queue.name, item));

@@ -1,4 +1,7 @@
-/** What becomes of items that wait for others. */
+/**
+ * What becomes of items that wait for others: they begin to wait when their batch has arrived, and they learn at the
+ * end of a step how that ended (S60, S61, S68).
+ */
 
 import type { ItemRef, NewItem, Reason } from '../contract/model.js';
 import { hasRoomForLetter, makeDeadLetter } from '../items/dead-letter.js';
@@ -9,7 +12,11 @@ import { markAllRoom } from '../state/marks.js';
 import { type End, type Item, Waits } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
-/** Items of a batch that wait for others, until the whole batch has arrived. */
+/**
+ * Items of a batch that wait for others, until the whole batch has arrived. Items of one call may name each other in
+ * any order (S64), so no item is linked to what it waits for before all items are decided. Until then `waits.left` is
+ * the number of all names, and the item is held back.
+ */
 export class BatchWaits {
   readonly #waiting: { readonly item: Item; readonly afterUnknown: NewItem['afterUnknown'] }[] = [];
   /** What was not kept of the batch: the rest may have been meant to wait for it. */
@@ -26,6 +33,7 @@ export class BatchWaits {
     this.#waiting.push({ item, afterUnknown });
   }
 
+  /** Notes an item of the batch that was declined. ALREADY_DONE is done for those that wait for it (S60). */
   decline(queue: string, itemId: string, reason: Reason): void {
     this.#declined.set(nameOf({ queue, itemId }), reason === 'already_done' ? 'done' : 'declined');
   }
@@ -44,6 +52,10 @@ export class BatchWaits {
     return afterUnknown === 'wait' ? 'unknown' : 'declined';
   }
 
+  /**
+   * Links one item to what it waits for. What is done already is left out. The first prerequisite that failed decides:
+   * the item is not linked to the others. Where nothing is left to wait for, the lane of the item is looked at again.
+   */
   #begin(state: CoreState, item: Item, afterUnknown: NewItem['afterUnknown'], now: number): void {
     const { waits } = item;
     if (waits === undefined) return;
@@ -59,7 +71,15 @@ export class BatchWaits {
   }
 }
 
-/** Precondition: there is news. @returns what is left of the budget */
+/**
+ * Tells items that a prerequisite has ended, one dependency for each unit of the budget (S68). What is left over stays
+ * in the list of ended prerequisites, and the news timer continues with it in the next tick. An item that becomes a
+ * dead letter here is ended itself, so those that wait for it come into the same list.
+ *
+ * Precondition: there is news.
+ *
+ * @returns what is left of the budget
+ */
 export function tellDependants(state: CoreState, budget: number, now: number): number {
   markAllRoom(state, 'dependencies');
   for (let left = budget; left > 0; left--) {
@@ -77,13 +97,14 @@ export function tellDependants(state: CoreState, budget: number, now: number): n
 }
 
 /**
- * The end of a step: writes how something ended, if items on disk have not learnt of it yet. Otherwise a crash now would
- * leave them waiting for ever, once what they wait for is forgotten.
+ * The end of a step: writes how something ended, if items on disk have not learnt of it yet. Otherwise a crash now
+ * would leave them waiting for ever, once what they wait for is forgotten.
  */
 export function keepUntold({ changes, dependencies }: CoreState): void {
   for (const ended of dependencies.takeUntold()) changes?.end(ended);
 }
 
+/** The policy of the queue of the waiting item decides, not that of the queue of the prerequisite (S61). */
 function isFatal(item: Item, end: End): boolean {
   return end !== 'done' && item.lane.queue.policy.onDependencyDead === 'dead';
 }
@@ -94,11 +115,13 @@ function lookAt(state: CoreState, { lane }: Item, now: number): void {
 }
 
 /**
- * The item cannot be done any more. It becomes a dead letter where it stands, unless its key has to stop for that
- * (`on_dead_letter: park`), or there is no room for it: then when it is the head of its line and nobody holds the key.
+ * The item cannot be done any more (S61, S62). It becomes a dead letter where it stands, unless its key has to stop for
+ * that (`on_dead_letter: park`), or there is no room for it: then when it is the head of its line and nobody holds the
+ * key.
  */
 function failByDependency(state: CoreState, item: Item, { queue, itemId }: ItemRef, end: End, now: number): void {
   const { lane, waits } = item;
+  // First the links: `dropAll` also clears `dependencyFailed`.
   state.dependencies.dropAll(item);
   if (waits !== undefined) {
     waits.dependencyFailed = true;
@@ -111,6 +134,7 @@ function failByDependency(state: CoreState, item: Item, { queue, itemId }: ItemR
   resolve(state, lane, now);
 }
 
+/** How a prerequisite ended, in the words of `last_error`. */
 const ENDED: Readonly<Record<End, string>> = {
   done: 'is done',
   dead: 'became a dead letter',

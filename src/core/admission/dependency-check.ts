@@ -1,4 +1,4 @@
-/** What a batch wants to wait for, looked at before anything of it is accepted. */
+/** Checks what a batch wants to wait for, before anything of it is accepted (S63 to S66). */
 
 import type { ItemRef, NewItem, Refusal } from '../contract/model.js';
 import { badRequest } from '../contract/refusals.js';
@@ -14,9 +14,15 @@ export function isConcerned({ dependencies }: CoreState, queue: string, { itemId
   return itemId !== undefined && dependencies.size > 0 && dependencies.find({ queue, itemId }) !== undefined;
 }
 
-/** Of one batch, over all its queues. Made only for one with an item that is concerned. */
+/**
+ * The check of one batch, over all its queues. Made only for a batch with an item that is concerned: other batches pay
+ * nothing for dependencies.
+ *
+ * Order of use: {@link add} for every item in the order of the request, then {@link check} once.
+ */
 export class DependencyCheck {
   readonly #items: Planned[] = [];
+  /** Those to which the client gave an id: only they can be named by others. */
   readonly #byName = new Map<string, Planned>();
   /** The last one so far in each lane of a key. */
   readonly #last = new Map<string, Planned>();
@@ -26,7 +32,12 @@ export class DependencyCheck {
     private readonly now: number,
   ) {}
 
-  /** One more item of the batch, of which nothing is known yet. */
+  /**
+   * Adds one more item of the batch. Precondition: its id is not known yet (known items are not looked at, S63).
+   *
+   * @param place as `CapacityPlan` expects it: `none` is declined, `replaced` takes the place of another item
+   * @param field path of the item in the request
+   */
   add({ name: queue }: Queue, item: NewItem, place: 'taken' | 'replaced' | 'none', field: string): void {
     const { key, itemId = '', after = [] } = item;
     const lane = nameOf({ queue, itemId: key });
@@ -45,7 +56,13 @@ export class DependencyCheck {
     if (place !== 'none') this.#last.set(lane, planned);
   }
 
-  /** @returns how many dependencies there will be, at most; or why the batch can never be accepted */
+  /**
+   * Checks names first (the item itself, unknown items), then the line of the key, then cycles: the later checks cost
+   * more. The number counts each name of each item that has not ended. It is an upper bound, because an item of the
+   * batch that is named may be declined.
+   *
+   * @returns how many dependencies there will be, at most; or why the batch can never be accepted
+   */
   check(): number | Refusal {
     let count = 0;
     for (const planned of this.#items) {
@@ -65,6 +82,7 @@ export class DependencyCheck {
     return circleIn(this.#items, this.#byName, items) ?? count;
   }
 
+  /** An item of the batch counts as open, whatever is known of its id: it arrives with those that name it (S64). */
   #standingOf(ref: ItemRef): ReturnType<typeof standingOf> {
     return this.#byName.has(nameOf(ref)) ? 'open' : standingOf(this.state, ref, this.now);
   }
@@ -73,6 +91,9 @@ export class DependencyCheck {
     return this.state.queues.get(queue)?.items.get(itemId);
   }
 
+  /**
+   * BAD_REQUEST for the item itself and for what is unknown, NO_SUCH_QUEUE for a queue that there cannot be (S63, S65).
+   */
   #refusalOf(
     planned: Planned,
     ref: ItemRef,
@@ -88,7 +109,12 @@ export class DependencyCheck {
     return planned.waitsForUnknown ? undefined : badRequest(field, `${told(ref)} ${UNKNOWN}`);
   }
 
-  /** One that waits for it stands before it in the same line: neither could ever start. */
+  /**
+   * Refuses an item that would stand behind one that waits for it, in the line of its own key: neither could ever start
+   * (S65). The other waits for an id that was unknown: by `after_unknown: wait`, or after a restart (S69). An item that
+   * takes the place of another is not behind all, and is not refused. At most {@link MOST_SEARCHED} dependants are
+   * looked at.
+   */
   #behindDependant({ ref, key, field, behindAll }: Planned): Refusal | undefined {
     let left = MOST_SEARCHED;
     let next = this.state.dependencies.find(ref)?.dependencies.next;

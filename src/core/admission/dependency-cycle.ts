@@ -1,4 +1,10 @@
-/** Items that wait for each other in a cycle: none of them could ever start. */
+/**
+ * Finds items that wait for each other in a cycle: none of them could ever start (S65).
+ *
+ * The nodes are the items of the batch and the open items that they reach. An edge leads to what a node waits for: the
+ * items that its `after` names, and, within the batch, the item before it in the line of its key. The order of lines
+ * beyond the batch is no edge: a cycle through the lines of several keys and several calls is not searched for.
+ */
 
 import type { ItemRef, Refusal } from '../contract/model.js';
 import { badRequest, RETRY_SOON } from '../contract/refusals.js';
@@ -49,7 +55,8 @@ interface Step {
  * Searches depth first, each node once, from the items of the batch: a cycle that was not there before leads through
  * one of them.
  *
- * @param findOpen of items beyond the batch; unset: none of them waits for an item of the batch, so no cycle leads there
+ * @param findOpen of items beyond the batch; unset: none of them waits for an item of the batch, so no cycle leads
+ * there
  * @returns why the batch has to be refused
  */
 export function circleIn(
@@ -57,6 +64,7 @@ export function circleIn(
   byName: ReadonlyMap<string, Planned>,
   findOpen: ((ref: ItemRef) => Item | undefined) | undefined,
 ): Refusal | undefined {
+  // Depth first, with a path of its own and not by recursion: a path may have more than 10,000 items.
   const done = new Set<Node>();
   const find = (ref: ItemRef) => byName.get(nameOf(ref)) ?? findOpen?.(ref);
   let left = MOST_SEARCHED;
@@ -84,6 +92,7 @@ export function circleIn(
   return undefined;
 }
 
+/** The edges from a node. What is not found is not open, and closes no cycle. */
 function waysFrom(node: Node, find: (ref: ItemRef) => Node | undefined): Way[] {
   const ways: Way[] = [];
   for (const [index, ref] of afterOf(node).entries()) {
@@ -94,11 +103,16 @@ function waysFrom(node: Node, find: (ref: ItemRef) => Node | undefined): Way[] {
   return ways;
 }
 
+/** Of an open item only what has not ended, or of which the item has not learnt yet. */
 function afterOf(node: Node): readonly ItemRef[] {
   if (!(node instanceof Item)) return node.after;
   return node.waits === undefined ? [] : openOf(node.waits);
 }
 
+/**
+ * BAD_REQUEST with the cycle in words. It names an `after` of the batch where the cycle has one: that is what the
+ * caller can change.
+ */
 function refusalOf(circle: readonly Step[]): Refusal {
   const named = circle.find(({ node, way }) => !(node instanceof Item) && way?.index !== undefined);
   const field = named === undefined || named.node instanceof Item ? 'items' : named.node.field;
@@ -116,6 +130,7 @@ function refOf(node: Node): ItemRef {
   return node instanceof Item ? { queue: node.lane.queue.name, itemId: node.id } : node.ref;
 }
 
+/** The search has not ended, so it is not known whether there is a cycle: refused as a limit, not as an error (S65). */
 const TOO_MANY: Refusal = Object.freeze({
   kind: 'limit',
   subject: 'dependencies',

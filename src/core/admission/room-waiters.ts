@@ -1,4 +1,7 @@
-/** Submits that wait for room: served when room comes free, answered when their wait ends. */
+/**
+ * Submits that wait for room: served when room comes free, answered when their wait ends (S30, S100). The end of a step
+ * calls {@link serveRoom} for the queues that are marked (`marks.ts`), after what may start has started.
+ */
 import type { Refusal } from '../contract/model.js';
 import type { Lack, Queue, RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -6,7 +9,11 @@ import { stopWaiting } from '../state/wait-list.js';
 import { behindOthers, lackRefusal, lacks, type Need, needOf, refuseWaiter } from './capacity.js';
 import { applySubmit } from './submit.js';
 
-/** First come, first served: the first that does not fit stops the others. */
+/**
+ * First come, first served: the first that does not fit stops the others, even those that would fit. A smaller batch
+ * that passes a larger one would let the larger one starve. `roomLack` says what the first one lacks, so that
+ * `markAllRoom` wakes the queue only for that.
+ */
 export function serveRoom(state: CoreState, queue: Queue, now: number): void {
   for (const waiter of queue.roomWaiters) {
     queue.roomLack = serveWaiter(state, waiter, now);
@@ -14,7 +21,11 @@ export function serveRoom(state: CoreState, queue: Queue, now: number): void {
   }
 }
 
-/** @returns what it lacks; unset: it was answered */
+/**
+ * Plans the batch anew and serves or refuses it. An error in its dependencies is told only once the batch fits.
+ *
+ * @returns what it lacks; unset: it was answered
+ */
 function serveWaiter(state: CoreState, waiter: RoomWaiter, now: number): Lack | undefined {
   const { queue, request, reply } = waiter;
   const need = needOf(state, queue, request, now);
@@ -29,7 +40,9 @@ function serveWaiter(state: CoreState, waiter: RoomWaiter, now: number): Lack | 
   return undefined;
 }
 
-/** The wait ended: if it fits now it is served, else it is refused with what it lacks, or because others wait before it. */
+/**
+ * The wait ended: if it fits now it is served, else it is refused with what it lacks, or because others wait before it.
+ */
 export function endRoomWait(state: CoreState, waiter: RoomWaiter, now: number): void {
   const { queue, request } = waiter;
   const [first] = queue.roomWaiters;
@@ -39,7 +52,7 @@ export function endRoomWait(state: CoreState, waiter: RoomWaiter, now: number): 
   if (lack !== undefined) refuseWaiter(state, waiter, lackRefusal(state, queue, lack));
 }
 
-/** Whoever needs none (all known, all declined) overtakes nobody. */
+/** A batch that needs no place in the queue (all of it known, declined or replacing another) overtakes nobody. */
 function needsPlaces(need: Need | Refusal): boolean {
   return 'entries' in need && need.entries > 0;
 }

@@ -1,3 +1,8 @@
+/**
+ * Submit: a batch of items is checked as a whole, then decided item by item (S30, S31, S63). Follow-ups of an Ack take
+ * the same way from {@link submitItem} on.
+ */
+
 import type {
   Durability,
   NewItem,
@@ -38,7 +43,15 @@ import {
 } from './capacity.js';
 import { BatchWaits } from './dependants.js';
 
-/** @returns the waiter, if the call has to wait for room */
+/**
+ * Carries out a Submit: accepts it, refuses it, or lets it wait for room. The order of the checks is: draining and the
+ * queue, the durability (S48), what can never be accepted, then room. No item is accepted before all checks have
+ * passed. What is over by the clock ends before (S91), and a queue may be made for the call (S26).
+ *
+ * Refusals: DRAINING, NO_SUCH_QUEUE, BAD_REQUEST, QUEUE_FULL, MEMORY_FULL, LIMIT.
+ *
+ * @returns the waiter, if the call has to wait for room
+ */
 export function submit(
   state: CoreState,
   request: SubmitRequest,
@@ -54,7 +67,7 @@ export function submit(
   if (need.wrong !== undefined) return refuse(state, queue, need.wrong, reply);
   const never = neverFits(state, queue, need);
   if (never !== undefined) return refuse(state, queue, never, reply);
-  // Whoever needs no room (all known, all declined) overtakes nobody.
+  // A batch that needs no place in the queue (all of it known, declined or replacing another) overtakes nobody.
   const inOrder = queue.roomWaiters.size === 0 || need.entries === 0;
   const lack = lacks(state, queue, need);
   if (lack === undefined && inOrder) {
@@ -65,7 +78,7 @@ export function submit(
   return refuse(state, queue, lack === undefined ? behindOthers(queue) : lackRefusal(state, queue, lack), reply);
 }
 
-/** It is refused, not passed over: whoever asks for it would believe that its items outlive a crash. */
+/** S48. It is refused, not passed over: whoever asks for it would believe that its items outlive a crash. */
 function asksTooMuch({ name, policy }: Queue, durability: Durability | undefined): Refusal | undefined {
   if (durability === undefined || durability === 'memory') return undefined;
   if (policy.durable && policy.durability !== 'memory') return undefined;
@@ -83,7 +96,10 @@ function refuse(state: CoreState, queue: Queue | undefined, refusal: Refusal, re
   return undefined;
 }
 
-/** Precondition: there is room for this need, which was worked out in this very step. */
+/**
+ * Accepts or declines every item and answers. Precondition: there is room for this need, which was worked out in this
+ * very step: with an older one the batch could exceed a limit, or miss that an id is known by now.
+ */
 export function applySubmit(
   state: CoreState,
   queue: Queue,
@@ -98,7 +114,10 @@ export function applySubmit(
   state.effects.push({ kind: 'submit', to: reply, answer: { results } }, false);
 }
 
-/** How long the answer waits is the request's to say; what it lets happen, as turns, waits as long as ever. */
+/**
+ * The durability of the request says when its own answer leaves: with `on_flush` after the flush, else at once, unless
+ * too much is unwritten (S49, S50). What the batch lets happen, as turns of others, is told as the queue says.
+ */
 function applyDurably(
   state: CoreState,
   queue: Queue,
@@ -114,6 +133,7 @@ function applyDurably(
   state.effects.push({ kind: 'submit', to: reply, answer: { results } }, late);
 }
 
+/** The results are in the order of the items. Dependencies are linked last, when all items are decided (S64). */
 function submitAll(
   state: CoreState,
   queue: Queue,
@@ -131,7 +151,8 @@ function submitAll(
 }
 
 /**
- * Decides one item. Precondition: there is room, and its id is not that of another item.
+ * Decides one item. A known id is accepted again without a second item (S31); if it was kept in memory only and more is
+ * asked now, it is written (S111). Precondition: there is room, and its id is not that of another item.
  *
  * @param batch unset: nothing of what arrives with it waits for anything
  * @param durability unset: the queue's
@@ -153,7 +174,10 @@ export function submitItem(
   return submitNew(state, queue, item, now, batch, durability);
 }
 
-/** As {@link submitItem}, of an item whose id is not known. */
+/**
+ * As {@link submitItem}, of an item whose id is not known. A declined item uses up the number of its id too: the
+ * answer told that id, and it must never be another item's. A lane that was made for a declined item goes to rest.
+ */
 function submitNew(
   state: CoreState,
   queue: Queue,
@@ -167,6 +191,7 @@ function submitNew(
   countArrival(lane, now);
   const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
   const result = decide(state, lane, item, id, now, batch, durability);
+  if (itemId === undefined) queue.nextNumber += 1;
   if (result.decision === 'decline') {
     batch?.decline(queue.name, result.itemId, result.reason);
     if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: `decline ${result.reason}` });
@@ -175,6 +200,10 @@ function submitNew(
   return result;
 }
 
+/**
+ * The order of the checks is the contract's: idempotency key, room in the line, too soon (SPEC, section 2). A keyless
+ * item has a lane of its own, so its line is never full. `CapacityPlan` counts by the same rules.
+ */
 function decide(
   state: CoreState,
   lane: Lane,
@@ -200,6 +229,14 @@ function decide(
   return keep(state, lane, item, id, full, now, batch, durability);
 }
 
+/**
+ * The item is accepted and joins the line of its key. The order of the calls matters:
+ *
+ * - `batch.keep` comes before `store` and `lineUp`, because what an item waits for is part of its hash and of its
+ *   weight;
+ * - the entry to be superseded is picked before the item is in the line: the item must not be taken for it;
+ * - `resolve` comes last: it looks at the line as it stays, and the event of the arrival comes before that of a turn.
+ */
 function keep(
   state: CoreState,
   lane: Lane,
@@ -214,7 +251,7 @@ function keep(
   const { payload, headers, idempotencyKey, delay, after: awaited } = newItem;
   state.itemSeq += 1;
   const notBefore = delay > 0 ? after(now, delay) : 0;
-  const number = newItem.itemId === undefined ? queue.nextNumber++ : NO_NUMBER;
+  const number = newItem.itemId === undefined ? queue.nextNumber : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
   nameKeyless(lane, item);
   if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
@@ -228,7 +265,11 @@ function keep(
   return accept(queue, id, superseded === undefined ? undefined : nameOf(superseded));
 }
 
-/** It is kept on disk, unless whoever submits it does not want that. */
+/**
+ * It is kept on disk, unless the Submit asks for `memory`: then the queue is mixed from now on, and such an item can be
+ * sent again with more durability (S49, S111). Its rank is its order of submission: the smallest is nearest to the
+ * head.
+ */
 function store(changes: ChangeLog, item: Item, durability: Durability | undefined): void {
   if (durability === 'memory') {
     item.lane.queue.isMixed = true;

@@ -17,7 +17,18 @@ import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
 import { findSettling, isSettled, stale } from './find-settling.js';
 
-/** @returns what waits, if `next` has to */
+/**
+ * Ack: ends a turn as done, accepts its follow-ups, and asks for the next turn, all in one step.
+ *
+ * The end of the turn and all follow-ups happen together or not at all: a refused Ack leaves the turn live (S102).
+ * `next` comes after that. It cannot undo the Ack: where `next` cannot wait it comes back empty (S19). While the
+ * coordinator drains, an Ack without follow-ups goes through, and its `next` comes back empty.
+ *
+ * Refusals: `no_such_queue`; `turn_lost`; for `next` and follow-ups `no_such_queue` and `limit`; for follow-ups
+ * `draining`, `bad_request`, `queue_full` and `memory_full`.
+ *
+ * @returns the call that waits, if `next` has to wait
+ */
 export function ack(
   state: CoreState,
   request: AckRequest,
@@ -26,13 +37,15 @@ export function ack(
   stream?: Stream,
 ): Caller | AcquireWaiter | undefined {
   const settled = checkAndApply(state, request, now, stream);
+  // Asked after the settlement: the end of a tied turn may change the row of its session, and then the answer waits
+  // too.
   const late = tellsLate(state, request, stream);
   if ('kind' in settled) {
     state.effects.push({ kind: 'refuse', to: reply, refusal: settled }, late);
     return undefined;
   }
   if (request.next !== undefined && !state.draining) {
-    // Who waits already is served before: `next` is one more arrival.
+    // Calls that wait already are served first: `next` is one more arrival. It may also take what the Ack made ready.
     finishStep(state, now);
     return acquire(state, request.next, { kind: 'ack', reply, stream, followUps: settled, late }, now);
   }
@@ -40,25 +53,39 @@ export function ack(
   return undefined;
 }
 
-/** The answer speaks of the turn, of what became of the follow-ups, and of where the next turn is to come from. */
+/**
+ * Whether the answer waits for the disk (S47). It tells of the turn, of the follow-ups and of the queues of `next`: one
+ * of these queues that tells late is enough.
+ */
 function tellsLate(state: CoreState, { queue, followUps, next }: AckRequest, on: Stream | undefined): boolean {
   if (isToldLate(state, queue, on)) return true;
   if (followUps.length > 0 && followUps.some((followUp) => isToldLate(state, followUp.queue))) return true;
   return !state.draining && next?.queues.some((name) => isToldLate(state, name, on)) === true;
 }
 
+/** Constants for an Ack without follow-ups and without `next`: nothing is allocated for its answer. */
 const NONE: readonly SubmitResult[] = Object.freeze([]);
 const ACKED: AckAnswer = Object.freeze({ followUps: NONE, next: undefined });
 
 /** Nothing is ever written into it: it has no follow-ups that could be forgotten. */
 const DONE: SettledBy = Object.freeze({ ended: 'settled', call: 'ack', followUps: NONE });
 
+/** The answer when nothing waits: a `next` that was asked for is present, and empty. */
 function answerTo(request: AckRequest, followUps: readonly SubmitResult[]): AckAnswer {
   if (request.next !== undefined) return { followUps, next: { deliveries: [] } };
   return followUps === NONE ? ACKED : { followUps, next: undefined };
 }
 
-/** Everything that could refuse the call is looked at before anything changes. */
+/**
+ * Checks everything that can refuse the Ack, then carries it out. The order of the checks is the order in which a
+ * client learns of its mistakes: the token, the queues of `next`, the follow-ups.
+ *
+ * The checks settle no turn and accept no item. They may let time pass on the keys they look at (S1), adopt a turn from
+ * before the start (S29), and make queues that do not exist yet (S26).
+ *
+ * A repeated Ack is not checked for its follow-ups: they were accepted the first time. Its `next` is checked, because
+ * it is carried out again (S19).
+ */
 function checkAndApply(
   state: CoreState,
   request: AckRequest,
@@ -72,6 +99,7 @@ function checkAndApply(
     const next = openQueues(state, request.next, now);
     if (!Array.isArray(next)) return next;
   }
+  // Another call with this token, or an Ack whose follow-up results are forgotten (S18).
   if (!(found instanceof Turn)) return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
   const refusal = checkFollowUps(state, found, request, now);
   if (refusal === undefined) return apply(state, found, request, now, by);
@@ -79,20 +107,35 @@ function checkAndApply(
   return refusal;
 }
 
+/** What a repeated Ack is answered (S18). Unset: the turn ended by another call, or the results are forgotten. */
 function repeated(settled: SettledBy): readonly SubmitResult[] | undefined {
   return settled.call === 'ack' ? settled.followUps : undefined;
 }
 
-/** Both or neither: room for all follow-ups, in every queue, counting the payload that this very Ack frees. */
+/**
+ * Whether all follow-ups can be accepted, in every queue they name (S102). It lets time pass on their keys
+ * (S91) and makes their queues, and changes nothing else.
+ *
+ * Each queue has a plan of its own for its places. Bytes, busy keys and dependencies are bounded over all queues: they
+ * are added up from plan to plan. The sums begin below zero by what this very Ack frees: the bytes of its items, and
+ * its key if nothing else keeps that busy. No sum gets smaller from plan to plan, so the last check sees the whole
+ * need.
+ *
+ * @returns the reason to refuse the whole Ack; unset: there is room
+ */
 function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
   if (request.followUps.length === 0) return undefined;
   if (state.draining) return DRAINING;
+  // S91: what is over by the clock ends before anything is counted. Only then the plan is still true when it is
+  // applied.
   for (const { queue: name, item } of request.followUps) {
     const queue = state.queues.get(name);
     if (queue !== undefined) catchUpItems(state, queue, [item], now);
   }
+  // The check of dependencies costs something: it is made only for a batch that waits for others or is waited for.
   const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
   const after = concerned ? new DependencyCheck(state, now) : undefined;
+  // One plan for each queue, so that follow-ups to one queue see each other.
   const plans = new Map<Queue, CapacityPlan>();
   const freed = freesLane(turn, now) ? turn.lane : undefined;
   const mustCountLanes = countsLanes(state, request.followUps.length);
@@ -104,6 +147,7 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
     const refusal = plan.add(item, `follow_ups[${index}].item`);
     if (refusal !== undefined) return refusal;
   }
+  // After all plans: items of one call may name each other, in whatever order and over all its queues (S64).
   const dependencies = after?.check() ?? 0;
   if (typeof dependencies !== 'number') return dependencies;
   let bytes = -freedBy(turn);
@@ -117,7 +161,10 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   return undefined;
 }
 
-/** Whether nothing is to be done for the key once this turn has ended. Who waits in its line keeps it busy, and a stop. */
+/**
+ * Whether the lane comes to rest (INIT) when this turn ends. Three things keep it busy: an entry in its line, a park
+ * that comes back with the end of the turn (S90), and a `min_interval` that has not passed.
+ */
 function freesLane({ lane, parked }: Turn, now: number): boolean {
   return lane.line === undefined && parked === undefined && delayOf(lane, undefined, now) === undefined;
 }
@@ -126,10 +173,19 @@ function itemsOf({ followUps }: AckRequest): NewItem[] {
   return followUps.map(({ item }) => item);
 }
 
+/**
+ * Bytes of payload memory that the end of the turn frees (S33). Items of at_most_once were released when handed out.
+ */
 function freedBy({ assignment }: Turn): number {
   return openItems(assignment).reduce((sum, item) => sum + weightOfItem(item), 0);
 }
 
+/**
+ * Settles the turn and submits the follow-ups. Precondition: `checkFollowUps` found room, in this very step; so no
+ * queue is refused here.
+ *
+ * @returns what became of each follow-up, in the order of the request
+ */
 function apply(
   state: CoreState,
   turn: Turn,
@@ -145,12 +201,14 @@ function apply(
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   settle(state, turn, finishedWith(request.result), ending, now, by);
   if (plain) return NONE;
+  // Not before `settle`: that takes the lane out of the set, and forgets the results of the settlement before this one.
   lane.queue.withFollowUps.add(lane);
   const batch = BatchWaits.of(itemsOf(request));
   for (const { queue: name, item } of request.followUps) {
     const queue = findOrMakeQueue(state, name, now);
     if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now, batch));
   }
+  // Dependencies are linked when the whole batch has arrived (S64).
   batch?.complete(state, now);
   return followUps;
 }

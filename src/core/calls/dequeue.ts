@@ -1,3 +1,5 @@
+/** DeQueue: a caller ends its turn, or gives up its place in the line. */
+
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from '../contract/model.js';
 import { giveUp, refuseCancelled } from '../lane/arrivals.js';
 import { currentLane } from '../lane/current-lanes.js';
@@ -10,6 +12,15 @@ import { endingByTicket } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { findSettling, isSettled, stale } from './find-settling.js';
 
+/**
+ * Ends what the token or the ticket stands for. By token: a live turn. By ticket: a live turn, or a place in the line.
+ * `abandoned` says that the work was not done; otherwise the idempotency key of the turn is done from now on.
+ *
+ * The answer tells whether the next in the line got its turn in this very step (`promoted`), and how many entries are
+ * left in the line (`waiting`). Repeated in the same manner the call gets the same answer (S18).
+ *
+ * Refusals: `no_such_queue`; `turn_lost`; `use_ack` for a turn with items; `limit` where a turn would be adopted (S29).
+ */
 export function deQueue(
   state: CoreState,
   request: DeQueueRequest,
@@ -22,6 +33,8 @@ export function deQueue(
     'token' in holder
       ? byToken(state, request, holder.token, now, by)
       : byTicket(state, request, holder.ticket, now, by);
+  // Asked after the settlement: the end of a tied turn may change the row of its session, and then the answer waits
+  // too.
   const late = isToldLate(state, request.queue, by);
   if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome }, late);
   else state.effects.push({ kind: 'dequeue', to: reply, answer: outcome }, late);
@@ -42,10 +55,15 @@ function byToken(
   return again ?? stale(state, 'dequeue', queue, key, 'settled');
 }
 
+/** The remembered answer, if the turn ended by the same call in the same manner (S18). */
 function repeated(settled: SettledBy, abandoned: boolean): DeQueueAnswer | undefined {
   return settled.call === 'dequeue' && settled.abandoned === abandoned ? settled.answer : undefined;
 }
 
+/**
+ * A ticket needs no token: its caller may not know whether it has a turn by now. A place is given up, and an open call
+ * that waits in it is refused CANCELLED (S9). Where nothing is known of the key the answer is OK (S10).
+ */
 function byTicket(
   state: CoreState,
   request: DeQueueRequest,
@@ -59,6 +77,7 @@ function byTicket(
   const known = lane?.tickets?.get(ticket);
   if (known instanceof Turn) return endCallersTurn(state, known, request, now, by);
   if (known !== undefined) {
+    // First: `giveUp` takes the caller out of the line without an answer.
     refuseCancelled(state, known);
     giveUp(state, known, 'given_up', now);
     return { promoted: false, waiting: known.lane.line?.length ?? 0 };
@@ -66,7 +85,11 @@ function byTicket(
   return lane === undefined ? NOBODY_WAITS : afterTicket(state, lane, request, ticket);
 }
 
-/** S10: nothing is known of the ticket, or how its turn ended. */
+/**
+ * The ticket stands for nothing any more (S10). If its last turn was lost (lease, eviction, take-over) the call is
+ * refused with that cause. If the same call ended it, its answer is repeated. Else what the call asks for is so
+ * already: OK.
+ */
 function afterTicket(state: CoreState, lane: Lane, request: DeQueueRequest, ticket: string): DeQueueAnswer | Refusal {
   const ending = endingByTicket(lane, ticket);
   if (ending !== undefined && ending.ended !== 'settled')
@@ -75,8 +98,13 @@ function afterTicket(state: CoreState, lane: Lane, request: DeQueueRequest, tick
   return again ?? { promoted: false, waiting: lane.line?.length ?? 0 };
 }
 
+/** The usual end: not abandoned, and nobody waits. Frozen, for all turns that end so share it. */
 const DONE: SettledBy = Object.freeze({ ended: 'settled', call: 'dequeue', abandoned: false, answer: NOBODY_WAITS });
 
+/**
+ * Ends a turn that was given for a caller, or an adopted one, of which nothing says what it was given for (S29). A turn
+ * with items is refused and lives on: only Ack and Nack say what becomes of items.
+ */
 function endCallersTurn(
   state: CoreState,
   turn: Turn,
@@ -96,7 +124,8 @@ function endCallersTurn(
     settle(state, turn, outcome, abandoned ? ABANDONED : DONE, now, by);
     return NOBODY_WAITS;
   }
-  // Filled in after the turn ended: the settlement keeps the same object.
+  // Filled in after the turn ended, when it is known who came next. The settlement keeps the same object, so a repeated
+  // call gets the same numbers.
   const answer = { promoted: false, waiting: 0 };
   settle(state, turn, outcome, { ended: 'settled', call: 'dequeue', abandoned, answer }, now, by);
   answer.promoted = turnOf(lane) !== undefined;

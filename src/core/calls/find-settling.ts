@@ -13,12 +13,21 @@ import type { CoreState } from '../state/state.js';
 import { adoptable, adoptForSettling } from './adopt.js';
 
 /**
- * The turn, if it is live; how a settling call ended it: the same call again gets the same answer; or a refusal. As they
- * are, in no object of their own: every turn that ends comes by here. What is over by the clock ends first, and a turn from
- * before the start may be adopted.
+ * What a token stands for: the live turn; how a settling call ended that turn, so that the same call gets the same
+ * answer again (S18); or a refusal. The three are told apart by what they are. An object around them is not made: every
+ * turn that ends comes by here.
  */
 type Settling = Turn | SettledBy | Refusal;
 
+/**
+ * Looks a token up for DeQueue, Ack and Nack. First what is over by the clock ends on its lane (S1). Then, in this
+ * order: the live turn; the remembered end of a turn that was settled; adoption of a turn from before the start (S29).
+ *
+ * Adoption comes after the memory: a token of which it is remembered how its turn ended is never adopted.
+ *
+ * Refusals: `no_such_queue`; `turn_lost` with the remembered cause, or `unknown`; `limit` where adoption finds no room.
+ * Every `turn_lost` is counted under the call.
+ */
 export function findSettling(
   state: CoreState,
   call: StaleCall,
@@ -39,11 +48,15 @@ export function findSettling(
   return stale(state, call, queueName, key, ending?.ended ?? 'unknown');
 }
 
+/** Tells a remembered settlement from a refusal: only endings have `ended`. */
 export function isSettled(found: SettledBy | Refusal): found is SettledBy {
   return 'ended' in found;
 }
 
-/** Counts a token that is not live and says so. */
+/**
+ * Refuses a token that is not live, `turn_lost`, and counts it as stale in its queue, if there is one. Changes no lane
+ * (I5).
+ */
 export function stale(state: CoreState, call: StaleCall, queueName: string, key: string, cause: LossCause): Refusal {
   const queue = state.queues.get(queueName);
   if (queue !== undefined) queue.counters.staleTokens[call] += 1;

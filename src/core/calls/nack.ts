@@ -1,3 +1,5 @@
+/** Nack: a turn ends, and its work is not done, or only the first part of it. */
+
 import type { NackAnswer, NackRequest, Refusal, Reply } from '../contract/model.js';
 import { badRequest } from '../contract/refusals.js';
 import { type Outcome, settle } from '../lane/settle.js';
@@ -7,8 +9,22 @@ import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { findSettling, isSettled, stale } from './find-settling.js';
 
+/**
+ * Ends a turn in one of three ways. `retry`: the attempt failed, the items come again after the back-off or `delay`
+ * (ms). `release`: the items go back to the line, and no attempt is counted (S25). `dead_letter`: the items become dead
+ * letters, as far as there is room for them (S23). In each the first `done` items of the turn are finished all the
+ * same.
+ *
+ * The answer tells when the items are tried again, and how many became dead letters. Repeated with the same `kind` the
+ * call gets the same answer (S18).
+ *
+ * Refusals: `no_such_queue`; `turn_lost`; `at_most_once`; `bad_request` for `done`; `limit` where a turn would be
+ * adopted.
+ */
 export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAnswer>, now: number, by?: Stream): void {
   const outcome = checkAndApply(state, request, now, by);
+  // Asked after the settlement: the end of a tied turn may change the row of its session, and then the answer waits
+  // too.
   const late = isToldLate(state, request.queue, by);
   if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome }, late);
   else state.effects.push({ kind: 'nack', to: reply, answer: outcome }, late);
@@ -28,6 +44,13 @@ function checkAndApply(
   return stale(state, 'nack', queue, key, 'settled');
 }
 
+/**
+ * Why this Nack may not end this turn; the turn lives on then. A caller's turn, and an adopted one, has no items:
+ * `delay`, `error` and `done` do not matter there (S21).
+ *
+ * Items of at_most_once were done when they were handed out, so they cannot be tried again. Release and dead letter are
+ * let in: they only end the turn (S22).
+ */
 function check(turn: Turn, request: NackRequest): Refusal | undefined {
   const { lane, assignment } = turn;
   const { rejected } = lane.queue.counters;
@@ -36,6 +59,7 @@ function check(turn: Turn, request: NackRequest): Refusal | undefined {
     rejected.at_most_once += 1;
     return { kind: 'at_most_once', queue: lane.queue.name, key: lane.key };
   }
+  // S110: the worker counts the items as it was told them, those included that a crash took since.
   const { length } = assignment.given ?? assignment.items;
   if (request.done <= length) return undefined;
   rejected.bad_request += 1;
@@ -44,6 +68,7 @@ function check(turn: Turn, request: NackRequest): Refusal | undefined {
 
 /** The settlement keeps this object as the answer to a repeated call; it is filled in after the turn has ended. */
 interface Filling {
+  /** ms since the Unix epoch, by the wall clock of the answer. Unset: nothing is tried again by time. */
   retryAt: number | undefined;
   deadLettered: number;
 }
@@ -57,6 +82,7 @@ function apply(state: CoreState, turn: Turn, request: NackRequest, now: number, 
   return answer;
 }
 
+/** What becomes of the items. A delay means something for `retry` only: what is refused for good has no next try. */
 function outcomeOf({ kind, done, error, delay }: NackRequest): Outcome {
   if (kind === 'release') return { kind: 'returned', done };
   return { kind: 'failed', done, failure: { cause: kind === 'retry' ? 'nack' : 'refused', error, delay } };

@@ -1,3 +1,5 @@
+/** Renew: turns go on living. */
+
 import type { LossCause, RenewAnswer, RenewRequest, RenewResult, Reply, TurnRef } from '../contract/model.js';
 import { currentLaneOfToken } from '../lane/current-lanes.js';
 import { endOf } from '../lane/lease.js';
@@ -9,6 +11,15 @@ import { endingOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { adopt, adoptable } from './adopt.js';
 
+/**
+ * Renews turns, of any queues, each for itself. The answer has one result for each turn, in the order of the request. A
+ * turn that is not live is no refusal: its result is `alive: false` with the cause, and it counts as a stale token.
+ *
+ * The only refusal is `no_such_queue`, for a queue that may not exist. All names are looked at before the first turn is
+ * renewed, so that a refused call changes nothing.
+ *
+ * @param on the stream of the call: a turn from before the start that is adopted becomes this stream's (S39)
+ */
 export function renew(
   state: CoreState,
   request: RenewRequest,
@@ -24,10 +35,17 @@ export function renew(
     }
   }
   const results = request.turns.map((ref) => renewTurn(state, ref, request.lease, now, on));
+  // One answer tells of all turns: one queue that tells late makes the whole answer wait (S47).
   const late = request.turns.some(({ queue }) => isToldLate(state, queue, on));
   state.effects.push({ kind: 'renew', to: reply, answer: { results } }, late);
 }
 
+/**
+ * Renews one turn, or adopts it from before the start (S29). An adoption for which there is no room counts as a token
+ * that is not known: `unknown`.
+ *
+ * @param lease ms from now; unset: the turn's own
+ */
 function renewTurn(
   state: CoreState,
   ref: TurnRef,
@@ -50,8 +68,11 @@ function renewTurn(
 }
 
 /**
- * From now on; the turn's own lease stays (S20). A turn that is held for a ticket has no lease yet, and a tied one is
- * renewed by its session.
+ * Sets the end of the lease to `lease` from now, or to the end of `max_hold` if that is earlier. The turn's own lease
+ * stays (S20).
+ *
+ * Two kinds of turns are alive and get no new end. A turn that is held for an absent ticket has no lease yet, and is
+ * not counted as renewed (S12). A tied turn lives as long as its session, and is counted as renewed (S37).
  */
 function extend(state: CoreState, turn: Turn, lease: number | undefined, now: number): RenewResult {
   const { lane } = turn;
@@ -63,6 +84,7 @@ function extend(state: CoreState, turn: Turn, lease: number | undefined, now: nu
   return alive(state, turn);
 }
 
+/** The end by the wall clock, ms since the Unix epoch. Infinity: the turn is tied, and nothing ends it by time. */
 function alive(state: CoreState, turn: Turn): RenewResult {
   return { alive: true, leaseExpiresAt: endOf(turn) + state.wallOffset };
 }

@@ -1,4 +1,11 @@
-/** How streams open, say hello, and break. */
+/**
+ * How streams open, say hello, and break.
+ *
+ * A stream is what a worker opens: turns are given on it, and notices leave on it. A session is what its hello names;
+ * turns are tied to it, and it outlives its stream by `ttl` (ms). A session is known (`state.sessions`) while it has a
+ * stream, or is broken and has turns that live. At most one stream has a session: `session.stream` and `stream.session`
+ * are set and unset together.
+ */
 
 import type { HelloAnswer, HelloRequest, Refusal, Reply, Result, SessionListener, TurnRef } from '../contract/model.js';
 import { badRequest, limitRefusal } from '../contract/refusals.js';
@@ -16,7 +23,10 @@ const DEFAULT_TTL = 10_000;
 /** Turns that the answer to a hello names. */
 const MOST_TOLD = 10_000;
 
-/** While draining too: a worker that comes back must be able to end its turns. */
+/**
+ * Opens a stream that has not said hello yet. While draining too: a worker that comes back must be able to end its
+ * turns (S44). Refusal: `limit` (`sessions`), when as many streams are open as `limits.sessions` allows.
+ */
 export function openStream(state: CoreState, listener: SessionListener): Result<Stream> {
   const { sessions } = state.settings.limits;
   if (state.openStreams >= sessions) return { ok: false, refusal: limitRefusal('sessions', sessions) };
@@ -24,6 +34,14 @@ export function openStream(state: CoreState, listener: SessionListener): Result<
   return { ok: true, value: new Stream(listener) };
 }
 
+/**
+ * Hello: the stream takes the session of this id, or begins a new one (S38). Turns of a broken session are taken back
+ * by that: they are tied to the session, not to the stream, so nothing is done for each of them. A stream that has the
+ * session still is replaced.
+ *
+ * Refusals: `bad_request` for a second hello on one stream, and for one on a stream that has ended; `limit`
+ * (`sessions`). A hello that is refused changes nothing.
+ */
 export function hello(
   state: CoreState,
   stream: Stream,
@@ -36,7 +54,9 @@ export function hello(
     state.effects.push({ kind: 'refuse', to: reply, refusal: session }, false);
     return;
   }
+  // The notice to the older stream is pushed before the answer to the newer one.
   if (session.stream !== undefined) replace(state, session, session.stream);
+  // While a stream is attached no time ends the session.
   state.wheel.cancel(session);
   session.stream = stream;
   session.endsAt = Number.POSITIVE_INFINITY;
@@ -48,24 +68,34 @@ export function hello(
   state.effects.push({ kind: 'hello', to: reply, answer: answerOf(state, session, now) }, late);
 }
 
+/** `turnCount` is read after `tiedTurns`: turns that were found to be over are not counted. */
 function answerOf(state: CoreState, session: Session, now: number): HelloAnswer {
   const turns = tiedTurns(state, session, now);
   return { sessionId: session.id, ttl: session.ttl, turns, turnCount: session.size };
 }
 
-/** The same answer, as it is by now: turns that could not be delivered were taken back meanwhile. */
+/**
+ * The answer to a hello that waited for the disk in vain, as it is by now: turns that could not be delivered were taken
+ * back meanwhile (S116). The session may be gone too; then no turn is named.
+ */
 export function helloNow(state: CoreState, before: HelloAnswer, now: number): HelloAnswer {
   const session = state.sessions.get(before.sessionId);
   return session === undefined ? { ...before, turns: [], turnCount: 0 } : answerOf(state, session, now);
 }
 
 /**
- * The one of this id, or a new one, or why there is none. Streams and sessions are bounded each for itself: those of a
- * network that broke must be able to come back, though they all are remembered.
+ * The session of this id, or a new one, or why there is none. A session whose `ttl` has passed is no more, even if its
+ * turns have not all ended yet: its id begins a new session (S1).
+ *
+ * Streams and sessions are bounded each for itself (S43). A worker of a network that broke must be able to come back,
+ * though its broken session is remembered.
  */
 function sessionFor(state: CoreState, stream: Stream, request: HelloRequest, now: number): Session | Refusal {
   if (stream.session !== undefined)
     return badRequest('hello', `this stream said hello already, as session "${stream.session.id}": once is allowed`);
+  // It was replaced or closed: a session that it took would have a stream that never breaks.
+  if (stream.listener === undefined)
+    return badRequest('hello', 'this stream has ended, or another one took its session: open a new one');
   const id = request.sessionId ?? ownId(state);
   const known = state.sessions.get(id);
   if (known !== undefined && !isOver(known.endsAt, now)) return known;
@@ -77,18 +107,25 @@ function sessionFor(state: CoreState, stream: Stream, request: HelloRequest, now
   return session;
 }
 
+/**
+ * An id for a session without one. Its prefix is unique across restarts, because it holds the first token of the run.
+ */
 function ownId(state: CoreState): string {
   state.sessionSeq += 1;
   return `${state.ownIds}s${state.sessionSeq.toString(36)}`;
 }
 
-/** The newer stream wins, the older gets a notice. */
+/**
+ * The newer stream wins, the older one is told that it was replaced. Its session is not broken by that: `endsAt` is not
+ * set. The calls that wait on the older stream are cancelled by whoever owns the stream.
+ */
 function replace(state: CoreState, session: Session, older: Stream): void {
   const { listener } = older;
   detach(state, session, older);
   if (listener !== undefined) state.effects.push({ kind: 'replaced', to: listener }, false);
 }
 
+/** Takes the stream from its session. Without a listener it gets no more notices, and counts as open no longer. */
 function detach(state: CoreState, session: Session | undefined, stream: Stream): void {
   stream.listener = undefined;
   stream.session = undefined;
@@ -96,11 +133,15 @@ function detach(state: CoreState, session: Session | undefined, stream: Stream):
   if (session !== undefined) session.stream = undefined;
 }
 
-/** Those that are over by the clock are no more (S1). */
+/**
+ * The turns of the session in the order in which they were tied, at most `MOST_TOLD`. What is over by the clock ends
+ * first and is not named (S1).
+ */
 function tiedTurns(state: CoreState, session: Session, now: number): TurnRef[] {
   const turns: TurnRef[] = [];
   let next: Link | undefined;
   for (let lane = session.firstTied; lane !== undefined && turns.length < MOST_TOLD; lane = next) {
+    // Before `catchUp`, which may end the turn and take its lane out of the list.
     next = session.tiedAfter(lane);
     if (!(lane instanceof Lane)) throw new TypeError('only lanes are tied');
     catchUp(state, lane, now);
@@ -110,7 +151,11 @@ function tiedTurns(state: CoreState, session: Session, now: number): TurnRef[] {
   return turns;
 }
 
-/** The stream is gone, if it was not before. */
+/**
+ * The stream broke, or its client ended it. A session without turns is forgotten at once. Otherwise its turns have
+ * `ttl` from now: they end then unless a hello takes the session back. A stream that was closed or replaced before is
+ * left alone.
+ */
 export function closeStream(state: CoreState, stream: Stream, now: number): void {
   if (stream.listener === undefined) return;
   const { session } = stream;
@@ -123,8 +168,11 @@ export function closeStream(state: CoreState, stream: Stream, now: number): void
 }
 
 /**
- * Its time to live has passed: one of its turns ends, and it fires again for the next. So the turns of a session share
- * the budget of a tick with everything else that is due, and a million of them stall nobody.
+ * The timer of a broken session fired: its `ttl` has passed. One of its turns ends, and the timer fires again for the
+ * next one. So the turns of a session share the budget of a tick with everything else that is due, and a million of
+ * them stall nobody.
+ *
+ * The id goes first: a hello that comes between two of these turns begins a new session.
  */
 export function endNextTurn(state: CoreState, session: Session, now: number): void {
   forgetId(state, session);

@@ -1,3 +1,5 @@
+/** An answer that reached nobody: what it gave is taken back. */
+
 import type { TurnRef } from '../contract/model.js';
 import { currentLaneOfToken } from '../lane/current-lanes.js';
 import { NEVER_HANDED_OUT, settle } from '../lane/settle.js';
@@ -6,12 +8,20 @@ import { turnOf } from '../state/lane.js';
 import { ABANDONED, type SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 
-/** These turns were given, but it is known that nobody learnt of them (S13). */
+/**
+ * These turns were given, but it is known that nobody learnt of them (S13). A turn with a ticket goes back to waiting
+ * for its absent holder, for `ticket_ttl`. A turn without one ends: its items go back to the line without an attempt,
+ * also those of at_most_once (S22); a caller's turn is abandoned. Nobody gets a notice of that.
+ *
+ * Keys are brought up to date first (S91). A turn that ended meanwhile, or whose token is another one by now, is passed
+ * over.
+ */
 export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {
   for (const { queue: name, key, token } of refs) {
     const queue = state.queues.get(name);
     const lane = queue && currentLaneOfToken(state, queue, key, token, now);
     const turn = lane === undefined ? undefined : turnOf(lane);
+    // `known`: the worker came back with the ticket. It knows the turn, though this one answer was lost.
     if (turn?.token !== token || turn.handed === 'known') continue;
     if (turn.ticket !== undefined) holdForTicket(state, turn, now);
     // As if its worker had given it back: if the worker does after all, that is a repeated call, and harmless.
@@ -19,6 +29,7 @@ export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: n
   }
 }
 
+/** How the end of such a turn with items is remembered: as a Nack that released all of them. */
 const RELEASED: SettledBy = Object.freeze({
   ended: 'settled',
   call: 'nack',

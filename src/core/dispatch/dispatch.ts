@@ -1,4 +1,10 @@
-/** Dispatch: an Acquire without a key gets the next turns of any keys, first ready first. */
+/**
+ * Dispatch: an Acquire without a key gets the next turns of any keys, first ready first.
+ *
+ * A key that is held, delayed or parked stands in no ready list, so it delays no other key, and the next turn costs
+ * nothing for it (I4). What waits is served in order: of a queue's lanes the one that has been ready longest, of its
+ * waiting calls the one that has waited longest.
+ */
 
 import type { AcquireRequest, Delivery } from '../contract/model.js';
 import { TOKENS_USED_UP } from '../contract/refusals.js';
@@ -29,7 +35,14 @@ import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
 import { after, isOver } from '../structures/due.js';
 import { isLinked } from '../structures/link.js';
 
-/** @returns the waiter, if the call has to wait */
+/**
+ * Answers an Acquire without a key, or lets it wait. Its ticket comes first: turns of it that still live are the whole
+ * answer, and no new ones are taken (S15). Without any turn, a call is refused while no tokens are left (S114), gets an
+ * empty answer with a wait of 0, and waits otherwise. Precondition: `queues` is not empty,
+ * because a waiter is found by its first queue.
+ *
+ * @returns the waiter, if the call has to wait
+ */
 export function dispatch(
   state: CoreState,
   queues: readonly Queue[],
@@ -54,6 +67,7 @@ export function dispatch(
   return wait(state, queues, request, asker, ticket, now);
 }
 
+/** The call begins to wait, unless the limit `waiting_acquires` is reached: then it is refused (I9). */
 function wait(
   state: CoreState,
   queues: readonly Queue[],
@@ -75,7 +89,7 @@ function wait(
   return waiter;
 }
 
-/** Its wait is over: nothing came. */
+/** The wait is over, and nothing came: an empty answer. A call that does not wait any more was answered before. */
 export function endWaiter(state: CoreState, waiter: AcquireWaiter): void {
   if (stopWaiting(state, waiter)) answerDeliveries(state, waiter.asker, [], tellLate(waiter.queues));
 }
@@ -85,7 +99,11 @@ export function comesLate(state: CoreState, deliveries: readonly Delivery[], { s
   return deliveries.some(({ turn }) => isToldLate(state, turn.queue, stream));
 }
 
-/** A ticket comes back: an older call that waits gets nothing; turns that still live are returned (S15). */
+/**
+ * A ticket comes back: an older call that waits with it gets an empty answer; turns that still live are returned (S15).
+ * What is over by the clock ends first (S1). Nothing is renewed (S11). There is no bound by `maxTurns` here: these are
+ * all turns that the ticket was given.
+ */
 function comeBack(
   state: CoreState,
   ticket: DispatchTicket,
@@ -106,11 +124,13 @@ function comeBack(
   return deliveries;
 }
 
-/** Who takes turns of dispatch. */
+/** Who takes turns of dispatch: a call that has just come, or one that waits. */
 type Taker = Pick<AcquireWaiter, 'asker' | 'request' | 'queues' | 'ticket'>;
 
 /**
- * Takes turns from the ready lanes of these queues, first ready first, as many as the request allows.
+ * Takes turns from the ready lanes of these queues, first ready first, as many as the request allows: `maxTurns` turns,
+ * of `maxItemsPerTurn` items each, and `limits.answerBytes` in all. The first item of an answer goes into it, however
+ * large. The gates are asked anew for each turn, because every turn may close one (`rate`, `max_in_flight`).
  *
  * @param waiter the taker, if it waits; unset: a newcomer. A queue where somebody else waits longer is passed over
  */
@@ -125,6 +145,7 @@ export function gather(state: CoreState, taker: Taker, now: number, waiter: Acqu
     if (deliveries.length > 0 && first instanceof Item && sizeOfItem(first) > bytesLeft) break;
     const items = takeItems(state, lane, request.maxItemsPerTurn, bytesLeft, now);
     if (items.length === 0) {
+      // Its first items were done already, and what is left may not start as the turn of a worker now.
       resolve(state, lane, now);
       continue;
     }
@@ -134,7 +155,10 @@ export function gather(state: CoreState, taker: Taker, now: number, waiter: Acqu
   return deliveries;
 }
 
-/** The lane that has been ready longest, over all queues whose gates are open. O(queues of the request). */
+/**
+ * The lane that has been ready longest, over all queues whose gates are open. O(queues of the request): only the first
+ * lane of each queue is looked at, because its list is in the order in which the lanes became ready.
+ */
 function nextReady(
   state: CoreState,
   queues: readonly Queue[],
@@ -146,6 +170,7 @@ function nextReady(
   for (const queue of queues) {
     const lane = queue.readyLanes.next;
     if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
+    // A newcomer finds a queue open only if nobody waits there; a waiter, if nobody has waited there longer.
     if (longestWaiting(queue) !== waiter || closedGate(state, queue, now) !== undefined) continue;
     if (callerIsBefore(queue, lane.phase.order)) continue;
     first = lane;
@@ -169,7 +194,16 @@ function callerIsBefore({ gatedLanes }: Queue, order: number): boolean {
   return lane instanceof LaneClass && lane.phase.at === 'READY' && lane.phase.order < order;
 }
 
-/** Consecutive due items from the head. One whose idempotency key is done, or is in hand already, is not among them. */
+/**
+ * Consecutive due items from the head, for one turn. They leave the line here, so they are in flight when this returns.
+ *
+ * It stops at a caller, an item that is not due, one that waits for others, one that does not fit any more, and one
+ * whose idempotency key an item of this turn has already: the two never travel together (S17). An item whose key is
+ * done finishes on the spot and is passed over.
+ *
+ * @param most items
+ * @param bytes left in the answer; the first item is taken however large it is: `gather` has decided about it
+ */
 function takeItems(state: CoreState, lane: Lane, most: number, bytes: number, now: number): Item[] {
   const items: Item[] = [];
   let keys: Set<string> | undefined;
@@ -194,6 +228,7 @@ function takeItems(state: CoreState, lane: Lane, most: number, bytes: number, no
   }
 }
 
+/** Starts the turn for these items. With `at_most_once` they are done from now on (S22), and their turn goes on. */
 function deliver(
   state: CoreState,
   lane: Lane,
@@ -211,7 +246,7 @@ function deliver(
   return delivery;
 }
 
-/** From this moment on the item could have started, but for its key, the gates and the workers. */
+/** From this moment on the item could have started, but for its key, the gates and the workers (S126). ms */
 function waitedSince(item: Item | undefined, now: number): number {
   return item === undefined ? now : Math.max(item.submittedAt, item.notBefore);
 }

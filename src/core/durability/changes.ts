@@ -1,6 +1,10 @@
 /**
  * What of durable queues changed since it was written the last time: which rows, not how they are. `collect.ts` writes
  * them down as they are then, so that a thing that changed five times is one row.
+ *
+ * Marks also decide when the next batch is written: `urgent` asks for it now, `flushBy` at the latest then. A step that
+ * marks something waits for nothing. The loop around the core writes the batch, and holds back the answers that tell of
+ * it (durable before visible, S47).
  */
 
 import type { Durability } from '../contract/model.js';
@@ -15,8 +19,12 @@ export interface ItemMark {
   readonly item: Item | undefined;
 }
 
-/** By what is unique in each table. */
+/**
+ * The marks of one batch, each by what is unique in its table. Marking the same thing again costs no row. A mark says
+ * nothing of put or delete: that follows from how the thing is when the batch is collected.
+ */
 export class Marks {
+  /** By `seq`. Items that ended while others wait for them have a `seq` of their own, in `ends`. */
   readonly items = new Map<number, ItemMark>();
   /** Unset: the lane is forgotten, and all of its tokens with it. */
   readonly tokens = new Map<number, Lane | undefined>();
@@ -29,7 +37,9 @@ export class Marks {
   readonly ends = new Set<Prerequisite>();
   /** Rows that nothing in memory stands for. */
   readonly strays: RowId[] = [];
+  /** How many tokens are reserved has to be written (S53). */
   floor = false;
+  /** Names in all sets of `keys`. */
   #keys = 0;
 
   /** Asked for after every step: nothing is walked over. */
@@ -48,18 +58,27 @@ export class Marks {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** What each mark means is said by {@link ChangeLog}. */
+/**
+ * The change log that the core is given where there is a journal. What each mark means is said by {@link ChangeLog}.
+ *
+ * Most marks are *loud* or *quiet*. A loud one is a change that an answer tells of: the durability of the queue, or of
+ * the Submit, says when it has to be written. A quiet one is something forgotten, or remembered otherwise: nobody waits
+ * for it, and it is written with the next batch, at the latest after `flush_interval`.
+ */
 export class Changes implements ChangeLog {
   /** The moment of the step. */
   now: number;
+  /** Set by the loop (S50): more than 100,000 rows wait to be written. */
   isBehind = false;
   readonly handedOut = new Map<number, Item>();
   #marks = new Marks();
   /** Those whose rows are in the batch that is being written. */
   #sessionsInWriting: ReadonlySet<string> = NONE;
+  /** Set by a loud mark of `on_flush`, a session, the token floor, and the last of `flush_count` changes. */
   #urgent = false;
+  /** A moment of the core, ms. Infinity: no mark has such a moment. */
   #flushBy = Number.POSITIVE_INFINITY;
-  /** Changes of queues that are flushed by count. */
+  /** Changes of durability `count` since the last batch, by queue. The same row may count several times. */
   readonly #counted = new Map<Queue, number>();
 
   constructor(
@@ -73,7 +92,7 @@ export class Changes implements ChangeLog {
     return this.#marks.size;
   }
 
-  /** Somebody waits for what changed to be written. */
+  /** A batch is to be written as soon as possible: an effect waits for it, or a mark asks for it. */
   get urgent(): boolean {
     return this.#urgent || this.outbox.hasHeld;
   }
@@ -93,6 +112,10 @@ export class Changes implements ChangeLog {
     this.#loud(queue, asked);
   }
 
+  /**
+   * Where the row is marked already the older mark stays: it may know the item. An item that was handed out
+   * (at_most_once) keeps its row while its turn lives, though the result is forgotten.
+   */
   finishedGone(queue: Queue, id: string, seq: number): void {
     const { items } = this.#marks;
     if (!items.has(seq)) items.set(seq, { queue, id, item: this.handedOut.get(seq) });
@@ -139,11 +162,13 @@ export class Changes implements ChangeLog {
     this.#loud(queue);
   }
 
+  /** Urgent whatever the durability: one session may have turns of several queues. */
   session(id: string): void {
     this.#marks.sessions.add(id);
     this.#urgent = true;
   }
 
+  /** It is marked, or in the batch that is being written: a crash now may undo what was said of it. */
   isUnwritten(session: string): boolean {
     return this.#marks.sessions.has(session) || this.#sessionsInWriting.has(session);
   }
@@ -153,11 +178,13 @@ export class Changes implements ChangeLog {
     this.#sessionsInWriting = NONE;
   }
 
+  /** Urgent: no token beyond what is reserved on disk may be given (S114). */
   floor(): void {
     this.#marks.floor = true;
     this.#urgent = true;
   }
 
+  /** Due at once, though no answer waits for it: a crash before it is written could leave dependants waiting (S112). */
   end(ended: Prerequisite): void {
     this.#marks.ends.add(ended);
     this.#flushBy = Math.min(this.#flushBy, this.now);
@@ -168,6 +195,10 @@ export class Changes implements ChangeLog {
     this.#flushBy = Math.min(this.#flushBy, this.now);
   }
 
+  /**
+   * Takes all marks for one batch and begins with none. What changes from now on belongs to the next batch, also where
+   * it is the same row. There is one batch at a time in writing, so one set of sessions is enough.
+   */
   take(): Marks {
     const marks = this.#marks;
     this.#marks = new Marks();
@@ -191,6 +222,7 @@ export class Changes implements ChangeLog {
     this.#flushBy = Math.min(this.#flushBy, this.now + queue.policy.flushInterval);
   }
 
+  /** At `flush_count` changes the batch is written, though `flush_interval` has not passed. */
   #count(queue: Queue): void {
     const count = (this.#counted.get(queue) ?? 0) + 1;
     this.#counted.set(queue, count);

@@ -1,4 +1,9 @@
-/** Marks become rows: what changed is written down as it is now. */
+/**
+ * Marks become rows: what changed is written down as it is now, and what is not there any more is deleted. Reading the
+ * state, instead of noting each change, keeps the rows right whatever order the changes had.
+ *
+ * Moments of the core become instants on disk by `state.epoch`; a moment of 0 that means "none" stays 0.
+ */
 
 import type {
   AssignmentRow,
@@ -38,15 +43,21 @@ import type { Changes, ItemMark, Marks } from './changes.js';
 /** What is written in one go: all of it or nothing. */
 export interface Batch {
   readonly changes: readonly RowChange[];
-  /** When it was collected, as an instant of this run. */
+  /**
+   * When it was collected, as an instant of this run, ms. The next run takes it as the moment of the last write (S51).
+   */
   readonly instant: number;
-  /** Those whose contents are in it. */
+  /** Those whose payload and headers are in it. They may leave the memory once the batch is flushed (S57). */
   readonly items: readonly Item[];
   /** What it says of tokens: all up to the next time are smaller. Unset: nothing. */
   readonly floor: number | undefined;
 }
 
-/** A step is never torn: what changed together is in one batch. */
+/**
+ * Takes all marks and makes one batch of them. Precondition: it is called between steps. So a step is never torn: what
+ * changed together is in one batch, and a crash between two batches leaves the state as it was between two steps (S50).
+ * The caller has to see to it that the batch is written before any newer one.
+ */
 export function collect(state: CoreState, changes: Changes, now: number): Batch {
   const writer = new Writer(state);
   writer.write(changes.take());
@@ -54,7 +65,11 @@ export function collect(state: CoreState, changes: Changes, now: number): Batch 
   return { changes: rows, instant: now + state.epoch, items, floor };
 }
 
-/** It is flushed: what these items carry need not be in memory any more. */
+/**
+ * It is flushed: what these items carry need not be in memory any more, and is not charged any more (S57). An item
+ * that ended while the batch was being written is not charged any more, so nothing is given back for it. The bytes that
+ * come free are room for Submits that wait (`limits.payload_memory_bytes`).
+ */
 export function written(state: CoreState, changes: Changes, batch: Batch): void {
   changes.written();
   for (const item of batch.items) {
@@ -73,11 +88,15 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
   }
 }
 
-/** Turns may start again, in whatever queue they are waited for. */
+/**
+ * Turns may start again, in whatever queue they are waited for (S114). The gate timers let each queue be looked at in a
+ * tick.
+ */
 function openTokensGate({ queues, wheel }: CoreState, now: number): void {
   for (const queue of queues.values()) wheel.schedule(queue.gateTimer, wholeMs(now));
 }
 
+/** Makes rows of marks. It changes no decision of the core, only `stored` of the items that it writes. */
 class Writer {
   readonly rows: RowChange[] = [];
   readonly items: Item[] = [];
@@ -85,6 +104,10 @@ class Writer {
 
   constructor(private readonly state: CoreState) {}
 
+  /**
+   * Strays come first: the journal applies changes in order, so a row that was found at the start and is needed again
+   * by now is deleted and then put.
+   */
   write(marks: Marks): void {
     for (const id of marks.strays) this.rows.push({ delete: id });
     if (marks.floor) this.#floor();
@@ -107,12 +130,14 @@ class Writer {
     this.rows.push(paused ? { put: row } : { delete: row });
   }
 
+  /** A row stands for a session as long as it has turns of durable queues. */
   #session(id: string): void {
     const session = this.state.sessions.get(id);
     if (session === undefined || session.durable === 0) this.rows.push({ delete: { table: 'sessions', id } });
     else this.rows.push({ put: { table: 'sessions', id, ttl: session.ttl } });
   }
 
+  /** Looks without counting as a use, so that writing changes nothing of what is forgotten first. */
   #key(queue: Queue, name: string): void {
     const done = queue.doneKeys.peek(name);
     const id = { table: 'keys', queue: queue.name, ...partsOf(name) } as const;
@@ -131,6 +156,10 @@ class Writer {
     }
   }
 
+  /**
+   * The row of one token: the live turn, or how it ended, or nothing where that is forgotten. Ended over live is one
+   * put in the same row, so after a crash a token is never both.
+   */
   #token(token: number, lane: Lane | undefined): void {
     const turn = lane === undefined ? undefined : turnOf(lane);
     if (lane !== undefined && turn?.token === token) return this.#put(this.#turn(lane, turn));
@@ -143,6 +172,7 @@ class Writer {
     this.#put({ ...tokenRow(lane, token, this.#startedAt(lane)), state: 'ended', ticket, ending: endingRow(ending) });
   }
 
+  /** A tied turn has no `end`: its session has it. A restart gives the session its whole `ttl` (S51). */
   #turn(lane: Lane, turn: Turn): TurnRow {
     const { consumerId, lease, since, latestEnd, handed } = turn;
     const session = this.#sessionOf(turn);
@@ -167,6 +197,7 @@ class Writer {
     return lane.startedAt === undefined ? 0 : this.#instant(lane.startedAt);
   }
 
+  /** Where the key has no start to keep, that of the turn; for at_most_once when the items were handed out. */
   #startOf(lane: Lane, { assignment, since }: Turn): number {
     // When one that was adopted started is not known.
     if (lane.startedAt !== undefined || assignment.kind === 'adopted') return this.#startedAt(lane);
@@ -174,8 +205,8 @@ class Writer {
   }
 
   /**
-   * at_most_once: for how long it is remembered that they are done counts from then. 0: it is not any more. Those that are
-   * kept in memory only have nothing to remember it by.
+   * at_most_once: for how long it is remembered that they are done counts from then. 0: it is not any more. Those that
+   * are kept in memory only have nothing to remember it by.
    */
   #handedOutAt(items: readonly Item[]): number {
     for (const { lane, id, seq } of items) {
@@ -192,10 +223,17 @@ class Writer {
     return owner.id;
   }
 
+  /** Moment at which the turn ends by itself. The owner can be a session here only if that is over by the clock. */
   #endOf({ owner, lane }: Turn): number {
     return owner instanceof Session ? owner.endsAt : lane.due;
   }
 
+  /**
+   * An item is in one of three states on disk: open (`items` row, and a `progress` row once anything happened to it),
+   * finished (a row in the place of the first, no progress), or forgotten (no row). The mark may be older than the
+   * state: what counts is how the item is now, and whether what is remembered of its id is of this `seq` and not of
+   * another item.
+   */
   #item(seq: number, { queue, id, item }: ItemMark): void {
     const stored = item?.stored;
     if (item !== undefined && stored !== undefined && item.phase.at !== 'gone') return this.#open(item, stored);
@@ -207,6 +245,10 @@ class Writer {
     stored.progressed = false;
   }
 
+  /**
+   * The row of an open item, with its content, is written once and never again. What happens to it later goes to its
+   * progress row, which is small: a retry does not write the payload anew.
+   */
   #open(item: Item, stored: Stored): void {
     if (stored.where === 'new') {
       stored.where = 'written';
@@ -219,6 +261,7 @@ class Writer {
     this.#put(this.#progress(item, stored, dead));
   }
 
+  /** As it is now, not as it was submitted: the batch may find it tried already. `progress` has the rest. */
   #submitted(item: Item, { contentHash, bytes }: Stored): ItemRow {
     const { seq, lane, id, idempotencyKey, submittedAt, takesRoom, payload, headers } = item;
     return {
@@ -239,6 +282,7 @@ class Writer {
     };
   }
 
+  /** `after` is written only when less of it is left than at the arrival of the item. */
   #progress(item: Item, { rank }: Stored, letter: DeadLetter | undefined): ProgressRow {
     const { seq, attempts, lastError, takesRoom, waits } = item;
     const dead = letter && { cause: letter.cause, at: this.#instant(letter.diedAt) };
@@ -259,6 +303,7 @@ class Writer {
     return { ...common, state, result, error, attempt, contentHash, until: this.#instant(until) };
   }
 
+  /** The row stays as long as the end stands in the list of those of which dependants have still to learn (S112). */
   #end(ended: Prerequisite): void {
     const { queue, itemId: id, end, seq } = ended;
     if (end === undefined || !isLinked(ended)) this.rows.push({ delete: { table: 'items', seq } });
@@ -287,11 +332,13 @@ function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 
   return { table: 'tokens', token, queue: lane.queue.name, key: lane.key, lane: keylessName(lane), startedAt };
 }
 
+/** The `seq` of each item that the worker has, also of those that are not on disk (S110). */
 function assignmentRow(assignment: Assignment): AssignmentRow {
   if (assignment.kind !== 'items') return assignment;
   return { kind: 'items', seqs: assignment.given ?? assignment.items.map(({ seq }) => seq), done: assignment.done };
 }
 
+/** A ticket of dispatch is known by its id and the consumer of the turn. */
 function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {
   if (ticket === undefined) return undefined;
   return typeof ticket === 'string' ? { of: 'key', ticket } : { of: 'dispatch', ticket: ticket.id };

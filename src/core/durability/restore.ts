@@ -1,6 +1,15 @@
 /**
  * The core begins from rows: what durable queues were when the last batch was written. Rows come in the order of
  * `TABLES`, so that what others refer to is there; lanes come to their states when all are there.
+ *
+ * Two phases. First {@link Restoring.add} takes all rows in, slice by slice, and starts no turn. Then
+ * {@link Restoring.finish} makes the lanes go on, a budget at a time, so that a start with millions of rows stalls
+ * nobody. The time of the core stands still meanwhile: the leases of live turns begin to run when the sidecar is ready
+ * (S51).
+ *
+ * Rows that nothing stands for any more (of a queue that is not durable now, or over by the clock) become strays: the
+ * first batch deletes them. Items, dead letters and live turns of such a queue are counted instead, and the start is
+ * refused (S55).
  */
 
 import type { EndRow, FinishedRow, ItemRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
@@ -17,7 +26,10 @@ import { RestoredTurns } from './restored-turns.js';
 
 export type { Past, Stranded } from './restored.js';
 
-/** Rows say when a turn began and when a key was parked; of what else a key did not when. */
+/**
+ * Rows say when a turn began and when a key was parked, but not since when a key was READY or in DELAY. Such a phase is
+ * dated by the item at the head of the line, or by the last start, and is marked as one from before the start (S122).
+ */
 function noteBefore(lane: Lane): void {
   const { phase, line, startedAt = Number.NEGATIVE_INFINITY } = lane;
   const head = line?.head;
@@ -32,6 +44,7 @@ export class Restoring {
   readonly #memory: RestoredMemory;
   readonly #turns: RestoredTurns;
   readonly #items: RestoredItems;
+  /** Kept until all items are there: an end concerns the items before it (`seq`) that name it. */
   readonly #ends: EndRow[] = [];
   #now: number;
   #rest: Generator<undefined> | undefined;
@@ -58,7 +71,11 @@ export class Restoring {
     for (const row of rows) this.#add(row, now);
   }
 
-  /** @returns whether more is left */
+  /**
+   * Goes on with the second phase. The unit of the budget is one end, one prerequisite, one live turn or one lane.
+   *
+   * @returns whether more is left
+   */
   finish(now: number, budget: number): boolean {
     this.state.changes?.begin(now);
     this.#now = now;
@@ -90,6 +107,7 @@ export class Restoring {
     }
   }
 
+  /** The three kinds of rows in the table `items`, told apart by their state. */
   #addItem(row: ItemRow | FinishedRow | EndRow, now: number): void {
     if (row.state === 'open') this.#items.add(row, now);
     else if (row.state === 'ended') this.#ends.push(row);
@@ -118,6 +136,15 @@ export class Restoring {
     parkAgain(this.state, lane, { at: 'PARK', since: this.#restored.moment(row.since), because, itemId });
   }
 
+  /**
+   * The order matters:
+   *
+   * 1. ends that are on disk, before anything else can end the same names;
+   * 2. `endAwaited` before `memory.finish`, because it adds what was handed out to what is to be remembered;
+   * 3. `checkAwaited` when all that is remembered is there: it asks how every prerequisite stands;
+   * 4. live turns, before the lanes: a lane that is held is not looked at;
+   * 5. lanes with items that wait, in the order of their first items, then those of which only something is remembered.
+   */
   *#finish(): Generator<undefined> {
     for (const row of this.#ends) {
       if (!this.state.dependencies.endedAs(row)) this.state.changes?.stray({ table: row.table, seq: row.seq });
@@ -132,6 +159,7 @@ export class Restoring {
     yield* this.#bringToState(this.#restored.lanes);
   }
 
+  /** A lane that is held stays with its turn. One with nothing to do goes to the idle lanes. */
   *#bringToState(lanes: Link): Generator<undefined> {
     while (isLinked(lanes)) {
       const lane = lanes.next;

@@ -32,8 +32,8 @@ export function waitAgain(
 }
 
 /**
- * After a restart, when all items are there: items that wait for what has ended are notified in the first steps. It stops after
- * each that is waited for.
+ * After a restart, when all items are there: items that wait for what has ended are notified in the first steps. It
+ * stops after each that is waited for.
  */
 export function* checkAwaited(state: CoreState, clock: () => number): Generator<undefined> {
   for (const awaited of state.dependencies.all()) {

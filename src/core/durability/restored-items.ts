@@ -1,4 +1,7 @@
-/** Items from their rows: in line, in flight, dead. */
+/**
+ * Items from their rows: in line, in flight, dead. Payload and headers stay on disk until the item is handed out, so a
+ * restored item weighs as one whose content is on disk alone (S57).
+ */
 
 import type { ItemRow, ProgressRow } from '../contract/rows.js';
 import { isOwnId } from '../items/finish.js';
@@ -14,8 +17,9 @@ import { waitAgain } from './restored-dependencies.js';
 import type { RestoredMemory } from './restored-memory.js';
 import type { PendingTurn, RestoredTurns } from './restored-turns.js';
 
+/** Precondition: turns and progress rows come before the items (`TABLES`). */
 export class RestoredItems {
-  /** Until their items come. */
+  /** By `seq`, until their items come. */
   readonly #progress = new Map<number, ProgressRow>();
 
   constructor(
@@ -28,6 +32,10 @@ export class RestoredItems {
     this.#progress.set(row.seq, row);
   }
 
+  /**
+   * Puts one item where its rows say: into the live turn that has its `seq`, among the dead letters, or in line. A
+   * queue that is not durable now makes it stranded (S55).
+   */
   add(row: ItemRow, now: number): void {
     const progress = this.#progress.get(row.seq);
     this.#progress.delete(row.seq);
@@ -45,6 +53,7 @@ export class RestoredItems {
     this.#progress.clear();
   }
 
+  /** The first item of a lane moves the lane to those in which items wait: they are resolved first, in this order. */
   #addWaiting(queue: Queue, row: ItemRow, progress: ProgressRow | undefined): void {
     const { state, waiting } = this.restored;
     const lane = this.restored.laneOfItem(queue, row.key, row.seq);
@@ -64,6 +73,10 @@ export class RestoredItems {
     buryOld(this.restored.state, item, key, dead.cause, this.restored.moment(dead.at));
   }
 
+  /**
+   * at_most_once (`turn.done`): the item is done since it was handed out, and that is remembered for the rest of
+   * `result_ttl`, counted from the start of the turn. Its row says nothing of it: it changes only when the turn ends.
+   */
   #addInFlight(queue: Queue, turn: PendingTurn, row: ItemRow, progress: ProgressRow | undefined, now: number): void {
     const item = this.#item(turn.lane, row, progress);
     turn.carry(item);
@@ -77,6 +90,11 @@ export class RestoredItems {
     this.memory.addHandedOut({ queue, id, value, until }, now);
   }
 
+  /**
+   * Makes the record. `waitAgain` comes before the item is weighed and indexed, because what it waits for has a weight.
+   * `notBefore` becomes a whole ms, as every due time; 0 means none. `frontRank` is kept at or below the smallest rank,
+   * so that an item that comes back to the head of a line later can get a smaller one.
+   */
   #item(lane: Lane, row: ItemRow, progress: ProgressRow | undefined): Item {
     const { id, idempotencyKey, seq, contentHash, contentBytes } = row;
     const { notBefore, takesRoom, attempts, lastError, rank } = progress ?? fresh(row);
@@ -103,7 +121,9 @@ function fresh({ seq, notBefore, takesRoom }: ItemRow): Progress {
   return { attempts: 0, lastError: undefined, notBefore, takesRoom, rank: seq };
 }
 
-/** Where its rank says; they come in the order of submission, which nearly always is the same. */
+/**
+ * Puts the item in its line where its rank says; they come in the order of submission, which nearly always is the same.
+ */
 function insert(line: Line<Entry>, item: Item): void {
   const rank = rankOf(item);
   if (line.tail instanceof Item && rankOf(line.tail) > rank) {

@@ -1,4 +1,4 @@
-/** What is remembered only: done idempotency keys, items that finished. */
+/** What is remembered only: done idempotency keys, items that finished. Nothing here holds a key or takes a place. */
 
 import type { DoneKeyRow, FinishedRow, RowId } from '../contract/rows.js';
 import { name } from '../items/idempotency.js';
@@ -37,6 +37,7 @@ export class RestoredMemory {
 
   constructor(private readonly restored: Restored) {}
 
+  /** A key whose queue is not durable now, or whose `idempotency_ttl` is over, is dropped from the disk, too (S55). */
   addKey(row: DoneKeyRow, now: number): void {
     const { table, queue: queueName, key, idempotencyKey, result } = row;
     const queue = this.restored.queue(queueName, now);
@@ -46,6 +47,7 @@ export class RestoredMemory {
     else this.#gather(queue.doneKeys, name(key, idempotencyKey), value, row, id, now);
   }
 
+  /** The same for a finished item. That it ended is noted in any case: an item that waits for it has to learn of it. */
   addFinished(row: FinishedRow, now: number): void {
     const { table, seq, state, result, error, attempt, contentHash } = row;
     this.#ended.push(row);
@@ -62,8 +64,8 @@ export class RestoredMemory {
   }
 
   /**
-   * Items that wait for one of them are notified, though it is over or may be remembered no more by what the configuration says
-   * now. Precondition: all items are read. To be called before {@link finish}.
+   * Items that wait for one of them are notified, though it is over or may be remembered no more by what the
+   * configuration says now. Precondition: all items are read. To be called before {@link finish}.
    */
   endAwaited({ dependencies }: CoreState): void {
     const ended = this.#ended;
@@ -72,6 +74,9 @@ export class RestoredMemory {
     for (const { queue, id, state } of ended) dependencies.end(queue, id, state);
   }
 
+  /**
+   * Remembers all, the shortest left first. With more than `max_remembered` these are the first to be forgotten again.
+   */
   finish(): void {
     const gathered = this.#gathered.sort((a, b) => a.until - b.until);
     this.#gathered = [];
@@ -79,8 +84,8 @@ export class RestoredMemory {
   }
 
   /**
-   * That it is done may have been forgotten while its turn lived on, and its id be another item's by now: only the newest
-   * of an id counts.
+   * That it is done may have been forgotten while its turn lived on, and its id be another item's by now: only the
+   * newest of an id counts.
    */
   #addNewestHandedOut(ended: readonly FinishedRow[]): void {
     const handedOut = this.#handedOut.sort((a, b) => b.value.seq - a.value.seq);
@@ -96,6 +101,7 @@ export class RestoredMemory {
     for (const { queue, id, value, until } of left.values()) this.#add(queue.finished, id, value, until);
   }
 
+  /** Precondition: the row is of a queue that is durable. What is over by the clock becomes a stray. */
   #gather<T extends DoneKey>(
     memory: RetentionCache<T>,
     id: string,

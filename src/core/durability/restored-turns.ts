@@ -1,4 +1,7 @@
-/** Turns from their rows: how they ended, and those that live. */
+/**
+ * Turns from their rows: how they ended, and those that live (S54). A worker that outlived the sidecar goes on with the
+ * token it has. No time passed for its lease while the process was away (S51).
+ */
 
 import type { EndedRow, EndingRow, SessionRow, TurnRow } from '../contract/rows.js';
 import { live } from '../lane/turn-lifetime.js';
@@ -20,6 +23,7 @@ export class PendingTurn {
     readonly row: TurnRow,
   ) {}
 
+  /** at_most_once: its items were done when they were handed out. */
   get done(): boolean {
     return this.row.assignment.kind === 'items' && this.row.assignment.done;
   }
@@ -28,6 +32,10 @@ export class PendingTurn {
     this.#items.set(item.seq, item);
   }
 
+  /**
+   * What the turn was given for. Items that were kept in memory only are gone: `given` keeps the places of those that
+   * are missing, because the worker counts them in a Nack (S110).
+   */
   toAssignment(): Assignment {
     const { assignment } = this.row;
     switch (assignment.kind) {
@@ -46,8 +54,13 @@ export class PendingTurn {
   }
 }
 
+/**
+ * Sessions come first, then token rows, then items; {@link RestoredTurns.finish} then makes each turn the live one of
+ * its lane. A turn cannot be made earlier: what it carries is known only when the items are there.
+ */
 export class RestoredTurns {
   readonly #pending: PendingTurn[] = [];
+  /** By the `seq` of the items that they have. */
   readonly #carriers = new Map<number, PendingTurn>();
   readonly #sessions = new Map<string, Session>();
 
@@ -85,18 +98,21 @@ export class RestoredTurns {
     for (const session of this.#sessions.values()) this.#endIfEmpty(session);
   }
 
+  /** A live turn must not be dropped silently; how an old one ended may be (S55). */
   #strand(row: TurnRow | EndedRow): void {
     const { table, token } = row;
     if (row.state === 'live') this.restored.strand(row.queue, 'liveTurns');
     else this.restored.state.changes?.stray({ table, token });
   }
 
+  /** For `min_interval`: of all turns of a key the latest start counts. A keyless item is never too soon (S2). */
   #noteStart(lane: Lane, { startedAt }: TurnRow | EndedRow): void {
     if (startedAt === 0 || lane.key === '' || lane.queue.policy.minInterval === 0) return;
     const moment = this.restored.moment(startedAt);
     lane.startedAt = Math.max(lane.startedAt ?? moment, moment);
   }
 
+  /** Rows come by token, so the ring of settlements is filled from the oldest to the newest. */
   #addEnded(lane: Lane, { token, ticket, ending }: EndedRow): void {
     remember(lane, token, ticket, copied(ending));
     if (ending.ended === 'settled' && ending.call === 'ack' && (ending.followUps?.length ?? 0) > 0)
@@ -130,6 +146,7 @@ export class RestoredTurns {
     }
   }
 
+  /** A session none of whose turns came back is forgotten, and its row is deleted. */
   #endIfEmpty(session: Session): void {
     const { state } = this.restored;
     if (session.size > 0) return;
@@ -137,11 +154,17 @@ export class RestoredTurns {
     state.changes?.session(session.id);
   }
 
+  /** A ticket of dispatch is one record for all of its turns; `install` makes it known. */
   #ticketOf({ ticket, consumerId }: TurnRow): Turn['ticket'] {
     if (ticket?.of === 'dispatch') return this.restored.state.dispatchTickets.open(consumerId, ticket.ticket);
     return ticket?.ticket;
   }
 
+  /**
+   * Makes the turn the live one. It ends by its session if it is tied; else after what was left of its lease, or of the
+   * time of its ticket, at the last write. `install` keeps its ticket and marks its row, so that the row has the
+   * instants of this run from the first batch on.
+   */
   #install(pending: PendingTurn, epoch: Epoch | undefined, now: number): void {
     const { state } = this.restored;
     const { lane, row } = pending;

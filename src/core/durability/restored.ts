@@ -15,7 +15,10 @@ export interface Past {
   readonly lastWrite: number | undefined;
 }
 
-/** A queue with more on disk than may be dropped silently, that is not to be kept there any more. */
+/**
+ * A queue with more on disk than may be dropped silently, that is not to be kept there any more: how many of each
+ * (S55).
+ */
 export interface Stranded {
   readonly queue: string;
   readonly items: number;
@@ -23,12 +26,15 @@ export interface Stranded {
   readonly liveTurns: number;
 }
 
+/** Where rows belong. Queues and lanes are made as rows name them; nothing is resolved or started here. */
 export class Restored {
   /** Lanes of which something is remembered, in the order in which it was found. */
   readonly lanes = new Link();
   /** Lanes in which items wait, in the order of their first ones. */
   readonly waiting = new Link();
+  /** By the name of the queue. */
   readonly stranded = new Map<string, Record<Exclude<keyof Stranded, 'queue'>, number>>();
+  /** Instant of the last batch of the run before. */
   readonly #lastWrite: number;
   /** Keyless lanes of which something is remembered, by the `seq` of their items. */
   readonly #keyless = new Map<number, Lane>();
@@ -57,7 +63,11 @@ export class Restored {
     return after(now, Math.max(0, instant - this.#lastWrite));
   }
 
-  /** Unset: it is not durable any more, or may not be at all. */
+  /**
+   * The queue of a row, made if need be.
+   *
+   * @returns unset: it is not durable any more, or may not be at all
+   */
   queue(name: string, now: number): Queue | undefined {
     const { queues, settings } = this.state;
     const known = queues.get(name);
@@ -68,7 +78,7 @@ export class Restored {
     return makeQueue(this.state, name, policy, settings.queues.has(name), now);
   }
 
-  /** Nothing new may be taken for it. */
+  /** `seq` is used on disk: no new item or end may get it. */
   sawItem(seq: number): void {
     this.state.itemSeq = Math.max(this.state.itemSeq, seq);
   }
@@ -79,7 +89,11 @@ export class Restored {
     this.stranded.set(queue, counts);
   }
 
-  /** @param seq which of the keyless lanes */
+  /**
+   * The lane of a turn, a settlement or a parked key. It is resolved after all rows are there.
+   *
+   * @param seq which of the keyless lanes; unset: the lane of a key
+   */
   lane(queue: Queue, key: string, seq: number | undefined): Lane {
     const known = this.knownLane(queue, key, seq);
     if (known !== undefined) return known;

@@ -1,3 +1,9 @@
+/**
+ * Await: a call asks for the state of an item, and may wait until the item is finished or dead. It needs no turn and
+ * gives none. A call that waits does so for an item that is open; the end of that item answers it, or the end of its
+ * own wait.
+ */
+
 import type { AwaitAnswer, AwaitRequest, Reply } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { AwaitWaiter, Item, type Queue } from '../state/records.js';
@@ -6,7 +12,12 @@ import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
 import { after } from '../structures/due.js';
 import { attemptOf, itemById, stateOfItem } from './item-status.js';
 
-/** @returns the waiter, if the call has to wait */
+/**
+ * Answers at once what needs no wait: an item that has ended, an id of which nothing is known (S32), or a wait of 0.
+ * Else the call waits, unless the coordinator is closed (S177) or `limits.waiting_awaits` is reached (I9).
+ *
+ * @returns the waiter, if the call has to wait
+ */
 export function awaitItem(
   state: CoreState,
   queue: Queue | undefined,
@@ -35,7 +46,7 @@ export function awaitItem(
   return waiter;
 }
 
-/** The item's end is told to all who wait for it. */
+/** Answers all who wait for this item. Precondition: the end of the item is remembered already, or is a dead letter. */
 export function answerAwaits(state: CoreState, queue: Queue, itemId: string, now: number): void {
   // Looking up an id means hashing it, and hardly anybody waits.
   if (queue.awaits.size === 0) return;
@@ -44,7 +55,7 @@ export function answerAwaits(state: CoreState, queue: Queue, itemId: string, now
   for (const waiter of waiters) endAwait(state, waiter, now);
 }
 
-/** The wait ends with the state as it is. */
+/** The wait ends with the state as it is: the end of the item, or waiting or in flight if its own time is over. */
 export function endAwait(state: CoreState, waiter: AwaitWaiter, now: number): void {
   if (!stopWaiting(state, waiter)) return;
   const answer = answerOf(waiter.queue, waiter.itemId, now);
@@ -53,6 +64,10 @@ export function endAwait(state: CoreState, waiter: AwaitWaiter, now: number): vo
 
 const UNKNOWN: AwaitAnswer = Object.freeze({ state: 'unknown', result: undefined, error: undefined, attempt: 0 });
 
+/**
+ * An open or dead item tells its last error and its attempts; a finished one what is remembered. To look counts as a
+ * use.
+ */
 function answerOf(queue: Queue | undefined, id: string, now: number): AwaitAnswer {
   const known = queue && itemById(queue, id, now);
   if (known === undefined) return UNKNOWN;

@@ -1,4 +1,9 @@
-/** What an item carries: what that weighs, and by what it is told from another. */
+/**
+ * What an item carries: what that weighs, and by what it is told from another.
+ *
+ * Two weights, both in bytes: what an item is charged against payload memory (`weightOf`, S33), and what it adds to an
+ * answer (`sizeOfItem`). They differ for an item whose payload is on disk alone.
+ */
 
 import type { Bytes, ItemRef } from '../contract/model.js';
 import type { Item } from '../state/records.js';
@@ -6,7 +11,7 @@ import { contentHash } from './content-hash.js';
 
 /** What an item costs beside its payload, headers and ids (S33). */
 const ITEM_OVERHEAD = 256;
-/** The same for each item that it waits for. */
+/** The same for each item that it waits for (S66). */
 const AFTER_OVERHEAD = 256;
 
 export interface Content {
@@ -25,14 +30,17 @@ export function weightOf(content: Content, id: string): number {
   return bytes;
 }
 
-/** Of payload and headers. */
+/** Bytes of payload and headers; those of a text by its length. */
 export function bytesOf({ payload, headers }: Pick<Content, 'payload' | 'headers'>): number {
   let bytes = payload.length;
   if (headers !== undefined) for (const [name, value] of headers) bytes += name.length + value.length;
   return bytes;
 }
 
-/** What is on disk alone weighs nothing. */
+/**
+ * What is on disk alone weighs nothing (S57). It is asked again when the item leaves, so whoever moves a payload to the
+ * disk or back keeps `payloadBytes` in line.
+ */
 export function weightOfItem(item: Item): number {
   return weightOf(contentOf(item), item.id);
 }
@@ -43,6 +51,7 @@ export function sizeOfItem(item: Item): number {
   return stored?.where === 'away' ? weightOfItem(item) + stored.bytes : weightOfItem(item);
 }
 
+/** An item on disk keeps its hash in memory: its payload may be away. */
 export function contentHashOfItem(item: Item): number {
   return item.stored?.contentHash ?? contentHashOf(contentOf(item));
 }
@@ -52,6 +61,10 @@ export function contentOf(item: Item): Content {
   return { key: item.lane.key, payload, headers, idempotencyKey, after: waits?.after };
 }
 
+/**
+ * The content hash by which a resend is known (S31): of key, idempotency key, headers in the order of their names, what
+ * it waits for, and payload; not of the delay. It must stay the same in all versions, because it is on disk (S170).
+ */
 export function contentHashOf(content: Content): number {
   const { key, idempotencyKey, headers, payload, after } = content;
   const texts = [key, idempotencyKey ?? ''];

@@ -8,7 +8,11 @@ import { answerAwaits } from './await.js';
 import { leaveDependencies } from './finish.js';
 import { die } from './item-phase.js';
 
-/** Why the key has to stop after its item died, or has to and cannot. */
+/**
+ * Why the key parks after its item died, or should have; unset: it goes on. Without room for the letter the
+ * lane parks in any case, because the item stays in its line. Else `on_dead_letter` of the queue decides, and a keyless
+ * lane never parks, because there is no order to keep (S23).
+ */
 export function parkAfter(lane: Lane, item: Item, hasLetter: boolean, now: number): Park | undefined {
   if (!hasLetter) return { at: 'PARK', since: now, because: 'no_room', itemId: item.id };
   if (lane.queue.policy.onDeadLetter === 'skip' || lane.key === '') return undefined;
@@ -19,7 +23,10 @@ export function hasRoomForLetter(queue: Queue): boolean {
   return queue.deadLetters.size < queue.policy.maxDeadLetters;
 }
 
-/** Makes a dead letter. Precondition: there is room for one. */
+/**
+ * Makes a dead letter of an item that waits or is in flight. Items that wait for it will learn that it is dead (S61),
+ * and calls that wait for it are answered: so it is a dead letter first. Precondition: there is room for one.
+ */
 export function makeDeadLetter(state: CoreState, item: Item, cause: DeathCause, now: number): void {
   const { lane } = item;
   const { queue } = lane;

@@ -15,6 +15,7 @@ export interface Failure {
 }
 
 interface AfterFailure {
+  /** When the head is tried again, whole ms; unset: nothing is. */
   readonly retryAt: number | undefined;
   readonly deadLettered: number;
   /** Set: the key has to stop. */
@@ -23,7 +24,12 @@ interface AfterFailure {
 
 /**
  * The attempt of these items failed: those that have attempts left go back, the others become dead letters, each for
- * itself. The back-off is the head's.
+ * itself. One attempt is counted for each (S25). A refused item has none left. An item for which there is no room among
+ * the dead letters goes back too, and the key parks (S23). Of several reasons to park the first item's counts.
+ *
+ * The back-off is the head's (S24): the items behind it wait for it in any case. A key that parks needs none.
+ *
+ * Precondition: the items are in flight, and their turn has ended. The caller parks the key.
  */
 export function failAll(
   state: CoreState,
@@ -55,6 +61,7 @@ export function failAll(
   return { retryAt, deadLettered, park };
 }
 
+/** @returns until when the head waits, whole ms; unset: nothing went back */
 function delayHead(
   state: CoreState,
   lane: Lane,

@@ -12,7 +12,11 @@ import { contentHashOfItem } from './content.js';
 import { markKeyDone, recallKey } from './idempotency.js';
 import { handOut, leave } from './item-phase.js';
 
-/** The item leaves for good and is remembered as finished. */
+/**
+ * The item leaves for good and is remembered as finished for `result_ttl`, so that a resend is known (S31) and an Await
+ * is answered. Calls that wait for it are answered now, items that wait for it learn of it at the end of the step
+ * (S60).
+ */
 export function finish(
   state: CoreState,
   item: Item,
@@ -35,6 +39,9 @@ export function finishHandedOut(state: CoreState, item: Item, now: number): void
   remember(state, item, 'done', undefined, now, true);
 }
 
+/**
+ * What a finished and a handed-out item have in common. `answerAwaits` comes last: it reads what was noted before it.
+ */
 function remember(
   state: CoreState,
   item: Item,
@@ -53,7 +60,7 @@ function remember(
   answerAwaits(state, queue, item.id, now);
 }
 
-/** Nobody can send it again. It has no number if it was made by an earlier run. */
+/** Its id was made here, so no client sends it again. It has no number if an earlier run made it. */
 export function isOwnId({ number, stored, id }: Item): boolean {
   return number !== NO_NUMBER || (stored !== undefined && id.startsWith(OWN_ID));
 }
@@ -96,7 +103,10 @@ export function finishAll(state: CoreState, items: readonly Item[], result: Byte
   for (const item of items) finish(state, item, 'done', result, now);
 }
 
-/** It waits for nothing any more, and those that wait for it will be told. */
+/**
+ * The item waits for nothing any more, and the items that wait for it will learn of its end, at the end of the step
+ * (S60).
+ */
 export function leaveDependencies(state: CoreState, queue: Queue, item: Item, end: End): void {
   if (item.waits !== undefined) state.dependencies.dropAll(item);
   // There are fewer, and whoever wants to wait for this one need not.
@@ -104,7 +114,12 @@ export function leaveDependencies(state: CoreState, queue: Queue, item: Item, en
   state.dependencies.end(queue.name, item.id, end);
 }
 
-/** Another with its idempotency key is done: so is this one, with that result (S17). */
+/**
+ * The second check of idempotency, before a turn: another with its idempotency key is done, so this item is, with that
+ * result (S17). No attempt is counted.
+ *
+ * @returns whether it is done
+ */
 export function finishIfKeyDone(state: CoreState, item: Item, now: number): boolean {
   const done = recallKey(item.lane.queue, item.lane.key, item.idempotencyKey, now);
   if (done === undefined) return false;

@@ -1,3 +1,8 @@
+/**
+ * Idempotency keys that are done, remembered for each pair of key and idempotency key for `idempotency_ttl`; with 0
+ * nothing is remembered. At most `max_remembered` are kept in a queue, the least recently used goes first.
+ */
+
 import type { Queue } from '../state/records.js';
 import type { DoneKey } from '../structures/retention-cache.js';
 
@@ -12,6 +17,7 @@ export function recallKey(
   return queue.doneKeys.recall(name(key, idempotencyKey), now);
 }
 
+/** The key is done from now on, or again: its time starts anew, and its result is the new one. */
 export function markKeyDone(queue: Queue, key: string, idempotencyKey: string, done: DoneKey, now: number): void {
   const { idempotencyTtl } = queue.policy;
   if (idempotencyTtl === 0) return;

@@ -1,6 +1,14 @@
 /**
  * The only file that writes the phase of an item. Each of its verbs also keeps what belongs to that: the line, the index
  * by id, the dead letters, what is counted, and what is to be looked at once more because of it.
+ *
+ *     waiting      in the line of its lane and in `queue.items`; counted in `waitingItems`
+ *     in_flight    in the turn of its lane and in `queue.items`
+ *     handed_out   in a turn of at_most_once; done already: `queue.finished` remembers it for a time
+ *     dead         in `queue.deadLetters`
+ *     gone         nowhere; `queue.finished` may remember it
+ *
+ * `payloadBytes` counts the weight of what is waiting, in flight or dead (S33).
  */
 
 import type { DeathCause, Durability } from '../contract/model.js';
@@ -66,7 +74,7 @@ function keepOld(state: CoreState, item: Item): void {
   state.payloadBytes += weightOfItem(item);
 }
 
-/** From its line into a turn. */
+/** From its line into a turn. The caller starts that turn in the same step. Precondition: it is waiting. */
 export function take(state: CoreState, item: Item): void {
   takeOut(state, item);
   item.phase = IN_FLIGHT;
@@ -74,7 +82,10 @@ export function take(state: CoreState, item: Item): void {
 
 /**
  * Back to the head of the line, in order: from a turn, from among the dead letters, or because nobody got what was handed
- * out. They take no room from now on.
+ * out. They take no room from now on, so a full line takes them back too, and nothing supersedes them (S3, S5).
+ *
+ * Precondition: each is of this lane, and in flight, dead, or gone since the turn ended in which it was handed out. The
+ * last one is put first, so that they stand in order.
  */
 export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): void {
   if (items.length === 0) return;
@@ -89,6 +100,7 @@ export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): v
   }
 }
 
+/** Back into the index by id. An item that was handed out is charged again; in flight or dead it is charged still. */
 function keepAgain(state: CoreState, item: Item): void {
   const { phase, id, lane } = item;
   const { deadLetters, items } = lane.queue;
@@ -98,7 +110,10 @@ function keepAgain(state: CoreState, item: Item): void {
   items.setAgain(item);
 }
 
-/** Precondition: it is about to be put at the head. */
+/**
+ * Notes on disk that the item came back, with a rank that puts it before what stands in the line. Precondition: it is
+ * about to be put at the head.
+ */
 function writeBack(state: CoreState, line: Line<Entry>, item: Item, stored: Stored): void {
   stored.rank = rankBefore(state, line, stored.rank);
   state.frontRank = Math.min(state.frontRank, stored.rank);
@@ -114,7 +129,10 @@ function rankBefore(state: CoreState, line: Line<Entry>, rank: number): number {
   return state.frontRank;
 }
 
-/** It becomes a dead letter. Precondition: there is room for one. */
+/**
+ * It becomes a dead letter, and stays charged. Precondition: it is waiting or in flight, and there is room for a
+ * letter.
+ */
 export function die(state: CoreState, item: Item, cause: DeathCause, now: number): void {
   const { queue, key } = item.lane;
   if (item.phase.at === 'waiting') takeOut(state, item);
@@ -166,7 +184,7 @@ export function endHandedOut({ changes, counters }: Queue, items: readonly Item[
   counters.finished.done += items.length;
 }
 
-/** Its payload is no longer kept. */
+/** Its payload is no longer kept: Submits that wait for room may fit now (S100). */
 function release(state: CoreState, queue: Queue, item: Item): void {
   state.payloadBytes -= weightOfItem(item);
   // Its id and its key may be done now, of which a batch may name either.

@@ -8,6 +8,7 @@ import type { FinishedItem } from '../structures/retention-cache.js';
 /** Open or dead: itself. Finished: what is remembered of it, which counts as a use. Unset: nothing is known of this id. */
 type KnownItem = Item | FinishedItem | undefined;
 
+/** An open or dead item comes before what is remembered. */
 export function itemById(queue: Queue, id: string, now: number): KnownItem {
   return keptItem(queue, id) ?? queue.finished.recall(id, now);
 }
@@ -47,7 +48,10 @@ export function attemptOf({ attempts, phase }: Item): number {
   return phase.at === 'in_flight' || phase.at === 'handed_out' ? attempts + 1 : attempts;
 }
 
-/** How an item stands, for one that waits for it: it has ended, or will, or nothing is known of it. */
+/**
+ * How an item stands, for one that waits for it: it has ended, or will, or nothing is known of it (S63). A dead letter
+ * counts as ended at once, though it may be redriven later (S67).
+ */
 export function standingOf(state: CoreState, { queue: name, itemId }: ItemRef, now: number): End | 'open' | 'unknown' {
   const queue = state.queues.get(name);
   const known = queue && itemById(queue, itemId, now);

@@ -8,6 +8,9 @@ import type { FinishedItem } from '../structures/retention-cache.js';
 import { bytesOf, contentHashOf, contentOf } from './content.js';
 
 /**
+ * Writes what was in memory only: the item where it stands, or its end with the result (S111). Nothing changes where
+ * the queue is not durable, where all of its items are on disk already, or where `memory` is asked for.
+ *
  * @param known what is known of this id
  * @param durability what whoever sends it again asks for; unset: the queue's
  */
@@ -24,7 +27,7 @@ export function keepAfterAll(
   else if (known.stored === undefined) keepOnDisk(state, changes, known, durability);
 }
 
-/** Wherever it is: in line, in a turn, or dead. */
+/** Wherever it is: in line, in a turn, or dead. Ends of which it has not learnt yet are written too (S112). */
 export function keepOnDisk(state: CoreState, changes: ChangeLog, item: Item, asked?: Durability): void {
   const content = contentOf(item);
   const rank = rankOf(item);

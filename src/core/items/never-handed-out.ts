@@ -8,7 +8,7 @@ import { keepOnDisk } from './kept-after-all.js';
 
 const NONE: readonly Item[] = Object.freeze([]);
 
-/** Those that are not done. Of at_most_once none: they were done when they were handed out. */
+/** The items of a turn that are not done. Of at_most_once none: they were done when they were handed out. */
 export function openItems(assignment: Assignment): readonly Item[] {
   return assignment.kind === 'items' && !assignment.done ? assignment.items : NONE;
 }

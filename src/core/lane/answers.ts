@@ -1,4 +1,10 @@
-/** The forms that answers take. Each pushes one effect. */
+/**
+ * The forms that answers take. Each `answer…`, and `refuse`, pushes one effect, and so ends one call. `accepted`,
+ * `blocked` and `declined` are counted here for EnQueue alone.
+ *
+ * An effect is `late` if it may tell of what is not on disk yet: the outbox keeps it until that is (S47). Moments in
+ * views are wall-clock ms since the Unix epoch (`wallOffset`), moments in the core are of the monotonic clock.
+ */
 
 import type { Bytes, DeliveredItem, Delivery, Reason, Refusal, Turn as TurnView } from '../contract/model.js';
 import { tellsLateOn } from '../state/queues.js';
@@ -15,6 +21,10 @@ import {
 import type { CoreState } from '../state/state.js';
 import { endOf, lifeOf } from './lease.js';
 
+/**
+ * `lease` is the turn's own, or what is left of `max_hold` if that is less (S103), in ms. `leaseExpiresAt` is Infinity
+ * where no moment ends the turn. `attempt` is that of the first item, and 0 without items (S25).
+ */
 export function turnView(state: CoreState, turn: Turn, now: number): TurnView {
   const lane = turn.lane;
   const assignment = turn.assignment;
@@ -28,6 +38,9 @@ export function turnView(state: CoreState, turn: Turn, now: number): TurnView {
   };
 }
 
+/**
+ * An item whose payload is on disk alone has its number there in `stored`: payload and headers are read later (S57).
+ */
 export function itemView(state: CoreState, item: Item): DeliveredItem {
   const view = contentView(state, item);
   return item.stored?.where === 'away' ? { ...view, stored: item.seq } : view;
@@ -44,12 +57,18 @@ function contentView(state: CoreState, item: Item): DeliveredItem {
   };
 }
 
+/** A turn with its items in the order of the line; a caller's turn has none. */
 export function deliveryView(state: CoreState, turn: Turn, now: number): Delivery {
   const items = turn.assignment.kind === 'items' ? turn.assignment.items.map((item) => itemView(state, item)) : [];
   return { turn: turnView(state, turn, now), items };
 }
 
-/** @param late whether what it tells of deliveries waits for the disk */
+/**
+ * The turns that an Acquire, or the `next` of an Ack, gets; none: there is nothing for it now. The Ack is answered here
+ * as a whole, so it also waits for its own changes.
+ *
+ * @param late whether what it tells of deliveries waits for the disk
+ */
 export function answerDeliveries(
   state: CoreState,
   asker: DeliveryAsker,
@@ -64,7 +83,7 @@ export function answerDeliveries(
   }
 }
 
-/** It is the caller's turn. */
+/** ACCEPT: it is the caller's turn. It waits for the disk also where the session is not written to which it is tied. */
 export function answerTurn(state: CoreState, asker: Asker, turn: Turn, now: number): void {
   const late = tellsLateOn(turn.lane.queue, asker.stream);
   if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [deliveryView(state, turn, now)], late);
@@ -74,7 +93,13 @@ export function answerTurn(state: CoreState, asker: Asker, turn: Turn, now: numb
   state.effects.push({ kind: 'enqueue', to: asker.reply, answer }, late);
 }
 
-/** Not yet. */
+/**
+ * BLOCK: not yet. For Acquire with a key that is an empty answer.
+ *
+ * @param ahead those before the caller (S6)
+ * @param retryAfter ms; given exactly when `ahead` is 0
+ * @param ticket that keeps the place; unset: the caller has left, or does not enter the line
+ */
 export function answerBlock(
   state: CoreState,
   lane: Lane,
@@ -92,12 +117,14 @@ export function answerBlock(
 
 interface Decline {
   readonly reason: Reason;
+  /** Who waits instead (S4). */
   readonly survivorId?: string | undefined;
+  /** ms; what is left of `min_interval` (S2). */
   readonly retryAfter?: number | undefined;
   readonly result?: Bytes | undefined;
 }
 
-/** Acquire is never declined: to it, nothing is there. */
+/** DECLINE, with a reason. Acquire is never declined (S2): it would get an empty answer. */
 export function answerDecline(state: CoreState, lane: Lane, asker: Asker, decline: Decline): void {
   const late = lane.queue.tellsLate;
   if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [], late);
@@ -113,7 +140,7 @@ export function refuse(state: CoreState, asker: Asker, refusal: Refusal, late: b
   state.effects.push({ kind: 'refuse', to: asker.reply, refusal }, late);
 }
 
-/** How an entry is named to others: an item by its id, a caller by its ticket, else by its consumer. */
+/** How an entry is named to others (S4): an item by its id, a caller by its ticket, else by its consumer. */
 export function nameOf(entry: Entry): string {
   return entry instanceof CallerEntry ? callerName(entry) : entry.id;
 }

@@ -1,4 +1,11 @@
-/** Callers: how they arrive, come back with their ticket, wait, and leave. */
+/**
+ * Callers: how they arrive, come back with their ticket, wait, and leave.
+ *
+ * A caller is present while its call is open (`asker` is set), and absent while only its ticket keeps the place. Its
+ * timer ends the wait of the one, and the ticket of the other. A caller without a ticket leaves the line when its call
+ * ends. Each call gets exactly one answer (I7): whoever takes `asker` away, or takes the caller out, answers it or
+ * knows that nobody is there to hear it.
+ */
 
 import type { Durability, Reason } from '../contract/model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '../contract/refusals.js';
@@ -33,7 +40,10 @@ interface Arrival {
 }
 
 /**
- * A caller arrives at a lane that is up to date. The order of the checks is the contract's.
+ * A caller arrives at a lane that is up to date. The order of the checks is the contract's: the ticket is known, the
+ * idempotency key is done, the line is full, too soon. A ticket that comes back is no arrival: it is not counted, and
+ * none of the other checks apply to it.
+ *
  * @returns the entry that waits with an open call, if it has to
  */
 export function arrive(state: CoreState, lane: Lane, arrival: Arrival, now: number): Caller | undefined {
@@ -45,7 +55,10 @@ export function arrive(state: CoreState, lane: Lane, arrival: Arrival, now: numb
   return waiting;
 }
 
-/** For repeat distances: how far back the key's last arrival is, in arrivals of the queue. */
+/**
+ * For repeat distances: how far back the key's last arrival is, in arrivals of the queue. Declined arrivals count, too.
+ * What has no key repeats nothing, but is an arrival of the queue.
+ */
 export function countArrival(lane: Lane, now: number): void {
   const { queue } = lane;
   queue.arrivals += 1;
@@ -55,8 +68,10 @@ export function countArrival(lane: Lane, now: number): void {
   lane.lastArrival = queue.arrivals;
 }
 
+/** Declines the arrival, starts its turn, or lines it up. @returns as {@link arrive} */
 function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Caller | undefined {
   const { asker } = arrival;
+  // Only EnQueue is declined for a full line or too soon. Acquire with a key waits (S2).
   const coalesces = asker.kind === 'enqueue';
   const done = recallKey(lane.queue, lane.key, arrival.idempotencyKey, now);
   if (done !== undefined) {
@@ -65,6 +80,7 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
     return undefined;
   }
   const full = coalesces && isFullForCaller(lane);
+  // WAITER_EXISTS names the newest entry that waits (S4).
   const survivor = lane.line?.tail;
   if (full && lane.queue.policy.whenFull === 'decline' && survivor !== undefined) {
     emitDecline(state, lane, arrival, 'waiter_exists', now);
@@ -77,6 +93,7 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
     answerDecline(state, lane, asker, { reason: 'too_soon', retryAfter });
     return undefined;
   }
+  // After the checks that need no turn: whoever is declined gets that answer, whatever the disk does (S114).
   if (state.tokens.areUsedUp) {
     refuse(state, asker, TOKENS_USED_UP, lane.queue.tellsLate);
     return undefined;
@@ -85,6 +102,7 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
     startAtOnce(state, lane, arrival, now);
     return undefined;
   }
+  // Full with `when_full: replace`. Unset, too, if nothing there may be superseded: then the newcomer is appended (S5).
   return lineUp(state, lane, arrival, full ? lane.line?.newestTakingRoom() : undefined, now);
 }
 
@@ -92,13 +110,14 @@ function emitDecline(state: CoreState, lane: Lane, { consumerId }: Arrival, reas
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: `decline ${reason}` });
 }
 
-/** S3. */
+/** With `waiting_per_key` unset, any entry at all makes the line full for a caller (S3). */
 function isFullForCaller(lane: Lane): boolean {
   if (lane.line === undefined) return false;
   const { waitingPerKey } = lane.queue.policy;
   return waitingPerKey === undefined || isFull(lane.line, waitingPerKey);
 }
 
+/** Only entries that take room count: those that came back do not, nor callers by Acquire with a key. */
 export function isFull(line: Line<Entry>, capacity: number | 'unlimited' | undefined): boolean {
   return typeof capacity === 'number' && line.taken >= capacity;
 }
@@ -110,10 +129,12 @@ export function tooSoon(lane: Lane, now: number): number | undefined {
   return until === undefined ? undefined : until - now;
 }
 
+/** No gate holds a newcomer back, and nobody stands at the gate before it (S7). */
 function isOpen(state: CoreState, lane: Lane, now: number): boolean {
   return !hasGateLine(lane.queue) && closedGate(state, lane.queue, now) === undefined;
 }
 
+/** Precondition: the lane is in INIT, and no gate holds it. The key becomes busy, which `limits.busy_lanes` bounds. */
 function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number): void {
   const { asker, consumerId, idempotencyKey } = arrival;
   if (state.busyLanes >= state.settings.limits.busyLanes) return refuseLane(state, lane, asker);
@@ -128,6 +149,12 @@ function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
   refuse(state, asker, limitRefusal('busy_lanes', state.settings.limits.busyLanes), lane.queue.tellsLate);
 }
 
+/**
+ * Gives the caller a place in the line, at the end or in that of `superseded`. A call that does not stay (no wait, no
+ * ticket) gets BLOCK as it would have stood there, and supersedes nobody (S5, S6).
+ *
+ * The newcomer stands in the line before the entry that it supersedes leaves: an empty line would be dropped.
+ */
 function lineUp(
   state: CoreState,
   lane: Lane,
@@ -156,7 +183,11 @@ function lineUp(
   return waitOrLeave(state, caller, wait, now);
 }
 
-/** Limits of everything that waits (I9). Who takes another's place adds none, but a caller more if that is an item. */
+/**
+ * Whether no limit of what waits is reached (I9); if one is, the call is refused. The limits: `max_waiting` of the
+ * queue, the callers that wait in all queues, and the busy lanes, where the caller makes its lane busy. A caller that
+ * takes the place of another caller adds to none of them. One that takes the place of an item is one more caller.
+ */
 function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry | undefined): boolean {
   const { queue } = lane;
   if (superseded instanceof Caller) return true;
@@ -176,7 +207,14 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
   return false;
 }
 
-/** The newcomer, which stands before it, takes the place of the other, which is told (S5). */
+/**
+ * The newcomer takes the place of the other (S5). Precondition: it stands directly before it. An item that is
+ * superseded is finished, and remembered as such; an open call is answered SUPERSEDED with the name of the newcomer
+ * (S4).
+ *
+ * @param asked the durability of the Submit that brought the newcomer; unset: a caller came, or the Submit leaves it to
+ * the queue
+ */
 export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: number, asked?: Durability): void {
   const { lane } = old;
   if (state.watching) emitLeaving(state, old, 'superseded', now);
@@ -186,7 +224,11 @@ export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: nu
   if (old.asker !== undefined) answerDecline(state, lane, old.asker, { reason: 'superseded', survivorId });
 }
 
-/** The call waits, or, with wait zero, is answered while its ticket keeps the place. */
+/**
+ * The call waits, or, with wait zero, is answered while its ticket keeps the place. The timer is set first: if the
+ * caller gets its turn at once, leaving the line takes the timer away again. Precondition: with wait zero it has a
+ * ticket.
+ */
 function waitOrLeave(state: CoreState, caller: Caller, wait: number, now: number): Caller | undefined {
   const { lane } = caller;
   if (wait > 0) state.wheel.schedule(caller, after(now, wait));
@@ -204,6 +246,9 @@ function answerAndStay(state: CoreState, caller: Caller, now: number): void {
   state.wheel.schedule(caller, after(now, caller.lane.queue.policy.ticketTtl));
 }
 
+/**
+ * BLOCK to the open call, if there is one. Nothing else changes: whoever calls this decides what becomes of the place.
+ */
 function answerNotYet(state: CoreState, caller: Caller, now: number): void {
   const { lane, asker } = caller;
   if (asker === undefined) return;
@@ -211,6 +256,7 @@ function answerNotYet(state: CoreState, caller: Caller, now: number): void {
   answerBlock(state, lane, asker, ahead, retryAfter(state, lane, ahead, now), caller.ticket);
 }
 
+/** How many entries stand before this one; exact as far as S6 says. */
 function placeOf(lane: Lane, entry: Entry): number {
   return lane.line?.placeOf(entry) ?? 0;
 }
@@ -221,7 +267,10 @@ function aheadOf(lane: Lane, place: number): number {
 
 const NEVER = Object.freeze({ until: undefined });
 
-/** S6. */
+/**
+ * When to come again, ms. Given only to the first: the others depend on those before them. Of several that hold the key
+ * back, the first in this order counts: parked, delay, gates. Where nobody knows until when, it is 1 s (S6).
+ */
 function retryAfter(state: CoreState, lane: Lane, ahead: number, now: number): number | undefined {
   if (ahead > 0) return undefined;
   if (lane.phase.at === 'PARK') return RETRY_SOON;
@@ -229,9 +278,13 @@ function retryAfter(state: CoreState, lane: Lane, ahead: number, now: number): n
   return until === undefined ? RETRY_SOON : until - now;
 }
 
-/** A ticket comes back: to its turn, or to its place. */
+/**
+ * A ticket comes back: to its turn, or to its place. The newer call decides in which form the answer comes (S14). A
+ * place keeps its `arrivedAt`, so that the time of earlier calls counts for a take-over (S16); the wait begins anew.
+ */
 function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now: number): Caller | undefined {
   if (known instanceof Turn) {
+    // Nobody has had the turn so far: it is that of whoever comes for it now.
     if (known.handed === 'kept') known.consumerId = arrival.consumerId;
     tellAgain(state, known, arrival.asker.stream, arrival.lease, now);
     answerTurn(state, arrival.asker, known, now);
@@ -246,11 +299,15 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
     state.wheel.schedule(known, after(now, arrival.wait));
     return known;
   }
+  // A wait of zero ends at once, so a caller that polls takes over as well (S16).
   endWait(state, known, now);
   return undefined;
 }
 
-/** The one who asked is gone. With a ticket the place is kept, unless `leave`. */
+/**
+ * The one who asked is gone, and is not answered here. With a ticket the place is kept for `ticket_ttl` from now,
+ * unless `leave` (S41). Nothing happens to a caller that does not wait any more.
+ */
 export function cancelCaller(state: CoreState, caller: Caller, leave: boolean, now: number): void {
   if (!isWaiting(caller)) return;
   if (caller.ticket === undefined || leave) return giveUp(state, caller, 'cancelled', now);
@@ -258,7 +315,7 @@ export function cancelCaller(state: CoreState, caller: Caller, leave: boolean, n
   state.wheel.schedule(caller, after(now, caller.lane.queue.policy.ticketTtl));
 }
 
-/** The place is given up; an open call is told by whoever does this. */
+/** The place is given up, and the lane goes on without it. An open call is answered by whoever calls this. */
 export function giveUp(state: CoreState, caller: Caller, why: Leaving, now: number): void {
   if (state.watching) emitLeaving(state, caller, why, now);
   takeOut(state, caller);
@@ -270,7 +327,10 @@ export function refuseCancelled(state: CoreState, caller: Caller): void {
   if (caller.asker !== undefined) refuse(state, caller.asker, CANCELLED, caller.lane.queue.tellsLate);
 }
 
-/** Its wait is over: take-over, or BLOCK; without a ticket it has left then. */
+/**
+ * Its wait is over: it takes over, or it gets BLOCK. With a ticket it keeps its place from then on, without one it has
+ * left (S8). Precondition: it waits. A take-over comes first, because it may give the turn to this very caller (S16).
+ */
 export function endWait(state: CoreState, caller: Caller, now: number): void {
   takeOverIfMay(state, caller, now);
   if (!isWaiting(caller)) return;

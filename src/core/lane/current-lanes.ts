@@ -1,4 +1,8 @@
-/** Lanes by their keys and tokens, up to date: what is over by the clock happens first (S1). */
+/**
+ * Lanes by their keys and tokens, up to date: what is over by the clock happens first (S1). The wheel may be late,
+ * because it fires a bounded number of timers at a time. So whoever asks about a key makes its own past happen, and no
+ * answer depends on how busy the wheel is.
+ */
 
 import type { ItemRef, NewItem } from '../contract/model.js';
 import { isKeyless } from '../state/lane.js';
@@ -9,7 +13,10 @@ import { endTickets, expire } from './expiry.js';
 import { isTurnOver } from './lease.js';
 import { countNew } from './phase.js';
 
-/** The lane of a key. */
+/**
+ * The lane of a key; unset: the key is in INIT, and no settlement of it is remembered. Keyless lanes are not found
+ * here.
+ */
 export function currentLane(state: CoreState, queue: Queue, key: string, now: number): Lane | undefined {
   const lane = queue.lanes.get(key);
   if (lane !== undefined) catchUp(state, lane, now);
@@ -30,6 +37,11 @@ export function currentLaneOfToken(
   return lane;
 }
 
+/**
+ * As {@link currentLane}, but a lane that is missing is made. An arrival without a key gets a new lane each time, which
+ * is in no index before it has a turn. Whoever calls this makes the lane busy, or calls `restIfNew` or `resolve`, in
+ * the same step: a new lane is not among the idle ones so far.
+ */
 export function currentOrNewLane(state: CoreState, queue: Queue, key: string, now: number): Lane {
   if (!isKeyless(key)) {
     const known = currentLane(state, queue, key, now);
@@ -41,13 +53,16 @@ export function currentOrNewLane(state: CoreState, queue: Queue, key: string, no
   return lane;
 }
 
-/** What is over by the clock is over, even if the wheel is late. */
+/**
+ * The lane's turn or delay ends if it is over, and places of absent callers whose ticket is over go. The places are
+ * looked at only while the wheel is late: else it has ended each of them by itself. Other timers are left to the wheel.
+ */
 export function catchUp(state: CoreState, lane: Lane, now: number): void {
   endPhase(state, lane, now);
   if (lane.tickets !== undefined && isOver(state.wheel.wakeAt, now)) endTickets(state, lane, now);
 }
 
-/** Its turn or its delay, if that is over. */
+/** Ends the turn or the delay of the lane, if that is over. */
 export function endPhase(state: CoreState, lane: Lane, now: number): void {
   const { phase } = lane;
   if (phase.at === 'HELD') {
@@ -60,7 +75,7 @@ export function endPhase(state: CoreState, lane: Lane, now: number): void {
  * what the plan looks at is then as it will be when it is carried out.
  */
 export function catchUpItems(state: CoreState, queue: Queue, items: Iterable<NewItem>, now: number): void {
-  // Usually the wheel is on time, and nothing has to be looked up for that.
+  // Usually the wheel is on time, and no key and no id has to be looked up. `wakeAt` may be early, but is never late.
   if (!isOver(state.wheel.wakeAt, now)) return;
   for (const { key, after } of items) {
     if (!isKeyless(key)) currentLane(state, queue, key, now);

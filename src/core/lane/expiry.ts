@@ -10,14 +10,20 @@ import { notifyEnding, watchOn } from './notices.js';
 import { resolve } from './resolve.js';
 import { GIVEN_UP, NEVER_HANDED_OUT, type Outcome, settle } from './settle.js';
 
-/** The end of a lease, of `max_hold`, of the ticket a turn is held for, or of a delay. Precondition: it has come. */
+/**
+ * The end of a lease, of `max_hold`, of a session, of the ticket a turn is held for, or of a delay. Precondition: it
+ * has come, or draining ends it early.
+ */
 export function expire(state: CoreState, lane: Lane, now: number): void {
   const { phase } = lane;
   if (phase.at === 'HELD') expireTurn(state, phase, now);
   else if (phase.at === 'DELAY') resolve(state, lane, now);
 }
 
-/** A tied turn ends here at its `max_hold`; of any other the end of its lease is told before it comes. */
+/**
+ * The timer of a turn's watch fires. A turn that is over ends: a tied one at its `max_hold`, because its lane is not on
+ * the wheel, and any other one that the wheel has not come to yet. Else its coming end is told (S40).
+ */
 export function watchDue(state: CoreState, watch: TurnWatch, now: number): void {
   const { turn } = watch;
   if (isTurnOver(turn, now)) return expire(state, turn.lane, now);
@@ -28,7 +34,11 @@ export function watchDue(state: CoreState, watch: TurnWatch, now: number): void 
 /** Places looked at while the wheel is late: whoever asks must not be stalled by a long line. */
 const MOST_TICKETS = 1_000;
 
-/** Places of absent callers whose ticket is over, though the wheel has not come to it. The oldest ones first. */
+/**
+ * Places of absent callers whose ticket is over, though the wheel has not come to it, leave the line. Those whose
+ * ticket was noted first are looked at first; what is beyond {@link MOST_TICKETS} is left to the wheel. `resolve` looks
+ * at the head itself before it gives it a turn.
+ */
 export function endTickets(state: CoreState, lane: Lane, now: number): void {
   let left = MOST_TICKETS;
   for (const place of lane.tickets?.values() ?? []) {
@@ -43,7 +53,10 @@ function expireTurn(state: CoreState, turn: Turn, now: number): void {
   settle(state, turn, outcomeOf(turn), LOST.lease_expired, now);
 }
 
-/** A turn that was never handed over was no attempt. */
+/**
+ * A turn that was never handed over was no attempt (S12, S22). Of any other the items that are not done have
+ * failed, and one attempt is counted for each. A caller's turn just ends: its idempotency key is not done.
+ */
 function outcomeOf({ handed, assignment, consumerId }: Turn): Outcome {
   if (handed === 'kept') return NEVER_HANDED_OUT;
   if (assignment.kind !== 'items') return GIVEN_UP;

@@ -1,20 +1,31 @@
+/**
+ * Gates hold back turns of a whole queue, whatever its keys do. They are asked when a turn could start; a closed gate
+ * changes no live turn. A lane that waits for a gate is READY.
+ */
+
 import type { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isOver } from '../structures/due.js';
 import { isLinked } from '../structures/link.js';
 
-/** A gate that holds turns back. `until`: when it opens, if that is known. */
+/**
+ * A gate that holds turns back. `until`: when it opens, ms, perhaps not whole; unset: something has to happen first.
+ */
 export interface ClosedGate {
   readonly why: 'paused' | 'startup_hold' | 'max_in_flight' | 'rate' | 'tokens';
   readonly until: number | undefined;
 }
 
-/** What keeps a turn of this queue from starting now; `undefined`: nothing. */
+/**
+ * What keeps a turn of this queue from starting now; `undefined`: nothing. The first gate in the order of S6 that is
+ * closed is the one that answers name; `tokens`, which stops every queue while the disk takes nothing (S114), comes
+ * before `rate`.
+ */
 export function closedGate(
   state: CoreState,
   queue: Queue,
   now: number,
-  /** Turns that live then. */
+  /** Turns that live then. A take-over asks with one less: the turn that would end for it. */
   live = queue.inFlight,
 ): ClosedGate | undefined {
   if (queue.paused) return { why: 'paused', until: undefined };

@@ -1,9 +1,17 @@
-/** How long a live turn lives, and whose it is: by its lease, or tied to a session. */
+/**
+ * How long a live turn lives, and whose it is. A turn that is not tied ends at `due` of its lane: the end of its lease
+ * or of `max_hold`, or of its ticket while nobody has it. A tied one ends with its session or at `max_hold` (S37). All
+ * of these moments are whole ms.
+ */
 
 import { Session, type Stream, type Turn } from '../state/records.js';
 import { after, isOver } from '../structures/due.js';
 
-/** Whose a turn is that is given on this stream: a call with a lease of its own asks for a turn that is not tied. */
+/**
+ * Whose a turn is that is given on this stream: a call with a lease of its own asks for a turn that is not tied (S37).
+ * Then, and before hello, it is the stream's: its notices go there. A turn that is given on a stream that is gone has
+ * no owner.
+ */
 export function ownerOn(stream: Stream | undefined, lease: number | undefined): Turn['owner'] {
   if (stream?.listener === undefined) return undefined;
   return lease === undefined ? (stream.session ?? stream) : stream;
@@ -35,6 +43,7 @@ export function lifeOf({ lease, latestEnd }: Turn, now: number): number {
   return Math.max(0, Math.min(lease, left < 1 ? left : Math.floor(left)));
 }
 
+/** When a lease that begins now ends, whole ms: not after `max_hold`. */
 export function leaseEnd(lease: number, latestEnd: number | undefined, now: number): number {
   const end = after(now, lease);
   return latestEnd === undefined || end < latestEnd ? end : latestEnd;

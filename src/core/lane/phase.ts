@@ -21,7 +21,13 @@ import { type Delay, INIT, type Lane, type Park, PLAIN_CALLER, type Ready, type 
 import { type CoreState, dropLane } from '../state/state.js';
 import { append, isLinked, unlink } from '../structures/link.js';
 
-/** Makes the turn the live one. Precondition: the lane has none. Its timer is set by whoever says how long it lives. */
+/**
+ * Makes the turn the live one. Precondition: the lane has none. The caller sets the timer of the lane afterwards: a
+ * lane that holds a turn is on the wheel, or in the list of the session to which the turn is tied.
+ *
+ * The turn keeps the reason for which the key is parked (S90). Only an adopted or restored turn meets a parked key:
+ * `resolve` starts none there.
+ */
 export function hold(state: CoreState, lane: Lane, turn: Turn): void {
   if (isLinked(lane)) unlink(lane);
   turn.parked = parkOf(lane);
@@ -30,18 +36,28 @@ export function hold(state: CoreState, lane: Lane, turn: Turn): void {
   recount(state, lane);
 }
 
-/** The turn is the live one no more. A key that was stopped when it began is stopped again (S90). */
+/**
+ * The turn is no longer the live one. A key that was parked when the turn began is parked again, unless somebody
+ * resumed it meanwhile (S90). Precondition: the turn is not tied any more, so the only list that the lane can stand in
+ * is the wheel.
+ */
 export function release(state: CoreState, { lane, parked, epoch }: Turn): void {
   const { queue } = lane;
   state.wheel.cancel(lane);
   queue.holds.end(epoch);
   queue.inFlight -= 1;
+  // One turn less may open the gate `max_in_flight`: the end of the step looks at the queue.
   if (queue.maxInFlight !== undefined) markDirty(state, queue);
   if (parked === undefined) lane.phase = INIT;
   else parkAgain(state, lane, parked);
 }
 
-/** @param until whole ms; unset: nobody knows */
+/**
+ * Nobody may start before `until`. A lane that is in DELAY already keeps its `since`: it tells since when the key is in
+ * this state, whatever the cause became meanwhile (S122).
+ *
+ * @param until whole ms; unset: nobody knows, as for a head that waits for other items
+ */
 export function delay(
   state: CoreState,
   lane: Lane,
@@ -55,6 +71,7 @@ export function delay(
   if (phase.at === 'DELAY' && phase.because === because && lane.due === due) return;
   if (phase.at !== 'DELAY') lane.phase = { at: 'DELAY', since: now, because };
   else if (phase.because !== because) lane.phase = { ...phase, because };
+  // A lane stands in one list at a time. Both calls also take it out of the ready list that it may stand in.
   if (until === undefined) {
     state.wheel.cancel(lane);
     lane.due = due;
@@ -62,9 +79,14 @@ export function delay(
   recount(state, lane);
 }
 
-/** A lane that waits for the same already keeps its place among the ready ones. */
+/**
+ * The head could start: a caller waits for a gate, an item for a worker. A lane that waits for the same already keeps
+ * its place among the ready ones. One that waits for something else from now on is the last to become so, but keeps
+ * `since`.
+ */
 export function makeReady(state: CoreState, lane: Lane, waitsFor: Ready['waitsFor'], now: number): void {
   const { queue, phase } = lane;
+  // Also for a lane that was ready before: its gate may be open by now. Items without a waiting Acquire need no look.
   if (waitsFor === 'gate' || queue.waiters.size > 0) markDirty(state, queue);
   if (phase.at === 'READY' && phase.waitsFor === waitsFor) return;
   if (isLinked(lane)) unlink(lane);
@@ -75,14 +97,14 @@ export function makeReady(state: CoreState, lane: Lane, waitsFor: Ready['waitsFo
   recount(state, lane);
 }
 
-/** Nothing is to be done for the key. */
+/** Nothing is to be done for the key. Precondition: it has no holder, its line is empty, and it is not parked. */
 export function rest(state: CoreState, lane: Lane): void {
   if (isLinked(lane)) unlink(lane);
   lane.phase = INIT;
   recount(state, lane);
 }
 
-/** Stops the lane. Precondition: it has no holder. */
+/** Parks the lane until somebody resumes it, and writes this down. Precondition: it has no holder. */
 export function park(state: CoreState, lane: Lane, reason: Park, now: number): void {
   if (isLinked(lane)) unlink(lane);
   parkAgain(state, lane, reason);
@@ -90,14 +112,22 @@ export function park(state: CoreState, lane: Lane, reason: Park, now: number): v
   if (state.watching) tell(state, 'park', lane, now, { itemId: reason.itemId, detail: reason.because });
 }
 
-/** It was stopped before: when its turn began, or when the process ended. That is on disk, and nobody is told. */
+/**
+ * Parks a lane that was parked before: when its turn began, or when the process ended. The row of it is on disk
+ * already, and no event is emitted. Precondition: the lane is in no list.
+ */
 export function parkAgain(state: CoreState, lane: Lane, reason: Park): void {
   lane.phase = reason;
   if (lane.key === '') lane.queue.keylessParked.add(lane);
   recount(state, lane);
 }
 
-/** Lets the lane go on, when its turn ends if it has one. @returns whether it was parked */
+/**
+ * Lets the lane go on, when its turn ends if it has one (S90). Without a turn the caller calls `resolve` in the same
+ * step.
+ *
+ * @returns whether it was parked
+ */
 export function unpark(lane: Lane): boolean {
   if (parkOf(lane) === undefined) return false;
   if (lane.phase.at === 'HELD') lane.phase.parked = undefined;
@@ -114,17 +144,28 @@ export function beganBefore(lane: Lane, since: number): void {
   lane.phase = { ...phase, since: Math.min(phase.since, since), fromBefore: true };
 }
 
-/** A lane that is new counts as INIT; it joins the idle lanes only when it comes to rest. */
+/**
+ * A lane that is new counts as INIT; it joins the idle lanes only when it comes to rest. So the LRU cannot drop it
+ * between the arrival that made it and the decision about that arrival.
+ */
 export function countNew(lane: Lane): void {
   lane.queue.states.add(STATES.INIT, 1);
 }
 
-/** Rejected or answered at once: a lane that was made for an arrival that left no trace goes to rest. */
+/**
+ * The arrival was rejected or answered at once, and left no trace: a lane that was made for it goes to rest. To be
+ * called after every arrival; a lane that is busy or idle already stays as it is.
+ */
 export function restIfNew(state: CoreState, lane: Lane): void {
   if (lane.phase === INIT && lane.line === undefined && lane.rests === undefined) joinIdle(state, lane);
 }
 
-/** Brings what is counted by state in line with the phase, and the lane among the idle ones or out of them. */
+/**
+ * Brings the counts in line with the phase, and the lane among the idle ones or out of them. `counted` is what the lane
+ * was counted as last, so a move that ends where it began costs nothing.
+ *
+ * Invariants: `queue.states` counts each lane once, under `counted`; `busyLanes` counts the lanes that are not in INIT.
+ */
 function recount(state: CoreState, lane: Lane): void {
   const now = countedStateOf(lane);
   const was = lane.counted;
@@ -136,6 +177,7 @@ function recount(state: CoreState, lane: Lane): void {
     state.busyLanes += 1;
     state.idle.delete(lane);
   } else if (now === STATES.INIT) {
+    // Submits that wait because too many keys are busy may fit now (S100).
     state.busyLanes -= 1;
     markAllRoom(state, 'lanes');
     joinIdle(state, lane);

@@ -1,4 +1,7 @@
-/** What a lane without a holder does next. */
+/**
+ * What a lane without a holder does next. Its phase follows from its line, its delays and the gates: INIT, READY and
+ * DELAY are entered from here alone, so no event has to know which of them comes next.
+ */
 
 import { recallKey } from '../items/idempotency.js';
 import { isHeldBack } from '../state/dependencies.js';
@@ -19,13 +22,21 @@ import { startTurn } from './turns.js';
  * caller who may start. A lane that is held or parked stays as it is. A lane that stays READY keeps its place among
  * the ready ones.
  *
+ * It ends: each round that goes on has taken the head out of the line, or has parked the lane.
+ *
  * @param pass the lane's turn at the gate has come: it need not line up there
  */
 export function resolve(state: CoreState, lane: Lane, now: number, pass = false): void {
   while (step(state, lane, now, pass));
 }
 
-/** @returns whether the head left and the next one has to be looked at */
+/**
+ * One look at the head. The order matters: a head that cannot be done any more leaves before a delay can keep it; a
+ * delay counts for an empty line too, because `min_interval` keeps the key out of INIT; a caller whose idempotency key
+ * is done is answered before the gates are asked, so also behind a closed one (S17).
+ *
+ * @returns whether the head left, or the lane was parked: the lane has to be looked at once more
+ */
 function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean {
   if (lane.phase.at === 'HELD' || lane.phase.at === 'PARK') return false;
   const head = lane.line?.head;
@@ -42,6 +53,7 @@ function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean
     rest(state, lane);
     return false;
   }
+  // An item never starts by itself: a worker has to ask for it, and the gates are looked at then.
   if (!(head instanceof Caller)) {
     makeReady(state, lane, 'worker', now);
     return false;
@@ -61,7 +73,14 @@ interface DelayUntil {
   readonly because: Delay['because'];
 }
 
-/** What keeps anybody from starting, whatever gates and workers there are: time, or what the head waits for. */
+/**
+ * What keeps anybody from starting, whatever gates and workers there are: time, or what the head waits for. Of
+ * `min_interval` and the head's own delay the later one counts. What the head waits for comes first: its end is not
+ * known.
+ *
+ * @param head of the line of this lane, as it is or would be; unset: an empty line
+ * @returns unset: nothing does
+ */
 export function delayOf(lane: Lane, head: Entry | undefined, now: number): DelayUntil | undefined {
   if (head instanceof Item && isHeldBack(head)) return UNTIL_DONE;
   let found: (DelayUntil & { readonly until: number }) | undefined;
@@ -74,7 +93,10 @@ export function delayOf(lane: Lane, head: Entry | undefined, now: number): Delay
 
 const UNTIL_DONE: DelayUntil = Object.freeze({ until: undefined, because: 'dependency' });
 
-/** The head is an absent caller whose ticket is over, or one whose idempotency key was done meanwhile. */
+/**
+ * The head leaves the line without a turn: an absent caller whose ticket is over, though the wheel has not come to it
+ * (S1), or a caller whose idempotency key was done meanwhile, who is answered ALREADY_DONE (S17).
+ */
 function leaves(state: CoreState, head: Caller, now: number): boolean {
   const { asker, lane } = head;
   if (asker === undefined && isOver(head.due, now)) {
@@ -90,6 +112,9 @@ function leaves(state: CoreState, head: Caller, now: number): boolean {
   return true;
 }
 
+/**
+ * A caller that is absent gets its turn as well: it is held until its ticket ends (S12). Preconditions: of `startTurn`.
+ */
 function giveTurn(state: CoreState, lane: Lane, head: Caller, now: number): void {
   const { asker, idempotencyKey } = head;
   const heldUntil = asker === undefined ? head.due : undefined;

@@ -1,4 +1,10 @@
-/** How a turn ends: what is remembered of it, what becomes of what it was given for, and what the key does next. */
+/**
+ * How a turn ends: what is remembered of it, what becomes of what it was given for, and what the key does next.
+ *
+ * Two things describe an end. `Outcome` says what becomes of the items, or of the caller's idempotency key. `Ending`
+ * says what is remembered: the answer for a repeated call, or the cause for a late one (S18). Settling calls, leases,
+ * sessions, eviction, take-over and undeliverable answers all come by `settle`.
+ */
 
 import type { Bytes } from '../contract/model.js';
 import { type Failure, failAll } from '../items/failure.js';
@@ -62,15 +68,18 @@ export function settle(
   now: number,
   by?: Stream,
 ): Settled {
+  // Read first: the turn is emptied when it has ended, and filled anew when the next one starts.
   const { lane, assignment } = turn;
   if (outcome.kind === 'never_handed_out') disown(state, turn);
   endTurn(state, turn, ending, now, by);
   const settled = carryOut(state, lane, assignment, outcome, now);
   // The place that is freed at the gate is that of who takes the turn over: it does not line up there.
+  // Whoever takes over needs not line up at the gate for the place that it freed (S16).
   resolve(state, lane, now, ending.ended === 'taken_over');
   return settled;
 }
 
+/** Precondition: the turn has ended, and the lane has no holder. */
 function carryOut(state: CoreState, lane: Lane, assignment: Assignment, outcome: Outcome, now: number): Settled {
   switch (outcome.kind) {
     case 'finished':
@@ -87,6 +96,10 @@ function carryOut(state: CoreState, lane: Lane, assignment: Assignment, outcome:
   }
 }
 
+/**
+ * A caller's idempotency key is done by its turn, an item's by the item. What an adopted turn was given for is not
+ * known.
+ */
 function finishAssignment(
   state: CoreState,
   { queue, key }: Lane,
@@ -107,7 +120,10 @@ function finishAssignment(
   }
 }
 
-/** at_most_once: they were done already; what they came to is remembered now. */
+/**
+ * at_most_once: the items were done when they were handed out; the result of the Ack is remembered now (S22), for a
+ * whole `result_ttl` from now. Nothing is noted under an id of which nothing, or another item, is remembered by now.
+ */
 function amend(items: readonly Item[], result: Bytes, now: number): void {
   for (const item of items) {
     const { queue, key } = item.lane;
@@ -118,7 +134,11 @@ function amend(items: readonly Item[], result: Bytes, now: number): void {
   }
 }
 
-/** @returns the other items that are still kept: those of at_most_once are done, and nothing of them comes back */
+/**
+ * Finishes the first `done` items without a result, as a Nack says that they are done (S21).
+ *
+ * @returns the other items that are still kept: those of at_most_once are done, and nothing of them comes back
+ */
 function finishFirst(state: CoreState, assignment: Assignment, done: number, now: number): readonly Item[] {
   const items = openItems(assignment);
   if (done === 0 || items.length === 0) return items;
@@ -127,7 +147,10 @@ function finishFirst(state: CoreState, assignment: Assignment, done: number, now
   return items.slice(finished);
 }
 
-/** How many of its items are among the first `done` of those that the worker has. */
+/**
+ * How many of its items are among the first `done` of those that the worker has. A crash may have taken some of these:
+ * they keep their places in that count (S110). The items of the turn stand in the same order.
+ */
 function ownOf(assignment: Assignment, done: number): number {
   if (assignment.kind !== 'items' || assignment.given === undefined) return done;
   const { items, given } = assignment;
@@ -135,12 +158,14 @@ function ownOf(assignment: Assignment, done: number): number {
   return items.filter(({ seq }) => finished.has(seq)).length;
 }
 
+/** The items go back to the line, or become dead letters, before the key is parked. */
 function failRest(state: CoreState, lane: Lane, items: readonly Item[], failure: Failure, now: number): Settled {
   const after = failAll(state, lane, items, failure, now);
   if (after.park !== undefined) park(state, lane, after.park, now);
   return { returned: 0, deadLettered: after.deadLettered, retryAt: after.retryAt };
 }
 
+/** No attempt is counted (S25). */
 function giveBack(state: CoreState, lane: Lane, items: readonly Item[]): Settled {
   putBack(state, lane, items);
   return items.length === 0 ? NOTHING_BACK : { returned: items.length, deadLettered: 0, retryAt: undefined };

@@ -1,4 +1,8 @@
-/** How turns start and end. */
+/**
+ * How turns start and end. `newTurn` makes every turn that is given or adopted. `install` makes a turn the live one of
+ * its lane, also a turn that is restored from rows. Every turn ends by `endTurn`. At most one turn of a key is live
+ * (I1), and tokens of a queue grow (I5).
+ */
 
 import type { Policy } from '../contract/policy.js';
 import type { SettlementWay } from '../contract/views.js';
@@ -28,7 +32,10 @@ interface Holder {
 }
 
 /**
- * Starts a turn. Precondition: the lane has none, and no gate is closed.
+ * Starts a turn. Precondition: the lane has none, and no gate is closed: so a token of the rate and a fencing token are
+ * left.
+ *
+ * A turn that is held for an absent ticket takes its share of `rate` too, and counts for `max_in_flight` (S12).
  *
  * @param on the stream it is given on, if it is one
  * @param heldUntil set: the holder is absent, and its ticket keeps the turn until then (S12)
@@ -44,11 +51,13 @@ export function startTurn(
 ): Turn {
   const queue = lane.queue;
   const { policy, counters } = queue;
+  // One token of the rate for a turn, however many items it carries (S27).
   if (queue.rate !== undefined) queue.rate.take(now);
   const token = state.tokens.next();
   const lease = holder.lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
   const turn = newTurn(lane, token, assignment, holder, lease, latestEnd, now);
+  // Seconds, as the metric has them.
   counters.wait.add((now - holder.arrivedAt) / 1_000);
   // A keyless item is never too soon (S2).
   if (policy.minInterval > 0 && lane.key !== '') {
@@ -56,6 +65,8 @@ export function startTurn(
     // What waits for room may be too soon now, and need none.
     if (policy.whenTooSoon === 'decline') markRoom(state, queue);
   }
+  // Before anything is scheduled: `hold` takes the lane out of its ready list, and a session takes only a lane in no
+  // list.
   install(state, lane, turn);
   if (heldUntil !== undefined) keepUntil(state, turn, heldUntil);
   else if (on === undefined) state.wheel.schedule(lane, leaseEnd(lease, latestEnd, now));
@@ -70,7 +81,15 @@ export function startTurn(
   return turn;
 }
 
-/** The lane's last turn begins anew, or its first one is made. */
+/**
+ * The turn of the lane, filled anew; the first time it is made. A busy key so allocates no turn. Precondition: the last
+ * turn of the lane has ended, and nobody refers to it.
+ *
+ * What is not set here: `endTurn` left no `owner`; `watch` is kept, and armed by `watchPeriod`; `hold` writes `parked`.
+ *
+ * @param lease ms
+ * @param latestEnd whole ms; unset: no `max_hold`
+ */
 export function newTurn(
   lane: Lane,
   token: number,
@@ -100,12 +119,15 @@ export function newTurn(
   return turn;
 }
 
-/** When `max_hold` ends a turn that starts now; unset: never. */
+/** When `max_hold` ends a turn that starts now, whole ms; unset: never. */
 export function latestEndOf(policy: Policy, now: number): number | undefined {
   return policy.maxHold === undefined ? undefined : after(now, policy.maxHold);
 }
 
-/** Makes a turn the live one of its lane. How long it lives is the caller's to say. */
+/**
+ * Makes a turn the live one of its lane, known by its ticket and, without a key, by its token. Precondition: the lane
+ * has no live turn. The caller says afterwards how long the turn lives: until then nothing ends it.
+ */
 export function install(state: CoreState, lane: Lane, turn: Turn): void {
   const queue = lane.queue;
   hold(state, lane, turn);
@@ -114,6 +136,10 @@ export function install(state: CoreState, lane: Lane, turn: Turn): void {
   if (isKeyless(lane.key)) indexKeyless(lane, turn);
 }
 
+/**
+ * A keyless lane is found by token alone. The entry outlives the turn, so that a repeated call finds its settlement; it
+ * goes when that settlement is written over, or with the lane.
+ */
 function indexKeyless(lane: Lane, turn: Turn): void {
   lane.queue.keyless.set(turn.token, lane);
 }
@@ -132,7 +158,11 @@ function handOver(state: CoreState, turn: Turn, on: Stream | undefined, lease: n
   live(state, turn, now);
 }
 
-/** A ticket comes back to its turn. */
+/**
+ * A ticket comes back to its turn. A turn that was held for the ticket is handed over, and its lease starts. Any other
+ * is told again as it is, and nothing is renewed (S11). From then on it is `known`: an answer that is lost does not end
+ * it.
+ */
 export function tellAgain(
   state: CoreState,
   turn: Turn,
@@ -147,14 +177,20 @@ export function tellAgain(
   moveTo(state, turn, on, lease, now);
 }
 
-/** From now on the worker has the items that are told now, whatever it had before a crash. */
+/**
+ * From now on the worker has the items that are told now, whatever it had before a crash: `done` of a Nack counts these
+ * (S110).
+ */
 function countAnew(turn: Turn): void {
   const { assignment } = turn;
   if (assignment.kind === 'items' && assignment.given !== undefined)
     turn.assignment = { kind: 'items', items: assignment.items, done: assignment.done };
 }
 
-/** A turn goes back to waiting for its absent holder (S13). */
+/**
+ * A turn goes back to waiting for its absent holder, for `ticket_ttl` from now (S13). Precondition: it has a ticket. No
+ * stream has it meanwhile, so no notice about it is sent.
+ */
 export function holdForTicket(state: CoreState, turn: Turn, now: number): void {
   disown(state, turn);
   keepUntil(state, turn, after(now, turn.lane.queue.policy.ticketTtl));
@@ -168,7 +204,13 @@ function keepUntil(state: CoreState, turn: Turn, due: number): void {
 
 /**
  * Ends the live turn of a lane and leaves it without one. The stream that has the turn is told, unless it is the one
- * that settled it. Only for `settle`, which does the rest, and for who puts the next turn in its place in the same step.
+ * that settled it. Only for `settle`, which does the rest, and for `adopt`, which puts the next turn in its place in
+ * the same step.
+ *
+ * The end is remembered, so that a late call with this token is refused with the cause and a repeated one gets its
+ * answer (S18). The ticket then stands for nothing more; how its turn ended is found among the settlements (S10).
+ *
+ * @param by the stream whose call settled it
  */
 export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: number, by?: Stream): void {
   const { lane } = turn;
@@ -176,6 +218,7 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   const queue = lane.queue;
   queue.changes?.turn(lane, turn.token);
   if (turn.owner !== undefined) {
+    // Before `disown`: the notice goes to the owner, and names the end that the turn had.
     notifyLost(state, turn, ending.ended, by, now);
     disown(state, turn);
   }
@@ -187,11 +230,12 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   queue.counters.hold.add((now - turn.since) / 1_000);
   remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending);
   forgetTurn(state.dispatchTickets, turn);
+  // Last: from here on the lane has no turn, and may start the next one.
   release(state, turn);
   if (state.watching) tellEnd(state, turn, way, now);
 }
 
-/** As it is counted. */
+/** The label under which the end is counted. Abandoned by a caller and released by a Nack count as one. */
 function wayOf(ending: Ending): SettlementWay {
   switch (ending.ended) {
     case 'settled':

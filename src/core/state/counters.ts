@@ -14,8 +14,12 @@ type Rejection =
   | 'at_most_once'
   | 'store_unavailable';
 
-/** What is counted for one queue, in plain numbers that are handed over at the scrape. */
+/**
+ * What is counted for one queue since it was made, in plain numbers that are handed over at the scrape. They only grow,
+ * and no decision reads them. A restart begins them at 0.
+ */
 export class Counters {
+  /** Decisions ACCEPT of Submits, resends of known ids included, and of EnQueue. */
   accepted = 0;
   blocked = 0;
   readonly declined = { waiter_exists: 0, superseded: 0, already_done: 0, too_soon: 0 };
@@ -48,9 +52,11 @@ export class Counters {
     at_most_once: 0,
     store_unavailable: 0,
   };
+  /** Seconds for which a turn was waited for (S126). `hold`: from its start, or hand-over, to its end. */
   readonly wait = new Histogram(SECONDS);
   readonly hold = new Histogram(SECONDS);
   readonly backoff = new Histogram(SECONDS);
+  /** How far back the last arrival of the key is, in arrivals of the queue. */
   readonly repeatDistance = new Histogram(DISTANCES);
 }
 

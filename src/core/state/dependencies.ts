@@ -38,13 +38,13 @@ export function openOf({ dependencies }: Waits): readonly Prerequisite[] {
  * All dependencies, found from what is waited for. The end of a step notifies the items that wait for what ended in it;
  * if there are very many, some in the next steps. Until then the ended one stands in a list of its own.
  *
- * To add, notify or drop one takes a constant time. They are kept by the name of the queue, not in the queue: an item may
- * wait for one of a queue that nobody has used yet.
+ * To add, notify or drop one takes a constant time. They are kept by the name of the queue, not in the queue: an item
+ * may wait for one of a queue that nobody has used yet.
  */
 export class Dependencies {
   readonly #awaited = new Map<string, Map<string, Prerequisite>>();
   readonly #ended = new Link();
-  /** What ended in this step. */
+  /** What ended in this step. {@link takeUntold} empties it. */
   #endedNow: Prerequisite[] = [];
   #size = 0;
   /** Called when all items have learnt of an end that is kept on disk for them. */
@@ -150,7 +150,10 @@ export class Dependencies {
     return first instanceof Dependency ? first : undefined;
   }
 
-  /** The item waits for this one no more. */
+  /**
+   * The item waits for this one no more. A prerequisite for which nobody waits is forgotten: one that has ended leaves
+   * the list of news, and its row goes if it has one.
+   */
   drop(dependency: Dependency): void {
     if (!isLinked(dependency)) return;
     const { item, on } = dependency;

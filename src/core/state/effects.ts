@@ -17,6 +17,10 @@ import type { CoordinatorEvent } from '../contract/views.js';
 
 /**
  * What a step of the core wants done. The loop carries effects out in order. The core never calls a Reply.
+ *
+ * `refuse` answers a call of any kind; `notice` and `replaced` go to the stream of a worker, `event` to those who
+ * watch. An effect that gives turns (`enqueue`, `acquire`, `ack`) may turn out undeliverable: the loop then gives the
+ * turns back to the core (S13).
  */
 export type Effect =
   | { readonly kind: 'enqueue'; readonly to: Reply<EnQueueAnswer>; readonly answer: EnQueueAnswer }

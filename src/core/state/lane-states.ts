@@ -10,6 +10,7 @@ function counted(state: LaneState): CountedState {
   return Object.freeze({ state, index: LANE_STATES.indexOf(state) });
 }
 
+/** One frozen object for each state, so that states are compared by identity. */
 export const STATES = Object.freeze({
   INIT: counted('INIT'),
   PROCESS: counted('PROCESS'),

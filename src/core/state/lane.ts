@@ -20,11 +20,12 @@ export function nameKeyless(lane: Lane, { seq }: { readonly seq: number }): void
   if (lane.key === '') lane.lastArrival = seq;
 }
 
-/** Which of the keyless lanes; unset: it has a key. */
+/** Which of the keyless lanes, by the `seq` of its item; unset: it has a key. Rows name the lane by it. */
 export function keylessName(lane: Lane): number | undefined {
   return lane.key === '' ? lane.lastArrival : undefined;
 }
 
+/** The state as SPEC names it (section 2): a held lane is PROCESS without a line, BLOCK with one. */
 export function countedStateOf(lane: Lane): CountedState {
   switch (lane.phase.at) {
     case 'HELD':
@@ -40,6 +41,7 @@ export function countedStateOf(lane: Lane): CountedState {
   }
 }
 
+/** As clients and lists name it. */
 export function stateOf(lane: Lane): LaneState {
   return countedStateOf(lane).state;
 }
@@ -50,6 +52,7 @@ export function parkOf({ phase }: Lane): Park | undefined {
   return phase.at === 'HELD' ? phase.parked : undefined;
 }
 
+/** The live turn; it may be over by the clock (S1), which is not looked at here. */
 export function turnOf(lane: Lane): Turn | undefined {
   return lane.phase.at === 'HELD' ? lane.phase : undefined;
 }

@@ -7,6 +7,7 @@ import { Caller, type Entry, type Lane } from './records.js';
 import type { CoreState } from './state.js';
 import { startWaiting, stopWaiting } from './wait-list.js';
 
+/** The line, made if there is none. A lane whose line is empty has none: the caller has to put an entry in. */
 export function lineOf(lane: Lane): Line<Entry> {
   lane.line ??= new Line<Entry>();
   return lane.line;
@@ -26,7 +27,10 @@ export function countIn(state: CoreState, entry: Entry): void {
   }
 }
 
-/** Takes an entry out of its line, and its place with it: the last one makes PROCESS of BLOCK. Its call, if it has one, is still to be answered. */
+/**
+ * Takes an entry out of its line, and its place with it: the last one makes PROCESS of BLOCK. Its call, if it has one,
+ * is still to be answered.
+ */
 export function takeOut(state: CoreState, entry: Entry): void {
   const lane = entry.lane;
   lane.line?.remove(entry);
@@ -37,6 +41,7 @@ export function takeOut(state: CoreState, entry: Entry): void {
   countOut(state, entry);
 }
 
+/** What waits for room may fit now, so the queue is looked at once more. */
 function countOut(state: CoreState, entry: Entry): void {
   const queue = entry.lane.queue;
   if (entry instanceof Caller) stopWaiting(state, entry);
@@ -44,6 +49,7 @@ function countOut(state: CoreState, entry: Entry): void {
   markRoom(state, queue);
 }
 
+/** Moves the lane between PROCESS and BLOCK in the counts; its phase stays HELD. */
 function countAs(lane: Lane, state: CountedState): void {
   lane.queue.states.move(lane.counted, state);
   lane.counted = state;

@@ -9,6 +9,7 @@ import { type CoreState, dropLane } from './state.js';
 
 /** A queue that holds nothing is forgotten when it was not used for this long, ms (S26). */
 const FORGET_AFTER = 60_000;
+/** Results, and as many idempotency keys, that one round of housekeeping looks at in one queue. */
 const PURGE_BUDGET = 1_000;
 
 /** The queue if there is one; a refusal if there may be none of that name. */
@@ -27,7 +28,10 @@ function knownQueue(state: CoreState, name: string): Queue | undefined {
   return queue;
 }
 
-/** Whether an answer about the queue of this name, on this stream, has to wait for the disk. There is nothing to wait for without a queue. */
+/**
+ * Whether an answer about the queue of this name, on this stream, has to wait for the disk. There is nothing to wait
+ * for without a queue.
+ */
 export function isToldLate(state: CoreState, name: string, on?: Stream): boolean {
   const queue = knownQueue(state, name);
   return queue !== undefined && tellsLateOn(queue, on);
@@ -46,7 +50,11 @@ export function tellLate(queues: readonly Queue[], on?: Stream): boolean {
   return false;
 }
 
-/** The queue, made if need be. */
+/**
+ * The queue, made if need be, and used from now on (S26). Where there are too many (`limits.queues`) those that hold
+ * nothing are forgotten first; if that is not enough the refusal is LIMIT. Queues that the configuration names are
+ * always made.
+ */
 export function findOrMakeQueue(state: CoreState, name: string, now: number): Queue | Refusal {
   const known = findQueue(state, name);
   if (known !== undefined) {
@@ -110,6 +118,10 @@ function forgetIdle(state: CoreState, lane: Lane): void {
   dropLane(lane);
 }
 
+/**
+ * It holds no item, turn, waiting call, dead letter or remembered end; nobody has changed it; its `rate` is full
+ * (S172).
+ */
 function isForgettable(queue: Queue, now: number): boolean {
   if (queue.named || queue.paused || queue.limitsChanged || queue.rate?.isFull(now) === false) return false;
   const busy =

@@ -9,7 +9,7 @@ export function forgetIfEmpty(state: CoreState, session: Session): void {
   forgetId(state, session);
 }
 
-/** Who says its id from now on begins a new session. */
+/** Who says its id from now on begins a new session. Nothing is done where a newer session has the id already. */
 export function forgetId(state: CoreState, session: Session): void {
   if (state.sessions.get(session.id) !== session) return;
   state.sessions.delete(session.id);

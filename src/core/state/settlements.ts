@@ -3,9 +3,13 @@
 import type { Lane } from './records.js';
 import { type Ending, Settlement } from './settlement.js';
 
-/** How many settlements of a key are remembered. */
+/** How many settlements of a key are remembered (S18). */
 const SETTLEMENTS = 8;
 
+/**
+ * Remembers how the turn of this token ended. Where 8 are remembered the oldest is written over, and its row is
+ * deleted. The follow-ups of the settlement before are forgotten: only the newest keeps them (S18).
+ */
 export function remember(lane: Lane, token: number, ticket: string | undefined, ending: Ending): void {
   const { queue, settlements: oldest } = lane;
   if (queue.withFollowUps.size > 0 && queue.withFollowUps.delete(lane)) forgetFollowUps(lane);
@@ -66,6 +70,7 @@ export function newestSettledToken({ settlements }: Lane): number | undefined {
   return settlements && newestOf(settlements).token;
 }
 
+/** How the turn of this token ended; unset: it is not among the last 8. */
 export function endingOf(lane: Lane, token: number): Ending | undefined {
   return settlementOf(lane, token)?.ending;
 }

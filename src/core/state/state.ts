@@ -60,7 +60,7 @@ export class CoreState {
   epoch: number;
   /** Queues whose gate or ready lists changed in this step, each once (`queue.dirty`). Empty between steps. */
   readonly dirty: Queue[] = [];
-  /** Queues in which there may be room for a Submit that waits. Empty between steps. */
+  /** Queues in which there may be room for a Submit that waits. Empty between steps, but for room that a flush made. */
   readonly roomDirty = new Set<Queue>();
   /** Queues with Submits that wait for room: exactly those whose `roomWaiters` is not empty. */
   readonly roomQueues = new Set<Queue>();

@@ -15,6 +15,7 @@ import { forgetPlace, keepPlace } from './tickets.js';
 
 type Kind = WaitingCall['kind'];
 
+/** For each kind the name of its limit in refusals, and its field in the settings. */
 const LIMITS = {
   caller: ['waiting_callers', 'waitingCallers'],
   acquire: ['waiting_acquires', 'waitingAcquires'],
@@ -25,14 +26,19 @@ const LIMITS = {
 /** What Submits that wait for room may hold together, of what payloads may use. */
 const WAITING_SHARE = 1 / 4;
 
-/** Why no further call of this kind may wait; unset: one may. `bytes`: what it would hold. */
+/**
+ * Why no further call of this kind may wait (LIMIT, or MEMORY_FULL for Submits); unset: one may. To be asked before
+ * {@link startWaiting}, which does not check.
+ *
+ * @param bytes what it would hold
+ */
 export function mayNotWait(state: CoreState, kind: Kind, bytes = 0): Refusal | undefined {
   const { limits } = state.settings;
   const [subject, limit] = LIMITS[kind];
   const count = state.waiting[kind];
   if (count >= limits[limit]) return limitRefusal(subject, limits[limit]);
   const most = limits.payloadMemoryBytes * WAITING_SHARE;
-  // S100: one may always wait, or a batch of which the payload is large could never.
+  // S101: one may always wait, or a batch of which the payload is large could never.
   return bytes === 0 || count === 0 || state.roomBytes + bytes <= most ? undefined : roomMemoryFull(most, count);
 }
 
@@ -53,6 +59,7 @@ export function stopWaiting(state: CoreState, call: WaitingCall): boolean {
   return true;
 }
 
+/** Whether it stands in its set. An absent caller does: its ticket keeps the place. */
 export function isWaiting(call: WaitingCall): boolean {
   return setOf(call)?.has(call) === true;
 }

@@ -1,4 +1,13 @@
-/** The calls of people: they look, and change what runs. */
+/**
+ * The calls of people: they look, and change what runs.
+ *
+ * A call that has to look at very many lanes or items returns a generator. Whoever runs it (`local/administration.ts`)
+ * takes one slice after the other, and lets others run between two slices. A slice is bounded by how many entries it
+ * looks at, so workers do not notice such a call.
+ *
+ * A queue that does not exist is answered as an empty one; only `pauseQueue` and a `setLimits` with a change make one
+ * (S26). Where there may be no queue of that name every call but `listQueues` is refused: `no_such_queue`.
+ */
 
 import type * as model from '../../contract/model.js';
 import { badPageToken } from '../../contract/refusals.js';
@@ -19,11 +28,16 @@ import { retryNow } from './retry-now.js';
 export type Walk = model.Result<Generator<undefined, number> | undefined>;
 
 export abstract class AdminCalls extends Steps {
+  /** Looks at every name in one go: `limits.queues` bounds them. It is no step: no lane is brought up to date. */
   listQueues(request: views.ListQueuesRequest, now: number): views.QueuePage {
     return listQueues(this.state, request, now);
   }
 
-  /** In slices: see `listing.ts`. Unset: there is no such queue yet. */
+  /**
+   * In slices of so many lanes: see `listing.ts`. Unset: there is no such queue yet. No slice is a step: states are
+   * listed as they were found, also where something is over by the clock. Refusal: `bad_request` for a page token of no
+   * answer.
+   */
   listKeys(
     request: views.ListKeysRequest,
     slice: number,
@@ -50,35 +64,45 @@ export abstract class AdminCalls extends Steps {
     return this.with(queue, (found) => found && explainKeyless(this.state, found, { size, clock }));
   }
 
+  /** The holder loses its turn; what it carried goes back. A key without a holder is no error. */
   evictHolder(queue: string, key: string, now: number): model.Result<views.EvictionView> {
     return this.with(queue, (found) => evictHolder(this.state, found, key, now), now);
   }
 
+  /**
+   * A parked key goes on. The empty key: all parked items without a key (S23). A key that is not parked is no error.
+   */
   resumeKey(queue: string, key: string, now: number): model.Result<Resumed> {
     return this.with(queue, (found) => resumeKey(this.state, found, key, now), now);
   }
 
+  /** Ends what only time keeps back (S120). A queue that does not exist is refused: there is nothing to end in it. */
   retryNow(request: views.RetryNowRequest, now: number): model.Result<views.RetryNowView> {
     const outcome = this.with(request.queue, (found) => retryNow(this.state, found, request, now), now);
     if (!outcome.ok) return outcome;
     return 'kind' in outcome.value ? { ok: false, refusal: outcome.value } : { ok: true, value: outcome.value };
   }
 
+  /**
+   * No turn of the queue starts from now on. The queue is made if need be: it is paused before its first item comes.
+   */
   pauseQueue(queue: string, now: number): model.Result<void> {
     return this.withOpen(queue, now, pauseQueue);
   }
 
+  /** Makes no queue: one that does not exist is not paused (S127). */
   resumeQueue(queue: string, now: number): model.Result<void> {
     return this.with(queue, (found) => found && resumeQueue(this.state, found), now);
   }
 
+  /** Without a change it is a question: it makes no queue and is no step (S127). */
   setLimits(queue: string, change: views.LimitsChange, now: number): model.Result<views.LimitsView> {
     if (change.rate === undefined && change.maxInFlight === undefined)
       return this.with(queue, (found) => limitsOf(this.state, found));
     return this.withOpen(queue, now, (found) => setLimits(this.state, found, change, now));
   }
 
-  /** In slices: see `dead-letters.ts`. Unset: there is no such queue yet. */
+  /** In slices of so many letters: see `dead-letters.ts`. Unset: there is no such queue yet. No slice is a step. */
   listDeadLetters(
     request: views.ListDeadLettersRequest,
     slice: number,
@@ -104,11 +128,15 @@ export abstract class AdminCalls extends Steps {
     return this.#walk(choice.queue, clock, scan);
   }
 
+  /** @returns the walk, not begun yet: nothing changes before its first slice is taken */
   #walk(queue: string, clock: () => number, scan: (found: Queue) => Generator<undefined, number>): Walk {
     return this.with(queue, (found) => found && this.#inSteps(scan(found), clock));
   }
 
-  /** What others did between two slices has nothing to do with the next one. */
+  /**
+   * Makes each slice a step of its own: others run between two slices. What starts at the end of a slice starts
+   * at the moment of that end: the clock is asked anew for it.
+   */
   *#inSteps<T>(scan: Generator<undefined, T>, clock: () => number): Generator<undefined, T> {
     for (;;) {
       this.begin(clock());

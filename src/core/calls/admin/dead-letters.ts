@@ -1,4 +1,10 @@
-/** Dead letters: listing, redrive, discard. There may be many: each walk stops after every slice, and keeps no letter across a stop. */
+/**
+ * Dead letters: listing, redrive, discard.
+ *
+ * There may be many, so each walk stops after every slice (S174). Between two slices anything may happen to a letter:
+ * it may be redriven, discarded, or die again under the same id. So a walk remembers names (`Chosen`) and never a
+ * letter, and looks each name up again when it comes to it. What left meanwhile is passed over and not counted.
+ */
 
 import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from '../../contract/views.js';
 import { finish } from '../../items/finish.js';
@@ -12,24 +18,28 @@ import type { DeadLetter, Item, Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import { sortInSlices } from '../../structures/sort-in-slices.js';
 
-/** How a walk goes on: after so many letters it stops, and then asks the clock anew. */
+/** How a walk goes on: after `size` entries it stops; `clock` gives the moment (ms) at which it goes on. */
 export interface Slices {
   readonly size: number;
   readonly clock: () => number;
 }
 
-/** A letter by its name, which another may have when the walk goes on: `seq` tells them apart. */
+/** A letter by its name. Another item may have that name when the walk goes on: `seq` tells them apart. */
 interface Chosen {
   readonly id: string;
   readonly key: string;
   readonly seq: number;
 }
 
+/** In the order of submission. */
 function bySeq(a: { readonly seq: number }, b: { readonly seq: number }): number {
   return a.seq - b.seq;
 }
 
-/** Those that are there when it begins. It looks at as many, so that it ends however many are added meanwhile. */
+/**
+ * The letters of a queue, and `undefined` after every `size` of them: there the walk stops. It gives as many as there
+ * are when it begins, so that it ends however many are added meanwhile.
+ */
 function* letters(queue: Queue, size: number): Generator<DeadLetter | undefined, undefined> {
   let left = queue.deadLetters.size;
   let seen = 0;
@@ -41,7 +51,10 @@ function* letters(queue: Queue, size: number): Generator<DeadLetter | undefined,
   }
 }
 
-/** In the order of their submission. */
+/**
+ * The letters that fit every condition of the choice, in the order of their submission. Letters of items that died
+ * after the walk began are left out. An id that fits nothing adds none (S34); one that is named twice counts once.
+ */
 function* choose(queue: Queue, choice: ItemChoice, { size, clock }: Slices): Generator<undefined, readonly Chosen[]> {
   const { key, itemIds } = choice;
   const began = clock();
@@ -63,13 +76,21 @@ function* choose(queue: Queue, choice: ItemChoice, { size, clock }: Slices): Gen
   return yield* sortInSlices(chosen, bySeq, size);
 }
 
-/** Unset: it is a dead letter no more. */
+/** The letter that was chosen. Unset: that item is a dead letter no more, though another of its id may be one. */
 function letterOf(queue: Queue, { id, seq }: Chosen): DeadLetter | undefined {
   const letter = queue.deadLetters.get(id);
   return letter?.item.seq === seq ? letter : undefined;
 }
 
-/** @param request its token: the order of submission of the last one seen */
+/**
+ * One page of dead letters, in the order of submission, after the one that the token names.
+ *
+ * The letters do not stand in the order of submission, so all of them are looked at. The buffer holds at most twice the
+ * page: when it is full it is sorted and cut to the page.
+ *
+ * @param request its token: the order of submission (`seq`) of the last one seen; empty: from the first
+ * @param size letters looked at before a stop
+ */
 export function* listDeadLetters(
   state: CoreState,
   queue: Queue,
@@ -93,7 +114,11 @@ export function* listDeadLetters(
   return pageOf(state, queue, best.slice(0, pageSize), more || best.length > pageSize);
 }
 
-/** What left since it was chosen is passed over. */
+/**
+ * The page of the letters that are still there. It ends early where it would be larger than `limits.answerBytes`; each
+ * letter weighs its payload, its error and 2,048 bytes for the rest. The first letter always fits, so that a large one
+ * does not stop the listing. The token goes on behind the last letter that was told or passed over.
+ */
 function pageOf(state: CoreState, queue: Queue, chosen: readonly Chosen[], more: boolean): DeadLetterPage {
   const page: DeadLetterView[] = [];
   let bytes = 0;
@@ -111,11 +136,12 @@ function pageOf(state: CoreState, queue: Queue, chosen: readonly Chosen[], more:
   return { deadLetters: page, nextPageToken: more ? String(last) : '' };
 }
 
+/** Bytes, also of a payload that is on disk alone (S57). */
 function payloadBytesOf({ payload, stored }: Item): number {
   return stored?.where === 'away' ? stored.bytes : payload.length;
 }
 
-/** Whether a token is one of ours. */
+/** Whether a page token is one of this list: empty, or an order of submission. */
 export function isLettersToken(token: string): boolean {
   return /^\d{0,15}$/.test(token);
 }
@@ -133,8 +159,13 @@ function letterView(state: CoreState, letter: DeadLetter): DeadLetterView {
 }
 
 /**
- * Puts dead letters back before what waits, in the order of their submission. Those of a key in one go, however many:
- * between two of them nobody may start what comes after. @returns how many
+ * Redrive: puts dead letters back at the head of their lines, in the order of their submission. Those of one key go
+ * back in one go, however many: if the walk stopped between two of them, a later item could start too early (I3). So a
+ * slice is at least `size` letters, and longer where one key has more.
+ *
+ * What an item had waited for is not looked at again (S67).
+ *
+ * @returns how many went back
  */
 export function* redrive(
   state: CoreState,
@@ -159,12 +190,14 @@ export function* redrive(
   return done;
 }
 
-/** S1: an item whose last attempt ends in this very moment is a dead letter already. */
+/**
+ * S91: an item whose last attempt is over by the clock is a dead letter already, so it is among those that are chosen.
+ */
 function catchUpKey(state: CoreState, queue: Queue, key: string | undefined, now: number): void {
   if (key !== undefined && key !== '') currentLane(state, queue, key, now);
 }
 
-/** Those of a key together; each keyless one for itself. */
+/** Groups the chosen by lane: those of a key together, in their order; each keyless one for itself. */
 function* byLane(chosen: readonly Chosen[], size: number): Generator<undefined, Iterable<readonly Chosen[]>> {
   const groups = new Map<string | Chosen, Chosen[]>();
   for (const [at, one] of chosen.entries()) {
@@ -177,7 +210,13 @@ function* byLane(chosen: readonly Chosen[], size: number): Generator<undefined, 
   return groups.values();
 }
 
-/** All are of one lane. */
+/**
+ * Puts letters of one lane back. Their lane of old may be forgotten: they get the lane that the key has now, and a
+ * keyless item gets a new one. Attempts count from the beginning (S25), `lastError` stays. No limit refuses it: what
+ * comes back takes no room in the line.
+ *
+ * `item.lane` is set before `putBack`, which puts the items into the queue and the line of that lane.
+ */
 function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[], now: number): void {
   const [first] = letters;
   // None is left: what was chosen before a pause has gone.
@@ -196,7 +235,12 @@ function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[
   resolve(state, lane, now);
 }
 
-/** @returns how many dead letters are gone */
+/**
+ * Discard: removes dead letters for good, and remembers their items as discarded. A key that is parked for one of them
+ * stays parked.
+ *
+ * @returns how many dead letters are gone
+ */
 export function* discardDead(
   state: CoreState,
   queue: Queue,

@@ -1,4 +1,4 @@
-/** Discard of items that wait. */
+/** Discard of items that wait. Items in flight are not touched (S34). */
 
 import type { ItemChoice } from '../../contract/views.js';
 import { finish } from '../../items/finish.js';
@@ -12,9 +12,12 @@ import type { Slices } from './dead-letters.js';
 
 /**
  * Removes items that wait, of those that were submitted before it began (S88). There may be millions: it stops after
- * every slice and goes on when it is asked to. No item is kept across a stop: whatever may happen to it meanwhile.
+ * every `size` items it looked at, and goes on when it is asked to. No item is remembered across a stop, because it may
+ * start, end or come back meanwhile. It is looked at when the walk comes to it: what left by then is not counted.
  *
- * @param newest the order of submission of the last of them
+ * An id that fits nothing counts 0 (S34). The key of the choice, if it names one, is brought up to date first (S91).
+ *
+ * @param newest the order of submission (`seq`) of the last item that is meant
  * @returns how many are gone
  */
 export function* discardWaiting(
@@ -37,7 +40,13 @@ export function* discardWaiting(
   return gone;
 }
 
-/** Precondition: it is kept now. @returns whether it waited */
+/**
+ * Removes one item from its line, and remembers it as discarded: its Await calls are answered, and the items that wait
+ * for it learn of it at the end of the step (S60, S61). Its key goes on, but a parked key stays parked.
+ *
+ * Precondition: the item is in the index of its queue now.
+ * @returns whether it waited
+ */
 function discardItem(state: CoreState, item: Item, now: number): boolean {
   const { lane } = item;
   if (!item.isWaiting) return false;
@@ -49,7 +58,7 @@ function discardItem(state: CoreState, item: Item, now: number): boolean {
   return true;
 }
 
-/** For a walk with pauses: looked up one by one, when their turn comes. */
+/** The items of these ids, for a walk with pauses: each is looked up when the walk comes to it. */
 function* itemsById(queue: Queue, ids: ReadonlySet<string>): Generator<Item, undefined> {
   for (const id of ids) {
     const item = queue.items.get(id);

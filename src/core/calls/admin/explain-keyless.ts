@@ -1,4 +1,7 @@
-/** What is shown of the items without a key, all together: each is a lane of its own, and there may be very many. */
+/**
+ * ExplainKey of the empty key: the items without a key, all together (S175). Each is a lane of its own, and there may
+ * be very many: the walk stops after every slice.
+ */
 
 import type { LaneState } from '../../contract/model.js';
 import type { KeyExplanation, LineEntryView } from '../../contract/views.js';
@@ -11,21 +14,24 @@ import { countDead, entryView, itemOf, MOST_TOLD, sinceOf, wall } from './explai
 import { keylessLanes } from './listing.js';
 import { whyOf } from './why.js';
 
-/** What needs a person stands first. */
+/** The order in which a state is chosen to be told. What needs a person stands first. */
 const STATES = ['PARK', 'READY', 'DELAY', 'BLOCK', 'PROCESS'] as const satisfies readonly LaneState[];
 
-/** What was met, as it was then: the walk stops after every slice. */
+/** What the walk met, as it was at that moment. Others run between two slices, so a lane may have moved on since. */
 class Met {
+  /** Each lane counts once, though the walk may meet it twice. */
   readonly #lanes = new Set<Lane>();
+  /** Lanes by state, INIT left out. */
   readonly counts = new Map<LaneState, number>();
   /** Of each state the one that was met first of those that have not moved on. */
   readonly #first = new Map<LaneState, Lane>();
+  /** The first items that wait, `MOST_TOLD` at most. */
   readonly line: LineEntryView[] = [];
   waitingItems = 0;
 
   constructor(private readonly state: CoreState) {}
 
-  /** In a walk with pauses some are met twice. */
+  /** Counts a lane that has something to do. Of a lane that was met before nothing is counted again. */
   meet(lane: Lane): void {
     const state = stateOf(lane);
     if (state === 'INIT' || this.#lanes.has(lane)) return;
@@ -49,6 +55,10 @@ class Met {
   }
 }
 
+/**
+ * Tells as state the first of `STATES` that any keyless lane is in, and describes one lane of that state as an example.
+ * No holder is told: each has its own. Nothing is brought up to date for it, and no lane changes.
+ */
 export function* explainKeyless(
   state: CoreState,
   queue: Queue,
@@ -83,6 +93,7 @@ export function* explainKeyless(
 
 const NO_REASON = Object.freeze({ why: '', until: undefined });
 
+/** How many lanes are in which state, and why the example does not move, if it has not moved on. */
 function reasonOf(
   state: CoreState,
   { counts }: Met,

@@ -1,4 +1,8 @@
-/** Why a key does not move, and the other questions of people. */
+/**
+ * ExplainKey: how a key stands, and why it does not move. Also the pieces that other views share.
+ *
+ * Nothing here changes a lane. The core counts in ms of its own clock; `wall` makes instants for people of them.
+ */
 
 import type { HolderView, KeyExplanation, LineEntryView, SessionView } from '../../contract/views.js';
 import { attemptOf } from '../../items/item-status.js';
@@ -10,9 +14,10 @@ import { Caller, type Entry, Item, type Lane, type Queue, Session, type Turn } f
 import type { CoreState } from '../../state/state.js';
 import { whyOf } from './why.js';
 
-/** Entries of a line that are shown. */
+/** Entries of a line that are shown. A line may be very long. */
 export const MOST_TOLD = 100;
 
+/** A key without a lane: nothing is to be done for it. It may still have dead letters. */
 const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({
   state: 'INIT',
   since: undefined,
@@ -26,6 +31,12 @@ const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({
   until: undefined,
 });
 
+/**
+ * The state of a key with its holder, the first entries of its line, and the reason why it does not move (S122, S123).
+ * Its cost does not grow with the length of the line.
+ *
+ * Precondition: the lane is up to date (S1).
+ */
 export function explainKey(state: CoreState, queue: Queue | undefined, key: string, now: number): KeyExplanation {
   const lane = queue?.lanes.get(key);
   const deadLetters = queue === undefined ? 0 : countDead(queue, key);
@@ -56,23 +67,33 @@ export function itemOf(lane: Lane): Item | undefined {
   return subject instanceof Item ? subject : undefined;
 }
 
-/** Since when a lane is in its state; a held one since its turn began. Unset: nothing says it (S122). */
+/**
+ * Since when a lane is in its state, ms of the core's clock; a held one since its turn began or was handed over. Unset:
+ * nothing says it, of an idle key and of what was READY or in DELAY before the start (S122).
+ */
 export function sinceOf({ phase }: Lane): number | undefined {
   if (phase.at === 'INIT') return undefined;
   return (phase.at === 'READY' || phase.at === 'DELAY') && phase.fromBefore ? undefined : phase.since;
 }
 
+/**
+ * A moment of the core's clock as an instant of the wall clock, ms since the Unix epoch. For answers, never compared.
+ */
 export function wall(state: CoreState, moment: number | undefined): number | undefined {
   return moment === undefined ? undefined : moment + state.wallOffset;
 }
 
-/** Looks at all of them: they are bounded, and nobody asks often. */
+/**
+ * Looks at all dead letters of the queue: `max_dead_letters` bounds them. An index by key is not kept for this
+ * question.
+ */
 export function countDead(queue: Queue, key: string): number {
   let count = 0;
   for (const letter of queue.deadLetters.values()) if (letter.key === key) count += 1;
   return count;
 }
 
+/** The live turn. `leaseLeft` is ms, and Infinity for a tied turn that no time ends. */
 function holderView(state: CoreState, turn: Turn, now: number): HolderView {
   const { ticket, assignment } = turn;
   const ticketId = typeof ticket === 'string' ? ticket : ticket?.id;
@@ -88,10 +109,12 @@ function holderView(state: CoreState, turn: Turn, now: number): HolderView {
   };
 }
 
+/** The session that keeps a turn alive. `brokenAt` means something only without a stream. */
 function sessionView(state: CoreState, { id, stream, brokenAt }: Session): SessionView {
   return { id, brokenSince: stream === undefined ? brokenAt + state.wallOffset : undefined };
 }
 
+/** The entries from the head of the line on, `MOST_TOLD` at most. */
 function lineView(state: CoreState, head: Entry | undefined): LineEntryView[] {
   const told: LineEntryView[] = [];
   for (let entry = head; entry !== undefined && told.length < MOST_TOLD; entry = entry.behind)
@@ -99,6 +122,7 @@ function lineView(state: CoreState, head: Entry | undefined): LineEntryView[] {
   return told;
 }
 
+/** One entry of a line. A caller tries only once, so it has no attempts and no error. */
 export function entryView(state: CoreState, entry: Entry): LineEntryView {
   const id = nameOf(entry);
   if (entry instanceof Caller) {

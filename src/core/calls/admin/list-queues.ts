@@ -1,4 +1,4 @@
-/** Queues by name, in pages. There may be 10,000. */
+/** Queues by name, in pages (S121). `limits.queues` bounds them, 10,000 by default. */
 
 import type { ListQueuesRequest, QueuePage } from '../../contract/views.js';
 import type { CoreState } from '../../state/state.js';
@@ -6,6 +6,12 @@ import { isOver } from '../../structures/due.js';
 import { wall } from './explain.js';
 import { queueView } from './stats.js';
 
+/**
+ * The first `most` queues whose name comes after `after` and contains `nameContains`, upper and lower case told apart.
+ * A page begins after a name, not at a number: a queue that comes or goes between two pages moves no other one.
+ *
+ * All names are looked at, in one go. The views, which cost more, are made for the page only.
+ */
 export function listQueues(state: CoreState, { nameContains, after, most }: ListQueuesRequest, now: number): QueuePage {
   const names: string[] = [];
   for (const name of state.queues.keys()) if (name > after && name.includes(nameContains)) names.push(name);

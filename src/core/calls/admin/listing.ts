@@ -1,4 +1,9 @@
-/** Lists of keys. A queue may have a million: the scan stops after every slice and goes on when it is asked to. */
+/**
+ * ListKeys: the keys of a queue, longest in their state first (S122).
+ *
+ * A queue may have a million keys: the scan stops after every slice and goes on when it is asked to. No index by age is
+ * kept for this: every change of a state would have to move a key in it, for a list that people ask for now and then.
+ */
 
 import type { LaneState } from '../../contract/model.js';
 import type { KeyPage, KeyView, ListKeysRequest } from '../../contract/views.js';
@@ -10,7 +15,9 @@ import { sinceOf, wall } from './explain.js';
 
 /** A place in a list: longest in its state first, then by key; keyless lanes, which share theirs, by `nth`. */
 interface Place {
+  /** ms of the core's clock; 0 of an idle lane. So a page token means nothing to another run. */
   readonly since: number;
+  /** The order of submission of the item of a keyless lane; 0 of a lane with a key. */
   readonly nth: number;
   readonly key: string;
 }
@@ -22,14 +29,21 @@ interface Found {
   readonly view: KeyView;
 }
 
+/** Whether `a` is listed before `b`. Lanes of one moment stand in the order of their keys. */
 function before(a: Place, b: Place): boolean {
   if (a.since !== b.since) return a.since < b.since;
   return a.key === b.key ? a.nth < b.nth : a.key < b.key;
 }
 
 /**
- * One page, in one scan over all lanes and a heap of the size of the page.
+ * One page, in one scan over all lanes. Kept are the best places behind the token, at most twice as many as the page
+ * holds: when the buffer is full it is sorted and cut. So a page costs O(lanes), and memory for a page only.
+ *
+ * Lanes are not brought up to date: a state is told as it was when the scan met the lane.
+ *
  * Source of the selection: the bounded heap of D. E. Knuth, TAOCP vol. 3, 5.2.3 (here a sorted buffer, cut when full).
+ *
+ * @param slice lanes looked at before a stop
  */
 export function* listKeys(
   state: CoreState,
@@ -68,29 +82,33 @@ function placeOf(lane: Lane): Place {
   return { since: phase.at === 'INIT' ? 0 : phase.since, nth: keylessName(lane) ?? 0, key };
 }
 
+/** All lanes of a queue, idle ones too: those of keys, then keyless ones. */
 function* lanesOf(queue: Queue): Generator<Lane> {
   yield* queue.lanes.values();
   yield* keylessLanes(queue);
 }
 
-/** For a walk with pauses: some are met twice. */
+/** The lanes of keyless items, for a walk with pauses. Some are met twice: whoever walks has to tell them apart. */
 export function* keylessLanes(queue: Queue): Generator<Lane> {
-  // First by what stays where it is, whether it waits or is in flight: nothing is passed over because it moved meanwhile.
+  // First by what stays where it is, whether it waits or is in flight: nothing is passed over because it moved
+  // meanwhile.
   for (const item of queue.items.scan()) if (item.lane.key === '') yield item.lane;
   // Under several tokens, but listed once. What was open before and is done now is met twice.
   for (const [token, lane] of queue.keyless) if (newestToken(lane) === token && !isOpen(lane)) yield lane;
 }
 
-/** It has an item that waits or is in flight. */
+/** Whether the lane has an item that waits or is in flight. Items of at_most_once are done when handed out. */
 function isOpen(lane: Lane): boolean {
   const assignment = turnOf(lane)?.assignment;
   return lane.line !== undefined || (assignment?.kind === 'items' && !assignment.done);
 }
 
+/** Under this token alone of all its tokens a lane is listed: that of its live turn, else of its newest settlement. */
 function newestToken(lane: Lane): number | undefined {
   return turnOf(lane)?.token ?? newestSettledToken(lane);
 }
 
+/** Idle lanes are listed only when they are asked for by name (`INIT`). */
 function fits(lane: Lane, wanted: LaneState | undefined): boolean {
   const state = stateOf(lane);
   return wanted === undefined ? state !== 'INIT' : state === wanted;
@@ -112,6 +130,7 @@ function keyView(state: CoreState, lane: Lane): KeyView {
   };
 }
 
+/** A page token: the place of the last key that was told. The key comes last, because it may hold anything. */
 function formatToken({ since, nth, key }: Place): string {
   return `${since}:${nth}:${key}`;
 }
@@ -123,7 +142,7 @@ function parseToken(token: string): Place | undefined {
   return key === undefined ? undefined : { since: Number(since), nth: Number(nth), key };
 }
 
-/** Whether a token is one of ours. */
+/** Whether a page token is one of this list: empty, or a place. */
 export function isKeysToken(token: string): boolean {
   return token === '' || TOKEN.test(token);
 }

@@ -1,4 +1,4 @@
-/** What operators do. */
+/** What operators do to a key or a queue: evict, resume, pause, and set limits. */
 
 import type { LaneState } from '../../contract/model.js';
 import type { EvictionView, LimitsChange, LimitsView } from '../../contract/views.js';
@@ -14,6 +14,7 @@ import { LOST } from '../../state/settlement.js';
 import type { CoreState } from '../../state/state.js';
 import { TokenBucket } from '../../structures/token-bucket.js';
 
+/** The answer where the key has no holder: nothing was changed. */
 const NOBODY: Omit<EvictionView, 'state'> = Object.freeze({
   evicted: false,
   token: 0,
@@ -21,6 +22,14 @@ const NOBODY: Omit<EvictionView, 'state'> = Object.freeze({
   itemsReturned: 0,
 });
 
+/**
+ * Ends the turn of a key; its worker gets TURN_LOST with the cause `evicted`. Items go back to the head of the line,
+ * and no attempt is counted (S25). Items of at_most_once stay done, unless the turn is still held for a ticket that
+ * nobody came for: then they wait again (S22).
+ *
+ * The empty key names no lane, so no keyless turn is evicted. The answer tells the state after the eviction: the next
+ * turn may have started already.
+ */
 export function evictHolder(state: CoreState, queue: Queue | undefined, key: string, now: number): EvictionView {
   const lane = queue === undefined ? undefined : currentLane(state, queue, key, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
@@ -36,7 +45,13 @@ export interface Resumed {
   readonly state: LaneState;
 }
 
-/** An empty key: all keyless items that are parked (S23). */
+/**
+ * Lets a parked key go on. While its turn lives (S90) that means: the key is not parked again when the turn ends.
+ *
+ * The empty key means all keyless lanes that are parked. Their set is copied first: an item for which there is still no
+ * room among the dead letters is parked again at once, and a walk over the set itself would meet it again, for ever.
+ * With one at least the answer says READY for all of them; none of them is asked.
+ */
 export function resumeKey(state: CoreState, queue: Queue | undefined, key: string, now: number): Resumed {
   if (queue === undefined) return { resumed: false, state: 'INIT' };
   if (key !== '') {
@@ -48,6 +63,7 @@ export function resumeKey(state: CoreState, queue: Queue | undefined, key: strin
   return { resumed: parked.length > 0, state: parked.length > 0 ? 'READY' : 'INIT' };
 }
 
+/** Unparks, tells those who watch, and looks at the head, in this order: what starts is told after the resume. */
 function resumeLane(state: CoreState, lane: Lane, now: number): Resumed {
   const resumed = unpark(lane);
   if (resumed && state.watching) tell(state, 'resume', lane, now, {});
@@ -55,18 +71,29 @@ function resumeLane(state: CoreState, lane: Lane, now: number): Resumed {
   return { resumed, state: stateOf(lane) };
 }
 
+/**
+ * Closes the gate of a queue: turns that live go on, and none starts. Kept across a restart if the queue is durable
+ * (S54). Nothing can start because of it, so the end of the step need not look at the queue.
+ */
 export function pauseQueue(queue: Queue): void {
   queue.paused = true;
   queue.changes?.pause(queue);
 }
 
+/** Opens the gate again. The end of the step starts what waits behind it, as far as the other gates let it. */
 export function resumeQueue(state: CoreState, queue: Queue): void {
   queue.paused = false;
   queue.changes?.pause(queue);
   markDirty(state, queue);
 }
 
-/** Precondition: `change` says something. */
+/**
+ * Sets the limits of a queue. A new `rate` begins with a full bucket. A lower `maxInFlight` ends no turn: none starts
+ * before fewer live. Limits that a person set keep the queue from being forgotten, and are not kept across a restart
+ * (S54).
+ *
+ * Precondition: `change` says something.
+ */
 export function setLimits(state: CoreState, queue: Queue, change: LimitsChange, now: number): LimitsView {
   const { rate, maxInFlight } = change;
   if (rate !== undefined) queue.rate = rate === 'none' ? undefined : new TokenBucket(rate, now);

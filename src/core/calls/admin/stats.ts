@@ -1,3 +1,8 @@
+/**
+ * Numbers for metrics and lists. They are read from what the core counts anyway; no lane changes by that.
+ * Ages in a view are ms; the histograms of wait and hold are in seconds.
+ */
+
 import type {
   CoordinatorStanding,
   CoordinatorStats,
@@ -9,10 +14,15 @@ import { Lane, type Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import type { Link } from '../../structures/link.js';
 
+/** All queues at once. Where there may be very many, `queueNumbers` tells of them one by one instead (S180). */
 export function coordinatorStats(state: CoreState, now: number): CoordinatorStats {
   return { ...standing(state), queues: [...state.queues.values()].map((queue) => queueStats(queue, now)) };
 }
 
+/**
+ * What is counted over all queues, without a look at any of them. Waiting callers include the absent ones whose place a
+ * ticket keeps. What Submits hold that wait for room counts as payload memory (S101).
+ */
 export function standing(state: CoreState): CoordinatorStanding {
   const { waiting } = state;
   return {
@@ -23,7 +33,10 @@ export function standing(state: CoreState): CoordinatorStanding {
   };
 }
 
-/** It holds on to the queue: so nothing has to be copied of thousands, at each scrape, in case one is forgotten. */
+/**
+ * The numbers of one queue, read when they are asked for. The object holds on to its queue, so the last counts of a
+ * forgotten queue can still be read (S180). The road not taken is a copy of all counts of every queue at each scrape.
+ */
 class LiveNumbers implements QueueNumbers {
   constructor(
     private readonly queue: Queue,
@@ -35,6 +48,7 @@ class LiveNumbers implements QueueNumbers {
     return this.queue.name;
   }
 
+  /** By name: a queue that was forgotten and made anew has this name too. */
   get isGone(): boolean {
     return !this.queues.has(this.queue.name);
   }
@@ -44,11 +58,13 @@ class LiveNumbers implements QueueNumbers {
   }
 }
 
+/** The same object for as long as there is the queue: made when somebody asks first. */
 export function queueNumbers({ queues }: CoreState, queue: Queue, clock: () => number): QueueNumbers {
   queue.numbers ??= new LiveNumbers(queue, queues, clock);
   return queue.numbers;
 }
 
+/** How a queue stands now. `policy` shows the limits that hold now: a person may have set others than configured. */
 export function queueView(queue: Queue, now: number): QueueView {
   const { name, policy, waitingItems, inFlight, paused } = queue;
   const rate = queue.rate?.rate;
@@ -67,20 +83,27 @@ export function queueView(queue: Queue, now: number): QueueView {
   };
 }
 
+/** Turns that live, of all queues: a drain waits until there are none. */
 export function liveTurns({ queues }: CoreState): number {
   let live = 0;
   for (const queue of queues.values()) live += queue.inFlight;
   return live;
 }
 
-/** Items that wait or are in flight, and dead letters, that are kept in memory alone. */
+/**
+ * Items that wait or are in flight, and dead letters, that are kept in memory alone. A shutdown loses as many, and says
+ * so (I6).
+ */
 export function memoryItems({ queues }: CoreState): number {
   let kept = 0;
   for (const queue of queues.values()) kept += memoryItemsOf(queue);
   return kept;
 }
 
-/** Of a durable queue with some of them, all are looked at. */
+/**
+ * Of a queue that is not durable: all. Of a durable one: none, unless some Submit asked for `memory` (`isMixed`). Only
+ * then its items are looked at one by one.
+ */
 function memoryItemsOf({ changes, isMixed, items, deadLetters }: Queue): number {
   if (changes === undefined) return items.size + deadLetters.size;
   if (!isMixed) return 0;
@@ -90,6 +113,10 @@ function memoryItemsOf({ changes, isMixed, items, deadLetters }: Queue): number 
   return kept;
 }
 
+/**
+ * ms since the oldest caller arrived or the oldest waiting item was submitted, whichever is longer. Callers stand in
+ * order of arrival. The walk to the first waiting item passes the items in flight that were submitted before it.
+ */
 function oldestWaiting(queue: Queue, now: number): number | undefined {
   const [caller] = queue.callers;
   const item = queue.items.firstWaiting();
@@ -97,7 +124,10 @@ function oldestWaiting(queue: Queue, now: number): number | undefined {
   return now - Math.min(caller?.arrivedAt ?? Number.POSITIVE_INFINITY, item?.submittedAt ?? Number.POSITIVE_INFINITY);
 }
 
-/** Lanes that are READY stand in the order in which they became so. */
+/**
+ * ms since the first lane of each ready list became READY. Both lists stand in the order in which lanes became ready,
+ * so their first ones are enough (S126).
+ */
 function oldestReady({ gatedLanes, readyLanes }: Queue, now: number): number | undefined {
   const since = Math.min(readySince(gatedLanes.next), readySince(readyLanes.next));
   return since === Number.POSITIVE_INFINITY ? undefined : now - since;
@@ -107,11 +137,13 @@ function readySince(first: Link | undefined): number {
   return first instanceof Lane && first.phase.at === 'READY' ? first.phase.since : Number.POSITIVE_INFINITY;
 }
 
+/** ms that the oldest live turn lives; up to 100 ms too many, because turns are counted by age in steps of 100 ms. */
 function longestHold(queue: Queue, now: number): number | undefined {
   const { oldestSince } = queue.holds;
   return oldestSince === undefined ? undefined : now - oldestSince;
 }
 
+/** Everything that was counted for a queue since it was made. Histograms are the live ones, not copies. */
 function queueStats(queue: Queue, now: number): QueueStats {
   const { counters } = queue;
   const { declined } = counters;

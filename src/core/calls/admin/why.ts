@@ -1,4 +1,10 @@
-/** Why a key does not move, in one sentence, and until when. */
+/**
+ * Why a key does not move, in one sentence, and until when (S123).
+ *
+ * Told is the first cause that keeps the key: its holder, a park, a delay; then what is not the key's own: draining, a
+ * disk that takes nothing, the gates in the order of S6, and last a worker. Sentences name commands that help. They
+ * claim nothing that was only true when the cause began: what stopped a key may be gone by now.
+ */
 
 import { isOpen, itemById } from '../../items/item-status.js';
 import { type ClosedGate, closedGate } from '../../lane/gates.js';
@@ -15,10 +21,11 @@ import { shellWord } from './shell-word.js';
 interface Why {
   /** Empty: nothing holds the key. */
   readonly why: string;
-  /** Whole ms. Unset: that is not known. */
+  /** Of the core's clock, whole ms. Unset: nobody knows, or no time ends it. */
   readonly until: number | undefined;
 }
 
+/** The lane should be up to date (S1): otherwise what the answer tells may be over already. */
 export function whyOf(state: CoreState, lane: Lane, now: number): Why {
   const { phase } = lane;
   switch (phase.at) {
@@ -35,7 +42,10 @@ export function whyOf(state: CoreState, lane: Lane, now: number): Why {
   }
 }
 
-/** It ends by itself, or whoever waits at the head takes it before. */
+/**
+ * The turn ends by time, or the caller at the head takes it over before that (S16). A tied turn that no time ends has
+ * no `until`.
+ */
 function held(state: CoreState, lane: Lane, turn: Turn, now: number): Why {
   const why = heldBy(turn);
   const end = endOf(turn);
@@ -46,6 +56,10 @@ function held(state: CoreState, lane: Lane, turn: Turn, now: number): Why {
   return { why, until: end === Number.POSITIVE_INFINITY ? undefined : end };
 }
 
+/**
+ * Who holds the turn, and what keeps it alive: its session or its own renewals, which count from the start of
+ * the process.
+ */
 function heldBy({ handed, owner, renewals, assignment, consumerId, fromBefore }: Turn): string {
   if (handed === 'kept') return 'the turn is held for an absent caller until its ticket ends';
   const who = assignment.kind === 'adopted' ? 'a worker that had it before the sidecar started' : consumerId;
@@ -59,7 +73,10 @@ function keptBy({ id, stream }: Session): string {
   return stream === undefined ? `its session "${id}" is broken` : `its session "${id}" renews it`;
 }
 
-/** What stopped it may be gone by now, and what was missing may be there. */
+/**
+ * Why the key was parked, and what lets it go on. What stopped it may be gone by now, and room that was missing may be
+ * there: each of these has a sentence of its own. A park never ends by time.
+ */
 function parked({ queue, key }: Lane, { because, itemId }: Park, now: number): string {
   const resume = `keyturn resume ${queue.name} ${shellWord(key)}`;
   if (because === 'dead_letter') {
@@ -79,6 +96,7 @@ function parked({ queue, key }: Lane, { because, itemId }: Park, now: number): s
   return `parked: item ${itemId} is to become a dead letter, and as many are kept as max_dead_letters allows (${most}); ${room}, then "${resume}" lets the key go on`;
 }
 
+/** A delay: of two causes the one that ends later. A wait for other items has no known end. */
 function delayed(lane: Lane, because: Delay['because'], now: number): Why {
   const head = lane.line?.head;
   const { until } = delayOf(lane, head, now) ?? { until: lane.due };
@@ -86,6 +104,7 @@ function delayed(lane: Lane, because: Delay['because'], now: number): Why {
   return { why: `${DELAYED[because]}: ${awaitedNames(head)}`, until };
 }
 
+/** The items that one waits for, the first ten by name. None may be left, though the lane is in that delay still. */
 function awaitedNames(item: Item): string {
   const after = awaitedBy(item);
   if (after === undefined) return 'they ended, and it will be looked at soon';
@@ -109,7 +128,7 @@ const GATES = {
   tokens: 'the disk has not taken the reserve of tokens: all that were reserved are used up',
 } as const;
 
-/** It could start, but for what is not the key's. */
+/** The key could start: what keeps it is the coordinator, the disk, a gate of the queue, or that no worker asks. */
 function ready(state: CoreState, lane: Lane, now: number): Why {
   const { queue, phase } = lane;
   if (state.draining) return { why: 'the sidecar is draining and gives no new turns', until: undefined };
@@ -124,6 +143,10 @@ function ready(state: CoreState, lane: Lane, now: number): Why {
   return { why: 'no worker has acquired it yet', until: undefined };
 }
 
+/**
+ * Behind a closed gate. Only for `rate` the moment of the key's own turn is worked out: when the gate opens, the keys
+ * before it start first (S7). For the others `until` is when the gate opens, if that is known.
+ */
 function behind(queue: Queue, lane: Lane, gate: ClosedGate, now: number): Why {
   const why = gate.why === 'paused' ? `${GATES.paused}; "keyturn resume ${queue.name}" lets it go on` : GATES[gate.why];
   if (gate.why !== 'rate' || queue.rate === undefined) return { why, until: gate.until };
@@ -137,10 +160,15 @@ function behind(queue: Queue, lane: Lane, gate: ClosedGate, now: number): Why {
   return { why: why + others, until: wholeMs(queue.rate.startOf(before + 1, now)) };
 }
 
-/** Those before a lane that are looked at. */
+/**
+ * Lanes before one that are counted, in each list. The count is for an answer to a person: it must not stall others.
+ */
 const COUNTED = 1_000;
 
-/** How many keys have a turn before this one as soon as the gate opens. Unset: too many to be counted. */
+/**
+ * How many keys have a turn before this one when the gate opens, by the order in which they became ready. Unset: too
+ * many.
+ */
 function readyBefore(queue: Queue, lane: Lane): number | undefined {
   const mine = orderOf(lane);
   const callers = countBefore(queue.gatedLanes, mine);
@@ -149,6 +177,7 @@ function readyBefore(queue: Queue, lane: Lane): number | undefined {
   return callers + items > COUNTED ? undefined : callers + items;
 }
 
+/** Lanes of a ready list that became ready before `mine`; the list is in that order. Stops one behind `COUNTED`. */
 function countBefore(lanes: Link, mine: number): number {
   let count = 0;
   if (!isLinked(lanes)) return 0;
