@@ -33,6 +33,8 @@ function knownQueue(state: CoreState, name: string): Queue | undefined {
  * for without a queue.
  */
 export function isToldLate(state: CoreState, name: string, on?: Stream): boolean {
+  // Without a journal nothing waits: this is asked once for each call.
+  if (state.changes === undefined) return false;
   const queue = knownQueue(state, name);
   return queue !== undefined && tellsLateOn(queue, on);
 }
