@@ -58,6 +58,7 @@ export function ack(
  * of these queues that tells late is enough.
  */
 function tellsLate(state: CoreState, { queue, followUps, next }: AckRequest, on: Stream | undefined): boolean {
+  if (state.changes === undefined) return false;
   if (isToldLate(state, queue, on)) return true;
   if (followUps.length > 0 && followUps.some((followUp) => isToldLate(state, followUp.queue))) return true;
   return !state.draining && next?.queues.some((name) => isToldLate(state, name, on)) === true;

@@ -134,13 +134,16 @@ function detach(state: CoreState, session: Session | undefined, stream: Stream):
 }
 
 /**
- * The turns of the session in the order in which they were tied, at most `MOST_TOLD`. What is over by the clock ends
- * first and is not named (S1).
+ * The turns of the session in the order in which they were tied. What is over by the clock ends first and is not named
+ * (S1). At most `MOST_TOLD` are looked at, named or not: the wheel ends what else is over, so that no hello ends a
+ * million turns in one step.
  */
 function tiedTurns(state: CoreState, session: Session, now: number): TurnRef[] {
   const turns: TurnRef[] = [];
   let next: Link | undefined;
-  for (let lane = session.firstTied; lane !== undefined && turns.length < MOST_TOLD; lane = next) {
+  let left = MOST_TOLD;
+  for (let lane = session.firstTied; lane !== undefined && left > 0; lane = next) {
+    left -= 1;
     // Before `catchUp`, which may end the turn and take its lane out of the list.
     next = session.tiedAfter(lane);
     if (!(lane instanceof Lane)) throw new TypeError('only lanes are tied');

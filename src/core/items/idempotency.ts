@@ -26,6 +26,18 @@ export function markKeyDone(queue: Queue, key: string, idempotencyKey: string, d
   queue.changes?.keyDone(queue, id);
 }
 
+/** As {@link markKeyDone}, of an item that did the key before. What another item did since keeps its own result. */
+export function amendKey(
+  queue: Queue,
+  key: string,
+  idempotencyKey: string,
+  done: DoneKey & { readonly by: number },
+  now: number,
+): void {
+  const known = recallKey(queue, key, idempotencyKey, now);
+  if ((known?.by ?? done.by) === done.by) markKeyDone(queue, key, idempotencyKey, done, now);
+}
+
 /** It turned out not to be done after all: the worker never got the item. What another item did stays done. */
 export function unmarkKeyDone(queue: Queue, key: string, idempotencyKey: string, by: number): void {
   const id = name(key, idempotencyKey);

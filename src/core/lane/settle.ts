@@ -9,7 +9,7 @@
 import type { Bytes } from '../contract/model.js';
 import { type Failure, failAll } from '../items/failure.js';
 import { finishAll, handedOutAs } from '../items/finish.js';
-import { markKeyDone } from '../items/idempotency.js';
+import { amendKey, markKeyDone } from '../items/idempotency.js';
 import { putBack } from '../items/item-phase.js';
 import { neverHandedOut, openItems } from '../items/never-handed-out.js';
 import type { Assignment, Item, Lane, Stream, Turn } from '../state/records.js';
@@ -122,7 +122,8 @@ function finishAssignment(
 
 /**
  * at_most_once: the items were done when they were handed out; the result of the Ack is remembered now (S22), for a
- * whole `result_ttl` from now. Nothing is noted under an id of which nothing, or another item, is remembered by now.
+ * whole `result_ttl` from now. Nothing is noted under an id of which nothing, or another item, is remembered by now; of its
+ * idempotency key the result of another item that did it meanwhile stays.
  */
 function amend(items: readonly Item[], result: Bytes, now: number): void {
   for (const item of items) {
@@ -130,7 +131,7 @@ function amend(items: readonly Item[], result: Bytes, now: number): void {
     const finished = handedOutAs(item, now);
     if (finished !== undefined)
       queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
-    if (item.idempotencyKey !== undefined) markKeyDone(queue, key, item.idempotencyKey, { result, by: item.seq }, now);
+    if (item.idempotencyKey !== undefined) amendKey(queue, key, item.idempotencyKey, { result, by: item.seq }, now);
   }
 }
 

@@ -210,6 +210,25 @@ describe('items that could not be delivered', () => {
   });
 });
 
+describe('an Ack of at_most_once that comes late', () => {
+  it('leaves the result of its idempotency key to another item that did it meanwhile', () => {
+    const stage = new Stage({ queues: { [QUEUE]: { delivery: 'at_most_once', idempotencyTtl: 100 } } });
+    const hand = (itemId: string) => {
+      stage.submit('submitter', [{ key: '', itemId, idempotencyKey: 'b' }]);
+      const [delivery] = stage.acquire('worker').value.deliveries;
+      assert.equal(delivery?.items[0]?.itemId, itemId);
+      return delivery.turn.token;
+    };
+    const first = hand('i');
+    stage.pass(100);
+    stage.ack('worker', { key: '', token: hand('j'), result: RESULT });
+    stage.ack('worker', { key: '', token: first, result: new Uint8Array([1]) });
+    const answer = stage.enQueue('caller', { key: '', idempotencyKey: 'b' }).value;
+    assert.ok(answer.decision === 'decline');
+    assert.deepEqual([answer.reason, answer.result], ['already_done', RESULT]);
+  });
+});
+
 describe('answers of the coordinator that reach nobody', () => {
   for (const key of ['n', undefined]) {
     it(`the next of an Ack, ${key === undefined ? 'of any key' : 'with a key'}: its key is free at once`, (t) => {
