@@ -27,7 +27,7 @@ test('it is built by the npm scripts of the project, with the locked dependencie
   // What npm brought and nobody loads here goes in the same step, or it would stay in the layer.
   deepStrictEqual(
     npm.map((run) =>
-      run.replace(/ && rm -rf [^&|;]+( && find node_modules [^&|;]+ -delete)?$/, '').replace(/\s+/g, ' '),
+      run.replace(/\s+/g, ' ').replace(/ && rm -rf [^&|;]+( && find node_modules [^&|;]+ -delete)?$/, ''),
     ),
     [
       'npm ci --ignore-scripts',
