@@ -73,6 +73,24 @@ export const JOURNAL: House = {
   ],
 };
 
+export const CLUSTER: House = {
+  folder: 'src/cluster',
+  floors: [
+    {
+      rooms: ['store', 'registry'],
+      rules: [
+        'What is kept for a cluster: rows of all partitions, and the guard that keeps two homes apart.',
+        'Who is a member of the cluster. It gives liveness only: what keeps two homes apart is the guard in the store.',
+      ],
+    },
+    {
+      rooms: ['partitions'],
+      rules: ['Which partition something belongs to, which member is wanted as its home, and whose it is.'],
+    },
+    { rooms: [''], rules: ['Many sidecars as one: who is home of which partition, and where a call goes.'] },
+  ],
+};
+
 export const CLIENT: House = {
   folder: 'clients/typescript/src',
   floors: [
@@ -112,7 +130,7 @@ export const CLIENT: House = {
 };
 
 /** Every house of which the rooms stand on floors. */
-export const HOUSES: readonly House[] = [CORE, GRPC, JOURNAL, CLIENT];
+export const HOUSES: readonly House[] = [CORE, GRPC, JOURNAL, CLUSTER, CLIENT];
 
 /** @returns what is wrong, one sentence each */
 export function checkFloors(house: House, files: readonly TextFile[]): readonly string[] {

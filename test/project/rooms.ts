@@ -10,6 +10,7 @@ const ROOMS = [
   'port',
   'core',
   'local',
+  'cluster',
   'grpc',
   'gen',
   'http',
@@ -33,11 +34,12 @@ interface Rule {
 
 const RULES: Readonly<Record<Room, Rule>> = {
   main: { rooms: ['cli', 'observability'], packages: ['commander'] },
-  cli: { rooms: ['config', 'port', 'core', 'local', 'grpc', 'http', 'observability'], packages: 'any' },
+  cli: { rooms: ['config', 'port', 'core', 'local', 'cluster', 'grpc', 'http', 'observability'], packages: 'any' },
   config: { rooms: ['port', 'core'], packages: ['node:', 'yaml'] },
   port: { rooms: ['core'], packages: [] },
   core: { rooms: [], packages: ['lru-cache'] },
   local: { rooms: ['port', 'core'], packages: ['node:', 'lmdb'] },
+  cluster: { rooms: ['port', 'core', 'local'], packages: ['node:', '@redis/client'] },
   grpc: { rooms: ['port', 'gen'], packages: 'any' },
   gen: { rooms: [], packages: 'any' },
   http: { rooms: ['port'], packages: ['node:'] },

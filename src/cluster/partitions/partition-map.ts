@@ -1,0 +1,65 @@
+/**
+ * Which partition a queue and a key belong to, and which member is wanted as the home of a partition. Everybody computes
+ * both from the same facts, so that nobody has to be asked.
+ */
+import { crc32 } from 'node:zlib';
+import type { Route } from '../store/cluster-store.js';
+
+/** 2 … 256 and 1: powers of two, so that their number can be doubled one day. */
+export const MOST_PARTITIONS = 256;
+
+export class PartitionMap {
+  readonly #mask: number;
+  /** Of queues without spread, as they were asked for; bounded by {@link KNOWN}. */
+  readonly #known = new Map<string, number>();
+
+  /**
+   * @param partitions a power of two
+   * @param routes of queues that have one
+   */
+  constructor(
+    readonly partitions: number,
+    private readonly routes: ReadonlyMap<string, Route>,
+  ) {
+    if (partitions < 1 || partitions > MOST_PARTITIONS || (partitions & (partitions - 1)) !== 0) {
+      throw new RangeError(`${partitions} partitions: must be a power of two up to ${MOST_PARTITIONS}`);
+    }
+    this.#mask = partitions - 1;
+  }
+
+  /**
+   * The partition in which this key is decided about. Order, exclusion, idempotency and coalescing are per key.
+   * @param itemId in place of an empty key: an item without a key is spread by its own id
+   */
+  of(queue: string, key: string, itemId = ''): number {
+    const route = this.routes.get(queue);
+    if (route === undefined || route.spread === 1) return this.#single(queue, route);
+    const part = crc32(key === '' ? itemId : key) % route.spread;
+    return crc32(`${route.group}#${part}`) & this.#mask;
+  }
+
+  /** All partitions in which something of this queue may be, each once, in their order. */
+  all(queue: string): readonly number[] {
+    const route = this.routes.get(queue);
+    if (route === undefined || route.spread === 1) return [this.#single(queue, route)];
+    const parts = Array.from({ length: route.spread }, (_, part) => crc32(`${route.group}#${part}`) & this.#mask);
+    return [...new Set(parts)].sort((a, b) => a - b);
+  }
+
+  /** Of a token: `token mod P` is its partition. */
+  ofToken(token: number): number {
+    return token % this.partitions;
+  }
+
+  #single(queue: string, route: Route | undefined): number {
+    const known = this.#known.get(queue);
+    if (known !== undefined) return known;
+    const partition = crc32(route?.group ?? queue) & this.#mask;
+    if (this.#known.size >= KNOWN) this.#known.clear();
+    this.#known.set(queue, partition);
+    return partition;
+  }
+}
+
+/** Names of queues whose partition is remembered. */
+const KNOWN = 10_000;

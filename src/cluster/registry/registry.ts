@@ -1,0 +1,59 @@
+/**
+ * THE PORT of membership. A member is an incarnation: a random id for each start of a process. It has a session that
+ * ends by itself when it is not renewed. Everybody lists all members.
+ *
+ * The registry gives liveness only. It may be late, early or wrong: two homes are kept apart by the guard in the store.
+ */
+
+/** What a member says of itself. */
+export interface Member {
+  /** Of the incarnation; random. */
+  readonly id: string;
+  /** For people: the host, or what `cluster.advertise` says. */
+  readonly name: string;
+  /** Where other sidecars reach it, host:port. */
+  readonly address: string;
+  /** Of the program. */
+  readonly version: string;
+  /** The newest format of rows that it reads and writes. */
+  readonly format: number;
+  /** Its share of partitions against that of others; 0: none. */
+  readonly weight: number;
+  /** It ends: it takes no partition, and hands over what it has. */
+  readonly isLeaving: boolean;
+  /** The version of the cluster's record that it follows. */
+  readonly routes: number;
+}
+
+export interface Registry {
+  /** For people. */
+  readonly name: string;
+  /**
+   * Begins a session, or writes it over: `member` is listed until `ttl` ms after the last renewal that reached the
+   * registry, by its clock. @throws Error
+   */
+  join(member: Member, ttl: number): Promise<void>;
+  /**
+   * Renews the session. @returns false: it was over. The member is not listed any more and has to join as another
+   * incarnation. @throws Error: it is not known whether it was renewed
+   */
+  renew(member: Member, ttl: number): Promise<boolean>;
+  /** Ends the session at once. @throws Error */
+  leave(id: string): Promise<void>;
+  /** All members whose sessions are not over, in the order of their ids. At most 1,000. @throws Error */
+  members(): Promise<readonly Member[]>;
+  /**
+   * What homes keep for gateways: which member is the home of each partition. @throws Error
+   */
+  publish(homes: readonly HomeEntry[]): Promise<void>;
+  homes(): Promise<readonly HomeEntry[]>;
+  close(): Promise<void>;
+}
+
+/** That a member is the home of a partition. The larger epoch is the newer one. */
+export interface HomeEntry {
+  readonly partition: number;
+  readonly epoch: number;
+  readonly member: string;
+  readonly address: string;
+}

@@ -1,0 +1,137 @@
+/**
+ * THE PORT of a cluster's store: rows of every partition, and for each one a guard, in the same atomic unit as the rows.
+ *
+ * The guard is (owner, seq). `owner` is new at every claim and compared for equality; `seq` is the number of the last
+ * batch. So a batch whose answer was lost is recognised as written, a home that was succeeded is recognised as such, and so
+ * is a store that fell back to an older state, which its home then repairs from its last batches.
+ */
+import type { Journal } from '../../local/journal/journal.js';
+
+/** The guard of a partition, as it stands in the store. */
+export interface Guard {
+  readonly partition: number;
+  /** Of the claim that holds it; empty: nobody does. */
+  readonly owner: string;
+  /** Grows with every claim. Only for people and for order: what is compared is `owner`. */
+  readonly epoch: number;
+  /** The incarnation of the member that claimed it last. */
+  readonly member: string;
+  /** Number of the last batch; 0: none was ever written. */
+  readonly seq: number;
+  /** When the last batch was written, ms since the Unix epoch by the clock of the home that wrote it; 0: never. */
+  readonly at: number;
+  /** All tokens that were given in this partition are smaller. */
+  readonly floor: number;
+  /** The format of its rows. */
+  readonly format: number;
+}
+
+/** What is claimed for whom. */
+export interface Claim {
+  readonly partition: number;
+  /**
+   * The owner that the guard must have: empty, if it must be free. A live owner is never claimed from: who calls has seen
+   * its session over.
+   */
+  readonly expected: string;
+  /** Set: and this number of the last batch. With the own old owner for `expected`: nobody was there in between. */
+  readonly expectedSeq?: number;
+  /** The incarnation of the one who claims. */
+  readonly member: string;
+  /** All tokens that it will give before its first batch are smaller: the floor is raised to it in the same step. */
+  readonly floor: number;
+  /** The format in which it will write. */
+  readonly format: number;
+}
+
+/** The guard is the claimer's. */
+export interface Claimed {
+  readonly claimed: true;
+  readonly guard: Guard;
+  /** As it was before: the first token of the new home is not below it. */
+  readonly floorBefore: number;
+  /** The store's clock at the claim, ms since the Unix epoch: the wall clock of the partition's rows. */
+  readonly now: number;
+}
+
+/** Nothing was changed. */
+export interface NotClaimed {
+  readonly claimed: false;
+  readonly guard: Guard;
+}
+
+/** What all members must agree on. Written by the first one. */
+export interface ClusterRecord {
+  /** Random; of the cluster's first start. A store that lost it looks new. */
+  readonly id: string;
+  readonly partitions: number;
+  /** Who knows it may be a peer. */
+  readonly secret: string;
+  /** Grows with every change of `routes`. */
+  readonly version: number;
+  /** Only queues that are not on their own: group other than the name, or spread over more than one partition. */
+  readonly routes: Readonly<Record<string, Route>>;
+}
+
+export interface Route {
+  readonly group: string;
+  readonly spread: number;
+}
+
+export interface ClusterStore {
+  /** For people: the address without user and password. */
+  readonly name: string;
+  /**
+   * The record of the cluster; `wanted` becomes it if there is none.
+   * @throws JournalError
+   */
+  record(wanted: ClusterRecord): Promise<ClusterRecord>;
+  /**
+   * Writes a new record over the one of `version`.
+   * @returns whether that was still the one that stood there
+   */
+  changeRecord(version: number, record: ClusterRecord): Promise<boolean>;
+  /** The guards of all partitions, by number. A partition that was never claimed has an empty one. @throws JournalError */
+  guards(partitions: number): Promise<readonly Guard[]>;
+  /**
+   * Takes the guard over, if it is as expected, and raises the floor. The answer may be lost although it was done: then
+   * `guards` shows an owner that this member made. @throws JournalError
+   */
+  claim(claim: Claim): Promise<Claimed | NotClaimed>;
+  /** The rows of a partition that was claimed, until it is released, closed or fenced. */
+  open(claimed: Claimed): PartitionStore;
+  /** Called when the store seems to be another one than before (a failover): every home looks at its guards at once. */
+  onFailover: (() => void) | undefined;
+  /** Ends all connections. What is under way is not known to be written. */
+  close(): Promise<void>;
+}
+
+/**
+ * The journal of one partition. Its writes carry the guard. In addition to what a journal promises:
+ *
+ * - A write whose answer did not come rejects with `io`; the same changes written again are recognised, whether they had
+ *   been written or not.
+ * - A write that finds another owner rejects with `fenced`, and so does everything after it: there is another home.
+ * - A write that finds an older `seq` (the store fell back) sends again what is missing, and resolves when all is there.
+ * - Contents of items are kept in memory by the core (`keepsContents`); `content` is never called.
+ */
+export interface PartitionStore extends Journal {
+  readonly guard: Guard;
+  /** Set once it is known that another home holds the guard. */
+  readonly isFenced: boolean;
+  /** Called once when that is found out. */
+  onFenced: (() => void) | undefined;
+  /** Called whenever the store was found to have fallen back, with the number of batches that were sent again. */
+  onFellBack: ((batches: number) => void) | undefined;
+  /**
+   * What became of a batch that was sent and not answered: sends it again, under the owner it was sent with. Resolves when it is
+   * there; at once when there is none. @throws JournalError
+   */
+  settle(): Promise<void>;
+  /** Looks at the guard and sends again what is missing. For after a failover of the store. @throws JournalError */
+  assert(): Promise<void>;
+  /** The guard was claimed again, from this store's own owner and `seq`: the next batches carry the new owner. */
+  renewed(claimed: Claimed): void;
+  /** Gives the guard up, if it is still this one's. Precondition: no write is under way. @throws JournalError */
+  release(): Promise<void>;
+}
