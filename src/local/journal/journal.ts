@@ -48,7 +48,9 @@ export type LocalProblem =
   /** The path is none of a directory that is there or could be made. */
   | 'no_directory'
   /** There is a directory, without data in it. */
-  | 'no_data';
+  | 'no_data'
+  /** In a cluster: somebody else writes these rows now. Nothing was written, and nothing ever will be. */
+  | 'fenced';
 
 export type StoreProblem =
   /** Another home holds the guard. Nothing was written, and nothing will be. */
