@@ -10,7 +10,7 @@ import type {
   SessionListener,
 } from '../coordinator.js';
 import { DRAINING } from '../core/contract/refusals.js';
-import type { Core } from '../core/core.js';
+import type { Core, SharedUse } from '../core/core.js';
 import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';
@@ -43,6 +43,8 @@ export interface LocalOptions {
   readonly onStore?: EmitState;
   /** It decides about one partition of a cluster. Unset: about everything. */
   readonly partition?: PartitionStart;
+  /** The same one for all coordinators of this process: its limits bound them together. Unset: there is one coordinator. */
+  readonly shared?: SharedUse;
 }
 
 /** How the home of a partition begins. Its `clock` has to show as `wall` what the store's clock shows. */
@@ -70,10 +72,11 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   #closed: Promise<void> | undefined;
 
   constructor(settings: CoordinatorSettings, options: LocalOptions = {}) {
-    const { clock = systemClock, journal, partition } = options;
+    const { clock = systemClock, journal, partition, shared } = options;
     const emit = (state: StoreState) => this.#storeChanged(state);
     const seed = options.seed ?? clock.wall() + (partition?.number ?? 0);
-    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor: partition?.tokenFloor }), undefined);
+    const tokenFloor = partition?.tokenFloor;
+    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor, shared }), undefined);
     this.#clock = clock;
     this.#journal = journal;
     this.#emit = options.onStore ?? (() => undefined);

@@ -1,6 +1,6 @@
 import type { Turn } from '../coordinator.js';
 import type { CoordinatorSettings } from '../core/contract/settings.js';
-import { Core, type Effect, type Start } from '../core/core.js';
+import { Core, type Effect, type SharedUse, type Start } from '../core/core.js';
 import type { Clock } from './clock.js';
 import { type Held, turnsOf } from './durable/held.js';
 import type { EmitState } from './durable/state.js';
@@ -20,6 +20,8 @@ interface LoopOptions {
   /** All tokens of earlier homes are smaller, whatever the rows say. Unset: the rows say it. */
   readonly tokenFloor: number | undefined;
   readonly partition: Start['partition'];
+  /** What all cores of this process use together. Unset: there is one. */
+  readonly shared: SharedUse | undefined;
 }
 
 /**
@@ -42,6 +44,8 @@ export class Loop {
   #disarm: (() => void) | undefined;
   #carrying = false;
   #running = false;
+  /** It is going to. */
+  #looksForRoom = false;
 
   constructor(
     private readonly settings: CoordinatorSettings,
@@ -77,7 +81,21 @@ export class Loop {
     this.core = core;
     this.#stoodStill = this.#clock.now() - since;
     this.#running = true;
+    const { shared } = this.options;
+    if (shared !== undefined) core.join(shared, () => this.#lookForRoomSoon());
     this.#arm();
+  }
+
+  /** It comes from inside a step of another core. */
+  #lookForRoomSoon(): void {
+    if (this.#looksForRoom) return;
+    this.#looksForRoom = true;
+    this.#clock.soon(() => {
+      this.#looksForRoom = false;
+      if (!this.#running) return;
+      this.core.lookForRoom(this.now());
+      this.afterStep();
+    });
   }
 
   now(): number {
@@ -104,6 +122,8 @@ export class Loop {
   /** Time passes no more. */
   stop(): void {
     this.#running = false;
+    const { shared } = this.options;
+    if (shared !== undefined) this.core.leave(shared);
     this.#disarm?.();
     this.#disarm = undefined;
   }
