@@ -64,7 +64,8 @@ export class Loop {
     const { clock, seed, journal, partition, tokenFloor: claimed } = this.options;
     const wall = clock.wall() - clock.now() + now;
     const tokenFloor = written === undefined ? claimed : Math.max(written, claimed ?? written);
-    const start: Start = { now, wall, seed, durable: journal !== undefined, tokenFloor, partition };
+    const kept = { durable: journal !== undefined, keepsContents: journal?.keepsContents === true };
+    const start: Start = { now, wall, seed, ...kept, tokenFloor, partition };
     return new Core(this.settings, start);
   }
 
