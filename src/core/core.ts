@@ -337,9 +337,9 @@ export class Core extends AdminCalls {
   }
 
   /** It is known that nobody learnt of these turns: they end, or are held for their ticket (S13). */
-  undeliverable(turns: readonly model.TurnRef[], now: number): void {
+  undeliverable(turns: readonly model.TurnRef[], now: number, unwanted = false): void {
     this.begin(now);
-    undeliverable(this.state, turns, now);
+    undeliverable(this.state, turns, unwanted, now);
     this.finish(undefined, now);
   }
 

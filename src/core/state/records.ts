@@ -22,6 +22,7 @@ import type {
   ItemRef,
   Reply,
   SessionListener,
+  SessionStamp,
   SubmitAnswer,
   SubmitRequest,
   SubmitResult,
@@ -347,6 +348,8 @@ export class Session extends Timer {
   /** Unset: it is broken. */
   stream: Stream | undefined = undefined;
   ttl = 0;
+  /** Of the stream that has it, or had it last. Unset: it is known here alone, or came back from the disk. */
+  stamp: SessionStamp | undefined = undefined;
   /** Meaningful while it is broken. */
   brokenAt = 0;
   /** Whole ms; Infinity while a stream is attached. Over when `now >= endsAt`, even if the wheel is late. */
