@@ -115,7 +115,12 @@ export function registrySuite(name: string, place: (t: TestContext) => Promise<R
     it('tells homes: of two of one partition the one with the larger epoch, in whatever order', async (t) => {
       const there = await place(t);
       const [a, b] = [await there.open(), await there.open()];
-      const home = (partition: number, epoch: number, by: string) => ({ partition, epoch, member: by, address: `${by}:1` });
+      const home = (partition: number, epoch: number, by: string) => ({
+        partition,
+        epoch,
+        member: by,
+        address: `${by}:1`,
+      });
       const large = 2 ** 45;
       await a.publish([home(2, large, 'a'), home(10, 7, 'a')]);
       await b.publish([home(2, large - 1, 'b'), home(10, 8, 'b'), home(0, 1, 'b')]);
