@@ -7,6 +7,8 @@ import type { Content, Row, RowChange } from '../../core/contract/rows.js';
 export interface Journal {
   /** What the directory tells about the runs before this one. */
   readonly before: JournalPast;
+  /** What items carry stays in memory: `read` gives it with the rows, and `content` is never called. */
+  readonly keepsContents?: true;
   /**
    * All rows, in slices, in the order of `TABLES`; contents of items stay on disk. To be read once, before the first
    * write.
