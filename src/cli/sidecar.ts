@@ -58,9 +58,9 @@ async function using<T>(client: Keyturn, use: (client: Keyturn) => Promise<T>): 
   }
 }
 
-const BACK_SOON: readonly string[] = ['DRAINING', 'STORE_UNAVAILABLE'];
+const BACK_SOON: readonly string[] = ['DRAINING', 'STORE_UNAVAILABLE', 'NO_HOME'];
 
-/** The sidecar did not answer, is shutting down, or its disk is full: it may be back soon, and the same call may be sent again. */
+/** The sidecar did not answer, is shutting down, its disk is full, or nobody in its cluster decides about the queue now: it may be back soon, and the same call may be sent again. */
 export function isAway(error: unknown): boolean {
   return error instanceof KeyturnError && (isUnreachable(error) || BACK_SOON.includes(error.reason));
 }
@@ -115,6 +115,10 @@ const REASONS: Readonly<Record<string, (error: KeyturnError) => Described>> = {
   DRAINING: (error) => ({ text: `the sidecar is shutting down: ${messageOf(error)}`, exitCode: EXIT.unreachable }),
   STORE_UNAVAILABLE: (error) => ({
     text: `the sidecar cannot use its data directory: ${messageOf(error)}`,
+    exitCode: EXIT.unreachable,
+  }),
+  NO_HOME: (error) => ({
+    text: `the cluster decides about this queue nowhere now: ${messageOf(error)}`,
     exitCode: EXIT.unreachable,
   }),
   NO_SUCH_QUEUE: (error) => ({

@@ -41,6 +41,17 @@ export interface LocalOptions {
   readonly journal?: Journal;
   /** Gets the state of the disk, whenever that changes. */
   readonly onStore?: EmitState;
+  /** It decides about one partition of a cluster. Unset: about everything. */
+  readonly partition?: PartitionStart;
+}
+
+/** How the home of a partition begins. Its `clock` has to show as `wall` what the store's clock shows. */
+export interface PartitionStart {
+  readonly number: number;
+  /** How many partitions the cluster has. */
+  readonly of: number;
+  /** All tokens of earlier homes are smaller: what the claim said. */
+  readonly tokenFloor: number;
 }
 
 /**
@@ -59,9 +70,10 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   #closed: Promise<void> | undefined;
 
   constructor(settings: CoordinatorSettings, options: LocalOptions = {}) {
-    const { clock = systemClock, journal } = options;
+    const { clock = systemClock, journal, partition } = options;
     const emit = (state: StoreState) => this.#storeChanged(state);
-    super(new Loop(settings, { clock, seed: options.seed ?? clock.wall(), journal, emit }), undefined);
+    const seed = options.seed ?? clock.wall() + (partition?.number ?? 0);
+    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor: partition?.tokenFloor }), undefined);
     this.#clock = clock;
     this.#journal = journal;
     this.#emit = options.onStore ?? (() => undefined);

@@ -17,6 +17,9 @@ interface LoopOptions {
   /** Unset: nothing outlives the process. */
   readonly journal: Journal | undefined;
   readonly emit: EmitState;
+  /** All tokens of earlier homes are smaller, whatever the rows say. Unset: the rows say it. */
+  readonly tokenFloor: number | undefined;
+  readonly partition: Start['partition'];
 }
 
 /**
@@ -54,13 +57,14 @@ export class Loop {
   }
 
   /**
-   * @param tokenFloor all tokens of the runs before are smaller; unset: nothing is known of them
+   * @param written all tokens of the runs before are smaller, by the rows; unset: they say nothing
    * @param now when its time begins, or stands still until {@link start}
    */
-  makeCore(tokenFloor: number | undefined, now = this.options.clock.now()): Core {
-    const { clock, seed, journal } = this.options;
+  makeCore(written: number | undefined, now = this.options.clock.now()): Core {
+    const { clock, seed, journal, partition, tokenFloor: claimed } = this.options;
     const wall = clock.wall() - clock.now() + now;
-    const start: Start = { now, wall, seed, durable: journal !== undefined, tokenFloor };
+    const tokenFloor = written === undefined ? claimed : Math.max(written, claimed ?? written);
+    const start: Start = { now, wall, seed, durable: journal !== undefined, tokenFloor, partition };
     return new Core(this.settings, start);
   }
 

@@ -27,7 +27,8 @@ import { isOver } from '../structures/due.js';
 /**
  * Whether this token may be the live turn of an earlier run. All of these must hold:
  *
- * - the key is not empty, `startup_hold` has not ended, and the token is below the first one of this process;
+ * - the key is not empty, `startup_hold` has not ended, and the token is below the first one of this process, and in a
+ *   cluster one of this partition;
  * - the live turns of the queue did not come back from the disk (`keepsTurns`);
  * - if the key has a turn: it is an adopted one with a smaller token;
  * - if it has none: the token of its newest settlement is smaller, or no settlement is remembered.
@@ -42,7 +43,7 @@ export function adoptable(
   lane: Lane | undefined,
   now: number,
 ): boolean {
-  if (key === '' || isOver(state.holdUntil, now) || token < 1 || token >= state.tokens.first) return false;
+  if (key === '' || isOver(state.holdUntil, now) || !state.tokens.mayBeEarlier(token)) return false;
   if (state.remembersTurns && keepsTurns(state, queueName)) return false;
   if (lane === undefined) return true;
   const turn = turnOf(lane);

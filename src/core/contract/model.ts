@@ -295,6 +295,27 @@ export type Refusal =
    * one that waited for its write may have been carried out, and is safe to repeat with the same ids.
    */
   | { readonly kind: 'store_unavailable'; readonly description: string; readonly retryAfter: number }
+  /**
+   * Who was asked does not decide about this partition of a cluster, or not any more, and nobody is known who does; nothing
+   * was changed. `description` says what is waited for.
+   */
+  | {
+      readonly kind: 'no_home';
+      readonly partition: number;
+      readonly description: string;
+      readonly retryAfter: number;
+    }
+  /**
+   * One step is to reach a second queue of a cluster, which is decided about elsewhere. `field` names that queue in the
+   * request; `group` is that of `queue`.
+   */
+  | {
+      readonly kind: 'other_group';
+      readonly field: string;
+      readonly queue: string;
+      readonly group: string;
+      readonly other: string;
+    }
   /** Ends a session's stream: a newer stream has its id. */
   | { readonly kind: 'session_replaced'; readonly sessionId: string }
   | { readonly kind: 'cancelled' };

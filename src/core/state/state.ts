@@ -4,7 +4,7 @@ import { OWN_ID } from '../structures/own-id.js';
 import { Random } from '../structures/random.js';
 import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
-import { Tokens } from '../structures/tokens.js';
+import { type TokenPartition, Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
 import { STATES } from './lane-states.js';
 import type { Outbox } from './outbox.js';
@@ -23,8 +23,10 @@ export interface Start {
   readonly durable?: boolean;
   /** All tokens of earlier runs are smaller. Unset: nothing is known. */
   readonly tokenFloor?: number | undefined;
-  /** How many tokens are reserved on the disk ahead of use. Unset: 2^24. */
+  /** How many tokens are reserved on the disk ahead of use. Unset: 2^24, of a partition 2^18. */
   readonly tokensAhead?: number | undefined;
+  /** It decides about one partition of a cluster, and others about the others. Unset: about everything. */
+  readonly partition?: TokenPartition | undefined;
 }
 
 /** Everything the core knows. Written by one step at a time. */
@@ -32,7 +34,7 @@ export class CoreState {
   readonly wheel: TimingWheel<CoreTimer>;
   readonly tokens: Tokens;
   readonly random: Random;
-  /** Ids that are made here begin with this, unique across restarts because the first token is. */
+  /** Ids that are made here begin with this, unique across restarts and partitions because the first token is. */
   readonly ownIds: string;
   readonly queues = new Map<string, Queue>();
   /** The queue that was asked for last: most calls in a row are for one. Only `queues.ts` writes it. */
@@ -102,7 +104,7 @@ export class CoreState {
     changes: ChangeLog | undefined,
   ) {
     this.wheel = new TimingWheel(start.now);
-    this.tokens = new Tokens(start.wall, start.tokenFloor, start.tokensAhead);
+    this.tokens = new Tokens(start.wall, start.tokenFloor, start.tokensAhead, start.partition);
     this.random = new Random(start.seed);
     this.ownIds = `${OWN_ID}${this.tokens.first.toString(36)}-`;
     this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);

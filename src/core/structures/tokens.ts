@@ -3,6 +3,19 @@ const EPOCH = 1_735_689_600_000;
 const TOKENS_PER_MS = 4_096;
 /** Written down ahead of use: seconds of turns at any rate, and a step of a few seconds at a restart. */
 const RESERVED = 2 ** 24;
+/**
+ * The same of a partition. Of 2^24 numbers one of 64 has as many; with more partitions a claim steps further ahead of
+ * the clock, with 256 by 16 s. The clock makes up for that, unless a home gives way sooner for years.
+ */
+const RESERVED_OF_PARTITION = 2 ** 18;
+
+/** Which tokens may be given: those that are `number` modulo `of`. So a token says of which partition it is. */
+export interface TokenPartition {
+  /** From 0. */
+  readonly number: number;
+  /** How many partitions there are; 1 … 4,096. */
+  readonly of: number;
+}
 
 /**
  * Fencing tokens: one counter for all queues, so that a queue that was forgotten and made again goes on growing.
@@ -11,6 +24,9 @@ const RESERVED = 2 ** 24;
  * 4,096 turns are given per ms on average, the next start finds a larger first token, unless the clock stepped back by
  * about as much as the run lasted. Following the clock while running was not chosen: a step back of any size between
  * two runs would then break the order. Good until the year 2094, when 2^53 is reached.
+ *
+ * In a cluster each partition has a counter of its own, which gives every `of`-th number: the clock is that of the
+ * store, and every home writes down what it reserves, so it may give more than 4,096 / `of` a ms.
  */
 export class Tokens {
   readonly first: number;
@@ -21,27 +37,34 @@ export class Tokens {
   #onReserve: (() => void) | undefined;
   /** From this token on nothing is reserved on the disk: a crash could make the next run give it again. */
   #end = Number.MAX_SAFE_INTEGER + 1;
+  /** From one token to the next. */
+  readonly #step: number;
+  readonly #residue: number;
+  /** The numbers that are written down ahead of use, those of others included. */
+  readonly #ahead: number;
 
   /**
    * @param startedAt the wall clock at the start, ms since the Unix epoch
    * @param floor all tokens of earlier runs are smaller, as far as that was written down
-   * @param ahead how many are written down ahead of use
+   * @param ahead how many are written down ahead of use; unset: 2^24, of a partition 2^18
+   * @param partition unset: any number may be given
    */
-  constructor(
-    startedAt: number,
-    floor = 1,
-    private readonly ahead = RESERVED,
-  ) {
-    this.first = Math.max(Math.max(0, Math.floor(startedAt) - EPOCH) * TOKENS_PER_MS + 1, floor);
+  constructor(startedAt: number, floor = 1, ahead?: number, partition?: TokenPartition) {
+    const { number, of } = checked(partition ?? ALONE);
+    this.#step = of;
+    this.#residue = number;
+    this.#ahead = (ahead ?? (partition === undefined ? RESERVED : RESERVED_OF_PARTITION)) * of;
+    const least = Math.max(Math.max(0, Math.floor(startedAt) - EPOCH) * TOKENS_PER_MS + 1, floor);
+    this.first = least + ((number - (least % of) + of) % of);
     if (!Number.isSafeInteger(this.first + TOKENS_PER_MS)) {
       throw new RangeError(`the wall clock (${startedAt} ms since 1970) is beyond the year 2094: no tokens are left`);
     }
-    this.#last = this.first - 1;
+    this.#last = this.first - of;
   }
 
   /** Precondition: they are not used up. */
   next(): number {
-    this.#last += 1;
+    this.#last += this.#step;
     if (this.#last >= this.#alarm) this.#look();
     return this.#last;
   }
@@ -52,7 +75,7 @@ export class Tokens {
    */
   reserveBy(onReserve: () => void): void {
     this.#onReserve = onReserve;
-    this.#alarm = this.#last + 1;
+    this.#alarm = this.#last + this.#step;
     // Nobody is let in before that is written.
     this.#end = this.reserved;
     this.#look();
@@ -60,7 +83,7 @@ export class Tokens {
 
   /** None may be given before more is written down. */
   get areUsedUp(): boolean {
-    return this.#last + 1 >= this.#end;
+    return this.#last + this.#step >= this.#end;
   }
 
   /**
@@ -73,15 +96,29 @@ export class Tokens {
     return wereUsedUp && !this.areUsedUp;
   }
 
+  /** Whether an earlier run, here or in another process, may have given it. */
+  mayBeEarlier(token: number): boolean {
+    return token >= 1 && token < this.first && token % this.#step === this.#residue;
+  }
+
   /** What is to be written down: all tokens up to the next time are smaller. */
   get reserved(): number {
-    return this.#last + this.ahead;
+    return this.#last + this.#ahead;
   }
 
   #look(): void {
     if (this.#last > Number.MAX_SAFE_INTEGER) throw new RangeError('all tokens below 2^53 are used up');
     if (this.#onReserve === undefined) return;
-    this.#alarm = Math.min(this.#last + this.ahead / 2, Number.MAX_SAFE_INTEGER + 1);
+    this.#alarm = Math.min(this.#last + this.#ahead / 2, Number.MAX_SAFE_INTEGER + 1);
     this.#onReserve();
   }
+}
+
+const ALONE: TokenPartition = Object.freeze({ number: 0, of: 1 });
+
+function checked(partition: TokenPartition): TokenPartition {
+  const { number, of } = partition;
+  const isOne = Number.isInteger(of) && of >= 1 && of <= TOKENS_PER_MS && Number.isInteger(number) && number >= 0;
+  if (!isOne || number >= of) throw new RangeError(`partition ${number} of ${of}: must be one of 0 to of - 1`);
+  return partition;
 }

@@ -96,6 +96,14 @@ const DESCRIBE: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => De
     message: refusal.description,
     details: [retryInfo(refusal.retryAfter)],
   }),
+  no_home: (refusal) => ({
+    code: status.UNAVAILABLE,
+    reason: 'NO_HOME',
+    message: refusal.description,
+    metadata: new Map([['partition', String(refusal.partition)]]),
+    details: [retryInfo(refusal.retryAfter)],
+  }),
+  other_group: (refusal) => otherGroup(refusal),
   session_replaced: (refusal) => ({
     code: status.ABORTED,
     reason: 'SESSION_REPLACED',
@@ -202,6 +210,18 @@ const NOT_DELAYED: Readonly<Record<RefusalOf<'not_delayed'>['because'], (r: Refu
   dead_letter: ({ itemId, queue }) =>
     `item ${shorten(itemId)} of queue ${queue} is a dead letter; Redrive (keyturn dead-letters redrive) puts it back`,
 };
+
+function otherGroup({ field, queue, group, other }: RefusalOf<'other_group'>): Described {
+  const [from, to] = [shorten(queue), shorten(other)];
+  return {
+    code: status.FAILED_PRECONDITION,
+    reason: 'OTHER_GROUP',
+    message:
+      `${field}: queue ${to} is not of the group ${shorten(group)} of queue ${from}, and one step cannot reach both; ` +
+      `give both one group: "keyturn cluster route ${other} --group ${group}" while ${to} is empty, and "group" in their settings`,
+    metadata: new Map([['queue', other]]),
+  };
+}
 
 function retryInfo(retryAfter: number): Any {
   return any('RetryInfo', RetryInfo.encode({ retryDelay: toDuration(retryAfter) }).finish());

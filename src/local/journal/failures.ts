@@ -19,6 +19,7 @@ const TO_DO: Readonly<Record<JournalProblem, string>> = {
   not_writable: 'give the user that runs keyturn the right to read and write there',
   no_directory: 'name a directory: --data-dir, KEYTURN_DATA_DIR or data_dir',
   no_data: 'name the directory that data_dir of the sidecar names, or look whether a durable queue was ever used',
+  fenced: 'there is nothing to do: another member of the cluster is the home of this partition now',
 };
 
 export function journalError(problem: JournalProblem, what: string, cause?: unknown): JournalError {

@@ -45,7 +45,9 @@ export type JournalProblem =
   /** The path is none of a directory that is there or could be made. */
   | 'no_directory'
   /** There is a directory, without data in it. */
-  | 'no_data';
+  | 'no_data'
+  /** In a cluster: somebody else writes these rows now. Nothing was written, and nothing ever will be. */
+  | 'fenced';
 
 /** `message` names the file and says what to do. */
 export class JournalError extends Error {

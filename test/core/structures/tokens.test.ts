@@ -75,6 +75,68 @@ describe('tokens', () => {
     assert.equal(tokens.next(), floor);
   });
 
+  it('S270: of a partition are those with its remainder, each once, and grow', () => {
+    for (const of of [1, 2, 64, 256]) {
+      const given = new Set<number>();
+      for (const number of new Set([0, 1 % of, of >> 1, of - 1])) {
+        const tokens = new Tokens(NOW, 1, undefined, { number, of });
+        assert.ok(tokens.first >= new Tokens(NOW).first && tokens.first < new Tokens(NOW).first + of);
+        for (let i = 0; i < 100; i++) {
+          const token = tokens.next();
+          assert.equal(token % of, number);
+          assert.equal(token, tokens.first + i * of);
+          assert.ok(!given.has(token));
+          given.add(token);
+        }
+      }
+    }
+  });
+
+  it('S270: of a partition begin at the floor or behind it, and never at zero', () => {
+    const { first } = new Tokens(NOW, 1, undefined, { number: 5, of: 8 });
+    const from = (floor: number) => new Tokens(NOW, floor, undefined, { number: 5, of: 8 }).next();
+    assert.deepEqual(
+      [from(first), from(first + 1), from(first + 8), from(first - 8)],
+      [first, first + 8, first + 8, first],
+    );
+    assert.equal(new Tokens(0, 1, undefined, { number: 0, of: 64 }).next(), 64);
+    assert.equal(new Tokens(0, 1, undefined, { number: 3, of: 64 }).next(), 3);
+  });
+
+  it('S53, S270: of a partition are given as far as they are written down, and no further', () => {
+    const tokens = new Tokens(NOW, 1, 4, { number: 3, of: 64 });
+    const marks: number[] = [];
+    tokens.reserveBy(() => marks.push(tokens.reserved));
+    const floor = tokens.reserved;
+    const given: number[] = [];
+    while (!tokens.areUsedUp) given.push(tokens.next());
+    assert.equal(given.length, 3);
+    assert.ok(given.every((token) => token < floor));
+    assert.equal(tokens.written(tokens.reserved), true);
+    assert.ok(tokens.next() >= floor);
+    assert.ok(new Tokens(NOW, floor, 4, { number: 3, of: 64 }).next() > (given.at(-1) ?? 0));
+  });
+
+  it('S29, S270: of another partition were never given here', () => {
+    const tokens = new Tokens(NOW, 1, undefined, { number: 3, of: 64 });
+    const { first } = tokens;
+    const answers = [first - 64, first - 63, first - 1, first, 3, 67, 0, -61].map((token) =>
+      tokens.mayBeEarlier(token),
+    );
+    assert.deepEqual(answers, [true, false, false, false, true, true, false, false]);
+  });
+
+  it('know no partition that there cannot be', () => {
+    for (const partition of [
+      { number: 64, of: 64 },
+      { number: -1, of: 64 },
+      { number: 0.5, of: 64 },
+      { number: 0, of: 0 },
+      { number: 0, of: 8_192 },
+    ])
+      assert.throws(() => new Tokens(NOW, 1, undefined, partition), /must be one of 0 to of - 1/);
+  });
+
   it('last until the year 2094, and say so beyond it', () => {
     assert.ok(new Tokens(Date.UTC(2094, 0, 1)).next() < 2 ** 53);
     assert.throws(() => new Tokens(Date.UTC(2095, 0, 1)), /beyond the year 2094/);

@@ -96,6 +96,29 @@ const CASES: Readonly<Record<Refusal['kind'], Case>> = {
       retryAfter: 1_000,
     },
   },
+  no_home: {
+    refusal: { kind: 'no_home', partition: 17, description: 'partition 17 has no home yet', retryAfter: 250 },
+    expected: {
+      code: 'UNAVAILABLE',
+      reason: 'NO_HOME',
+      message: 'partition 17 has no home yet',
+      types: ['ErrorInfo', 'RetryInfo'],
+      metadata: { partition: '17' },
+      retryAfter: 250,
+    },
+  },
+  other_group: {
+    refusal: { kind: 'other_group', field: 'follow_ups[2].queue', queue: 'orders', group: 'shop', other: 'bills' },
+    expected: {
+      code: 'FAILED_PRECONDITION',
+      reason: 'OTHER_GROUP',
+      message:
+        'follow_ups[2].queue: queue "bills" is not of the group "shop" of queue "orders", and one step cannot reach both; ' +
+        'give both one group: "keyturn cluster route bills --group shop" while "bills" is empty, and "group" in their settings',
+      types: ['ErrorInfo'],
+      metadata: { queue: 'bills' },
+    },
+  },
   session_replaced: {
     refusal: { kind: 'session_replaced', sessionId: 's' },
     expected: { code: 'ABORTED', reason: 'SESSION_REPLACED', types: ['ErrorInfo'], metadata: {} },

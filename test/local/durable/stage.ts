@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import type { Policy, Refusal, Result } from '../../../src/coordinator.js';
-import { LocalCoordinator } from '../../../src/local/coordinator.js';
+import { LocalCoordinator, type PartitionStart } from '../../../src/local/coordinator.js';
 import type { StoreState } from '../../../src/local/durable/state.js';
 import { Worker } from '../../contract/worker.js';
 import { type SettingsChange, settings } from '../../support/builders.js';
@@ -16,6 +16,7 @@ export interface DurableOptions extends Omit<SettingsChange, 'queues'> {
   readonly policy?: Partial<Policy>;
   readonly disk?: MemoryDisk;
   readonly clock?: FakeClock;
+  readonly partition?: PartitionStart;
 }
 
 export class DurableStage extends Worker {
@@ -26,7 +27,7 @@ export class DurableStage extends Worker {
   readonly states: StoreState[];
 
   constructor(options: DurableOptions = {}) {
-    const { policy, disk = new MemoryDisk(), clock = new FakeClock(), ...change } = options;
+    const { policy, disk = new MemoryDisk(), clock = new FakeClock(), partition, ...change } = options;
     const queues = { q: { durable: true, ...policy }, [MEMORY]: {} };
     const states: StoreState[] = [];
     const coordinator = new LocalCoordinator(settings({ ...change, queues }), {
@@ -34,6 +35,7 @@ export class DurableStage extends Worker {
       seed: 1,
       journal: disk.open(),
       onStore: (state) => states.push(state),
+      ...(partition && { partition }),
     });
     super(coordinator);
     this.disk = disk;
