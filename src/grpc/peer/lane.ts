@@ -1,0 +1,390 @@
+/**
+ * One lane of a link: messages both ways, in order, each once, over streams that may break. What is written is gathered
+ * until what runs has ended, numbered, and kept until the other side says that everything in it is done; a stream that
+ * takes up a broken one gets again what the other side has not received.
+ *
+ * Not more than a window of bytes is on its way: what comes in is always read, so that what it says of our own messages is
+ * known at once, and what waits here to be done is bounded by the other side's window.
+ */
+import type { TurnRef } from '../../coordinator.js';
+import { WireWriter } from '../session/codec/wire-writer.js';
+import type { Scheduler } from '../session/flow.js';
+import { type Header, NO_HEADER, readHeader, writeHeader } from './codec/header.js';
+import { WireReader } from './codec/wire-reader.js';
+import { Given, type Taker } from './given.js';
+
+/** A stream that has done its handshake. */
+export interface LaneStream {
+  /** @param left the bytes have left this process */
+  send(message: Buffer, left: () => void): void;
+}
+
+export interface LaneListener {
+  /** One field of a message. The reader stands in it and must be left behind it. @throws Error when it is malformed */
+  entry(field: number, from: WireReader): void;
+  /** A message begins: the other side follows this version of the cluster's record. */
+  begins(routes: number): void;
+  /** What came is no message of this protocol. The link cannot go on. */
+  malformed(error: unknown): void;
+  /** The other side has not answered for too long. The stream is of no use. */
+  silent(): void;
+  /** What it says of our own version of the cluster's record; 0 in messages of homes. */
+  routes(): number;
+}
+
+export interface LaneLimits {
+  /** Bytes on their way that the other side has not done yet. */
+  readonly window: number;
+  /** ms between two beats; silence of {@link BEATS} of them ends a stream. */
+  readonly beat: number;
+}
+
+interface Message {
+  readonly number: number;
+  readonly bytes: Buffer;
+  readonly given: Given;
+}
+
+interface Received {
+  readonly header: Header;
+  readonly bytes: Buffer;
+}
+
+/** Where a message ends: see `session/outgoing.ts`. */
+const MESSAGE_BYTES = 1_048_576;
+/** Messages that are handed to a stream and have not left: one that it works on, and one that waits for it. */
+const MOST_HANDED = 2;
+/** Entries that are done in one go: a millisecond or two. */
+const AT_ONCE = 1_000;
+/** What was done is said when it is so much, with what goes back anyway, or with the next beat. */
+const DONE_BYTES = 131_072;
+/** Beats without an echo after which a stream is of no use. */
+const BEATS = 4;
+
+export class Lane {
+  readonly out = new WireWriter();
+  #given = new Given();
+  readonly #cut: Message[] = [];
+  readonly #unacked: Message[] = [];
+  #unackedBytes = 0;
+  #cutBytes = 0;
+  #sealed = 0;
+  #handed = 0;
+  #acked = 0;
+  #leaving = 0;
+  #scheduled = false;
+  #stream: LaneStream | undefined;
+  /** Of the stream: what an older one says late does not count. */
+  #generation = 0;
+
+  readonly #inbox: Received[] = [];
+  #inboxBytes = 0;
+  readonly #reader = new WireReader();
+  #entryAt = 0;
+  #working = false;
+  #received = 0;
+  #done = 0;
+  #undoneSaid = 0;
+  #sayDone = false;
+
+  #beat = 0;
+  #theirBeat = 0;
+  #echoed = 0;
+  #silence = 0;
+  #stopTicking: (() => void) | undefined;
+  #isOver = false;
+
+  /** The other lane of the link: what is large waits for what was small before it. Set once. */
+  waitsFor: Lane | undefined;
+  /** Called when everything of a message is done: the large lane may have waited for it. */
+  onDone: (() => void) | undefined;
+
+  constructor(
+    private readonly scheduler: Scheduler,
+    private readonly limits: LaneLimits,
+    private readonly listener: LaneListener,
+  ) {}
+
+  /** The number of the message into which is written now. */
+  get gathering(): number {
+    return this.#sealed + 1;
+  }
+
+  /** The last message that was handed to a stream: from the next one on nothing has left. */
+  get handed(): number {
+    return this.#handed;
+  }
+
+  /** The last message of ours of which the other side has done everything. */
+  get acked(): number {
+    return this.#acked;
+  }
+
+  /** The last message that came in. */
+  get received(): number {
+    return this.#received;
+  }
+
+  get done(): number {
+    return this.#done;
+  }
+
+  /** What the other side has not done yet, bytes. */
+  get unsent(): number {
+    return this.out.length + this.#cutBytes + this.#unackedBytes;
+  }
+
+  get isAttached(): boolean {
+    return this.#stream !== undefined;
+  }
+
+  /**
+   * To be called after an entry was written: it begins a message of its own when one cannot hold it with the rest. Then
+   * {@link gives}, then {@link schedule}.
+   * @param before how much had been written before it
+   */
+  keepApart(before: number): void {
+    if (this.out.length <= MESSAGE_BYTES || before === 0) return;
+    const message = this.#seal(before);
+    this.#cut.push(message);
+    this.#cutBytes += message.bytes.length;
+  }
+
+  /** These turns were given in the last entry. */
+  gives(to: Taker, turns: readonly TurnRef[]): void {
+    for (const turn of turns) this.#given.add(to, turn);
+  }
+
+  /** @param received the last message of ours that had come in on the other side: what came later is sent again */
+  attach(stream: LaneStream, received: number): void {
+    this.detach();
+    this.#stream = stream;
+    this.#silence = 0;
+    // What has come in is not done yet: it stays here, though it is not sent again.
+    for (const message of this.#unacked) if (message.number > received) this.#send(stream, message.bytes);
+    this.#tick();
+    this.schedule();
+  }
+
+  detach(): void {
+    this.#stream = undefined;
+    this.#generation += 1;
+    this.#leaving = 0;
+    this.#stopTicking?.();
+    this.#stopTicking = undefined;
+  }
+
+  /** Nothing is sent or done any more. */
+  end(): void {
+    this.detach();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#inbox.length = 0;
+  }
+
+  /** What was given in messages that never left, and with them what is gathered. Precondition: it has ended. */
+  givenUnhanded(): readonly Given[] {
+    return [...this.#cut.map(({ given }) => given), this.#given];
+  }
+
+  /** What was given in messages that may have come in. The number of the message, and what. */
+  givenUnacked(): readonly { readonly number: number; readonly given: Given }[] {
+    return this.#unacked.filter(({ given }) => !given.isEmpty);
+  }
+
+  receive(bytes: Buffer): void {
+    if (this.#isOver) return;
+    try {
+      const header = readHeader(this.#headerReader.over(bytes));
+      this.#take(header, bytes);
+    } catch (error) {
+      this.listener.malformed(error);
+    }
+  }
+
+  readonly #headerReader = new WireReader();
+
+  #take(header: Header, bytes: Buffer): void {
+    this.#acknowledge(header.taken);
+    if (header.beat > this.#theirBeat) this.#theirBeat = header.beat;
+    if (header.echo > this.#echoed) {
+      this.#echoed = header.echo;
+      this.#silence = 0;
+    }
+    if (header.number === 0) {
+      if (header.body < bytes.length) throw new RangeError('a message without a number carries entries');
+      return;
+    }
+    if (header.number <= this.#received) return;
+    if (header.number !== this.#received + 1)
+      throw new RangeError(`message ${header.number} came after message ${this.#received}`);
+    this.#received = header.number;
+    this.#inbox.push({ header, bytes });
+    this.#inboxBytes += bytes.length;
+    // One message more than fills the window may be on its way.
+    if (this.#inboxBytes - bytes.length > this.limits.window)
+      throw new RangeError(`${this.#inboxBytes} bytes wait to be done; the window is ${this.limits.window}`);
+    this.work();
+  }
+
+  #acknowledge(taken: number): void {
+    if (taken <= this.#acked) return;
+    if (taken > this.#handed) throw new RangeError(`message ${taken} is said to be done; ${this.#handed} were sent`);
+    this.#acked = taken;
+    let gone = 0;
+    for (const message of this.#unacked) {
+      if (message.number > taken) break;
+      this.#unackedBytes -= message.bytes.length;
+      gone += 1;
+    }
+    this.#unacked.splice(0, gone);
+    this.schedule();
+  }
+
+  /** Does what came in, as far as it may be done now. */
+  readonly work = (): void => {
+    if (this.#working || this.#isOver) return;
+    this.#working = true;
+    try {
+      if (this.#workSome()) this.scheduler.soon(this.work);
+    } catch (error) {
+      this.listener.malformed(error);
+    } finally {
+      this.#working = false;
+    }
+  };
+
+  /** Does all that came in and may be done, in one go. */
+  finish(): void {
+    if (this.#working || this.#isOver) return;
+    this.#working = true;
+    try {
+      while (this.#workSome());
+    } catch {
+      // It ends anyway.
+    } finally {
+      this.#working = false;
+    }
+  }
+
+  /** @returns whether there is more that may be done */
+  #workSome(): boolean {
+    let left = AT_ONCE;
+    for (let message = this.#inbox[0]; message !== undefined; message = this.#inbox[0]) {
+      const { header, bytes } = message;
+      if (header.after > (this.waitsFor?.done ?? Number.POSITIVE_INFINITY)) return false;
+      if (this.#entryAt === 0) {
+        this.#entryAt = header.body;
+        this.listener.begins(header.routes);
+      }
+      const reader = this.#reader.over(bytes, this.#entryAt);
+      for (let field = reader.field(); field !== 0; field = reader.field()) {
+        this.listener.entry(field, reader);
+        if (this.#isOver) return false;
+        left -= 1;
+        if (left === 0) {
+          this.#entryAt = reader.at;
+          return true;
+        }
+      }
+      this.#entryAt = 0;
+      this.#inbox.shift();
+      this.#isDone(header.number, bytes.length);
+    }
+    return false;
+  }
+
+  #isDone(number: number, bytes: number): void {
+    this.#inboxBytes -= bytes;
+    this.#done = number;
+    this.#undoneSaid += bytes;
+    if (this.#undoneSaid >= DONE_BYTES || this.waitsFor !== undefined) {
+      this.#sayDone = true;
+      this.schedule();
+    }
+    this.onDone?.();
+  }
+
+  schedule(): void {
+    if (this.#scheduled || this.#stream === undefined) return;
+    this.#scheduled = true;
+    this.scheduler.atEnd(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    while (this.#leaving < MOST_HANDED && this.#unackedBytes < this.limits.window) {
+      const message = this.#next();
+      if (message === undefined) break;
+      this.#unacked.push(message);
+      this.#unackedBytes += message.bytes.length;
+      this.#handed = message.number;
+      this.#send(stream, message.bytes);
+      if (this.#stream !== stream) return;
+    }
+    if (this.#sayDone && this.#leaving < MOST_HANDED) this.#sayOnly(stream, { taken: this.#saidDone() });
+  };
+
+  #next(): Message | undefined {
+    const cut = this.#cut.shift();
+    if (cut === undefined) return this.out.length > 0 ? this.#seal(this.out.length) : undefined;
+    this.#cutBytes -= cut.bytes.length;
+    return cut;
+  }
+
+  #send(stream: LaneStream, bytes: Buffer): void {
+    this.#leaving += 1;
+    const generation = this.#generation;
+    stream.send(bytes, () => {
+      if (generation !== this.#generation) return;
+      this.#leaving -= 1;
+      this.schedule();
+    });
+  }
+
+  #seal(length: number): Message {
+    this.#sealed += 1;
+    const header = writeHeader({
+      ...NO_HEADER,
+      number: this.#sealed,
+      taken: this.#saidDone(),
+      after: this.waitsFor?.everything ?? 0,
+      routes: this.listener.routes(),
+    });
+    const message = {
+      number: this.#sealed,
+      bytes: Buffer.concat([header, this.out.take(length)]),
+      given: this.#given,
+    };
+    if (!message.given.isEmpty) this.#given = new Given();
+    return message;
+  }
+
+  /** The last message that was written, if only in part. */
+  get everything(): number {
+    return this.out.length > 0 ? this.gathering : this.#sealed;
+  }
+
+  #saidDone(): number {
+    this.#undoneSaid = 0;
+    this.#sayDone = false;
+    return this.#done;
+  }
+
+  #sayOnly(stream: LaneStream, header: Partial<Header>): void {
+    this.#send(stream, writeHeader({ ...NO_HEADER, ...header }));
+  }
+
+  /** By beats, not by the time between them: a process that stood still must not take that for the other's silence. */
+  readonly #tick = (): void => {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    this.#silence += 1;
+    if (this.#silence > BEATS) return this.listener.silent();
+    this.#beat += 1;
+    this.#sayOnly(stream, { taken: this.#saidDone(), beat: this.#beat, echo: this.#theirBeat });
+    this.#stopTicking = this.scheduler.after(this.limits.beat, this.#tick);
+  };
+}
