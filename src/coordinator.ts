@@ -91,8 +91,11 @@ export interface Calls {
 export interface Coordinator extends Calls {
   /** A stream of calls of one worker begins. Refused when there are too many; not while draining: turns are ended on it. */
   openSession(listener: SessionListener): Result<Session>;
-  /** It is known that nobody learnt of these turns, though their answers were taken (S13). */
-  undeliverable(turns: readonly TurnRef[]): void;
+  /**
+   * It is known that nobody learnt of these turns, though their answers were taken (S13).
+   * @param unwanted whoever asked has what it wanted from elsewhere: they end, ticket or not
+   */
+  undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void;
   readonly admin: Administration;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
@@ -124,7 +127,7 @@ export interface Session extends Calls {
    */
   hello(request: HelloRequest, reply: Reply<HelloAnswer>): void;
   /** It is known that nobody learnt of these turns, though their answers were taken (S13). */
-  undeliverable(turns: readonly TurnRef[]): void;
+  undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void;
   /** The stream is gone. Calls that wait are the stream's to cancel first. */
   close(): void;
 }

@@ -56,7 +56,7 @@ export class Core extends AdminCalls {
 
   constructor(settings: CoordinatorSettings, start: Start) {
     const effects = new Outbox();
-    const changes = start.durable === true ? new Changes(effects, start.now) : undefined;
+    const changes = start.durable === true ? new Changes(effects, start.now, start.partition !== undefined) : undefined;
     super(new CoreState(settings, start, effects, changes));
     this.#changes = changes;
     // People who look for a queue that the configuration names find it, used or not.
@@ -135,7 +135,8 @@ export class Core extends AdminCalls {
   }
 
   /**
-   * The batch is flushed: contents of items that are in it leave the memory, and tokens that it reserved may be given.
+   * The batch is flushed: contents of items that are in it leave the memory, unless they are to stay there, and tokens that
+   * it reserved may be given.
    */
   written(batch: Batch): void {
     const changes = this.#changes;
@@ -310,9 +311,9 @@ export class Core extends AdminCalls {
   }
 
   /** It is known that nobody learnt of these turns: they end, or are held for their ticket (S13). */
-  undeliverable(turns: readonly model.TurnRef[], now: number): void {
+  undeliverable(turns: readonly model.TurnRef[], now: number, unwanted = false): void {
     this.begin(now);
-    undeliverable(this.state, turns, now);
+    undeliverable(this.state, turns, unwanted, now);
     this.finish(undefined, now);
   }
 

@@ -83,8 +83,8 @@ export class LocalCalls implements Calls {
     return this.stepEnded(this.loop.core.awaitItem(request, reply, this.loop.now()), reply);
   }
 
-  undeliverable(turns: readonly TurnRef[]): void {
-    this.loop.core.undeliverable(turns, this.loop.now());
+  undeliverable(turns: readonly TurnRef[], unwanted = false): void {
+    this.loop.core.undeliverable(turns, this.loop.now(), unwanted);
     this.stepEnded();
   }
 

@@ -18,6 +18,7 @@ import { storeUnavailable } from './durable/availability.js';
 import { recover } from './durable/recovery.js';
 import type { EmitState, StoreEnd, StoreState } from './durable/state.js';
 import { LAST_WRITE } from './durable/store.js';
+import type { Gate } from './gate.js';
 import type { Journal } from './journal/journal.js';
 import { Loop } from './loop.js';
 import { LocalSession } from './session.js';
@@ -43,6 +44,8 @@ export interface LocalOptions {
   readonly onStore?: EmitState;
   /** It decides about one partition of a cluster. Unset: about everything. */
   readonly partition?: PartitionStart;
+  /** In front of everything that leaves. Only with a journal. */
+  readonly gate?: Gate;
 }
 
 /** How the home of a partition begins. Its `clock` has to show as `wall` what the store's clock shows. */
@@ -70,10 +73,11 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   #closed: Promise<void> | undefined;
 
   constructor(settings: CoordinatorSettings, options: LocalOptions = {}) {
-    const { clock = systemClock, journal, partition } = options;
+    const { clock = systemClock, journal, partition, gate } = options;
     const emit = (state: StoreState) => this.#storeChanged(state);
     const seed = options.seed ?? clock.wall() + (partition?.number ?? 0);
-    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor: partition?.tokenFloor }), undefined);
+    const tokenFloor = partition?.tokenFloor;
+    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor, gate }), undefined);
     this.#clock = clock;
     this.#journal = journal;
     this.#emit = options.onStore ?? (() => undefined);
@@ -153,7 +157,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     loop.core.close();
     loop.afterStep();
     loop.watches.end();
-    loop.stop();
+    loop.pause();
     if (loop.store === undefined) return;
     // Nothing reads or writes any more when the directory is free for others.
     const end = (await this.#awaitStart()) ? await loop.store.close() : START_HANGS;

@@ -5,6 +5,7 @@ import type { Clock } from './clock.js';
 import { type Held, turnsOf } from './durable/held.js';
 import type { EmitState } from './durable/state.js';
 import { Store } from './durable/store.js';
+import type { Gate } from './gate.js';
 import type { Journal } from './journal/journal.js';
 import { Watches } from './watches.js';
 
@@ -20,6 +21,8 @@ interface LoopOptions {
   /** All tokens of earlier homes are smaller, whatever the rows say. Unset: the rows say it. */
   readonly tokenFloor: number | undefined;
   readonly partition: Start['partition'];
+  /** In front of everything that leaves. Only with a journal. */
+  readonly gate: Gate | undefined;
 }
 
 /**
@@ -35,6 +38,7 @@ export class Loop {
   /** Called after every step: drain waits with it until no turn is live. */
   onStepEnd: (() => void) | undefined;
   readonly #clock: Clock;
+  readonly #gate: Gate | undefined;
   /** For how long the clock of the core stood still, ms. */
   #stoodStill = 0;
   /** When the armed timer goes off; Infinity: none is armed. */
@@ -47,13 +51,14 @@ export class Loop {
     private readonly settings: CoordinatorSettings,
     private readonly options: LoopOptions,
   ) {
-    const { clock, journal, emit } = options;
+    const { clock, journal, emit, gate } = options;
     this.#clock = clock;
+    this.#gate = gate;
     this.core = this.makeCore(undefined);
     this.watches = new Watches((anybody) => {
       this.core.watching = anybody;
     });
-    this.store = journal === undefined ? undefined : new Store(this, journal, clock, settings, emit);
+    this.store = journal === undefined ? undefined : new Store(this, journal, clock, settings, emit, gate);
   }
 
   /**
@@ -64,7 +69,8 @@ export class Loop {
     const { clock, seed, journal, partition, tokenFloor: claimed } = this.options;
     const wall = clock.wall() - clock.now() + now;
     const tokenFloor = written === undefined ? claimed : Math.max(written, claimed ?? written);
-    const start: Start = { now, wall, seed, durable: journal !== undefined, tokenFloor, partition };
+    const kept = { durable: journal !== undefined, keepsContents: journal?.keepsContents === true };
+    const start: Start = { now, wall, seed, ...kept, tokenFloor, partition };
     return new Core(this.settings, start);
   }
 
@@ -79,8 +85,26 @@ export class Loop {
     this.#arm();
   }
 
+  /** It does not pass beyond what the gate allows: a turn does not end while its holder cannot be answered (S51). */
   now(): number {
-    return this.#clock.now() - this.#stoodStill;
+    const now = this.#clock.now();
+    return (this.#gate === undefined ? now : Math.min(now, this.#gate.until)) - this.#stoodStill;
+  }
+
+  /** Nothing is due any more, until {@link resume}. */
+  pause(): void {
+    this.#running = false;
+    this.#disarm?.();
+    this.#disarm = undefined;
+  }
+
+  /** @param stoodStill for how long the gate let no time pass, ms */
+  resume(stoodStill: number): void {
+    this.#stoodStill += stoodStill;
+    this.core.stoodStill(stoodStill);
+    this.#running = true;
+    this.#arm();
+    this.afterStep();
   }
 
   /** Call it after every step: carries out the effects, and arms the timer for the next due time. */
@@ -93,18 +117,15 @@ export class Loop {
 
   #afterStepWith(store: Store): void {
     store.afterStep();
-    while (!this.#carrying && (this.core.hasEffects || !store.ready.isEmpty)) {
+    while (!this.#carrying && (this.core.hasEffects || !store.ready.isEmpty) && this.#mayAnswer()) {
       this.#carryOut(store);
       // What could not be delivered was a step, too.
       store.afterStep();
     }
   }
 
-  /** Time passes no more. */
-  stop(): void {
-    this.#running = false;
-    this.#disarm?.();
-    this.#disarm = undefined;
+  #mayAnswer(): boolean {
+    return this.#gate === undefined || this.#gate.mayAnswer();
   }
 
   /** A caller that is answered may call again at once: the effects of that step follow these, in the same loop. */
@@ -123,9 +144,12 @@ export class Loop {
     for (let next = this.core.takeEffect(); next !== undefined; next = this.core.takeEffect()) this.#carry(next);
   }
 
-  /** Effects that wait for nothing go before those that waited for the disk. */
+  /**
+   * Effects that wait for nothing go before those that waited for the disk. The gate is asked for each: a process may be stopped
+   * for seconds between two of them. What it does not let out stays where it is.
+   */
   #carryAllWith(store: Store): void {
-    const next = () => this.core.takeEffect() ?? store.ready.take();
+    const next = () => (this.#mayAnswer() ? (this.core.takeEffect() ?? store.ready.take()) : undefined);
     for (let held = next(); held !== undefined; held = next()) this.#carryWith(store, held);
   }
 
@@ -207,7 +231,8 @@ export class Loop {
   }
 
   #tick(): void {
-    if (!this.#running) return;
+    // Asking the gate may end it: then it is armed again when time goes on.
+    if (!this.#running || !this.#mayAnswer()) return;
     this.#disarm = undefined;
     // Held back while ticking: every step would arm a timer of its own.
     this.#armedAt = Number.NEGATIVE_INFINITY;

@@ -55,13 +55,14 @@ export class Stream extends Worker {
   get notices(): string[] {
     return this.told.notices.map((notice) => {
       assert.ok(notice.turn.token > 0 && notice.turn.queue !== '');
-      const what = notice.kind === 'turn_lost' ? `lost ${notice.cause}` : 'ending';
+      const what =
+        notice.kind === 'turn_lost' ? `lost ${notice.cause}` : notice.kind === 'turn_kept' ? 'kept' : 'ending';
       return `${what} ${notice.turn.key}`;
     });
   }
 
   get noticed(): readonly Turn[] {
-    return this.told.notices.map(({ turn }) => turn);
+    return this.told.notices.flatMap((notice) => (notice.kind === 'turn_kept' ? [] : notice.turn));
   }
 }
 

@@ -18,6 +18,7 @@ import type {
   RenewAnswer,
   Reply,
   Result,
+  SessionStamp,
   SubmitAnswer,
 } from '../../src/coordinator.js';
 import { Core, type Effect, type Start, type Stream, type WaitingCall, type Walk } from '../../src/core/core.js';
@@ -110,8 +111,8 @@ export class Stage {
     return this.core.openStream({ notice: () => undefined, replaced: () => undefined });
   }
 
-  hello(name: string, stream: Stream, sessionId: string, ttl: number): Call<HelloAnswer> {
-    const request = { consumerId: name, sessionId, ttl };
+  hello(name: string, stream: Stream, sessionId: string, ttl: number, stamp?: SessionStamp): Call<HelloAnswer> {
+    const request = { consumerId: name, sessionId, ttl, stamp };
     return this.#ask(name, (reply) => this.core.hello(stream, request, reply, this.now));
   }
 

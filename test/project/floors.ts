@@ -84,6 +84,10 @@ export const CLUSTER: House = {
       ],
     },
     {
+      rooms: ['store/partition'],
+      rules: ['The journal of one partition over any engine: numbered batches, what became of them, and repair.'],
+    },
+    {
       rooms: ['partitions'],
       rules: ['Which partition something belongs to, which member is wanted as its home, and whose it is.'],
     },

@@ -28,6 +28,9 @@ export class MemoryDisk {
   /** Set: contents cannot be read. */
   contentProblem: JournalProblem | undefined;
 
+  /** @param keepsContents contents stay in memory: they are read with the rows, and never alone */
+  constructor(readonly keepsContents = false) {}
+
   /** @throws JournalError `in_use`, while another journal is open on it */
   open(): MemoryJournal {
     if (this.#open !== undefined) throw new JournalError('in_use', 'another journal is open on this disk');
@@ -50,13 +53,14 @@ export class MemoryDisk {
     return { lastWrite: this.#lastWrite, rows: this.#rows.size };
   }
 
-  /** What is on it now, in the order in which a start reads it; contents left out. */
+  /** What is on it now, in the order in which a start reads it; contents left out, unless they stay in memory. */
   rows(): readonly Row[] {
-    const all = [...this.#rows.values()];
+    const all = [...this.#rows.values()].map((row) => this.#whole(row));
     return TABLES.flatMap((table) => all.filter((row) => row.table === table).sort(byNumber));
   }
 
   content(seq: number): Content {
+    if (this.keepsContents) throw new TypeError(`the content of item ${seq} is in memory`);
     if (this.contentProblem !== undefined) throw new JournalError(this.contentProblem, `content of item ${seq}`);
     const content = this.#contents.get(seq);
     if (content === undefined) throw new JournalError('damaged', `there is no content of item ${seq}`);
@@ -83,6 +87,11 @@ export class MemoryDisk {
     this.#open = undefined;
   }
 
+  #whole(row: Row): Row {
+    if (!this.keepsContents || row.table !== 'items' || row.state !== 'open') return row;
+    return { ...row, content: structuredClone(this.#contents.get(row.seq)) };
+  }
+
   #put(row: Row): void {
     if (row.table !== 'items' || row.state !== 'open') {
       if (row.table === 'items') this.#contents.delete(row.seq);
@@ -104,11 +113,13 @@ const SLICE = 16;
 
 export class MemoryJournal implements Journal {
   readonly before: JournalPast;
+  readonly keepsContents?: true;
   #state: 'open' | 'closed' | 'abandoned' = 'open';
   #writing: Promise<void> | undefined;
 
   constructor(private readonly disk: MemoryDisk) {
     this.before = disk.past;
+    if (disk.keepsContents) this.keepsContents = true;
   }
 
   async *read(): AsyncIterable<readonly Row[]> {

@@ -198,6 +198,7 @@ class Recount {
     for (const item of queue.items.scan()) {
       equal(item.lane.queue, queue, 'an item is of its queue');
       equal(queue.finished.peek(item.id), undefined, `${item.id} is kept, and not finished besides`);
+      if (this.state.keepsContents) ok(item.stored?.where !== 'away', `${item.id} has what it carries`);
       this.#bytes += weightOfItem(item);
     }
   }

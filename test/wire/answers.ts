@@ -100,8 +100,13 @@ export function helloAnswer({ sessionId, ttl, turns, turnCount }: wire.HelloResp
 }
 
 export function noticeOf({ turn, kind, cause }: wire.Notice): Notice {
+  const word = said(wordOf(NOTICE_KINDS, kind));
+  if (word === 'turn_kept') {
+    const { queue, key, token } = said(turn);
+    return { kind: word, turn: { queue, key, token: fromWireToken(token) } };
+  }
   const what = { turn: turnOf(turn) };
-  return said(wordOf(NOTICE_KINDS, kind)) === 'turn_ending'
+  return word === 'turn_ending'
     ? { kind: 'turn_ending', ...what }
     : { kind: 'turn_lost', ...what, cause: said(wordOf(LOSS_CAUSES, cause)) };
 }

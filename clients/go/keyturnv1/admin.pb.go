@@ -741,6 +741,61 @@ func (x *QueueInfo) GetPaused() bool {
 	return false
 }
 
+// Unavailable names a partition of a cluster that could not be asked: what it would have told is missing in the answer.
+type Unavailable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The partition, from 0.
+	Partition uint32 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// Why, and what to look at.
+	Why           string `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unavailable) Reset() {
+	*x = Unavailable{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unavailable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unavailable) ProtoMessage() {}
+
+func (x *Unavailable) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unavailable.ProtoReflect.Descriptor instead.
+func (*Unavailable) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Unavailable) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *Unavailable) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
 // ListQueuesRequest chooses queues.
 type ListQueuesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -756,7 +811,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[5]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -768,7 +823,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[5]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -781,7 +836,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListQueuesRequest) GetNameContains() string {
@@ -814,13 +869,15 @@ type ListQueuesResponse struct {
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Until then no queue gives a turn, because the sidecar was just started (`startup_hold`). Unset: they do.
 	StartupHoldUntil *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=startup_hold_until,json=startupHoldUntil,proto3" json:"startup_hold_until,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Who could not be asked, of a cluster.
+	Unavailable   []*Unavailable `protobuf:"bytes,4,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[6]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +889,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[6]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +902,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*QueueInfo {
@@ -869,6 +926,13 @@ func (x *ListQueuesResponse) GetStartupHoldUntil() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ListQueuesResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
+}
+
 // ListKeysRequest asks for keys of one queue.
 type ListKeysRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -886,7 +950,7 @@ type ListKeysRequest struct {
 
 func (x *ListKeysRequest) Reset() {
 	*x = ListKeysRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[7]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -898,7 +962,7 @@ func (x *ListKeysRequest) String() string {
 func (*ListKeysRequest) ProtoMessage() {}
 
 func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[7]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -911,7 +975,7 @@ func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListKeysRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListKeysRequest) GetQueue() string {
@@ -961,7 +1025,7 @@ type KeyInfo struct {
 
 func (x *KeyInfo) Reset() {
 	*x = KeyInfo{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[8]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -973,7 +1037,7 @@ func (x *KeyInfo) String() string {
 func (*KeyInfo) ProtoMessage() {}
 
 func (x *KeyInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[8]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -986,7 +1050,7 @@ func (x *KeyInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyInfo.ProtoReflect.Descriptor instead.
 func (*KeyInfo) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *KeyInfo) GetKey() string {
@@ -1031,13 +1095,15 @@ type ListKeysResponse struct {
 	Keys []*KeyInfo `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	// For the next page; empty: that was the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Who could not be asked, of a cluster.
+	Unavailable   []*Unavailable `protobuf:"bytes,3,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListKeysResponse) Reset() {
 	*x = ListKeysResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[9]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1115,7 @@ func (x *ListKeysResponse) String() string {
 func (*ListKeysResponse) ProtoMessage() {}
 
 func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[9]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1128,7 @@ func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListKeysResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListKeysResponse) GetKeys() []*KeyInfo {
@@ -1079,6 +1145,13 @@ func (x *ListKeysResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *ListKeysResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
+}
+
 // ExplainKeyRequest names a key.
 type ExplainKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1092,7 +1165,7 @@ type ExplainKeyRequest struct {
 
 func (x *ExplainKeyRequest) Reset() {
 	*x = ExplainKeyRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[10]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1177,7 @@ func (x *ExplainKeyRequest) String() string {
 func (*ExplainKeyRequest) ProtoMessage() {}
 
 func (x *ExplainKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[10]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1190,7 @@ func (x *ExplainKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainKeyRequest.ProtoReflect.Descriptor instead.
 func (*ExplainKeyRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ExplainKeyRequest) GetQueue() string {
@@ -1161,7 +1234,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[11]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1246,7 @@ func (x *Holder) String() string {
 func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[11]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1259,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Holder) GetConsumerId() string {
@@ -1275,7 +1348,7 @@ type LineEntry struct {
 
 func (x *LineEntry) Reset() {
 	*x = LineEntry{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[12]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1287,7 +1360,7 @@ func (x *LineEntry) String() string {
 func (*LineEntry) ProtoMessage() {}
 
 func (x *LineEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[12]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,7 +1373,7 @@ func (x *LineEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineEntry.ProtoReflect.Descriptor instead.
 func (*LineEntry) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{12}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LineEntry) GetKind() string {
@@ -1378,14 +1451,16 @@ type ExplainKeyResponse struct {
 	// Until when, if that is known.
 	Until *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=until,proto3" json:"until,omitempty"`
 	// Dead letters of the key.
-	DeadLetters   uint32 `protobuf:"varint,12,opt,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
+	DeadLetters uint32 `protobuf:"varint,12,opt,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
+	// Who could not be asked, of a cluster.
+	Unavailable   []*Unavailable `protobuf:"bytes,13,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExplainKeyResponse) Reset() {
 	*x = ExplainKeyResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1472,7 @@ func (x *ExplainKeyResponse) String() string {
 func (*ExplainKeyResponse) ProtoMessage() {}
 
 func (x *ExplainKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1485,7 @@ func (x *ExplainKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainKeyResponse.ProtoReflect.Descriptor instead.
 func (*ExplainKeyResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ExplainKeyResponse) GetState() LaneState {
@@ -1497,6 +1572,13 @@ func (x *ExplainKeyResponse) GetDeadLetters() uint32 {
 	return 0
 }
 
+func (x *ExplainKeyResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
+}
+
 // EvictHolderRequest names a key.
 type EvictHolderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1510,7 +1592,7 @@ type EvictHolderRequest struct {
 
 func (x *EvictHolderRequest) Reset() {
 	*x = EvictHolderRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1604,7 @@ func (x *EvictHolderRequest) String() string {
 func (*EvictHolderRequest) ProtoMessage() {}
 
 func (x *EvictHolderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1617,7 @@ func (x *EvictHolderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictHolderRequest.ProtoReflect.Descriptor instead.
 func (*EvictHolderRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *EvictHolderRequest) GetQueue() string {
@@ -1571,7 +1653,7 @@ type EvictHolderResponse struct {
 
 func (x *EvictHolderResponse) Reset() {
 	*x = EvictHolderResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1665,7 @@ func (x *EvictHolderResponse) String() string {
 func (*EvictHolderResponse) ProtoMessage() {}
 
 func (x *EvictHolderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1678,7 @@ func (x *EvictHolderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictHolderResponse.ProtoReflect.Descriptor instead.
 func (*EvictHolderResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EvictHolderResponse) GetEvicted() bool {
@@ -1649,7 +1731,7 @@ type RetryNowRequest struct {
 
 func (x *RetryNowRequest) Reset() {
 	*x = RetryNowRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1661,7 +1743,7 @@ func (x *RetryNowRequest) String() string {
 func (*RetryNowRequest) ProtoMessage() {}
 
 func (x *RetryNowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1674,7 +1756,7 @@ func (x *RetryNowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryNowRequest.ProtoReflect.Descriptor instead.
 func (*RetryNowRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RetryNowRequest) GetQueue() string {
@@ -1721,7 +1803,7 @@ type RetryNowResponse struct {
 
 func (x *RetryNowResponse) Reset() {
 	*x = RetryNowResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1733,7 +1815,7 @@ func (x *RetryNowResponse) String() string {
 func (*RetryNowResponse) ProtoMessage() {}
 
 func (x *RetryNowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1746,7 +1828,7 @@ func (x *RetryNowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryNowResponse.ProtoReflect.Descriptor instead.
 func (*RetryNowResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RetryNowResponse) GetChanged() bool {
@@ -1811,7 +1893,7 @@ type ResumeKeyRequest struct {
 
 func (x *ResumeKeyRequest) Reset() {
 	*x = ResumeKeyRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1823,7 +1905,7 @@ func (x *ResumeKeyRequest) String() string {
 func (*ResumeKeyRequest) ProtoMessage() {}
 
 func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1836,7 +1918,7 @@ func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyRequest.ProtoReflect.Descriptor instead.
 func (*ResumeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResumeKeyRequest) GetQueue() string {
@@ -1866,7 +1948,7 @@ type ResumeKeyResponse struct {
 
 func (x *ResumeKeyResponse) Reset() {
 	*x = ResumeKeyResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1878,7 +1960,7 @@ func (x *ResumeKeyResponse) String() string {
 func (*ResumeKeyResponse) ProtoMessage() {}
 
 func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1891,7 +1973,7 @@ func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyResponse.ProtoReflect.Descriptor instead.
 func (*ResumeKeyResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResumeKeyResponse) GetResumed() bool {
@@ -1919,7 +2001,7 @@ type PauseQueueRequest struct {
 
 func (x *PauseQueueRequest) Reset() {
 	*x = PauseQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1931,7 +2013,7 @@ func (x *PauseQueueRequest) String() string {
 func (*PauseQueueRequest) ProtoMessage() {}
 
 func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1944,7 +2026,7 @@ func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueRequest.ProtoReflect.Descriptor instead.
 func (*PauseQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PauseQueueRequest) GetQueue() string {
@@ -1963,7 +2045,7 @@ type PauseQueueResponse struct {
 
 func (x *PauseQueueResponse) Reset() {
 	*x = PauseQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2057,7 @@ func (x *PauseQueueResponse) String() string {
 func (*PauseQueueResponse) ProtoMessage() {}
 
 func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2070,7 @@ func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueResponse.ProtoReflect.Descriptor instead.
 func (*PauseQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 // ResumeQueueRequest names a queue.
@@ -2002,7 +2084,7 @@ type ResumeQueueRequest struct {
 
 func (x *ResumeQueueRequest) Reset() {
 	*x = ResumeQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2014,7 +2096,7 @@ func (x *ResumeQueueRequest) String() string {
 func (*ResumeQueueRequest) ProtoMessage() {}
 
 func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2027,7 +2109,7 @@ func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueRequest.ProtoReflect.Descriptor instead.
 func (*ResumeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ResumeQueueRequest) GetQueue() string {
@@ -2046,7 +2128,7 @@ type ResumeQueueResponse struct {
 
 func (x *ResumeQueueResponse) Reset() {
 	*x = ResumeQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2058,7 +2140,7 @@ func (x *ResumeQueueResponse) String() string {
 func (*ResumeQueueResponse) ProtoMessage() {}
 
 func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2071,7 +2153,7 @@ func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueResponse.ProtoReflect.Descriptor instead.
 func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 // SetLimitsRequest changes limits of a queue; what is unset stays. With nothing set it only asks, and makes no queue.
@@ -2089,7 +2171,7 @@ type SetLimitsRequest struct {
 
 func (x *SetLimitsRequest) Reset() {
 	*x = SetLimitsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2183,7 @@ func (x *SetLimitsRequest) String() string {
 func (*SetLimitsRequest) ProtoMessage() {}
 
 func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2196,7 @@ func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsRequest.ProtoReflect.Descriptor instead.
 func (*SetLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetLimitsRequest) GetQueue() string {
@@ -2144,14 +2226,16 @@ type SetLimitsResponse struct {
 	// Unset: none.
 	Rate *Rate `protobuf:"bytes,1,opt,name=rate,proto3" json:"rate,omitempty"`
 	// 0: none.
-	MaxInFlight   uint32 `protobuf:"varint,2,opt,name=max_in_flight,json=maxInFlight,proto3" json:"max_in_flight,omitempty"`
+	MaxInFlight uint32 `protobuf:"varint,2,opt,name=max_in_flight,json=maxInFlight,proto3" json:"max_in_flight,omitempty"`
+	// Who could not be asked, of a cluster.
+	Unavailable   []*Unavailable `protobuf:"bytes,3,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SetLimitsResponse) Reset() {
 	*x = SetLimitsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2163,7 +2247,7 @@ func (x *SetLimitsResponse) String() string {
 func (*SetLimitsResponse) ProtoMessage() {}
 
 func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2176,7 +2260,7 @@ func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsResponse.ProtoReflect.Descriptor instead.
 func (*SetLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SetLimitsResponse) GetRate() *Rate {
@@ -2191,6 +2275,13 @@ func (x *SetLimitsResponse) GetMaxInFlight() uint32 {
 		return x.MaxInFlight
 	}
 	return 0
+}
+
+func (x *SetLimitsResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
 }
 
 // ListDeadLettersRequest asks for dead letters of one queue.
@@ -2210,7 +2301,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2313,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2326,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListDeadLettersRequest) GetQueue() string {
@@ -2287,7 +2378,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2299,7 +2390,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2312,7 +2403,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DeadLetter) GetItem() *Item {
@@ -2364,13 +2455,15 @@ type ListDeadLettersResponse struct {
 	DeadLetters []*DeadLetter `protobuf:"bytes,1,rep,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
 	// For the next page; empty: that was the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Who could not be asked, of a cluster.
+	Unavailable   []*Unavailable `protobuf:"bytes,3,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2382,7 +2475,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2395,7 +2488,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -2410,6 +2503,13 @@ func (x *ListDeadLettersResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListDeadLettersResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
 }
 
 // RedriveRequest chooses dead letters.
@@ -2427,7 +2527,7 @@ type RedriveRequest struct {
 
 func (x *RedriveRequest) Reset() {
 	*x = RedriveRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2439,7 +2539,7 @@ func (x *RedriveRequest) String() string {
 func (*RedriveRequest) ProtoMessage() {}
 
 func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2452,7 +2552,7 @@ func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveRequest.ProtoReflect.Descriptor instead.
 func (*RedriveRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RedriveRequest) GetQueue() string {
@@ -2487,7 +2587,7 @@ type RedriveResponse struct {
 
 func (x *RedriveResponse) Reset() {
 	*x = RedriveResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2499,7 +2599,7 @@ func (x *RedriveResponse) String() string {
 func (*RedriveResponse) ProtoMessage() {}
 
 func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2512,7 +2612,7 @@ func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveResponse.ProtoReflect.Descriptor instead.
 func (*RedriveResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RedriveResponse) GetRedriven() uint32 {
@@ -2539,7 +2639,7 @@ type DiscardRequest struct {
 
 func (x *DiscardRequest) Reset() {
 	*x = DiscardRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2551,7 +2651,7 @@ func (x *DiscardRequest) String() string {
 func (*DiscardRequest) ProtoMessage() {}
 
 func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2564,7 +2664,7 @@ func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardRequest.ProtoReflect.Descriptor instead.
 func (*DiscardRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DiscardRequest) GetQueue() string {
@@ -2606,7 +2706,7 @@ type DiscardResponse struct {
 
 func (x *DiscardResponse) Reset() {
 	*x = DiscardResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2618,7 +2718,7 @@ func (x *DiscardResponse) String() string {
 func (*DiscardResponse) ProtoMessage() {}
 
 func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +2731,7 @@ func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardResponse.ProtoReflect.Descriptor instead.
 func (*DiscardResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DiscardResponse) GetDiscarded() uint32 {
@@ -2654,7 +2754,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +2766,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +2779,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *WatchEventsRequest) GetQueue() string {
@@ -2721,7 +2821,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2733,7 +2833,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2746,7 +2846,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -2818,7 +2918,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2830,7 +2930,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2843,7 +2943,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WatchEventsResponse) GetEvents() []*Event {
@@ -2921,16 +3021,20 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"live_turns\x18\x05 \x01(\rR\tliveTurns\x12@\n" +
 	"\x0eoldest_waiting\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\roldestWaiting\x12!\n" +
 	"\fdead_letters\x18\a \x01(\rR\vdeadLetters\x12\x16\n" +
-	"\x06paused\x18\b \x01(\bR\x06paused\"t\n" +
+	"\x06paused\x18\b \x01(\bR\x06paused\"=\n" +
+	"\vUnavailable\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x10\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\"t\n" +
 	"\x11ListQueuesRequest\x12#\n" +
 	"\rname_contains\x18\x01 \x01(\tR\fnameContains\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xb5\x01\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xf0\x01\n" +
 	"\x12ListQueuesResponse\x12-\n" +
 	"\x06queues\x18\x01 \x03(\v2\x15.keyturn.v1.QueueInfoR\x06queues\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12H\n" +
-	"\x12startup_hold_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x10startupHoldUntil\"\x90\x01\n" +
+	"\x12startup_hold_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x10startupHoldUntil\x129\n" +
+	"\vunavailable\x18\x04 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"\x90\x01\n" +
 	"\x0fListKeysRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12+\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\x12\x1b\n" +
@@ -2943,10 +3047,11 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x18\n" +
 	"\awaiting\x18\x04 \x01(\rR\awaiting\x12\x1f\n" +
 	"\vconsumer_id\x18\x05 \x01(\tR\n" +
-	"consumerId\"c\n" +
+	"consumerId\"\x9e\x01\n" +
 	"\x10ListKeysResponse\x12'\n" +
 	"\x04keys\x18\x01 \x03(\v2\x13.keyturn.v1.KeyInfoR\x04keys\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\";\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x129\n" +
+	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\";\n" +
 	"\x11ExplainKeyRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"\xf2\x02\n" +
@@ -2972,7 +3077,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"last_error\x18\x05 \x01(\tR\tlastError\x12)\n" +
 	"\x05after\x18\x06 \x03(\v2\x13.keyturn.v1.ItemRefR\x05after\x12\x1f\n" +
 	"\vafter_count\x18\a \x01(\rR\n" +
-	"afterCount\"\xd4\x03\n" +
+	"afterCount\"\x8f\x04\n" +
 	"\x12ExplainKeyResponse\x12+\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12*\n" +
@@ -2987,7 +3092,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x03why\x18\n" +
 	" \x01(\tR\x03why\x120\n" +
 	"\x05until\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12!\n" +
-	"\fdead_letters\x18\f \x01(\rR\vdeadLetters\"<\n" +
+	"\fdead_letters\x18\f \x01(\rR\vdeadLetters\x129\n" +
+	"\vunavailable\x18\r \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"<\n" +
 	"\x12EvictHolderRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"\xba\x01\n" +
@@ -3026,10 +3132,11 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12$\n" +
 	"\x04rate\x18\x02 \x01(\v2\x10.keyturn.v1.RateR\x04rate\x12'\n" +
 	"\rmax_in_flight\x18\x03 \x01(\rH\x00R\vmaxInFlight\x88\x01\x01B\x10\n" +
-	"\x0e_max_in_flight\"]\n" +
+	"\x0e_max_in_flight\"\x98\x01\n" +
 	"\x11SetLimitsResponse\x12$\n" +
 	"\x04rate\x18\x01 \x01(\v2\x10.keyturn.v1.RateR\x04rate\x12\"\n" +
-	"\rmax_in_flight\x18\x02 \x01(\rR\vmaxInFlight\"\x89\x01\n" +
+	"\rmax_in_flight\x18\x02 \x01(\rR\vmaxInFlight\x129\n" +
+	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"\x89\x01\n" +
 	"\x16ListDeadLettersRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x15\n" +
 	"\x03key\x18\x02 \x01(\tH\x00R\x03key\x88\x01\x01\x12\x1b\n" +
@@ -3045,10 +3152,11 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"last_error\x18\x04 \x01(\tR\tlastError\x123\n" +
 	"\adied_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06diedAt\x12\x14\n" +
-	"\x05cause\x18\x06 \x01(\tR\x05cause\"|\n" +
+	"\x05cause\x18\x06 \x01(\tR\x05cause\"\xb7\x01\n" +
 	"\x17ListDeadLettersResponse\x129\n" +
 	"\fdead_letters\x18\x01 \x03(\v2\x16.keyturn.v1.DeadLetterR\vdeadLetters\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"`\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x129\n" +
+	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"`\n" +
 	"\x0eRedriveRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x15\n" +
 	"\x03key\x18\x02 \x01(\tH\x00R\x03key\x88\x01\x01\x12\x19\n" +
@@ -3136,7 +3244,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                  // 0: keyturn.v1.LaneState
 	(EventKind)(0),                  // 1: keyturn.v1.EventKind
@@ -3145,118 +3253,124 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*Policy)(nil),                  // 4: keyturn.v1.Policy
 	(*StateCount)(nil),              // 5: keyturn.v1.StateCount
 	(*QueueInfo)(nil),               // 6: keyturn.v1.QueueInfo
-	(*ListQueuesRequest)(nil),       // 7: keyturn.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),      // 8: keyturn.v1.ListQueuesResponse
-	(*ListKeysRequest)(nil),         // 9: keyturn.v1.ListKeysRequest
-	(*KeyInfo)(nil),                 // 10: keyturn.v1.KeyInfo
-	(*ListKeysResponse)(nil),        // 11: keyturn.v1.ListKeysResponse
-	(*ExplainKeyRequest)(nil),       // 12: keyturn.v1.ExplainKeyRequest
-	(*Holder)(nil),                  // 13: keyturn.v1.Holder
-	(*LineEntry)(nil),               // 14: keyturn.v1.LineEntry
-	(*ExplainKeyResponse)(nil),      // 15: keyturn.v1.ExplainKeyResponse
-	(*EvictHolderRequest)(nil),      // 16: keyturn.v1.EvictHolderRequest
-	(*EvictHolderResponse)(nil),     // 17: keyturn.v1.EvictHolderResponse
-	(*RetryNowRequest)(nil),         // 18: keyturn.v1.RetryNowRequest
-	(*RetryNowResponse)(nil),        // 19: keyturn.v1.RetryNowResponse
-	(*ResumeKeyRequest)(nil),        // 20: keyturn.v1.ResumeKeyRequest
-	(*ResumeKeyResponse)(nil),       // 21: keyturn.v1.ResumeKeyResponse
-	(*PauseQueueRequest)(nil),       // 22: keyturn.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),      // 23: keyturn.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),      // 24: keyturn.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),     // 25: keyturn.v1.ResumeQueueResponse
-	(*SetLimitsRequest)(nil),        // 26: keyturn.v1.SetLimitsRequest
-	(*SetLimitsResponse)(nil),       // 27: keyturn.v1.SetLimitsResponse
-	(*ListDeadLettersRequest)(nil),  // 28: keyturn.v1.ListDeadLettersRequest
-	(*DeadLetter)(nil),              // 29: keyturn.v1.DeadLetter
-	(*ListDeadLettersResponse)(nil), // 30: keyturn.v1.ListDeadLettersResponse
-	(*RedriveRequest)(nil),          // 31: keyturn.v1.RedriveRequest
-	(*RedriveResponse)(nil),         // 32: keyturn.v1.RedriveResponse
-	(*DiscardRequest)(nil),          // 33: keyturn.v1.DiscardRequest
-	(*DiscardResponse)(nil),         // 34: keyturn.v1.DiscardResponse
-	(*WatchEventsRequest)(nil),      // 35: keyturn.v1.WatchEventsRequest
-	(*Event)(nil),                   // 36: keyturn.v1.Event
-	(*WatchEventsResponse)(nil),     // 37: keyturn.v1.WatchEventsResponse
-	(*durationpb.Duration)(nil),     // 38: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 39: google.protobuf.Timestamp
-	(*ItemRef)(nil),                 // 40: keyturn.v1.ItemRef
-	(*Item)(nil),                    // 41: keyturn.v1.Item
+	(*Unavailable)(nil),             // 7: keyturn.v1.Unavailable
+	(*ListQueuesRequest)(nil),       // 8: keyturn.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),      // 9: keyturn.v1.ListQueuesResponse
+	(*ListKeysRequest)(nil),         // 10: keyturn.v1.ListKeysRequest
+	(*KeyInfo)(nil),                 // 11: keyturn.v1.KeyInfo
+	(*ListKeysResponse)(nil),        // 12: keyturn.v1.ListKeysResponse
+	(*ExplainKeyRequest)(nil),       // 13: keyturn.v1.ExplainKeyRequest
+	(*Holder)(nil),                  // 14: keyturn.v1.Holder
+	(*LineEntry)(nil),               // 15: keyturn.v1.LineEntry
+	(*ExplainKeyResponse)(nil),      // 16: keyturn.v1.ExplainKeyResponse
+	(*EvictHolderRequest)(nil),      // 17: keyturn.v1.EvictHolderRequest
+	(*EvictHolderResponse)(nil),     // 18: keyturn.v1.EvictHolderResponse
+	(*RetryNowRequest)(nil),         // 19: keyturn.v1.RetryNowRequest
+	(*RetryNowResponse)(nil),        // 20: keyturn.v1.RetryNowResponse
+	(*ResumeKeyRequest)(nil),        // 21: keyturn.v1.ResumeKeyRequest
+	(*ResumeKeyResponse)(nil),       // 22: keyturn.v1.ResumeKeyResponse
+	(*PauseQueueRequest)(nil),       // 23: keyturn.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),      // 24: keyturn.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),      // 25: keyturn.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),     // 26: keyturn.v1.ResumeQueueResponse
+	(*SetLimitsRequest)(nil),        // 27: keyturn.v1.SetLimitsRequest
+	(*SetLimitsResponse)(nil),       // 28: keyturn.v1.SetLimitsResponse
+	(*ListDeadLettersRequest)(nil),  // 29: keyturn.v1.ListDeadLettersRequest
+	(*DeadLetter)(nil),              // 30: keyturn.v1.DeadLetter
+	(*ListDeadLettersResponse)(nil), // 31: keyturn.v1.ListDeadLettersResponse
+	(*RedriveRequest)(nil),          // 32: keyturn.v1.RedriveRequest
+	(*RedriveResponse)(nil),         // 33: keyturn.v1.RedriveResponse
+	(*DiscardRequest)(nil),          // 34: keyturn.v1.DiscardRequest
+	(*DiscardResponse)(nil),         // 35: keyturn.v1.DiscardResponse
+	(*WatchEventsRequest)(nil),      // 36: keyturn.v1.WatchEventsRequest
+	(*Event)(nil),                   // 37: keyturn.v1.Event
+	(*WatchEventsResponse)(nil),     // 38: keyturn.v1.WatchEventsResponse
+	(*durationpb.Duration)(nil),     // 39: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 40: google.protobuf.Timestamp
+	(*ItemRef)(nil),                 // 41: keyturn.v1.ItemRef
+	(*Item)(nil),                    // 42: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	38, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	38, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	38, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	38, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	38, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	38, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	38, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	39, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	39, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	39, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	39, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	39, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	39, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	39, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	38, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	38, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	38, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	39, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	39, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	39, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	38, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	39, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	39, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
-	0,  // 18: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
-	0,  // 19: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	39, // 20: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
-	10, // 21: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
-	39, // 22: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	38, // 23: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	39, // 24: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	39, // 25: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	40, // 26: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
-	0,  // 27: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	39, // 28: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
-	13, // 29: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
-	14, // 30: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	39, // 31: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
-	0,  // 32: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	39, // 33: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
-	0,  // 34: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
-	0,  // 35: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
-	2,  // 36: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
-	2,  // 37: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
-	41, // 38: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	39, // 39: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
-	29, // 40: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
-	1,  // 41: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	39, // 42: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
-	36, // 43: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	7,  // 44: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	9,  // 45: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	12, // 46: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	16, // 47: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	18, // 48: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	20, // 49: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	22, // 50: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	24, // 51: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	26, // 52: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	28, // 53: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	31, // 54: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	33, // 55: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	35, // 56: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	8,  // 57: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	11, // 58: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	15, // 59: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	17, // 60: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	19, // 61: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	21, // 62: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	23, // 63: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	25, // 64: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	27, // 65: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	30, // 66: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	32, // 67: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	34, // 68: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	37, // 69: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	57, // [57:70] is the sub-list for method output_type
-	44, // [44:57] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	40, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
+	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
+	40, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
+	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	40, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	39, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	40, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	40, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	41, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	0,  // 29: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
+	40, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	14, // 31: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
+	15, // 32: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
+	40, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	7,  // 34: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,  // 35: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
+	40, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	0,  // 37: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
+	0,  // 38: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
+	2,  // 39: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
+	2,  // 40: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
+	7,  // 41: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	42, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	40, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	30, // 44: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
+	7,  // 45: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	1,  // 46: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
+	40, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	37, // 48: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
+	8,  // 49: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 50: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 51: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	17, // 52: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	19, // 53: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	21, // 54: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	23, // 55: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	25, // 56: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	27, // 57: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	29, // 58: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	32, // 59: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	34, // 60: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	36, // 61: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 62: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 63: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	16, // 64: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	18, // 65: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	20, // 66: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	22, // 67: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	24, // 68: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	26, // 69: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	28, // 70: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	31, // 71: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	33, // 72: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	35, // 73: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	38, // 74: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	62, // [62:75] is the sub-list for method output_type
+	49, // [49:62] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -3265,18 +3379,18 @@ func file_keyturn_v1_admin_proto_init() {
 		return
 	}
 	file_keyturn_v1_coordinator_proto_init()
-	file_keyturn_v1_admin_proto_msgTypes[24].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[26].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[29].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[31].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[25].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[27].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[30].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[32].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[34].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -464,6 +464,9 @@ const (
 	NoticeKind_NOTICE_KIND_TURN_LOST NoticeKind = 1
 	// A third of its life is left and nothing renews it, or `max_hold` nears.
 	NoticeKind_NOTICE_KIND_TURN_ENDING NoticeKind = 2
+	// In a cluster: the session has this turn still, which HelloResponse could not say yet. Renew it if you know it, end it
+	// (release, abandon) if not. Of the turn only queue, key and token are told.
+	NoticeKind_NOTICE_KIND_TURN_KEPT NoticeKind = 3
 )
 
 // Enum value maps for NoticeKind.
@@ -472,11 +475,13 @@ var (
 		0: "NOTICE_KIND_UNSPECIFIED",
 		1: "NOTICE_KIND_TURN_LOST",
 		2: "NOTICE_KIND_TURN_ENDING",
+		3: "NOTICE_KIND_TURN_KEPT",
 	}
 	NoticeKind_value = map[string]int32{
 		"NOTICE_KIND_UNSPECIFIED": 0,
 		"NOTICE_KIND_TURN_LOST":   1,
 		"NOTICE_KIND_TURN_ENDING": 2,
+		"NOTICE_KIND_TURN_KEPT":   3,
 	}
 )
 
@@ -3529,12 +3534,13 @@ const file_keyturn_v1_coordinator_proto_rawDesc = "" +
 	"\x13DURABILITY_ON_FLUSH\x10\x01\x12\x17\n" +
 	"\x13DURABILITY_INTERVAL\x10\x02\x12\x14\n" +
 	"\x10DURABILITY_COUNT\x10\x03\x12\x15\n" +
-	"\x11DURABILITY_MEMORY\x10\x04*a\n" +
+	"\x11DURABILITY_MEMORY\x10\x04*|\n" +
 	"\n" +
 	"NoticeKind\x12\x1b\n" +
 	"\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15NOTICE_KIND_TURN_LOST\x10\x01\x12\x1b\n" +
-	"\x17NOTICE_KIND_TURN_ENDING\x10\x022\xd8\x04\n" +
+	"\x17NOTICE_KIND_TURN_ENDING\x10\x02\x12\x19\n" +
+	"\x15NOTICE_KIND_TURN_KEPT\x10\x032\xd8\x04\n" +
 	"\x12CoordinatorService\x12B\n" +
 	"\aEnQueue\x12\x1a.keyturn.v1.EnQueueRequest\x1a\x1b.keyturn.v1.EnQueueResponse\x12B\n" +
 	"\aDeQueue\x12\x1a.keyturn.v1.DeQueueRequest\x1a\x1b.keyturn.v1.DeQueueResponse\x12?\n" +

@@ -5,6 +5,7 @@
  * batch. So a batch whose answer was lost is recognised as written, a home that was succeeded is recognised as such, and so
  * is a store that fell back to an older state, which its home then repairs from its last batches.
  */
+import type { Row } from '../../core/contract/rows.js';
 import type { Journal } from '../../local/journal/journal.js';
 
 /** The guard of a partition, as it stands in the store. */
@@ -12,7 +13,10 @@ export interface Guard {
   readonly partition: number;
   /** Of the claim that holds it; empty: nobody does. */
   readonly owner: string;
-  /** Grows with every claim. Only for people and for order: what is compared is `owner`. */
+  /**
+   * Grows with every claim: at least the milliseconds since 2025 by the store's clock, so that a claim after the store
+   * fell back has a larger one than the claim that was lost. Only for people and for order: what is compared is `owner`.
+   */
   readonly epoch: number;
   /** The incarnation of the member that claimed it last. */
   readonly member: string;
@@ -52,6 +56,8 @@ export interface Claimed {
   readonly floorBefore: number;
   /** The store's clock at the claim, ms since the Unix epoch: the wall clock of the partition's rows. */
   readonly now: number;
+  /** How many rows there are to be read. */
+  readonly rows: number;
 }
 
 /** Nothing was changed. */
@@ -112,7 +118,11 @@ export interface ClusterStore {
  * - A write whose answer did not come rejects with `io`; the same changes written again are recognised, whether they had
  *   been written or not.
  * - A write that finds another owner rejects with `fenced`, and so does everything after it: there is another home.
- * - A write that finds an older `seq` (the store fell back) sends again what is missing, and resolves when all is there.
+ * - A write that finds an older `seq` (the store fell back) sends again what is missing, and resolves when all is there. So
+ *   does one that finds another owner with a smaller epoch: the claim itself was lost.
+ * - If more is missing than is kept to be sent again it rejects with `fell_back`, until `rewrite`.
+ * - A write that finds no guard (the store was emptied) rejects with `no_guard`, until `rewrite`, or until the guard is back.
+ * - Rows are read with the contents of items.
  * - Contents of items are kept in memory by the core (`keepsContents`); `content` is never called.
  */
 export interface PartitionStore extends Journal {
@@ -130,6 +140,15 @@ export interface PartitionStore extends Journal {
   settle(): Promise<void>;
   /** Looks at the guard and sends again what is missing. For after a failover of the store. @throws JournalError */
   assert(): Promise<void>;
+  /**
+   * Writes the whole partition anew beside the old rows, and switches the guard to it in one step. For after `fell_back`;
+   * with `evenWithoutGuard` also for after `no_guard` (a person wanted that). The next write may be the one that was refused.
+   * Precondition: no write is under way.
+   *
+   * @param rows all of the partition, as they are at one moment, no older than the last changes that were to be written
+   * @throws JournalError: then it is as it was, or switched
+   */
+  rewrite(rows: Iterable<readonly Row[]>, at: number, options?: { readonly evenWithoutGuard: boolean }): Promise<void>;
   /** The guard was claimed again, from this store's own owner and `seq`: the next batches carry the new owner. */
   renewed(claimed: Claimed): void;
   /** Gives the guard up, if it is still this one's. Precondition: no write is under way. @throws JournalError */

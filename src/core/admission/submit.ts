@@ -12,7 +12,8 @@ import type {
   SubmitRequest,
   SubmitResult,
 } from '../contract/model.js';
-import { DRAINING } from '../contract/refusals.js';
+import { isDurable } from '../contract/policy.js';
+import { badRequest, DRAINING } from '../contract/refusals.js';
 import { bytesOf, contentHashOf, contentOf } from '../items/content.js';
 import { recallKey } from '../items/idempotency.js';
 import { lineUp } from '../items/item-phase.js';
@@ -60,8 +61,8 @@ export function submit(
 ): RoomWaiter | undefined {
   const queue = state.draining ? DRAINING : findOrMakeQueue(state, request.queue, now);
   if (!isQueue(queue)) return refuse(state, state.queues.get(request.queue), queue, reply);
-  const tooMuch = asksTooMuch(queue, request.durability);
-  if (tooMuch !== undefined) return refuse(state, queue, tooMuch, reply);
+  const cannot = cannotBe(state, queue, request.durability);
+  if (cannot !== undefined) return refuse(state, queue, cannot, reply);
   const need = needOf(state, queue, request, now);
   if (!('entries' in need)) return refuse(state, queue, need, reply);
   if (need.wrong !== undefined) return refuse(state, queue, need.wrong, reply);
@@ -78,13 +79,20 @@ export function submit(
   return refuse(state, queue, lack === undefined ? behindOthers(queue) : lackRefusal(state, queue, lack), reply);
 }
 
-/** S48. It is refused, not passed over: whoever asks for it would believe that its items outlive a crash. */
-function asksTooMuch({ name, policy }: Queue, durability: Durability | undefined): Refusal | undefined {
-  if (durability === undefined || durability === 'memory') return undefined;
-  if (policy.durable && policy.durability !== 'memory') return undefined;
-  const description = `${durability} is not allowed, queue ${name} is not durable; allowed: memory`;
-  return { kind: 'bad_request', violations: [{ field: 'durability', description }] };
+/**
+ * S48. What a queue cannot do is refused, not passed over: whoever asks for it would believe that its items outlive a
+ * crash. In a cluster `memory` is what it cannot do (S271): its home may be another at any time.
+ */
+function cannotBe(state: CoreState, queue: Queue, durability: Durability | undefined): Refusal | undefined {
+  if (durability === undefined) return undefined;
+  const { name, policy } = queue;
+  if (durability === 'memory') return state.isPartition ? badRequest('durability', NO_MEMORY) : undefined;
+  if (isDurable(policy)) return undefined;
+  return badRequest('durability', `${durability} is not allowed, queue ${name} is not durable; allowed: memory`);
 }
+
+const NO_MEMORY =
+  'memory is not allowed: in a cluster every item outlives its sidecar; allowed: on_flush, interval, count, or none, which is as the queue says';
 
 function isQueue(value: Queue | Refusal): value is Queue {
   return !isRefusal(value);

@@ -10,7 +10,7 @@ import { openItems } from '../items/never-handed-out.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf } from '../lane/resolve.js';
 import { finishedWith, settle } from '../lane/settle.js';
-import { findOrMakeQueue, isToldLate } from '../state/queues.js';
+import { findOrMakeQueue, isSettledLate, isToldLate } from '../state/queues.js';
 import { type AcquireWaiter, type Caller, Queue, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
@@ -54,13 +54,13 @@ export function ack(
 }
 
 /**
- * Whether the answer waits for the disk (S47). It tells of the turn, of the follow-ups and of the queues of `next`: one
- * of these queues that tells late is enough.
+ * Whether the answer waits for the disk (S47). It tells of the end of the turn, of the follow-ups and of the queues of
+ * `next`: one of these queues that tells late is enough.
  */
 function tellsLate(state: CoreState, { queue, followUps, next }: AckRequest, on: Stream | undefined): boolean {
   if (state.changes === undefined) return false;
-  if (isToldLate(state, queue, on)) return true;
-  if (followUps.length > 0 && followUps.some((followUp) => isToldLate(state, followUp.queue))) return true;
+  if (isSettledLate(state, queue, on)) return true;
+  if (followUps.length > 0 && followUps.some((followUp) => isSettledLate(state, followUp.queue))) return true;
   return !state.draining && next?.queues.some((name) => isToldLate(state, name, on)) === true;
 }
 

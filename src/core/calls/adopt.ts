@@ -55,12 +55,12 @@ export function adoptable(
 
 /**
  * Whether all live turns of the queue came back from the disk: then a token that is not among them is not live (I5).
- * Only `on_flush` promises that: with another durability a crash may lose the last turns. A queue that does not exist
- * yet is judged by the policy it would get.
+ * Only `on_flush` promises that: with another durability a crash may lose the last turns, but for a partition of a
+ * cluster (S271). A queue that does not exist yet is judged by the policy it would get.
  */
-function keepsTurns({ queues, settings }: CoreState, name: string): boolean {
+function keepsTurns({ queues, settings, isPartition }: CoreState, name: string): boolean {
   const policy = queues.get(name)?.policy ?? settings.queues.get(name) ?? settings.defaultPolicy;
-  return isDurable(policy) && policy.durability === 'on_flush';
+  return isDurable(policy) && (isPartition || policy.durability === 'on_flush');
 }
 
 /** Who holds an adopted turn is not known. */

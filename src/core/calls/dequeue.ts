@@ -5,7 +5,7 @@ import { giveUp, refuseCancelled } from '../lane/arrivals.js';
 import { currentLane } from '../lane/current-lanes.js';
 import { finishedWith, GIVEN_UP, settle } from '../lane/settle.js';
 import { turnOf } from '../state/lane.js';
-import { findQueue, isRefusal, isToldLate } from '../state/queues.js';
+import { findQueue, isRefusal, isSettledLate } from '../state/queues.js';
 import { type Lane, type Stream, Turn } from '../state/records.js';
 import { ABANDONED, NOBODY_WAITS, type SettledBy } from '../state/settlement.js';
 import { endingByTicket } from '../state/settlements.js';
@@ -35,7 +35,7 @@ export function deQueue(
       : byTicket(state, request, holder.ticket, now, by);
   // Asked after the settlement: the end of a tied turn may change the row of its session, and then the answer waits
   // too.
-  const late = isToldLate(state, request.queue, by);
+  const late = isSettledLate(state, request.queue, by);
   if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome }, late);
   else state.effects.push({ kind: 'dequeue', to: reply, answer: outcome }, late);
 }

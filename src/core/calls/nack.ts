@@ -3,7 +3,7 @@
 import type { NackAnswer, NackRequest, Refusal, Reply } from '../contract/model.js';
 import { badRequest } from '../contract/refusals.js';
 import { type Outcome, settle } from '../lane/settle.js';
-import { isToldLate } from '../state/queues.js';
+import { isSettledLate } from '../state/queues.js';
 import { type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
@@ -25,7 +25,7 @@ export function nack(state: CoreState, request: NackRequest, reply: Reply<NackAn
   const outcome = checkAndApply(state, request, now, by);
   // Asked after the settlement: the end of a tied turn may change the row of its session, and then the answer waits
   // too.
-  const late = isToldLate(state, request.queue, by);
+  const late = isSettledLate(state, request.queue, by);
   if ('kind' in outcome) state.effects.push({ kind: 'refuse', to: reply, refusal: outcome }, late);
   else state.effects.push({ kind: 'nack', to: reply, answer: outcome }, late);
 }

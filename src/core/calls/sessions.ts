@@ -19,9 +19,9 @@ import { after, isOver } from '../structures/due.js';
 import type { Link } from '../structures/link.js';
 
 /** How long turns outlive their stream if the hello does not say, ms. */
-const DEFAULT_TTL = 10_000;
+export const DEFAULT_TTL = 10_000;
 /** Turns that the answer to a hello names. */
-const MOST_TOLD = 10_000;
+export const MOST_TOLD = 10_000;
 
 /**
  * Opens a stream that has not said hello yet. While draining too: a worker that comes back must be able to end its
@@ -40,7 +40,7 @@ export function openStream(state: CoreState, listener: SessionListener): Result<
  * session still is replaced.
  *
  * Refusals: `bad_request` for a second hello on one stream, and for one on a stream that has ended; `limit`
- * (`sessions`). A hello that is refused changes nothing.
+ * (`sessions`); `session_replaced` where a stream with a larger stamp has it. A hello that is refused changes nothing.
  */
 export function hello(
   state: CoreState,
@@ -59,6 +59,7 @@ export function hello(
   // While a stream is attached no time ends the session.
   state.wheel.cancel(session);
   session.stream = stream;
+  session.stamp = request.stamp;
   session.endsAt = Number.POSITIVE_INFINITY;
   session.ttl = request.ttl ?? DEFAULT_TTL;
   stream.session = session;
@@ -98,13 +99,23 @@ function sessionFor(state: CoreState, stream: Stream, request: HelloRequest, now
     return badRequest('hello', 'this stream has ended, or another one took its session: open a new one');
   const id = request.sessionId ?? ownId(state);
   const known = state.sessions.get(id);
-  if (known !== undefined && !isOver(known.endsAt, now)) return known;
+  if (known !== undefined && !isOver(known.endsAt, now)) return hasNewer(known, request) ?? known;
   if (known !== undefined) forgetId(state, known);
   const { sessions } = state.settings.limits;
   if (state.sessions.size >= sessions) return limitRefusal('sessions', sessions);
   const session = new Session(id);
   state.sessions.set(id, session);
   return session;
+}
+
+/**
+ * Two sidecars of a cluster said hello for one session: every home has to decide alike, whichever came first. One whose
+ * stream broke is had by whoever comes.
+ */
+function hasNewer({ id, stream, stamp: has }: Session, { stamp }: HelloRequest): Refusal | undefined {
+  if (stream === undefined || has === undefined || stamp === undefined) return undefined;
+  const isNewer = has.at === stamp.at ? has.by > stamp.by : has.at > stamp.at;
+  return isNewer ? { kind: 'session_replaced', sessionId: id, newer: has } : undefined;
 }
 
 /**

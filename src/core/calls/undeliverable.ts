@@ -15,15 +15,17 @@ import type { CoreState } from '../state/state.js';
  *
  * Keys are brought up to date first (S91). A turn that ended meanwhile, or whose token is another one by now, is passed
  * over.
+ *
+ * @param unwanted they end, ticket or not: nobody will come for them
  */
-export function undeliverable(state: CoreState, refs: readonly TurnRef[], now: number): void {
+export function undeliverable(state: CoreState, refs: readonly TurnRef[], unwanted: boolean, now: number): void {
   for (const { queue: name, key, token } of refs) {
     const queue = state.queues.get(name);
     const lane = queue && currentLaneOfToken(state, queue, key, token, now);
     const turn = lane === undefined ? undefined : turnOf(lane);
     // `known`: the worker came back with the ticket. It knows the turn, though this one answer was lost.
     if (turn?.token !== token || turn.handed === 'known') continue;
-    if (turn.ticket !== undefined) holdForTicket(state, turn, now);
+    if (turn.ticket !== undefined && !unwanted) holdForTicket(state, turn, now);
     // As if its worker had given it back: if the worker does after all, that is a repeated call, and harmless.
     else settle(state, turn, NEVER_HANDED_OUT, turn.assignment.kind === 'items' ? RELEASED : ABANDONED, now);
   }

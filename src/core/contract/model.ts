@@ -230,6 +230,16 @@ export interface HelloRequest {
   readonly sessionId: string | undefined;
   /** How long the turns outlive the session's stream, ms. Unset: 10 s. */
   readonly ttl: number | undefined;
+  /** Between sidecars of a cluster: who says it for the stream. Unset: this stream is the newest. */
+  readonly stamp?: SessionStamp | undefined;
+}
+
+/** Of streams with one id at several sidecars the one with the larger stamp has the session, at every home. */
+export interface SessionStamp {
+  /** About ms since the Unix epoch, grows at each sidecar from hello to hello. */
+  readonly at: number;
+  /** The incarnation of the sidecar: decides where `at` is the same. */
+  readonly by: string;
 }
 
 export interface HelloAnswer {
@@ -241,13 +251,15 @@ export interface HelloAnswer {
   readonly turnCount: number;
 }
 
-export type NoticeKind = 'turn_lost' | 'turn_ending';
+export type NoticeKind = 'turn_lost' | 'turn_ending' | 'turn_kept';
 
 /** What happened, unasked, to a turn that was given on a session. */
 export type Notice =
   | { readonly kind: 'turn_lost'; readonly turn: Turn; readonly cause: LossCause }
   /** A third of its life is left and nothing renews it, or `max_hold` nears. */
-  | { readonly kind: 'turn_ending'; readonly turn: Turn };
+  | { readonly kind: 'turn_ending'; readonly turn: Turn }
+  /** In a cluster: the session has it still, which the answer to the hello could not say. Who does not know it releases it. */
+  | { readonly kind: 'turn_kept'; readonly turn: TurnRef };
 
 /** The stream's side of a session. */
 export interface SessionListener {
@@ -317,7 +329,12 @@ export type Refusal =
       readonly other: string;
     }
   /** Ends a session's stream: a newer stream has its id. */
-  | { readonly kind: 'session_replaced'; readonly sessionId: string }
+  | {
+      readonly kind: 'session_replaced';
+      readonly sessionId: string;
+      /** Between sidecars: the stamp of the stream that has it. */
+      readonly newer?: SessionStamp | undefined;
+    }
   | { readonly kind: 'cancelled' };
 
 export interface FieldViolation {

@@ -23,7 +23,7 @@ import type {
 
 export type { ItemRef };
 
-/** What an item carries. It is read again when the item is handed out; nothing else of the core looks at it. */
+/** What an item carries. Unless the core keeps it, it is read again when the item is handed out; nothing else looks at it. */
 export interface Content {
   readonly payload: Bytes;
   readonly headers: ReadonlyMap<string, string> | undefined;
@@ -51,7 +51,10 @@ export interface ItemRow {
   readonly after: readonly ItemRef[];
   /** Bytes of payload, and of header names and values. */
   readonly contentBytes: number;
-  /** Set when it is written; unset when it is read at the start: then it stays on disk until the item is handed out. */
+  /**
+   * Set when it is written. When it is read at the start: set where the journal leaves contents in memory; else it stays on
+   * disk until the item is handed out.
+   */
   readonly content: Content | undefined;
 }
 

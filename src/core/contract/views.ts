@@ -2,6 +2,24 @@
 import type { DeathCause, DeliveredItem, ItemRef, LaneState } from './model.js';
 import type { Policy, RatePolicy } from './policy.js';
 
+/** Who could not be asked for an answer, of a cluster. What it would have told is missing in the answer. */
+export interface Unavailable {
+  readonly partition: number;
+  /** Why, and what to look at. */
+  readonly why: string;
+}
+
+/** Answers that read. Unset: everybody was asked. */
+export interface MaybePartial {
+  readonly unavailable?: readonly Unavailable[] | undefined;
+}
+
+/** An entry of a list that has pages. */
+export interface Placed {
+  /** The page token of what comes behind it. */
+  readonly place: string;
+}
+
 export interface QueueView {
   readonly name: string;
   readonly policy: Policy;
@@ -29,7 +47,7 @@ export interface ListQueuesRequest {
   readonly most: number;
 }
 
-export interface QueuePage {
+export interface QueuePage extends MaybePartial {
   /** By name. */
   readonly queues: readonly QueueView[];
   /** There are more behind the last one. */
@@ -68,7 +86,7 @@ export interface ListKeysRequest {
   readonly pageToken: string;
 }
 
-export interface KeyView {
+export interface KeyView extends Placed {
   readonly key: string;
   readonly state: LaneState;
   /** Unset: nothing says it. */
@@ -77,7 +95,7 @@ export interface KeyView {
   readonly consumerId: string | undefined;
 }
 
-export interface KeyPage {
+export interface KeyPage extends MaybePartial {
   readonly keys: readonly KeyView[];
   readonly nextPageToken: string;
 }
@@ -119,7 +137,7 @@ export interface AfterView {
   readonly count: number;
 }
 
-export interface KeyExplanation {
+export interface KeyExplanation extends MaybePartial {
   readonly state: LaneState;
   readonly since: number | undefined;
   readonly holder: HolderView | undefined;
@@ -149,7 +167,7 @@ export interface LimitsChange {
   readonly maxInFlight: number | 'none' | undefined;
 }
 
-export interface LimitsView {
+export interface LimitsView extends MaybePartial {
   readonly rate: RatePolicy | undefined;
   readonly maxInFlight: number | undefined;
 }
@@ -161,7 +179,7 @@ export interface ListDeadLettersRequest {
   readonly pageToken: string;
 }
 
-export interface DeadLetterView {
+export interface DeadLetterView extends Placed {
   readonly item: DeliveredItem;
   readonly key: string;
   readonly attempts: number;
@@ -170,7 +188,7 @@ export interface DeadLetterView {
   readonly cause: DeathCause;
 }
 
-export interface DeadLetterPage {
+export interface DeadLetterPage extends MaybePartial {
   readonly deadLetters: readonly DeadLetterView[];
   readonly nextPageToken: string;
 }

@@ -84,6 +84,7 @@ export class Changes implements ChangeLog {
   constructor(
     private readonly outbox: Outbox,
     now: number,
+    readonly turnsWait: boolean,
   ) {
     this.now = now;
   }

@@ -47,7 +47,7 @@ export interface Batch {
    * When it was collected, as an instant of this run, ms. The next run takes it as the moment of the last write (S51).
    */
   readonly instant: number;
-  /** Those whose payload and headers are in it. They may leave the memory once the batch is flushed (S57). */
+  /** Those whose payload and headers are in it, and leave the memory once the batch is flushed (S57). */
   readonly items: readonly Item[];
   /** What it says of tokens: all up to the next time are smaller. Unset: nothing. */
   readonly floor: number | undefined;
@@ -66,7 +66,8 @@ export function collect(state: CoreState, changes: Changes, now: number): Batch 
 }
 
 /**
- * It is flushed: what these items carry need not be in memory any more, and is not charged any more (S57). An item
+ * It is flushed: what these items carry need not be in memory any more, and is not charged any more (S57); where the
+ * journal keeps no contents there are none. An item
  * that ended while the batch was being written is not charged any more, so nothing is given back for it. The bytes that
  * come free are room for Submits that wait (`limits.payload_memory_bytes`).
  */
@@ -252,7 +253,7 @@ class Writer {
   #open(item: Item, stored: Stored): void {
     if (stored.where === 'new') {
       stored.where = 'written';
-      this.items.push(item);
+      if (!this.state.keepsContents) this.items.push(item);
       this.#put(this.#submitted(item, stored));
     }
     const dead = item.phase.at === 'dead' ? item.phase : undefined;

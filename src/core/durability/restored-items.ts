@@ -1,9 +1,10 @@
 /**
  * Items from their rows: in line, in flight, dead. Payload and headers stay on disk until the item is handed out, so a
- * restored item weighs as one whose content is on disk alone (S57).
+ * restored item weighs as one whose content is on disk alone (S57). Where contents are kept in memory they come with the
+ * rows (S272).
  */
 
-import type { ItemRow, ProgressRow } from '../contract/rows.js';
+import type { Content, ItemRow, ProgressRow } from '../contract/rows.js';
 import { isOwnId } from '../items/finish.js';
 import { buryOld, carryHandedOut, carryOld, lineUpOld } from '../items/item-phase.js';
 import { type Entry, Item, Lane, type Queue } from '../state/records.js';
@@ -100,18 +101,27 @@ export class RestoredItems {
     const { notBefore, takesRoom, attempts, lastError, rank } = progress ?? fresh(row);
     const submittedAt = this.restored.moment(row.submittedAt);
     const notBeforeNow = notBefore === 0 ? 0 : wholeMs(this.restored.moment(notBefore));
-    const item = new Item(lane, id, AWAY, undefined, idempotencyKey, submittedAt, seq, notBeforeNow, NO_NUMBER);
+    const { state } = this.restored;
+    const content = state.keepsContents ? contentIn(row) : undefined;
+    const { payload, headers } = content ?? NOTHING;
+    const item = new Item(lane, id, payload, headers, idempotencyKey, submittedAt, seq, notBeforeNow, NO_NUMBER);
     item.attempts = attempts;
     item.lastError = lastError;
     item.takesRoom = takesRoom;
     item.stored = new Stored(rank, contentHash, contentBytes);
-    item.stored.where = 'away';
+    item.stored.where = content === undefined ? 'away' : 'written';
     item.stored.progressed = progress !== undefined;
-    const { state } = this.restored;
     waitAgain(state, item, row.after, progress);
     state.frontRank = Math.min(state.frontRank, rank);
     return item;
   }
+}
+
+const NOTHING: Content = Object.freeze({ payload: AWAY, headers: undefined });
+
+function contentIn({ content, seq, queue }: ItemRow): Content {
+  if (content === undefined) throw new TypeError(`item ${seq} of queue ${queue} was read without what it carries`);
+  return content;
 }
 
 type Progress = Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'takesRoom' | 'rank'>;

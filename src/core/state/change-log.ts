@@ -8,6 +8,8 @@ import type { RowId } from '../contract/rows.js';
 export interface ChangeLogOf<Queue, Lane, Item, Prerequisite> {
   /** So much waits to be written that everybody waits with it, whatever the durability. */
   readonly isBehind: boolean;
+  /** What is told of turns waits for the disk, whatever the durability: another process may go on from there (S271). */
+  readonly turnsWait: boolean;
   /**
    * Items that are done because they were handed out (at_most_once), while their turn lives: until then they stay on
    * disk as they are, because what they carry is read when it is handed out, and they may come back if nobody got them.

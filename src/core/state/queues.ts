@@ -39,11 +39,21 @@ export function isToldLate(state: CoreState, name: string, on?: Stream): boolean
   return queue !== undefined && tellsLateOn(queue, on);
 }
 
+/** As {@link isToldLate}, of the answer to a call that ended a turn. */
+export function isSettledLate(state: CoreState, name: string, on?: Stream): boolean {
+  if (state.changes === undefined) return false;
+  const queue = knownQueue(state, name);
+  return queue !== undefined && (queue.settlesLate || isOfUnwritten(queue, on));
+}
+
 /** As {@link isToldLate}. A worker that comes back must find the session, too, to which its turns were tied. */
 export function tellsLateOn(queue: Queue, on: Stream | undefined): boolean {
-  if (queue.tellsLate) return true;
+  return queue.tellsLate || isOfUnwritten(queue, on);
+}
+
+function isOfUnwritten({ changes }: Queue, on: Stream | undefined): boolean {
   const session = on?.session;
-  return session !== undefined && queue.changes?.isUnwritten(session.id) === true;
+  return session !== undefined && changes?.isUnwritten(session.id) === true;
 }
 
 /** Whether an answer about all of them has to wait for the disk. */

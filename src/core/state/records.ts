@@ -22,6 +22,7 @@ import type {
   ItemRef,
   Reply,
   SessionListener,
+  SessionStamp,
   SubmitAnswer,
   SubmitRequest,
   SubmitResult,
@@ -347,6 +348,8 @@ export class Session extends Timer {
   /** Unset: it is broken. */
   stream: Stream | undefined = undefined;
   ttl = 0;
+  /** Of the stream that has it, or had it last. Unset: it is known here alone, or came back from the disk. */
+  stamp: SessionStamp | undefined = undefined;
   /** Meaningful while it is broken. */
   brokenAt = 0;
   /** Whole ms; Infinity while a stream is attached. Over when `now >= endsAt`, even if the wheel is late. */
@@ -557,6 +560,7 @@ export class Queue {
   /** Where it is marked what changed; unset: it is not durable. */
   readonly changes: ChangeLog | undefined;
   readonly #onFlush: boolean;
+  readonly #turnsWait: boolean;
   /** Though it is durable, some Submit asked for memory: not all of its items are on disk. */
   isMixed = false;
 
@@ -581,11 +585,18 @@ export class Queue {
     this.usedAt = now;
     this.changes = isDurable(policy) ? changes : undefined;
     this.#onFlush = this.changes !== undefined && policy.durability === 'on_flush';
+    this.#turnsWait = this.#onFlush || this.changes?.turnsWait === true;
     if (this.changes !== undefined) this.#forgetOnDisk(this.changes);
   }
 
   /** Effects that reveal something about it have to wait until that is on disk. */
   get tellsLate(): boolean {
+    const { changes } = this;
+    return changes !== undefined && (this.#turnsWait || changes.isBehind);
+  }
+
+  /** The same of the answer to a call that ended a turn: it gives nothing that another could have. */
+  get settlesLate(): boolean {
     const { changes } = this;
     return changes !== undefined && (this.#onFlush || changes.isBehind);
   }

@@ -21,11 +21,16 @@ export interface Start {
   readonly seed: number;
   /** There is a journal: queues whose policy says so are durable. Without it none is. */
   readonly durable?: boolean;
+  /** What items of durable queues carry stays in memory after it was written: the journal cannot give it at once. */
+  readonly keepsContents?: boolean;
   /** All tokens of earlier runs are smaller. Unset: nothing is known. */
   readonly tokenFloor?: number | undefined;
   /** How many tokens are reserved on the disk ahead of use. Unset: 2^24, of a partition 2^18. */
   readonly tokensAhead?: number | undefined;
-  /** It decides about one partition of a cluster, and others about the others. Unset: about everything. */
+  /**
+   * It decides about one partition of a cluster, and others about the others. What is told of turns waits for the disk then,
+   * whatever the durability (S271). Unset: it decides about everything.
+   */
   readonly partition?: TokenPartition | undefined;
 }
 
@@ -55,6 +60,10 @@ export class CoreState {
   readonly holdUntil: number;
   /** Unset: there is no journal. */
   readonly changes: ChangeLog | undefined;
+  /** What items on disk carry is in memory too, and charged (S272). */
+  readonly keepsContents: boolean;
+  /** It is one of many in a cluster. */
+  readonly isPartition: boolean;
   /**
    * Adding this to `now` gives an instant on disk: the wall clock at the start, from then on monotonic, so that instants
    * of one run can be compared.
@@ -112,6 +121,8 @@ export class CoreState {
     this.wallOffset = start.wall - start.now;
     this.epoch = this.wallOffset;
     this.changes = changes;
+    this.keepsContents = start.keepsContents === true;
+    this.isPartition = start.partition !== undefined;
     this.idle = new IdleCache<Lane>(settings.limits.idleLanes, forgetLane);
     if (changes === undefined) return;
     this.tokens.reserveBy(() => changes.floor());

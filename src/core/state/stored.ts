@@ -5,7 +5,10 @@ import type { Bytes } from '../contract/model.js';
  * pointer for it.
  */
 export class Stored {
-  /** `new`: no row of it was written. `written`: one is, or is on its way. `away`: what it carries is on disk alone. */
+  /**
+   * `new`: no row of it was written. `written`: one is, or is on its way. `away`: what it carries is on disk alone; never
+   * where contents are kept in memory.
+   */
   where: 'new' | 'written' | 'away' = 'new';
   /** There is, or will be, a row of what became of it. */
   progressed = false;

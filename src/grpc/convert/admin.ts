@@ -20,6 +20,7 @@ import type {
 import * as wire from '../gen/keyturn/v1/admin.js';
 import { itemMessage } from './answers.js';
 import { toDuration, toOptionalTimestamp, toTimestamp } from './time.js';
+import { unavailableMessages } from './unavailable.js';
 import type { Check } from './validate.js';
 import { EVENT_KINDS, LANE_STATES, wordOf } from './words.js';
 
@@ -29,8 +30,8 @@ interface KeyName {
 }
 
 const USUAL_PAGE = 100;
-/** A page token of ours is made of a key and little more. */
-const PAGE_TOKEN_BYTES = 4_096;
+/** A page token of ours is made of a key and little more; of a queue that is spread over 64 partitions, of as many. */
+const PAGE_TOKEN_BYTES = 131_072;
 /** Turns per second that no machine gives; larger numbers are slips. */
 const HIGHEST_RATE = 1_000_000_000;
 /** A turn in eleven days: with less, the moment of the next one is beyond what a timestamp can say. */
@@ -150,6 +151,7 @@ export function keysResponse(keys: KeyPage): wire.ListKeysResponse {
       consumerId: key.consumerId ?? '',
     })),
     nextPageToken: keys.nextPageToken,
+    unavailable: unavailableMessages(keys),
   };
 }
 
@@ -167,6 +169,7 @@ export function explanationResponse(view: KeyExplanation): wire.ExplainKeyRespon
     why: view.why,
     until: toOptionalTimestamp(view.until),
     deadLetters: view.deadLetters,
+    unavailable: unavailableMessages(view),
   };
 }
 
@@ -216,11 +219,13 @@ export function resumptionResponse(view: { resumed: boolean; state: LaneState })
 }
 
 export function limitsResponse(view: LimitsView): wire.SetLimitsResponse {
-  return { rate: view.rate && { ...view.rate }, maxInFlight: view.maxInFlight ?? 0 };
+  const rate = view.rate && { ...view.rate };
+  return { rate, maxInFlight: view.maxInFlight ?? 0, unavailable: unavailableMessages(view) };
 }
 
 export function deadLettersResponse(letters: DeadLetterPage): wire.ListDeadLettersResponse {
-  return { deadLetters: letters.deadLetters.map(deadLetterMessage), nextPageToken: letters.nextPageToken };
+  const { deadLetters, nextPageToken } = letters;
+  return { deadLetters: deadLetters.map(deadLetterMessage), nextPageToken, unavailable: unavailableMessages(letters) };
 }
 
 function deadLetterMessage(letter: DeadLetterView): wire.DeadLetter {

@@ -3,6 +3,7 @@ import type { ListQueuesRequest, Policy, QueuePage, QueueView } from '../../coor
 import type * as wire from '../gen/keyturn/v1/admin.js';
 import { QueueInfo } from '../gen/keyturn/v1/admin.js';
 import { toDuration, toOptionalDuration, toOptionalTimestamp } from './time.js';
+import { unavailableMessages } from './unavailable.js';
 import type { Check } from './validate.js';
 import { LANE_STATES, wordsOf } from './words.js';
 
@@ -25,11 +26,13 @@ export function listQueuesRequest(message: wire.ListQueuesRequest, check: Check)
   };
 }
 
-export function queuesResponse({ queues: views, more, holdUntil }: QueuePage): wire.ListQueuesResponse {
+export function queuesResponse(page: QueuePage): wire.ListQueuesResponse {
+  const { queues: views, more, holdUntil } = page;
   const all = views.map(queueMessage);
   const queues = all.length * MOST_BYTES <= ANSWER_BYTES ? all : whatFits(all);
   const last = more || queues.length < all.length ? queues.at(-1) : undefined;
-  return { queues, nextPageToken: last?.name ?? '', startupHoldUntil: toOptionalTimestamp(holdUntil) };
+  const startupHoldUntil = toOptionalTimestamp(holdUntil);
+  return { queues, nextPageToken: last?.name ?? '', startupHoldUntil, unavailable: unavailableMessages(page) };
 }
 
 function whatFits(all: wire.QueueInfo[]): wire.QueueInfo[] {

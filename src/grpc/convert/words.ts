@@ -75,6 +75,7 @@ export const LOSS_CAUSES: Readonly<Record<LossCause, WireLossCause>> = {
 export const NOTICE_KINDS: Readonly<Record<NoticeKind, WireNoticeKind>> = {
   turn_lost: WireNoticeKind.NOTICE_KIND_TURN_LOST,
   turn_ending: WireNoticeKind.NOTICE_KIND_TURN_ENDING,
+  turn_kept: WireNoticeKind.NOTICE_KIND_TURN_KEPT,
 };
 
 export const LANE_STATES: Readonly<Record<LaneState, WireLaneState>> = {

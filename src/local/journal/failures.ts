@@ -1,6 +1,6 @@
 /** Errors of the library and of the system as errors of the journal: what is wrong with which file, and what to do. */
 import { statfs } from 'node:fs/promises';
-import { JournalError, type JournalProblem } from './journal.js';
+import { JournalError, type LocalProblem } from './journal.js';
 
 /** By number, as the library has them, and by name, as Node has them. */
 const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27]);
@@ -10,7 +10,7 @@ const NOWHERE: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'EEXIST', 'E
 /** Page not found, corrupted, not a file of the library, another version of it. */
 const DAMAGED: ReadonlySet<unknown> = new Set([-30797, -30796, -30793, -30794]);
 
-const TO_DO: Readonly<Record<JournalProblem, string>> = {
+const TO_DO: Readonly<Record<LocalProblem, string>> = {
   full: 'make room on that device (or raise the limit of file size or quota); it goes on by itself then',
   io: 'look at the device and the kernel log; what was answered is on the disk',
   damaged: 'run "keyturn data check" on a copy, and restore a backup; the file was left as it is',
@@ -22,7 +22,7 @@ const TO_DO: Readonly<Record<JournalProblem, string>> = {
   fenced: 'there is nothing to do: another member of the cluster is the home of this partition now',
 };
 
-export function journalError(problem: JournalProblem, what: string, cause?: unknown): JournalError {
+export function journalError(problem: LocalProblem, what: string, cause?: unknown): JournalError {
   return new JournalError(problem, `${what}; ${TO_DO[problem]}`, cause === undefined ? {} : { cause });
 }
 
@@ -65,7 +65,7 @@ export function directoryError(directory: string, error: unknown): JournalError 
   return journalError('no_directory', `${directory} ${what}`, error);
 }
 
-function problemOf(code: unknown): JournalProblem {
+function problemOf(code: unknown): LocalProblem {
   if (FULL.has(code)) return 'full';
   if (FORBIDDEN.has(code)) return 'not_writable';
   return DAMAGED.has(code) ? 'damaged' : 'io';

@@ -7,6 +7,8 @@ import type { Content, Row, RowChange } from '../../core/contract/rows.js';
 export interface Journal {
   /** What the directory tells about the runs before this one. */
   readonly before: JournalPast;
+  /** What items carry stays in memory: `read` gives it with the rows, and `content` is never called. */
+  readonly keepsContents?: true;
   /**
    * All rows, in slices, in the order of `TABLES`; contents of items stay on disk. To be read once, before the first
    * write.
@@ -32,7 +34,10 @@ export interface JournalPast {
   readonly rows: number;
 }
 
-export type JournalProblem =
+/** Of any journal, and of a cluster's store. */
+export type JournalProblem = LocalProblem | StoreProblem;
+
+export type LocalProblem =
   /** No room on the device. */
   | 'full'
   /** Reading or writing failed for another reason. */
@@ -48,6 +53,16 @@ export type JournalProblem =
   | 'no_data'
   /** In a cluster: somebody else writes these rows now. Nothing was written, and nothing ever will be. */
   | 'fenced';
+
+export type StoreProblem =
+  /** Another home holds the guard. Nothing was written, and nothing will be. */
+  | 'fenced'
+  /** It fell back further than the home can repair it with its last batches. */
+  | 'fell_back'
+  /** The guard is gone, and with it perhaps everything else. */
+  | 'no_guard'
+  /** It cannot be used as it is configured. */
+  | 'unfit';
 
 /** `message` names the file and says what to do. */
 export class JournalError extends Error {

@@ -193,3 +193,12 @@ export function lost(token: number, cause: LossCause) {
   const kind = NoticeKind.NOTICE_KIND_TURN_LOST;
   return { replies: [], notices: [{ turn: turn(token, { queue: 'q', key: 'k' }), kind, cause }] };
 }
+
+/** The session has the turn still: what the answer to its hello could not say. */
+export function kept(token: number) {
+  const kind = NoticeKind.NOTICE_KIND_TURN_KEPT;
+  return {
+    replies: [],
+    notices: [{ turn: turn(token, { queue: 'q', key: 'k' }), kind, cause: LossCause.LOSS_CAUSE_UNSPECIFIED }],
+  };
+}

@@ -267,3 +267,24 @@ describe('answers of the coordinator that reach nobody', () => {
     );
   });
 });
+
+describe('answers that came too late, because another home of the cluster was first', () => {
+  it('their turns end, ticket or not, and their items wait again without an attempt, those of at_most_once too', () => {
+    for (const delivery of ['at_least_once', 'at_most_once'] as const) {
+      for (const ticket of ['t', undefined]) {
+        const stage = twoItems({ delivery });
+        stage.core.undeliverable([taken(stage, ticket)], stage.now, true);
+        const [again] = stage.acquire('other', { maxItemsPerTurn: 2 }).value.deliveries;
+        assert.deepEqual([again?.items.length, again?.turn.attempt], [2, 1], `${delivery}, ticket ${ticket}`);
+      }
+    }
+  });
+
+  it('a turn that its worker knows by its ticket stays', () => {
+    const stage = twoItems({});
+    const turn = taken(stage, 't');
+    assert.equal(taken(stage, 't').token, turn.token);
+    stage.core.undeliverable([turn], stage.now, true);
+    assert.deepEqual(stage.acquire('other').value.deliveries, []);
+  });
+});

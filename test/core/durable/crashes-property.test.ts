@@ -57,7 +57,7 @@ class Story {
   constructor(seed: number) {
     this.#chance = new Chance(seed);
     this.#onDependencyDead = this.#chance.of('dead', 'dead', 'run');
-    this.#lives = new Lives(this.#settings());
+    this.#lives = new Lives(this.#settings(), this.#chance.in100(40));
   }
 
   run(): void {

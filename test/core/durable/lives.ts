@@ -1,12 +1,13 @@
 /** Two coordinators that should not be told apart: one that lives on, and one that begins anew from its rows. */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import type { DeliveredItem } from '../../../src/coordinator.js';
+import type { CoordinatorSettings, DeliveredItem } from '../../../src/coordinator.js';
 import type { Row, RowChange, RowId } from '../../../src/core/contract/rows.js';
+import type { Clock } from '../../../src/local/clock.js';
 import { KEYS, QUEUES, SESSIONS } from '../../model/commands.js';
 import { deQueueRequest } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
-import { MemoryDisk } from '../../support/memory-journal.js';
+import type { MemoryDisk } from '../../support/memory-journal.js';
 import { OnCore } from './on-core.js';
 
 /** Rows and lanes in one go: few, so that a start has many. */
@@ -14,8 +15,13 @@ const SLICE = 3;
 
 /** Begins anew from what is on disk, as after `kill -9` at a moment at which all is flushed. */
 export class Restarting extends OnCore {
-  readonly #disk = new MemoryDisk();
+  readonly #disk: MemoryDisk;
   restarts = 0;
+
+  constructor(settings: CoordinatorSettings, clock: Clock, disk: MemoryDisk) {
+    super(settings, clock, { durable: true, keepsContents: disk.keepsContents });
+    this.#disk = disk;
+  }
 
   /** What changed is written, and is not in memory twice. */
   flush(): void {
@@ -31,7 +37,7 @@ export class Restarting extends OnCore {
     const rows = this.#disk.rows();
     const { lastWrite } = this.#disk.past;
     const [floor] = rows;
-    this.core = this.begin(true, floor?.table === 'floor' ? floor.token : undefined);
+    this.core = this.begin(floor?.table === 'floor' ? floor.token : undefined);
     for (let at = 0; at < rows.length; at += SLICE)
       this.core.restore(rows.slice(at, at + SLICE), this.now, { lastWrite });
     assert.deepEqual(this.core.stranded, []);
@@ -82,6 +88,10 @@ function rowLike(rows: readonly Row[], { put }: Extract<RowChange, { put: Row }>
 
 /** Lives on. What a restart takes from the other is taken from it by calls that anybody could make. */
 export class Steady extends OnCore {
+  constructor(settings: CoordinatorSettings, clock: Clock) {
+    super(settings, clock, {});
+  }
+
   /** Precondition: no stream is open, and no call waits. */
   forget(): void {
     for (const queue of QUEUES) for (const key of KEYS) this.#forgetPlaces(queue, key);

@@ -15,7 +15,7 @@ import type {
   TurnRef,
   Waiting,
 } from '../../../src/coordinator.js';
-import { Core, type Effect, type Stream, type WaitingCall } from '../../../src/core/core.js';
+import { Core, type Effect, type Start, type Stream, type WaitingCall } from '../../../src/core/core.js';
 import type { Clock } from '../../../src/local/clock.js';
 import { atOnce, carry, lettersOf, runThrough, type Told } from '../stage.js';
 
@@ -34,17 +34,17 @@ export abstract class OnCore implements Coordinator {
   constructor(
     protected readonly settings: CoordinatorSettings,
     protected readonly clock: Clock,
-    durable: boolean,
+    private readonly kind: Pick<Start, 'durable' | 'keepsContents'>,
   ) {
-    this.core = this.begin(durable, undefined);
+    this.core = this.begin(undefined);
   }
 
   /** What an item carries that is on disk alone. */
   protected abstract content(seq: number): Pick<DeliveredItem, 'payload' | 'headers'>;
 
-  protected begin(durable: boolean, tokenFloor: number | undefined): Core {
+  protected begin(tokenFloor: number | undefined): Core {
     this.#life += 1;
-    return new Core(this.settings, { now: this.now, wall: this.clock.wall(), seed: 1, durable, tokenFloor });
+    return new Core(this.settings, { now: this.now, wall: this.clock.wall(), seed: 1, ...this.kind, tokenFloor });
   }
 
   protected get now(): number {

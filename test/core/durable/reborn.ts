@@ -1,6 +1,6 @@
 /** A stage whose core begins anew from what it wrote. */
 import assert from 'node:assert/strict';
-import type { Core, Stranded } from '../../../src/core/core.js';
+import type { Core, Start, Stranded } from '../../../src/core/core.js';
 import { QUEUE, type SettingsChange } from '../../support/builders.js';
 import { FIRST_WALL } from '../../support/fake-clock.js';
 import { MemoryDisk } from '../../support/memory-journal.js';
@@ -9,14 +9,19 @@ import { Stage } from '../stage.js';
 export const DURABLE: SettingsChange = { queues: { [QUEUE]: { durable: true } } };
 
 export class Lives {
-  readonly disk = new MemoryDisk();
+  readonly disk: MemoryDisk;
   stage: Stage;
   #wall = FIRST_WALL;
   /** The clock of the stage at its start. */
   #began: number;
 
-  constructor(private readonly change: SettingsChange = DURABLE) {
-    this.stage = new Stage(change, 5_000, { durable: true });
+  constructor(
+    private readonly change: SettingsChange = DURABLE,
+    keepsContents = false,
+    private readonly partition: Start['partition'] = undefined,
+  ) {
+    this.disk = new MemoryDisk(keepsContents);
+    this.stage = new Stage(change, 5_000, { durable: true, keepsContents, partition });
     this.#began = this.stage.now;
   }
 
@@ -37,7 +42,9 @@ export class Lives {
     const rows = this.disk.rows();
     const [floor] = rows;
     const tokenFloor = floor?.table === 'floor' ? floor.token : undefined;
-    this.stage = new Stage(change, now, { wall: this.#wall, durable: true, tokenFloor });
+    const { keepsContents } = this.disk;
+    const start = { wall: this.#wall, durable: true, keepsContents, tokenFloor, partition: this.partition };
+    this.stage = new Stage(change, now, start);
     this.#began = now;
     this.stage.core.restore(rows, now, this.disk.past);
     const { stranded } = this.stage.core;

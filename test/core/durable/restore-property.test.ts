@@ -29,6 +29,7 @@ import { Pair, realSide } from '../../model/pair.js';
 import { assertSame } from '../../model/same.js';
 import type { Side } from '../../model/sending.js';
 import { smaller } from '../../model/smaller.js';
+import { MemoryDisk } from '../../support/memory-journal.js';
 import { runsOf } from '../../support/runs.js';
 import { Restarting, Steady } from './lives.js';
 
@@ -36,6 +37,8 @@ type Step = Command | 'flush' | 'restart';
 
 interface Story {
   readonly scenario: Scenario;
+  /** What items carry stays in memory. */
+  readonly keepsContents: boolean;
   readonly steps: readonly Step[];
 }
 
@@ -47,14 +50,15 @@ function stories(mix: Mix, most: number, tame: (scenario: Scenario) => Scenario)
   const rolls = fc.array(fc.nat(99), { minLength: most, maxLength: most, size: 'max' });
   const durability = fc.constantFrom<Policy['durability']>('on_flush', 'on_flush', 'interval', 'count');
   const resultTtl = fc.constantFrom(undefined, undefined, 3, 211);
-  return fc.tuple(scenarios(mix, most), rolls, durability, resultTtl).map(([any, rolled, chosen, short]) => {
+  return fc.tuple(scenarios(mix, most), rolls, durability, resultTtl, fc.boolean()).map((drawn) => {
+    const [any, rolled, chosen, short, keepsContents] = drawn;
     const scenario = durable(tame(any), { durability: chosen, ...(short !== undefined && { resultTtl: short }) });
     const steps = scenario.commands.flatMap((command, index): Step[] => {
       const roll = rolled[index] ?? FLUSH;
       if (roll < RESTART) return [command, 'restart'];
       return roll < FLUSH ? [command, 'flush'] : [command];
     });
-    return { scenario, steps: [...steps, 'restart'] };
+    return { scenario, keepsContents, steps: [...steps, 'restart'] };
   });
 }
 
@@ -121,9 +125,10 @@ function mapped(
   });
 }
 
-async function live({ scenario, steps }: Story, anyOrderOfKeys: boolean): Promise<void> {
-  const restarting = new Living(scenario, (settings, clock) => new Restarting(settings, clock, true));
-  const steady = new Living(scenario, (settings, clock) => new Steady(settings, clock, false));
+async function live({ scenario, keepsContents, steps }: Story, anyOrderOfKeys: boolean): Promise<void> {
+  const disk = new MemoryDisk(keepsContents);
+  const restarting = new Living(scenario, (settings, clock) => new Restarting(settings, clock, disk));
+  const steady = new Living(scenario, (settings, clock) => new Steady(settings, clock));
   const pair = new Pair(restarting.side, steady.side, { unlike: ['renewals'], anyOrderOfKeys });
   for (const step of steps) {
     if (step === 'flush') restarting.coordinator.flush();
@@ -141,10 +146,10 @@ async function live({ scenario, steps }: Story, anyOrderOfKeys: boolean): Promis
 class Living<T extends Coordinator> {
   readonly side: Side;
   readonly coordinator: T;
-  constructor(scenario: Scenario, make: (...args: ConstructorParameters<typeof Restarting>) => T) {
+  constructor(scenario: Scenario, make: (...args: ConstructorParameters<typeof Steady>) => T) {
     let made: T | undefined;
     this.side = realSide((settings, clock) => {
-      made = make(settings, clock, true);
+      made = make(settings, clock);
       return made;
     }, scenario);
     assert.ok(made !== undefined);
@@ -305,14 +310,18 @@ async function holds(name: string, { mix, most, runs, tame }: About): Promise<vo
   });
   const [failing] = details.counterexample ?? [];
   if (!details.failed || failing === undefined) return;
-  const { scenario } = failing;
+  const { scenario, keepsContents } = failing;
   const error = (steps: readonly Step[]) =>
-    run({ scenario, steps }).then(
+    run({ scenario, keepsContents, steps }).then(
       () => undefined,
       (thrown: unknown) => (thrown instanceof Error ? thrown : new Error(String(thrown))),
     );
   const small = await smaller(failing.steps, async (steps) => (await error(steps)) !== undefined);
-  const said = [JSON.stringify(scenario.policies), ...small.map((step) => JSON.stringify(step))].join('\n  ');
+  const said = [
+    `contents ${keepsContents ? 'in memory' : 'on disk'}`,
+    JSON.stringify(scenario.policies),
+    ...small.map((step) => JSON.stringify(step)),
+  ].join('\n  ');
   const again = `KEYTURN_SEED=${details.seed} KEYTURN_PATH=${details.counterexamplePath} node --test --test-name-pattern="${name}" dist/test/core/durable/restore-property.test.js`;
   assert.fail(`${(await error(small))?.stack}\n\nsmallest found: ${said}\n\nto run it again: ${again}`);
 }

@@ -216,7 +216,7 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
   const asked: unknown[] = [];
   coordinator.admin.listKeys = (request) => {
     asked.push(request);
-    return ok({ keys, nextPageToken: 'n' });
+    return ok({ keys: keys.map((key) => ({ ...key, place: 'n' })), nextPageToken: 'n' });
   };
   assert.deepEqual(await client.admin.listKeys({ queue: 'q' }), { keys, nextPageToken: 'n' });
   await client.admin.listKeys({ queue: 'q', state: 'PARK', pageSize: 1_000, pageToken: 'p' });
@@ -319,11 +319,18 @@ test('ListDeadLetters, Redrive and Discard', async (t) => {
   const coordinator = new FakeCoordinator();
   const { client } = await startSidecar(t, coordinator);
   const asked: unknown[] = [];
-  const letter: DeadLetterView = { item, key: 'k', attempts: 3, lastError: 'e', diedAt: INSTANT, cause: 'refused' };
+  const letter: Omit<DeadLetterView, 'place'> = {
+    item,
+    key: 'k',
+    attempts: 3,
+    lastError: 'e',
+    diedAt: INSTANT,
+    cause: 'refused',
+  };
   const deadLetters = [letter, { ...letter, lastError: undefined, cause: 'max_attempts' as const }];
   coordinator.admin.listDeadLetters = (request) => {
     asked.push(request);
-    return ok({ deadLetters, nextPageToken: '' });
+    return ok({ deadLetters: deadLetters.map((one) => ({ ...one, place: '1' })), nextPageToken: '' });
   };
   coordinator.admin.redrive = (choice) => {
     asked.push(choice);

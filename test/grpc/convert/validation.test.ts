@@ -286,7 +286,7 @@ function adminCases(): readonly Case[] {
     },
     {
       what: 'a huge page_token',
-      ask: (s) => call(s.rawAdmin, s.rawAdmin.listKeys, { ...keys, pageToken: 'p'.repeat(4_097) }),
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.listKeys, { ...keys, pageToken: 'p'.repeat(131_073) }),
       fields: ['page_token'],
     },
     {

@@ -41,6 +41,12 @@ export class Orphans {
     return this.#orphans.size === 0;
   }
 
+  /** One more, of which a notice told. `open` are the calls that may be answered with it now. */
+  add(turn: TurnRef, open: Iterable<WorkerCommand>): void {
+    for (const command of open) if (!this.#claimants.has(command)) this.#addClaimant(command);
+    this.#addOrphan(turn);
+  }
+
   /** An answer or a notice named the turn after all. */
   claimed(turn: TurnRef): void {
     const orphan = this.#orphans.get(turnName(turn));

@@ -200,7 +200,7 @@ export class Session {
       if (command instanceof WorkerCommand) this.#calls.done(command);
     }
     // After the replies: the turn that a notice is about may have been given by one of them.
-    for (const notice of message.notices) this.#turns.notice(notice);
+    for (const notice of message.notices) this.#turns.notice(notice, () => this.#open.workersInOrder());
     if (!this.#wanted) this.#liveness.idle();
     this.#leaveIfOver();
   }

@@ -7,7 +7,7 @@ import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { Clock } from '../time/clock.js';
 import { Held } from '../turns/held-turn.js';
 import { MOST_PER_RENEW, type Renewals } from '../turns/renewals.js';
-import { lossOf, renewAnswer, turnRef } from '../wire/answers.js';
+import { isKept, lossOf, renewAnswer, turnRef } from '../wire/answers.js';
 import { wireNack, wireRenew } from '../wire/requests.js';
 import { fromWireToken } from '../wire/time.js';
 import type { HeldTurn } from '../words/calls.js';
@@ -103,14 +103,27 @@ export class TurnKeeping implements Books {
     return given;
   }
 
-  notice(message: wire.Notice): void {
-    const cause = lossOf(message);
-    if (cause === undefined || message.turn === undefined) return;
+  /** @param open calls that are not answered: what they settle is theirs to end, and they may be answered with a turn */
+  notice(message: wire.Notice, open: () => readonly WorkerCommand[]): void {
+    if (message.turn === undefined) return;
     const { queue, key } = message.turn;
-    const token = fromWireToken(message.turn.token);
-    this.#orphans?.claimed({ queue, key, token });
-    const given = this.#turns.find(queue, token);
+    const turn = { queue, key, token: fromWireToken(message.turn.token) };
+    if (isKept(message)) return this.#kept(turn, open());
+    const cause = lossOf(message);
+    if (cause === undefined) return;
+    this.#orphans?.claimed(turn);
+    const given = this.#turns.find(queue, turn.token);
     if (given !== undefined) this.lose(given, cause);
+  }
+
+  /** What the answer to the hello could not say: the session has this turn still. Whose holder is not known goes back. */
+  #kept(turn: TurnRef, open: readonly WorkerCommand[]): void {
+    const given = this.#turns.find(turn.queue, turn.token);
+    if (given !== undefined) return given.lost ? this.#givenUp.found(given) : this.#certain(given);
+    if (this.#isWorkedOn(turn) || open.some((command) => settledName(command) === turnName(turn))) return;
+    this.#orphans ??= new Orphans([], [], (orphan) => this.#giveBack(orphan));
+    this.#orphans.add(turn, open);
+    if (this.#orphans.isEmpty) this.#orphans = undefined;
   }
 
   /** A call of the application is open no more. */

@@ -149,7 +149,12 @@ function bytesOf(bytes: Uint8Array): Uint8Array | undefined {
   return bytes.length === 0 ? undefined : bytes;
 }
 
-/** The turn was lost for this; unset: it nears its end. */
+/** The session has the turn still, which the answer to its hello did not say. */
+export function isKept({ kind }: wire.Notice): boolean {
+  return kind === NoticeKind.NOTICE_KIND_TURN_KEPT;
+}
+
+/** The turn was lost for this; unset: it was not. */
 export function lossOf(notice: wire.Notice): LossCause | undefined {
   if (notice.kind !== NoticeKind.NOTICE_KIND_TURN_LOST) return undefined;
   return wordOf(LOSS_CAUSES, notice.cause) ?? 'unknown';

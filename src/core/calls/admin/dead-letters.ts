@@ -129,7 +129,7 @@ function pageOf(state: CoreState, queue: Queue, chosen: readonly Chosen[], more:
       bytes += payloadBytesOf(letter.item) + (letter.item.lastError?.length ?? 0) + 2_048;
       if (page.length > 0 && bytes > state.settings.limits.answerBytes)
         return { deadLetters: page, nextPageToken: String(last) };
-      page.push(letterView(state, letter));
+      page.push({ ...letterView(state, letter), place: String(one.seq) });
     }
     last = one.seq;
   }
@@ -146,7 +146,7 @@ export function isLettersToken(token: string): boolean {
   return /^\d{0,15}$/.test(token);
 }
 
-function letterView(state: CoreState, letter: DeadLetter): DeadLetterView {
+function letterView(state: CoreState, letter: DeadLetter): Omit<DeadLetterView, 'place'> {
   const { item, key, cause, diedAt } = letter;
   return {
     item: itemView(state, item),

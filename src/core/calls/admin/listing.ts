@@ -22,11 +22,13 @@ interface Place {
   readonly key: string;
 }
 
+type Unplaced = Omit<KeyView, 'place'>;
+
 /** The view is of the moment at which the lane was looked at: the scan may take many steps. */
 interface Found {
   readonly lane: Lane;
   readonly place: Place;
-  readonly view: KeyView;
+  readonly view: Unplaced;
 }
 
 /** Whether `a` is listed before `b`. Lanes of one moment stand in the order of their keys. */
@@ -71,7 +73,7 @@ export function* listKeys(
   const kept = best.slice(0, request.pageSize);
   const last = kept.at(-1);
   return {
-    keys: kept.map(({ view }) => view),
+    keys: kept.map(({ view, place }) => ({ ...view, place: formatToken(place) })),
     nextPageToken: more && last !== undefined ? formatToken(last.place) : '',
   };
 }
@@ -120,7 +122,7 @@ function eachOnce(found: readonly Found[]): Found[] {
   return [...latest.values()].sort((a, b) => (before(a.place, b.place) ? -1 : 1));
 }
 
-function keyView(state: CoreState, lane: Lane): KeyView {
+function keyView(state: CoreState, lane: Lane): Unplaced {
   return {
     key: lane.key,
     state: stateOf(lane),

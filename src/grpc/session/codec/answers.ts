@@ -17,6 +17,7 @@ import type {
   SubmitAnswer,
   SubmitResult,
   Turn,
+  TurnRef,
 } from '../../../coordinator.js';
 import { awaitResponse, nackResponse } from '../../convert/answers.js';
 import { DECISIONS, LOSS_CAUSES, NOTICE_KINDS, REASONS } from '../../convert/words.js';
@@ -198,9 +199,18 @@ export function writeError(out: WireWriter, status: Uint8Array): void {
 
 export function writeNotice(out: WireWriter, notice: Notice): void {
   const start = out.open(RESPONSE.notices);
-  writeTurn(out, 1, notice.turn, true);
+  if (notice.kind === 'turn_kept') writeTurnRef(out, 1, notice.turn);
+  else writeTurn(out, 1, notice.turn, true);
   out.number(2, NOTICE_KINDS[notice.kind]);
   if (notice.kind === 'turn_lost') out.number(3, LOSS_CAUSES[notice.cause]);
+  out.close(start);
+}
+
+function writeTurnRef(out: WireWriter, field: number, { queue, key, token }: TurnRef): void {
+  const start = out.open(field);
+  out.text(1, queue);
+  out.text(2, key);
+  out.number(3, token);
   out.close(start);
 }
 

@@ -33,7 +33,15 @@ const PREFIX = 8;
  * @returns whether the content goes into a row of its own
  */
 export function writeItem(to: ByteWriter, row: ItemRow, content: Content, seed: number): boolean {
-  const elsewhere = row.contentBytes > LARGEST_CONTENT_INSIDE;
+  return write(to, row, content, seed, row.contentBytes > LARGEST_CONTENT_INSIDE);
+}
+
+/** Writes an item with its content, however large that is: for where items are read whole. */
+export function writeWholeItem(to: ByteWriter, row: ItemRow, content: Content, seed: number): void {
+  write(to, row, content, seed, false);
+}
+
+function write(to: ByteWriter, row: ItemRow, content: Content, seed: number, elsewhere: boolean): boolean {
   to.begin();
   to.skip(4);
   to.byte(OPEN);
@@ -106,6 +114,14 @@ export function readItem(from: ByteReader, seq: number, seed: number): ItemRow |
   if (tag === OPEN) return readOpen(from, seq);
   if (tag === FINISHED) return readFinished(from, seq);
   throw new NotAValue(`an item of the kind ${tag}`);
+}
+
+/** What {@link writeWholeItem} or {@link writeFinished} wrote. @throws NotAValue */
+export function readWholeItem(from: ByteReader, seq: number, seed: number): ItemRow | FinishedRow | EndRow {
+  const row = readItem(from, seq, seed);
+  if (row.state !== 'open') return row;
+  from.at = PREFIX + from.fixed(4);
+  return { ...row, content: readContentFields(from) };
 }
 
 /** The content of a row that {@link writeItem} wrote; undefined: it is a row of its own. @throws NotAValue */

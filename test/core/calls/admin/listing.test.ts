@@ -59,7 +59,8 @@ describe('a list of keys', () => {
     stage.enQueue('bob', { wait: 1_000 });
     const [view] = listAll(stage, 10);
     const since = view?.since;
-    assert.deepEqual(view, { key: 'k', state: 'BLOCK', since, waiting: 1, consumerId: 'alice' });
+    const place = '5000:0:k';
+    assert.deepEqual(view, { key: 'k', state: 'BLOCK', since, waiting: 1, consumerId: 'alice', place });
     assert.equal(since, stage.explain().since);
   });
 

@@ -1,0 +1,74 @@
+import type { Packed } from './engine.js';
+
+/** What may be kept of all partitions together, bytes. */
+export class RingBudget {
+  used = 0;
+  constructor(readonly limit: number) {}
+}
+
+interface Kept<P> {
+  /** Number of the batch before it; numbers may be left out. */
+  readonly before: number;
+  readonly seq: number;
+  readonly batch: P;
+  readonly until: number;
+}
+
+/**
+ * The last batches of a partition, in their order, to be sent again if the store falls back. The oldest are dropped when they
+ * are too old or too large together.
+ */
+export class Ring<P extends Packed> {
+  readonly #kept: (Kept<P> | undefined)[] = [];
+  /** Index of the oldest. */
+  #first = 0;
+  #bytes = 0;
+
+  constructor(
+    private readonly limits: { readonly ms: number; readonly bytes: number },
+    private readonly budget: RingBudget,
+  ) {}
+
+  add(before: number, seq: number, batch: P, now: number): void {
+    this.#kept.push({ before, seq, batch, until: now + this.limits.ms });
+    this.#count(batch.bytes);
+    this.#trim(now);
+  }
+
+  /** The batches after this number up to the last one, with their numbers; undefined: not all of them are there. */
+  after(seq: number, last: number): readonly { readonly seq: number; readonly batch: P }[] | undefined {
+    const found: Kept<P>[] = [];
+    let at = seq;
+    for (const one of this.#kept) {
+      if (one === undefined || one.before !== at) continue;
+      found.push(one);
+      at = one.seq;
+    }
+    return at === last ? found : undefined;
+  }
+
+  clear(): void {
+    this.#count(-this.#bytes);
+    this.#kept.length = 0;
+    this.#first = 0;
+  }
+
+  #trim(now: number): void {
+    for (let oldest = this.#kept[this.#first]; oldest !== undefined; oldest = this.#kept[this.#first]) {
+      const isTooMuch = this.#bytes > this.limits.bytes || this.budget.used > this.budget.limit;
+      if (oldest.until > now && !isTooMuch) break;
+      this.#count(-oldest.batch.bytes);
+      this.#kept[this.#first] = undefined;
+      this.#first += 1;
+    }
+    // Not each time, which would cost as much as there is.
+    if (this.#first < 1_024 && this.#first * 2 < this.#kept.length) return;
+    this.#kept.splice(0, this.#first);
+    this.#first = 0;
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.budget.used += bytes;
+  }
+}

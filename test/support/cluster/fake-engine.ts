@@ -1,0 +1,211 @@
+/**
+ * A store's engine in memory, which all members share: what a Redis does, with its scripts. It can fall back to an older
+ * state and be emptied.
+ */
+import { Buffer } from 'node:buffer';
+import type { Claim, Claimed, ClusterRecord, Guard, NotClaimed } from '../../../src/cluster/store/cluster-store.js';
+import type { StoredChange } from '../../../src/cluster/store/partition/encode.js';
+import type { Packed, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
+import { nextEpoch, noGuard } from '../../../src/cluster/store/partition/guard.js';
+import { TABLES } from '../../../src/core/contract/rows.js';
+import type { FakeClock } from '../fake-clock.js';
+import { FakeStore } from './fake-store.js';
+
+/** A batch: changes with bytes of their own. */
+export interface FakeBatch extends Packed {
+  readonly changes: readonly StoredChange[];
+}
+
+interface Partition {
+  guard: Guard | undefined;
+  rows: Map<string, StoredRow>;
+}
+
+/** Changes that can be taken back. */
+const LONGEST_PAST = 5_000;
+
+export class FakeEngine {
+  readonly #partitions = new Map<number, Partition>();
+  /** As JSON: nothing is shared with who wrote it. */
+  #record: string | undefined;
+  /** What takes back each change, oldest first. */
+  readonly #past: (() => void)[] = [];
+  readonly #stores = new Set<FakeStore>();
+  /** Added to its clock, ms. */
+  skew = 0;
+  /** Batches that were written, over all partitions. */
+  batches = 0;
+
+  constructor(private readonly clock: Pick<FakeClock, 'after' | 'now' | 'wall'>) {}
+
+  /** @param own of the member that opens it */
+  open(name: string, own: Pick<FakeClock, 'after' | 'now'> = this.clock): FakeStore {
+    const store = new FakeStore(name, this, this.clock, own);
+    this.#stores.add(store);
+    return store;
+  }
+
+  /** For {@link FakeStore} alone. */
+  closed(store: FakeStore): void {
+    this.#stores.delete(store);
+  }
+
+  /**
+   * Another server takes over that does not have the last changes: batches, claims, guards, and records.
+   * @param lost how many
+   * @param noticed by which of the stores that are open: at once, all of them, unless it is said otherwise
+   */
+  failOver(lost: number, noticed: (store: FakeStore) => boolean = () => true): void {
+    for (let left = lost; left > 0; left -= 1) this.#past.pop()?.();
+    for (const store of [...this.#stores]) if (noticed(store)) store.failedOver();
+  }
+
+  /** FLUSHALL. */
+  empty(): void {
+    this.#partitions.clear();
+    this.#record = undefined;
+    this.#past.length = 0;
+  }
+
+  /** How many rows of a partition are there, for a test that looks. */
+  rowsOf(partition: number): number {
+    return this.#partitions.get(partition)?.rows.size ?? 0;
+  }
+
+  /** Changes that could be taken back by {@link failOver}. */
+  get changes(): number {
+    return this.#past.length;
+  }
+
+  get now(): number {
+    return this.clock.wall() + this.skew;
+  }
+
+  guard(partition: number): Guard {
+    return this.#partitions.get(partition)?.guard ?? noGuard(partition);
+  }
+
+  record(wanted: ClusterRecord): ClusterRecord {
+    if (this.#record === undefined) this.#setRecord(wanted);
+    return this.recordNow ?? wanted;
+  }
+
+  get recordNow(): ClusterRecord | undefined {
+    return this.#record === undefined ? undefined : JSON.parse(this.#record);
+  }
+
+  changeRecord(version: number, record: ClusterRecord): boolean {
+    if (this.recordNow?.version !== version) return false;
+    this.#setRecord(record);
+    return true;
+  }
+
+  claim(claim: Claim, owner: string): Claimed | NotClaimed {
+    const before = this.guard(claim.partition);
+    const isAsExpected =
+      before.owner === claim.expected && (claim.expectedSeq === undefined || before.seq === claim.expectedSeq);
+    if (!isAsExpected) return { claimed: false, guard: before };
+    const { partition, member, format } = claim;
+    const epoch = nextEpoch(before.epoch, this.now);
+    const guard = { ...before, owner, epoch, member, format, floor: Math.max(before.floor, claim.floor) };
+    this.#setGuard(partition, guard);
+    return { claimed: true, guard, floorBefore: before.floor, now: this.now, rows: this.rowsOf(partition) };
+  }
+
+  write({ partition, owner, before, after, at }: Step, { changes }: FakeBatch): Guard | undefined {
+    const guard = this.guard(partition);
+    if (guard.owner !== owner || owner === '') return guard;
+    if (guard.seq === after) return undefined;
+    if (guard.seq !== before) return guard;
+    this.batches += 1;
+    const { rows } = this.#of(partition);
+    const old = changes.map(({ table, key }) => [nameOf(table, key), rows.get(nameOf(table, key))] as const);
+    for (const change of changes) apply(rows, change);
+    this.#of(partition).guard = { ...guard, seq: after, at };
+    this.#remember(() => {
+      const now = this.#of(partition);
+      now.guard = guard;
+      for (const [name, row] of old) {
+        if (row === undefined) now.rows.delete(name);
+        else now.rows.set(name, row);
+      }
+    });
+    return undefined;
+  }
+
+  reassert(seen: Guard, mine: Guard): boolean {
+    const { owner, seq } = this.guard(mine.partition);
+    if (owner !== seen.owner || seq !== seen.seq) return false;
+    this.#setGuard(mine.partition, mine);
+    return true;
+  }
+
+  release(partition: number, owner: string): void {
+    const guard = this.guard(partition);
+    if (guard.owner === owner && owner !== '') this.#setGuard(partition, { ...guard, owner: '' });
+  }
+
+  read(partition: number): readonly StoredRow[] {
+    const all = [...this.#of(partition).rows.values()];
+    return TABLES.flatMap((table) => all.filter((row) => row.table === table).sort(byKey)).map(copy);
+  }
+
+  switchTo(seen: Guard | undefined, guard: Guard, batches: readonly FakeBatch[]): Guard | undefined {
+    const { partition } = guard;
+    const stands = this.#partitions.get(partition)?.guard;
+    if (stands?.owner === guard.owner && stands.seq === guard.seq) return undefined;
+    if (stands?.owner !== seen?.owner || stands?.seq !== seen?.seq) return stands ?? noGuard(partition);
+    const old = this.#of(partition);
+    const rows = new Map<string, StoredRow>();
+    for (const { changes } of batches) for (const change of changes) apply(rows, change);
+    this.#partitions.set(partition, { guard, rows });
+    this.#remember(() => this.#partitions.set(partition, old));
+    return undefined;
+  }
+
+  #of(partition: number): Partition {
+    const there = this.#partitions.get(partition);
+    if (there !== undefined) return there;
+    const made: Partition = { guard: undefined, rows: new Map() };
+    this.#partitions.set(partition, made);
+    return made;
+  }
+
+  #setGuard(partition: number, guard: Guard): void {
+    const before = this.#of(partition).guard;
+    this.#of(partition).guard = guard;
+    this.#remember(() => {
+      this.#of(partition).guard = before;
+    });
+  }
+
+  #setRecord(record: ClusterRecord): void {
+    const before = this.#record;
+    this.#record = JSON.stringify(record);
+    this.#remember(() => {
+      this.#record = before;
+    });
+  }
+
+  #remember(undo: () => void): void {
+    this.#past.push(undo);
+    if (this.#past.length > LONGEST_PAST) this.#past.splice(0, LONGEST_PAST / 2);
+  }
+}
+
+function nameOf(table: string, key: number | Buffer): string {
+  return `${table} ${typeof key === 'number' ? key : key.toString('latin1')}`;
+}
+
+function apply(rows: Map<string, StoredRow>, { table, key, value }: StoredChange): void {
+  if (value === undefined) rows.delete(nameOf(table, key));
+  else rows.set(nameOf(table, key), copy({ table, key, value }));
+}
+
+function copy({ table, key, value }: StoredRow): StoredRow {
+  return { table, key: typeof key === 'number' ? key : Buffer.from(key), value: Buffer.from(value) };
+}
+
+function byKey(a: StoredRow, b: StoredRow): number {
+  return typeof a.key === 'number' && typeof b.key === 'number' ? a.key - b.key : 0;
+}

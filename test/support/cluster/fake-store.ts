@@ -1,0 +1,168 @@
+/** The store of one member: today's journal of a partition, over an engine in memory that all members share. */
+
+import type {
+  Claim,
+  Claimed,
+  ClusterRecord,
+  ClusterStore,
+  Guard,
+  NotClaimed,
+  PartitionStore,
+} from '../../../src/cluster/store/cluster-store.js';
+import { copyOf, encode } from '../../../src/cluster/store/partition/encode.js';
+import type { Engine, Stage, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
+import { GuardedPartition } from '../../../src/cluster/store/partition/guarded-partition.js';
+import { Ring, RingBudget } from '../../../src/cluster/store/partition/ring.js';
+import type { RowChange } from '../../../src/core/contract/rows.js';
+import type { Clock } from '../../../src/local/clock.js';
+import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
+import type { FakeClock } from '../fake-clock.js';
+import type { FakeBatch, FakeEngine } from './fake-engine.js';
+import { FakeWire } from './fake-wire.js';
+
+/** Rows of a slice: small, so that a start of a few rows has several. */
+const SLICE = 16;
+
+export class FakeStore implements ClusterStore {
+  readonly name: string;
+  /** Faults, cuts, and the death of the member. */
+  readonly wire: FakeWire;
+  onFailover: (() => void) | undefined;
+  /** What the rings of partitions that are opened from now on keep. */
+  ring = { ms: 60_000, bytes: 64 * 1_048_576 };
+  readonly #budget = new RingBudget(256 * 1_048_576);
+  readonly #connection: FakeConnection;
+  #owners = 0;
+
+  constructor(
+    member: string,
+    private readonly engine: FakeEngine,
+    world: Pick<FakeClock, 'after'>,
+    private readonly own: Pick<FakeClock, 'after' | 'now'>,
+  ) {
+    this.name = `fake://${member}`;
+    this.wire = new FakeWire(this.name, world, own);
+    this.#connection = new FakeConnection(this.wire, engine);
+  }
+
+  async record(wanted: ClusterRecord): Promise<ClusterRecord> {
+    const record = await this.wire.request('record', undefined, () => this.engine.record(wanted));
+    this.#connection.cluster = record.id;
+    return record;
+  }
+
+  changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
+    return this.wire.request('changeRecord', undefined, () => this.engine.changeRecord(version, record));
+  }
+
+  guards(partitions: number): Promise<readonly Guard[]> {
+    return this.wire.request('guards', undefined, () =>
+      Array.from({ length: partitions }, (_, partition) => this.engine.guard(partition)),
+    );
+  }
+
+  claim(claim: Claim): Promise<Claimed | NotClaimed> {
+    // Never the same twice, also not of two stores of one member.
+    this.#owners += 1;
+    const owner = `${claim.member}:${this.name}:${this.engine.batches}:${this.#owners}`;
+    return this.wire.request('claim', claim.partition, () => this.engine.claim(claim, owner));
+  }
+
+  open(claimed: Claimed): PartitionStore {
+    const clock: Pick<Clock, 'now'> = this.own;
+    return new GuardedPartition(this.name, this.#connection, clock, new Ring(this.ring, this.#budget), claimed);
+  }
+
+  async close(): Promise<void> {
+    this.engine.closed(this);
+  }
+
+  /** For {@link FakeEngine} alone. */
+  failedOver(): void {
+    this.wire.deliver(() => this.onFailover?.());
+  }
+}
+
+class FakeConnection implements Engine<FakeBatch> {
+  /** Id of the cluster's record; empty: not read yet. */
+  cluster = '';
+  readonly #writer = new ByteWriter();
+
+  constructor(
+    private readonly wire: FakeWire,
+    private readonly engine: FakeEngine,
+  ) {}
+
+  pack(changes: readonly RowChange[]): FakeBatch {
+    const packed = encode(this.#writer, changes).map((change) =>
+      change.value === undefined ? change : { ...change, value: copyOf(change.value) },
+    );
+    const bytes = packed.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+    return { changes: packed, rows: packed.length, bytes };
+  }
+
+  join(batches: readonly FakeBatch[]): FakeBatch {
+    return {
+      changes: batches.flatMap(({ changes }) => changes),
+      rows: batches.reduce((sum, { rows }) => sum + rows, 0),
+      bytes: batches.reduce((sum, { bytes }) => sum + bytes, 0),
+    };
+  }
+
+  isSame(a: FakeBatch, b: FakeBatch): boolean {
+    if (a.rows !== b.rows || a.bytes !== b.bytes) return false;
+    return a.changes.every(({ table, key, value }, at) => {
+      const other = b.changes[at];
+      if (other?.table !== table || !sameBytes(key, other.key)) return false;
+      return value === undefined || other.value === undefined ? value === other.value : value.equals(other.value);
+    });
+  }
+
+  write(step: Step, batch: FakeBatch): Promise<Guard | undefined> {
+    return this.wire.request('write', step.partition, () => this.engine.write(step, batch));
+  }
+
+  look(partition: number): Promise<Guard> {
+    return this.wire.request('look', partition, () => this.engine.guard(partition));
+  }
+
+  hasRecord(): Promise<boolean> {
+    return this.wire.request('hasRecord', undefined, () => this.engine.recordNow?.id === this.cluster);
+  }
+
+  reassert(seen: Guard, mine: Guard): Promise<boolean> {
+    return this.wire.request('reassert', mine.partition, () => this.engine.reassert(seen, mine));
+  }
+
+  release(partition: number, owner: string): Promise<void> {
+    return this.wire.request('release', partition, () => this.engine.release(partition, owner));
+  }
+
+  async *read(partition: number): AsyncIterable<readonly StoredRow[]> {
+    const rows = await this.wire.request('read', partition, () => this.engine.read(partition));
+    for (let at = 0; at < rows.length; at += SLICE) {
+      await Promise.resolve();
+      yield rows.slice(at, at + SLICE);
+    }
+  }
+
+  async stage(partition: number): Promise<Stage<FakeBatch>> {
+    const batches: FakeBatch[] = [];
+    const put = (batch: FakeBatch) =>
+      this.wire.request('stage', partition, () => {
+        batches.push(batch);
+      });
+    return {
+      put,
+      switchTo: (seen, guard) =>
+        this.wire.request('switch', partition, () => {
+          const to = seen === undefined || seen.epoch === 0 ? undefined : seen;
+          return this.engine.switchTo(to, guard, [...batches]);
+        }),
+    };
+  }
+}
+
+function sameBytes(a: number | Buffer, b: number | Buffer): boolean {
+  return typeof a === 'number' || typeof b === 'number' ? a === b : a.equals(b);
+}
