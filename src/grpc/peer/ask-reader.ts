@@ -1,5 +1,5 @@
 /** What a gateway asks, read from its entries. */
-import type { TurnRef } from '../../coordinator.js';
+import type { SessionStamp, TurnRef } from '../../coordinator.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { Command, FastDecoder } from '../session/codec/fast-decoder.js';
 import { readTurnRef } from './codec/answers.js';
@@ -12,12 +12,14 @@ export interface CallHead {
   /** Unset: no bound. */
   maxWait: number | undefined;
   principal: string;
+  /** Of a hello. */
+  stamp: SessionStamp | undefined;
   command: Command | undefined;
 }
 
 /** Reads a Call. What is returned is used again for the next one. @throws Error when it is malformed */
 export class CallReader {
-  readonly #head: CallHead = { session: 0, partition: 0, maxWait: undefined, principal: '', command: undefined };
+  readonly #head: CallHead = { session: 0, partition: 0, maxWait: undefined, principal: '', stamp: undefined, command: undefined };
 
   constructor(private readonly decoder: FastDecoder) {}
 
@@ -27,6 +29,8 @@ export class CallReader {
     head.partition = 0;
     head.maxWait = undefined;
     head.principal = '';
+    head.stamp = undefined;
+    let stampAt = 0;
     head.command = undefined;
     const outer = from.enter();
     for (let field = from.field(); field !== 0; field = from.field()) {
@@ -35,6 +39,8 @@ export class CallReader {
       else if (field === CALL.command) head.command = this.#command(from);
       else if (field === CALL.maxWait) head.maxWait = boundOf(from.number());
       else if (field === CALL.principal) head.principal = from.text();
+      else if (field === CALL.stampAt) stampAt = from.number();
+      else if (field === CALL.stampBy) head.stamp = { at: stampAt, by: from.text() };
       else from.skip();
     }
     from.leave(outer);
@@ -75,12 +81,14 @@ export function readNumbers(from: WireReader): Numbers {
   return { first, second, third };
 }
 
-export function readUndeliverable(from: WireReader): {
+export interface UndeliverableTold {
   readonly session: number;
   readonly partition: number;
   readonly turns: readonly TurnRef[];
   readonly unwanted: boolean;
-} {
+}
+
+export function readUndeliverable(from: WireReader): UndeliverableTold {
   const outer = from.enter();
   const turns: TurnRef[] = [];
   let session = 0;

@@ -10,9 +10,10 @@ import { readNotice } from './codec/answers.js';
 import { readRefusal } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
 import { Lane } from './lane.js';
-import { BEAT, LARGE_BYTES, MOST_OPEN, MOST_UNSENT, WINDOW, WINDOW_LARGE } from './limits.js';
+import { BEAT, MOST_OPEN, MOST_UNSENT, WINDOW, WINDOW_LARGE } from './limits.js';
 import { linkFull, tooManyCalls } from './refusals.js';
 import type { RemoteSession } from './remote-session.js';
+import { writeEntry } from './write-entry.js';
 
 /** What waits for an answer. */
 export interface OpenEntry {
@@ -95,26 +96,10 @@ export class Life {
   /**
    * Writes an entry: what is large takes the other lane.
    * @param lane on which it must not be before what its session wrote earlier
-   * @returns the lane, and the number of the message in which it goes
+   * @returns the lane that it took
    */
   write(lane: Lane, write: (out: WireWriter) => void): Lane {
-    const before = lane.out.length;
-    try {
-      write(lane.out);
-    } catch (error) {
-      lane.out.rewind(before);
-      throw error;
-    }
-    if (lane === this.large || lane.out.length - before <= LARGE_BYTES) return this.#written(lane, before);
-    const entry = lane.out.cut(before);
-    const start = this.large.out.length;
-    this.large.out.append(entry);
-    return this.#written(this.large, start);
-  }
-
-  #written(lane: Lane, before: number): Lane {
-    lane.keepApart(before);
-    return lane;
+    return writeEntry(this, lane, write);
   }
 
   /** The call is answered or refused all the same. */

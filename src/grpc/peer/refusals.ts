@@ -5,6 +5,8 @@ import type { Refusal } from '../../coordinator.js';
 const RETRY_SOON = 50;
 const RETRY_LATER = 1_000;
 
+export const CANCELLED: Refusal = Object.freeze({ kind: 'cancelled' });
+
 /** Nothing was changed: it was not sent, or not done. */
 export function noHome(partition: number, description: string): Refusal {
   return { kind: 'no_home', partition, description, retryAfter: RETRY_SOON };

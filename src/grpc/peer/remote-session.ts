@@ -92,7 +92,9 @@ export class RemoteSession extends RemoteCalls implements Session {
     this.#saidIn = undefined;
   }
 
+  /** What is asked after its end comes on no stream. */
   protected override handle(life: Life): number {
+    if (this.#isClosed) return 0;
     this.say(life);
     return this.number;
   }

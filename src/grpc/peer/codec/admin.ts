@@ -2,19 +2,24 @@
 import type {
   Administration,
   CoordinatorEvent,
+  DeadLetterPage,
   DeadLetterView,
   DeliveredItem,
   HolderView,
   ItemChoice,
   KeyExplanation,
+  KeyPage,
   KeyView,
   LaneState,
+  LimitsView,
   LineEntryView,
   Policy,
+  QueuePage,
   QueueView,
   RatePolicy,
   Result,
   RetryPolicy,
+  Unavailable,
 } from '../../../coordinator.js';
 import { DURABILITIES, EVENT_KINDS, LANE_STATES, wordsOf } from '../../convert/words.js';
 import { itemRef } from './refusals.js';
@@ -50,6 +55,7 @@ const changed: Shape<RatePolicy | 'none'> = {
   read: (value, at) => (value === 'none' ? value : rate.read(value, at)),
   write: (value) => (value === 'none' ? value : rate.write(value)),
 };
+const unavailable = absent(list(object<Unavailable>({ partition: number, why: text })));
 const isText = (value: unknown): boolean => typeof value === 'string';
 
 const policy = object<Policy>({
@@ -112,6 +118,7 @@ const keyView = object<KeyView>({
   since: maybe(number),
   waiting: number,
   consumerId: maybe(text),
+  place: text,
 });
 
 const holder = object<HolderView>({
@@ -146,6 +153,7 @@ const explanation = object<KeyExplanation>({
   why: text,
   until: maybe(number),
   deadLetters: number,
+  unavailable,
 });
 
 const deliveredItem = object<DeliveredItem>({
@@ -166,6 +174,7 @@ const deadLetter = object<DeadLetterView>({
   lastError: maybe(text),
   diedAt: number,
   cause: word('max_attempts', 'refused', 'dependency'),
+  place: text,
 });
 
 /** Events of a watch, in their order. */
@@ -184,12 +193,12 @@ export const events = list(
 
 export const LIST_QUEUES = kind(
   object({ nameContains: text, after: text, most: number }),
-  object({ queues: list(queueView), more: flag, holdUntil: maybe(number) }),
+  object<QueuePage>({ queues: list(queueView), more: flag, holdUntil: maybe(number), unavailable }),
   (admin, request) => admin.listQueues(request),
 );
 export const LIST_KEYS = kind(
   object({ queue: text, state: maybe(laneState), pageSize: number, pageToken: text }),
-  object({ keys: list(keyView), nextPageToken: text }),
+  object<KeyPage>({ keys: list(keyView), nextPageToken: text, unavailable }),
   (admin, request) => admin.listKeys(request),
 );
 export const EXPLAIN_KEY = kind(queueAndKey, explanation, (admin, { queue, key }) => admin.explainKey(queue, key));
@@ -230,12 +239,12 @@ export const SET_LIMITS = kind(
       maxInFlight: maybe(either(word('none'), number, isText)),
     }),
   }),
-  object({ rate: maybe(rate), maxInFlight: maybe(number) }),
+  object<LimitsView>({ rate: maybe(rate), maxInFlight: maybe(number), unavailable }),
   (admin, { queue, change }) => admin.setLimits(queue, change),
 );
 export const LIST_DEAD_LETTERS = kind(
   object({ queue: text, key: maybe(text), pageSize: number, pageToken: text }),
-  object({ deadLetters: list(deadLetter), nextPageToken: text }),
+  object<DeadLetterPage>({ deadLetters: list(deadLetter), nextPageToken: text, unavailable }),
   (admin, request) => admin.listDeadLetters(request),
 );
 export const REDRIVE = kind(choice, number, (admin, which) => admin.redrive(which));

@@ -20,7 +20,6 @@ import type {
   Turn,
   TurnRef,
 } from '../../../coordinator.js';
-import { ownBytes } from '../../convert/own-bytes.js';
 import { DECISIONS, ITEM_STATES, LOSS_CAUSES, NOTICE_KINDS, REASONS, wordOf } from '../../convert/words.js';
 import type { WireReader } from './wire-reader.js';
 
@@ -58,7 +57,7 @@ export function readEnQueue(from: WireReader, named: Named): EnQueueAnswer {
     else if (field === 4) ahead = from.number();
     else if (field === 5) reason = from.number();
     else if (field === 6) retryAfter = from.ms();
-    else if (field === 7) result = ownBytes(from.window());
+    else if (field === 7) result = new Uint8Array(from.window());
     else if (field === 8) survivorId = from.text();
     else from.skip();
   }
@@ -144,14 +143,14 @@ function readDelivery(from: WireReader, named: Named): Delivery {
 function readItem(from: WireReader): DeliveredItem {
   const outer = from.enter();
   let itemId = '';
-  let payload = ownBytes(NOTHING);
+  let payload = NOTHING;
   let headers: Map<string, string> | undefined;
   let idempotencyKey: string | undefined;
   let submittedAt = 0;
   let attempt = 0;
   for (let field = from.field(); field !== 0; field = from.field()) {
     if (field === 1) itemId = from.text();
-    else if (field === 2) payload = ownBytes(from.window());
+    else if (field === 2) payload = new Uint8Array(from.window());
     else if (field === 3) {
       headers ??= new Map();
       readHeader(from, headers);
@@ -240,7 +239,7 @@ export function readAwait(from: WireReader): AwaitAnswer {
   let attempt = 0;
   for (let field = from.field(); field !== 0; field = from.field()) {
     if (field === 1) state = from.number();
-    else if (field === 2) result = ownBytes(from.window());
+    else if (field === 2) result = new Uint8Array(from.window());
     else if (field === 3) error = from.text();
     else if (field === 4) attempt = from.number();
     else from.skip();
@@ -300,6 +299,8 @@ export function readNotice(from: WireReader): Notice | undefined {
       return { kind: 'turn_lost', turn, cause: causeOf(cause) };
     case 'turn_ending':
       return { kind: 'turn_ending', turn };
+    case 'turn_kept':
+      return { kind: 'turn_kept', turn: { queue: turn.queue, key: turn.key, token: turn.token } };
     case undefined:
       return undefined;
   }
