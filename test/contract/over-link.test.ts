@@ -9,7 +9,10 @@ const PARTITION = 5;
 
 describeCoordinator('RemoteCoordinator', (settings: CoordinatorSettings, clock: Clock) => {
   const home = new LocalCoordinator(settings, { clock, seed: 1 });
-  const linked = new Linked({ limits: settings.limits, home: (partition) => (partition === PARTITION ? home : undefined) });
+  const linked = new Linked({
+    limits: settings.limits,
+    home: (partition) => (partition === PARTITION ? home : undefined),
+  });
   return behindLink(linked.partition(PARTITION), home);
 });
 

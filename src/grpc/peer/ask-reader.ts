@@ -19,7 +19,14 @@ export interface CallHead {
 
 /** Reads a Call. What is returned is used again for the next one. @throws Error when it is malformed */
 export class CallReader {
-  readonly #head: CallHead = { session: 0, partition: 0, maxWait: undefined, principal: '', stamp: undefined, command: undefined };
+  readonly #head: CallHead = {
+    session: 0,
+    partition: 0,
+    maxWait: undefined,
+    principal: '',
+    stamp: undefined,
+    command: undefined,
+  };
 
   constructor(private readonly decoder: FastDecoder) {}
 
@@ -49,7 +56,8 @@ export class CallReader {
 
   #command(from: WireReader): Command {
     const end = from.end();
-    const command = this.decoder.read(from.bytes, from.at, end) ?? wire.Command.decode(from.bytes.subarray(from.at, end));
+    const command =
+      this.decoder.read(from.bytes, from.at, end) ?? wire.Command.decode(from.bytes.subarray(from.at, end));
     from.skipTo(end);
     return command;
   }
@@ -108,7 +116,11 @@ export function readUndeliverable(from: WireReader): UndeliverableTold {
 const NOTHING = Buffer.alloc(0);
 
 /** An AdminCall. */
-export function readAdminCall(from: WireReader): { readonly id: number; readonly partition: number; readonly request: Buffer } {
+export function readAdminCall(from: WireReader): {
+  readonly id: number;
+  readonly partition: number;
+  readonly request: Buffer;
+} {
   const outer = from.enter();
   let id = 0;
   let partition = 0;

@@ -35,7 +35,9 @@ export function proofOf(
   const hmac = createHmac('sha256', secret);
   const { before } = open;
   const ended = [before?.small ?? 0n, before?.large ?? 0n];
-  const numbers = [open.oldest, open.newest, open.lane, open.received, open.resumes, ...ended, challenge.version].join(' ');
+  const numbers = [open.oldest, open.newest, open.lane, open.received, open.resumes, ...ended, challenge.version].join(
+    ' ',
+  );
   const names = [`keyturn peer link, ${side}`, open.home, open.gateway, numbers];
   const parts = [...names, open.link, before?.link ?? NO_LINK, open.nonce, challenge.nonce];
   // Each with its length, so that no two lists of parts are the same bytes.

@@ -1,4 +1,4 @@
-import { EndReason, LinkRequest, LinkResponse, Lane as LaneName, type Open } from '../gen/keyturn/peer/v1/peer.js';
+import { EndReason, Lane as LaneName, LinkRequest, LinkResponse, type Open } from '../gen/keyturn/peer/v1/peer.js';
 import type { Scheduler } from '../session/flow.js';
 import type { DialedStream, DialListener } from './dial.js';
 import {
@@ -73,10 +73,7 @@ export class HomeStream implements LaneStream, DialListener {
     private readonly gate: Gate,
   ) {
     this.#callOff = context.scheduler.after(HANDSHAKE_WITHIN, () =>
-      this.#refuse(
-        EndReason.END_REASON_UNSPECIFIED,
-        `the handshake was not finished within ${HANDSHAKE_WITHIN} ms`,
-      ),
+      this.#refuse(EndReason.END_REASON_UNSPECIFIED, `the handshake was not finished within ${HANDSHAKE_WITHIN} ms`),
     );
   }
 
@@ -134,10 +131,14 @@ export class HomeStream implements LaneStream, DialListener {
     }
     if (open.home !== incarnation) {
       const what = `the sidecar at this address is the incarnation ${incarnation}, not ${shown(open.home)}`;
-      return this.#refuse(EndReason.END_REASON_WRONG_INCARNATION, `${what}: it was started again, or another one is there`);
+      return this.#refuse(
+        EndReason.END_REASON_WRONG_INCARNATION,
+        `${what}: it was started again, or another one is there`,
+      );
     }
     if (open.nonce.length !== NONCE_BYTES) throw new RangeError(`a nonce of ${open.nonce.length} bytes`);
-    if (open.link.length < LEAST_ID_BYTES || open.link.length > MOST_ID_BYTES) throw new RangeError('the id of the link');
+    if (open.link.length < LEAST_ID_BYTES || open.link.length > MOST_ID_BYTES)
+      throw new RangeError('the id of the link');
     laneOf(open.lane);
     const challenge = { version, program, nonce: nonce() };
     this.#challenge = challenge;

@@ -12,6 +12,7 @@ import type { Scheduler } from '../session/flow.js';
 import { type Header, NO_HEADER, readHeader, writeHeader } from './codec/header.js';
 import { WireReader } from './codec/wire-reader.js';
 import { Given, type Taker } from './given.js';
+import { Inbox, type InboxListener } from './inbox.js';
 
 /** A stream that has done its handshake. */
 export interface LaneStream {
@@ -19,16 +20,10 @@ export interface LaneStream {
   send(message: Buffer, left: () => void): void;
 }
 
-export interface LaneListener {
-  /** One field of a message. The reader stands in it and must be left behind it. @throws Error when it is malformed */
-  entry(field: number, from: WireReader): void;
-  /** A message begins: the other side follows this version of the cluster's record. */
-  begins(routes: number): void;
-  /** What came is no message of this protocol. The link cannot go on. */
-  malformed(error: unknown): void;
+export interface LaneListener extends InboxListener {
   /** The other side has not answered for too long. The stream is of no use. */
   silent(): void;
-  /** What it says of our own version of the cluster's record; 0 in messages of homes. */
+  /** The version of the cluster's record that this side follows; of a home 0. */
   routes(): number;
 }
 
@@ -45,17 +40,10 @@ interface Message {
   readonly given: Given;
 }
 
-interface Received {
-  readonly header: Header;
-  readonly bytes: Buffer;
-}
-
 /** Where a message ends: see `session/outgoing.ts`. */
 const MESSAGE_BYTES = 1_048_576;
 /** Messages that are handed to a stream and have not left: one that it works on, and one that waits for it. */
 const MOST_HANDED = 2;
-/** Entries that are done in one go: a millisecond or two. */
-const AT_ONCE = 1_000;
 /** What was done is said when it is so much, with what goes back anyway, or with the next beat. */
 const DONE_BYTES = 131_072;
 /** Beats without an echo after which a stream is of no use. */
@@ -77,13 +65,7 @@ export class Lane {
   /** Of the stream: what an older one says late does not count. */
   #generation = 0;
 
-  readonly #inbox: Received[] = [];
-  #inboxBytes = 0;
-  readonly #reader = new WireReader();
-  #entryAt = 0;
-  #working = false;
-  #received = 0;
-  #done = 0;
+  readonly #in: Inbox;
   #undoneSaid = 0;
   #sayDone = false;
 
@@ -103,7 +85,12 @@ export class Lane {
     private readonly scheduler: Scheduler,
     private readonly limits: LaneLimits,
     private readonly listener: LaneListener,
-  ) {}
+  ) {
+    this.#in = new Inbox(scheduler, limits.window, listener, {
+      mayDo: (after) => after <= (this.waitsFor?.done ?? Number.POSITIVE_INFINITY),
+      isDone: this.#isDone,
+    });
+  }
 
   /** The number of the message into which is written now. */
   get gathering(): number {
@@ -122,11 +109,11 @@ export class Lane {
 
   /** The last message that came in. */
   get received(): number {
-    return this.#received;
+    return this.#in.received;
   }
 
   get done(): number {
-    return this.#done;
+    return this.#in.done;
   }
 
   /** What the other side has not done yet, bytes. */
@@ -179,7 +166,7 @@ export class Lane {
     this.detach();
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#inbox.length = 0;
+    this.#in.end();
   }
 
   /** What was given in messages that never left, and with them what is gathered. Precondition: it has ended. */
@@ -215,16 +202,7 @@ export class Lane {
       if (header.body < bytes.length) throw new RangeError('a message without a number carries entries');
       return;
     }
-    if (header.number <= this.#received) return;
-    if (header.number !== this.#received + 1)
-      throw new RangeError(`message ${header.number} came after message ${this.#received}`);
-    this.#received = header.number;
-    this.#inbox.push({ header, bytes });
-    this.#inboxBytes += bytes.length;
-    // One message more than fills the window may be on its way.
-    if (this.#inboxBytes - bytes.length > this.limits.window)
-      throw new RangeError(`${this.#inboxBytes} bytes wait to be done; the window is ${this.limits.window}`);
-    this.work();
+    if (this.#in.take(header, bytes)) this.work();
   }
 
   #acknowledge(taken: number): void {
@@ -242,68 +220,21 @@ export class Lane {
   }
 
   /** Does what came in, as far as it may be done now. */
-  readonly work = (): void => {
-    if (this.#working || this.#isOver) return;
-    this.#working = true;
-    try {
-      if (this.#workSome()) this.scheduler.soon(this.work);
-    } catch (error) {
-      this.listener.malformed(error);
-    } finally {
-      this.#working = false;
-    }
-  };
+  readonly work = (): void => this.#in.work();
 
   /** Does all that came in and may be done, in one go. */
   finish(): void {
-    if (this.#working || this.#isOver) return;
-    this.#working = true;
-    try {
-      while (this.#workSome());
-    } catch {
-      // It ends anyway.
-    } finally {
-      this.#working = false;
-    }
+    this.#in.finish();
   }
 
-  /** @returns whether there is more that may be done */
-  #workSome(): boolean {
-    let left = AT_ONCE;
-    for (let message = this.#inbox[0]; message !== undefined; message = this.#inbox[0]) {
-      const { header, bytes } = message;
-      if (header.after > (this.waitsFor?.done ?? Number.POSITIVE_INFINITY)) return false;
-      if (this.#entryAt === 0) {
-        this.#entryAt = header.body;
-        this.listener.begins(header.routes);
-      }
-      const reader = this.#reader.over(bytes, this.#entryAt);
-      for (let field = reader.field(); field !== 0; field = reader.field()) {
-        this.listener.entry(field, reader);
-        if (this.#isOver) return false;
-        left -= 1;
-        if (left === 0) {
-          this.#entryAt = reader.at;
-          return true;
-        }
-      }
-      this.#entryAt = 0;
-      this.#inbox.shift();
-      this.#isDone(header.number, bytes.length);
-    }
-    return false;
-  }
-
-  #isDone(number: number, bytes: number): void {
-    this.#inboxBytes -= bytes;
-    this.#done = number;
+  readonly #isDone = (bytes: number): void => {
     this.#undoneSaid += bytes;
     if (this.#undoneSaid >= DONE_BYTES || this.waitsFor !== undefined) {
       this.#sayDone = true;
       this.schedule();
     }
     this.onDone?.();
-  }
+  };
 
   schedule(): void {
     if (this.#scheduled || this.#stream === undefined) return;
@@ -370,7 +301,7 @@ export class Lane {
   #saidDone(): number {
     this.#undoneSaid = 0;
     this.#sayDone = false;
-    return this.#done;
+    return this.#in.done;
   }
 
   #sayOnly(stream: LaneStream, header: Partial<Header>): void {

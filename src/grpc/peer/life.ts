@@ -5,8 +5,8 @@
 import type { Refusal, TurnRef } from '../../coordinator.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import type { Scheduler } from '../session/flow.js';
-import { ASK, TELL, writeNumbers, writeUndeliverable } from './codec/entries.js';
 import { readNotice } from './codec/answers.js';
+import { ASK, TELL, writeNumbers, writeUndeliverable } from './codec/entries.js';
 import { readRefusal } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
 import { Lane } from './lane.js';
@@ -55,13 +55,17 @@ export class Life {
     listener: LifeListener,
   ) {
     const lane = (window: number): Lane => {
-      const made: Lane = new Lane(scheduler, { window, beat: BEAT }, {
-        entry: (field, from) => this.#entry(field, from),
-        begins: () => undefined,
-        malformed: (error) => listener.malformed(error),
-        silent: () => listener.silent(made),
-        routes: () => listener.routes(),
-      });
+      const made: Lane = new Lane(
+        scheduler,
+        { window, beat: BEAT },
+        {
+          entry: (field, from) => this.#entry(field, from),
+          begins: () => undefined,
+          malformed: (error) => listener.malformed(error),
+          silent: () => listener.silent(made),
+          routes: () => listener.routes(),
+        },
+      );
       return made;
     };
     this.small = lane(WINDOW);
@@ -109,7 +113,13 @@ export class Life {
     this.write(behind, (out) => writeNumbers(out, ASK.cancels, id, leave ? 1 : 0, unlessDecided ? 1 : 0)).schedule();
   }
 
-  undeliverable(session: number, partition: number, turns: readonly TurnRef[], unwanted: boolean, lane = this.small): void {
+  undeliverable(
+    session: number,
+    partition: number,
+    turns: readonly TurnRef[],
+    unwanted: boolean,
+    lane = this.small,
+  ): void {
     this.write(lane, (out) => writeUndeliverable(out, session, partition, turns, unwanted)).schedule();
   }
 

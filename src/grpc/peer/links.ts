@@ -42,7 +42,11 @@ export class PeerLinks {
   }
 
   /** Which incarnations are linked, and why one is not. */
-  *standing(): Generator<{ readonly incarnation: string; readonly address: string; readonly problem: string | undefined }> {
+  *standing(): Generator<{
+    readonly incarnation: string;
+    readonly address: string;
+    readonly problem: string | undefined;
+  }> {
     for (const [incarnation, { link }] of this.#links) {
       yield { incarnation, address: link.address, problem: link.life === undefined ? link.why : undefined };
     }

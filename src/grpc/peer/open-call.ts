@@ -58,7 +58,8 @@ export class OpenCall<A> implements OpenEntry, Pending {
   }
 
   answered(outcome: number, from: WireReader): void {
-    if (outcome !== this.kind.outcome) throw new RangeError(`outcome ${outcome} for a call with outcome ${this.kind.outcome}`);
+    if (outcome !== this.kind.outcome)
+      throw new RangeError(`outcome ${outcome} for a call with outcome ${this.kind.outcome}`);
     const answer = this.kind.read(from, this.named);
     const stage = this.#stage;
     this.#stage = 'over';

@@ -51,7 +51,8 @@ const STOP_WITHIN = 500;
 /** @throws Error when the address is malformed, in use, or not usable, or there is no secret */
 export async function startPeerServer(options: PeerServerOptions): Promise<PeerServer> {
   const { certificates, secret } = options;
-  if (secret === '') throw new Error('a link without a secret would let everybody in: the record of the cluster has one');
+  if (secret === '')
+    throw new Error('a link without a secret would let everybody in: the record of the cluster has one');
   if (certificates !== undefined && certificates.clientCa === undefined)
     throw new Error('the links between sidecars check both sides: cluster.tls needs cert, key and ca');
   refuseMalformedText();
@@ -91,11 +92,13 @@ class RunningPeerServer implements PeerServer {
 
   async listen(): Promise<void> {
     const address = parseListen(this.options.listen);
-    if (address.kind !== 'tcp') throw new Error(`cannot listen on "${this.options.listen}" for other sidecars; allowed: host:port`);
+    if (address.kind !== 'tcp')
+      throw new Error(`cannot listen on "${this.options.listen}" for other sidecars; allowed: host:port`);
     const target = targetOf(address, address.port);
     const port = await new Promise<number>((resolve, reject) => {
       this.#server.bindAsync(target, this.#tls ?? ServerCredentials.createInsecure(), (error, bound) => {
-        if (error) reject(new Error(`cannot listen on ${target} for other sidecars: ${error.message}`, { cause: error }));
+        if (error)
+          reject(new Error(`cannot listen on ${target} for other sidecars: ${error.message}`, { cause: error }));
         else resolve(bound);
       });
     });
@@ -125,14 +128,18 @@ class RunningPeerServer implements PeerServer {
 
   #begun(stream: ConstructorParameters<typeof HomeStream>[0]): HomeStream {
     const { secret, incarnation, version } = this.options;
-    const home: HomeStream = new HomeStream(stream, { scheduler: SCHEDULER, secret, incarnation, version }, {
-      admit: (one, admission) => {
-        this.#strangers.delete(one);
-        return this.#gate.admit(one, admission);
+    const home: HomeStream = new HomeStream(
+      stream,
+      { scheduler: SCHEDULER, secret, incarnation, version },
+      {
+        admit: (one, admission) => {
+          this.#strangers.delete(one);
+          return this.#gate.admit(one, admission);
+        },
+        refused: (ending, open) => this.#gate.refused(ending, open),
+        over: (one) => void this.#strangers.delete(one),
       },
-      refused: (ending, open) => this.#gate.refused(ending, open),
-      over: (one) => void this.#strangers.delete(one),
-    });
+    );
     if (this.#strangers.size >= MOST_STRANGERS) home.close(undefined);
     else this.#strangers.add(home);
     return home;

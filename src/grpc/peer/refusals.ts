@@ -21,8 +21,7 @@ export function unknownOutcome(address: string): Refusal {
 }
 
 export function noAnswer(address: string, ms: number): Refusal {
-  const description =
-    `the sidecar at ${address} did not answer within ${ms} ms: the call may have been carried out; look, and repeat it`;
+  const description = `the sidecar at ${address} did not answer within ${ms} ms: the call may have been carried out; look, and repeat it`;
   return { kind: 'store_unavailable', description, retryAfter: RETRY_LATER };
 }
 

@@ -110,7 +110,7 @@ export class RemoteAdministration implements Administration {
     const answered = await new Promise<Result<Buffer>>((resolve) => {
       const call = new AdminCall(life.value, this.partition, resolve);
       const late = noAnswer(this.link.address, ANSWER_WITHIN);
-      call.then = this.link.scheduler.after(ANSWER_WITHIN, () => call.giveUp(late));
+      call.callOff = this.link.scheduler.after(ANSWER_WITHIN, () => call.giveUp(late));
       call.begin(adminRequest(name, kind, request));
     });
     return answered.ok ? { ok: true, value: fromBytes(kind.answer, answered.value) } : answered;
@@ -128,7 +128,7 @@ class AdminCall implements OpenEntry {
   lane: Lane;
   message = 0;
   /** Called when it is over. */
-  then: () => void = () => undefined;
+  callOff: () => void = () => undefined;
   #id = 0;
   #isOver = false;
 
@@ -173,7 +173,7 @@ class AdminCall implements OpenEntry {
   #end(result: Result<Buffer>): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.then();
+    this.callOff();
     this.resolve(result);
   }
 }

@@ -50,7 +50,12 @@ export abstract class RemoteCalls implements Calls, CallOwner {
   protected abstract went(life: Life, lane: Lane): void;
 
   enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
-    return this.ask(ENQUEUE, request, reply, request.maxWait === undefined ? NOTHING_BESIDE : { maxWait: request.maxWait });
+    return this.ask(
+      ENQUEUE,
+      request,
+      reply,
+      request.maxWait === undefined ? NOTHING_BESIDE : { maxWait: request.maxWait },
+    );
   }
 
   deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {

@@ -10,8 +10,8 @@ import type {
 } from '../../coordinator.js';
 import type { Lane } from './lane.js';
 import type { Life } from './life.js';
-import type { Link } from './link.js';
 import { MOST_SESSIONS } from './limits.js';
+import type { Link } from './link.js';
 import { tooManySessions } from './refusals.js';
 import { RemoteAdministration } from './remote-administration.js';
 import { RemoteCalls } from './remote-calls.js';

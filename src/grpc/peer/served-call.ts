@@ -1,6 +1,6 @@
 import type { Pending, Refusal, Reply, Turn } from '../../coordinator.js';
-import type { Taker } from './given.js';
 import type { Form } from '../session/outgoing.js';
+import type { Taker } from './given.js';
 
 export interface CallSink {
   /** @returns whether the answer can still reach the gateway */

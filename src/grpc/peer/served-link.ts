@@ -162,15 +162,19 @@ export class ServedLink implements CallSink, SessionSink {
 
   #lane(window: number): Lane {
     let isOld = false;
-    const lane: Lane = new Lane(this.context.scheduler, { window, beat: BEAT }, {
-      begins: (routes) => {
-        isOld = routes < this.context.routes();
+    const lane: Lane = new Lane(
+      this.context.scheduler,
+      { window, beat: BEAT },
+      {
+        begins: (routes) => {
+          isOld = routes < this.context.routes();
+        },
+        entry: (field, from) => this.#entry(field, from, isOld),
+        malformed: (error) => this.listener.malformed(error),
+        silent: () => this.listener.silent(lane),
+        routes: () => 0,
       },
-      entry: (field, from) => this.#entry(field, from, isOld),
-      malformed: (error) => this.listener.malformed(error),
-      silent: () => this.listener.silent(lane),
-      routes: () => 0,
-    });
+    );
     return lane;
   }
 
@@ -237,7 +241,13 @@ export class ServedLink implements CallSink, SessionSink {
     this.#waiting.set(served.id, served);
   }
 
-  #ask(served: ServedCall, call: Asked, at: OpenedSession | undefined, home: Coordinator, maxWait: number | undefined): void {
+  #ask(
+    served: ServedCall,
+    call: Asked,
+    at: OpenedSession | undefined,
+    home: Coordinator,
+    maxWait: number | undefined,
+  ): void {
     const { check } = this.context;
     const calls = at?.session ?? home;
     const kind = kindOf(call);
@@ -250,7 +260,12 @@ export class ServedLink implements CallSink, SessionSink {
     else served.pending = calls.enQueue({ ...enQueueRequest(call.value, check, NO_CALLER), maxWait }, served);
   }
 
-  #hello(served: ServedCall, at: OpenedSession | undefined, message: wire.Hello, stamp: SessionStamp | undefined): void {
+  #hello(
+    served: ServedCall,
+    at: OpenedSession | undefined,
+    message: wire.Hello,
+    stamp: SessionStamp | undefined,
+  ): void {
     if (at === undefined) throw new RangeError('a hello on no session');
     const { check } = this.context;
     served.order = at.served;

@@ -119,7 +119,9 @@ export class ServedSessions implements Order {
   at(number: number, partition: number, home: Coordinator): OpenedSession | Refusal {
     const served = this.#open.get(number);
     if (served === undefined) {
-      return this.#unopened.get(number) ?? noHome(partition, 'the home does not know the session: it is to be opened again');
+      return (
+        this.#unopened.get(number) ?? noHome(partition, 'the home does not know the session: it is to be opened again')
+      );
     }
     if (served.partition !== partition) throw new RangeError(`session ${number} is of partition ${served.partition}`);
     const session = served.at(home);

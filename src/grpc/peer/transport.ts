@@ -118,9 +118,9 @@ class ClientStream implements DialedStream {
 }
 
 /** A server with this one service. @param begun called with each stream; gets what the gateway says */
-export function peerService(
-  begun: (stream: DialedStream) => DialListener,
-): { readonly link: handleBidiStreamingCall<Buffer, Buffer> } {
+export function peerService(begun: (stream: DialedStream) => DialListener): {
+  readonly link: handleBidiStreamingCall<Buffer, Buffer>;
+} {
   return {
     link: (call) => {
       const stream = new ServerStream(call);

@@ -111,7 +111,11 @@ export class Linked {
     this.gate = new LinkGate({
       scheduler: homeScheduler,
       check: new Check(options.limits),
-      log: { info: say, warn: say, error: (fields, message) => this.logged.push(`${message} ${JSON.stringify(fields)}`) },
+      log: {
+        info: say,
+        warn: say,
+        error: (fields, message) => this.logged.push(`${message} ${JSON.stringify(fields)}`),
+      },
       home: options.home,
       routes: options.homeRoutes ?? (() => 1),
     });

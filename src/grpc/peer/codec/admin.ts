@@ -287,7 +287,8 @@ export function askAdmin(admin: Administration, given: Buffer): Promise<Result<U
   const { call, request } = asked.read(value, '');
   // Each function is that of its own kind; only their requests differ.
   const found = Object.hasOwn(KINDS, call) ? (Reflect.get(KINDS, call) as AdminKind<unknown, unknown>) : undefined;
-  if (found === undefined) throw new RangeError(`call ${call} is not allowed; allowed: ${Object.keys(KINDS).join(', ')}`);
+  if (found === undefined)
+    throw new RangeError(`call ${call} is not allowed; allowed: ${Object.keys(KINDS).join(', ')}`);
   return ask(found, admin, found.request.read(request, 'request'));
 }
 

@@ -64,7 +64,8 @@ export function readEnQueue(from: WireReader, named: Named): EnQueueAnswer {
   from.leave(outer);
   if (decision === DECISIONS.accept && turn !== undefined) return { decision: 'accept', turn, ticket };
   if (decision === DECISIONS.block) return { decision: 'block', ahead, retryAfter, ticket };
-  if (decision !== DECISIONS.decline) throw new RangeError(`decision ${decision} is not allowed; allowed: 1 with a turn, 2 and 3`);
+  if (decision !== DECISIONS.decline)
+    throw new RangeError(`decision ${decision} is not allowed; allowed: 1 with a turn, 2 and 3`);
   return { decision: 'decline', reason: reasonOf(reason), survivorId, retryAfter, result };
 }
 

@@ -1,7 +1,7 @@
 /** Refusals between sidecars: every one as it is, by the names of the port. */
 import type { FieldViolation, ItemRef, Refusal, SessionStamp } from '../../../coordinator.js';
 import { ITEM_STATES, LOSS_CAUSES, wordsOf } from '../../convert/words.js';
-import { absent, fromBytes, list, maybe, number, object, type Shape, text, toBytes, union, word } from './shapes.js';
+import { absent, fromBytes, list, number, object, type Shape, text, toBytes, union, word } from './shapes.js';
 
 type Kind = Refusal['kind'];
 /** The member of the union that has this kind, alone or among others. */
@@ -36,7 +36,7 @@ const SHAPES: { readonly [K in Kind]: Shape<Of<K>> } = {
     what: word('queue', 'key', 'item'),
     queue: text,
     name: text,
-    ended: maybe(itemState),
+    ended: absent(itemState),
   }),
   not_delayed: object<Of<'not_delayed'>>({
     kind: word('not_delayed'),

@@ -8,7 +8,7 @@ export interface Shape<T> {
   write(value: T): unknown;
 }
 
-/** A property that may be missing altogether; one that only may be `undefined` is {@link maybe}. */
+/** A property that may be missing altogether, which is not the same as `undefined`; one that is always there is {@link maybe}. */
 interface AbsentShape<T> extends Shape<T | undefined> {
   readonly isAbsent: true;
 }
@@ -60,7 +60,11 @@ export function word<W extends string>(...words: readonly W[]): Shape<W> {
   };
 }
 
-export function either<A extends string | number, B extends string | number>(a: Shape<A>, b: Shape<B>, isA: (value: unknown) => boolean): Shape<A | B> {
+export function either<A extends string | number, B extends string | number>(
+  a: Shape<A>,
+  b: Shape<B>,
+  isA: (value: unknown) => boolean,
+): Shape<A | B> {
   return {
     read: (value, at) => (isA(value) ? a.read(value, at) : b.read(value, at)),
     write: (value) => value,
@@ -78,7 +82,8 @@ export function list<T>(of: Shape<T>): Shape<readonly T[]> {
 }
 
 export const texts: Shape<ReadonlyMap<string, string>> = {
-  read: (value, at) => new Map(Object.entries(objectAt(value, at)).map(([name, one]) => [name, text.read(one, `${at}.${name}`)])),
+  read: (value, at) =>
+    new Map(Object.entries(objectAt(value, at)).map(([name, one]) => [name, text.read(one, `${at}.${name}`)])),
   write: (value) => Object.fromEntries(value),
 };
 
@@ -86,7 +91,7 @@ export const texts: Shape<ReadonlyMap<string, string>> = {
 export function maybe<T>(of: Shape<T>): Shape<T | undefined> {
   return {
     read: (value, at) => (value === undefined || value === null ? undefined : of.read(value, at)),
-    write: (value) => (value === undefined ? undefined : of.write(value)),
+    write: (value) => (value === undefined ? null : of.write(value)),
   };
 }
 
@@ -102,15 +107,17 @@ export function object<T extends object>(fields: Fields<T>): Shape<T> {
       const from = objectAt(value, at);
       const made: Record<string, unknown> = {};
       for (const [name, shape] of shapes) {
-        const read = shape.read(Reflect.get(from, name), at === '' ? name : `${at}.${name}`);
-        if (read !== undefined || !isAbsent(shape)) made[name] = read;
+        if (!(name in from) && isAbsent(shape)) continue;
+        made[name] = shape.read(Reflect.get(from, name), at === '' ? name : `${at}.${name}`);
       }
       // Every property of T has been read by the shape of its type: `Fields` sees to it.
       return made as T;
     },
     write: (value) => {
       const made: Record<string, unknown> = {};
-      for (const [name, shape] of shapes) made[name] = shape.write(Reflect.get(value, name));
+      for (const [name, shape] of shapes) {
+        if (name in value || !isAbsent(shape)) made[name] = shape.write(Reflect.get(value, name));
+      }
       return made;
     },
   };

@@ -53,7 +53,8 @@ export class WireReader {
   end(): number {
     if (this.#type !== DELIMITED) throw new RangeError(`bytes were expected, not wire type ${this.#type}`);
     const length = this.#varint();
-    if (length > this.#end - this.at) throw new RangeError(`a field of ${length} bytes, with ${this.#end - this.at} left`);
+    if (length > this.#end - this.at)
+      throw new RangeError(`a field of ${length} bytes, with ${this.#end - this.at} left`);
     return this.at + length;
   }
 
