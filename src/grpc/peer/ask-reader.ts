@@ -67,7 +67,7 @@ function boundOf(number: number): number | undefined {
   return number === 0 ? undefined : number - 1;
 }
 
-export interface Numbers {
+interface Numbers {
   readonly first: number;
   readonly second: number;
   readonly third: number;
@@ -135,7 +135,7 @@ export function readAdminCall(from: WireReader): {
   return { id, partition, request };
 }
 
-export interface WatchAsked {
+interface WatchAsked {
   readonly id: number;
   readonly partition: number;
   readonly queue: string | undefined;

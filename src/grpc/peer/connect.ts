@@ -5,7 +5,7 @@ import type { Certificates } from '../server/tls-credentials.js';
 import { PeerLinks } from './links.js';
 import { grpcDial, SCHEDULER } from './transport.js';
 
-export interface PeerLinksOptions {
+interface PeerLinksOptions {
   /** Set: TLS only. Asked for each connection, so that what it gives may change. `clientCa`: the authority of the cluster. */
   readonly certificates?: (() => Certificates) | undefined;
   /** Of the cluster's record. */

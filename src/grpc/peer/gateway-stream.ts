@@ -4,7 +4,7 @@ import type { Dial, DialedStream } from './dial.js';
 import { asEnd, commonVersion, HANDSHAKE_BYTES, HANDSHAKE_WITHIN, isProof, proofOf } from './handshake.js';
 import type { LaneStream } from './lane.js';
 
-export interface GatewayStreamListener {
+interface GatewayStreamListener {
   /** @param received the last message of ours that had come in before a stream broke */
   ready(stream: LaneStream, received: number): void;
   message(bytes: Buffer): void;

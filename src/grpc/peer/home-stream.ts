@@ -29,7 +29,7 @@ export interface StreamHost {
   ended(stream: HomeStream, why: string, isFinal: boolean): void;
 }
 
-export interface HomeContext {
+interface HomeContext {
   readonly scheduler: Scheduler;
   readonly secret: string;
   readonly incarnation: string;

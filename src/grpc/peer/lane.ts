@@ -20,14 +20,14 @@ export interface LaneStream {
   send(message: Buffer, left: () => void): void;
 }
 
-export interface LaneListener extends InboxListener {
+interface LaneListener extends InboxListener {
   /** The other side has not answered for too long. The stream is of no use. */
   silent(): void;
   /** The version of the cluster's record that this side follows; of a home 0. */
   routes(): number;
 }
 
-export interface LaneLimits {
+interface LaneLimits {
   /** Bytes on their way that the other side has not done yet. */
   readonly window: number;
   /** ms between two beats; silence of {@link BEATS} of them ends a stream. */

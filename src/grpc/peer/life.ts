@@ -2,7 +2,7 @@
  * One life of a link, on the side of the gateway: from its handshake until it was broken for too long. What is asked has
  * its answer in the same life, or none; nothing of one life is known to the next one.
  */
-import type { Refusal, TurnRef } from '../../coordinator.js';
+import type { Notice, Refusal, TurnRef } from '../../coordinator.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import type { Scheduler } from '../session/flow.js';
 import { readNotice } from './codec/answers.js';
@@ -12,7 +12,6 @@ import type { WireReader } from './codec/wire-reader.js';
 import { Lane } from './lane.js';
 import { BEAT, MOST_OPEN, MOST_UNSENT, WINDOW, WINDOW_LARGE } from './limits.js';
 import { linkFull, tooManyCalls } from './refusals.js';
-import type { RemoteSession } from './remote-session.js';
 import { writeEntry } from './write-entry.js';
 
 /** What waits for an answer. */
@@ -29,7 +28,14 @@ export interface OpenEntry {
   lost(wasSent: boolean): void;
 }
 
-export interface LifeListener {
+/** A stream of a worker, as its home speaks to it. */
+export interface LifeSession {
+  notice(notice: Notice): void;
+  replaced(): void;
+  wasRefused(refusal: Refusal): void;
+}
+
+interface LifeListener {
   malformed(error: unknown): void;
   silent(lane: Lane): void;
   routes(): number;
@@ -50,7 +56,7 @@ export class Life {
     readonly id: Buffer,
     readonly address: string,
     /** Those that are open on the link, by their handles. */
-    private readonly sessions: ReadonlyMap<number, RemoteSession>,
+    private readonly sessions: ReadonlyMap<number, LifeSession>,
     private readonly scheduler: Scheduler,
     listener: LifeListener,
   ) {
@@ -193,7 +199,7 @@ export class Life {
     this.#open.get(id)?.told(bytes, more);
   }
 
-  #session(from: WireReader, then: (session: RemoteSession, bytes: Buffer) => void): void {
+  #session(from: WireReader, then: (session: LifeSession, bytes: Buffer) => void): void {
     const { id, bytes } = readIdAndBytes(from);
     const session = this.sessions.get(id);
     if (session !== undefined) then(session, bytes);
@@ -201,7 +207,7 @@ export class Life {
 
   #notice(from: WireReader): void {
     const outer = from.enter();
-    let session: RemoteSession | undefined;
+    let session: LifeSession | undefined;
     for (let field = from.field(); field !== 0; field = from.field()) {
       if (field === 1) session = this.sessions.get(from.number());
       else if (field === 2 && session !== undefined) {

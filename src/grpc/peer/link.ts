@@ -4,16 +4,15 @@
  * begins as soon as the home can be reached.
  */
 import { randomBytes } from 'node:crypto';
-import type { SessionListener, TurnRef } from '../../coordinator.js';
+import type { TurnRef } from '../../coordinator.js';
 import { type EndedLink, EndReason, Lane as LaneName, type Open } from '../gen/keyturn/peer/v1/peer.js';
 import type { Scheduler } from '../session/flow.js';
 import type { Dial } from './dial.js';
 import { GatewayStream } from './gateway-stream.js';
 import { NEWEST, nonce, OLDEST } from './handshake.js';
 import type { Lane } from './lane.js';
-import { Life } from './life.js';
+import { Life, type LifeSession } from './life.js';
 import { BROKEN_FOR, MOST_SESSIONS } from './limits.js';
-import { RemoteSession } from './remote-session.js';
 
 export interface LinkContext {
   readonly dial: Dial;
@@ -44,12 +43,18 @@ interface Later {
   readonly unwanted: boolean;
 }
 
+/** A stream of a worker on this link, whatever life it has. */
+interface LinkSession extends LifeSession {
+  /** The home is told of it, in a life in which it was not yet. */
+  say(life: Life): void;
+}
+
 type Name = 'small' | 'large';
 
 export class Link {
   /** Set: calls are taken. A stream of it may be broken, for a second. */
   life: Life | undefined;
-  readonly #sessions = new Map<number, RemoteSession>();
+  readonly #sessions = new Map<number, LinkSession>();
   readonly #streams: { small: GatewayStream | undefined; large: GatewayStream | undefined } = {
     small: undefined,
     large: undefined,
@@ -99,19 +104,20 @@ export class Link {
     if (this.#current === life) this.#dial(life, 'large', false);
   }
 
-  openSession(partition: number, listener: SessionListener): RemoteSession | undefined {
+  /** @param make with the number that it has on this link. @returns unset: there are too many */
+  openSession<S extends LinkSession>(make: (number: number) => S): S | undefined {
     if (this.#sessions.size >= MOST_SESSIONS) return undefined;
     do this.#lastHandle = this.#lastHandle === LAST_HANDLE ? 1 : this.#lastHandle + 1;
     while (this.#sessions.has(this.#lastHandle));
-    const session = new RemoteSession(this, partition, this.#lastHandle, listener);
-    this.#sessions.set(session.number, session);
+    const session = make(this.#lastHandle);
+    this.#sessions.set(this.#lastHandle, session);
     if (this.life !== undefined) session.say(this.life);
     return session;
   }
 
   /** @internal */
-  closed(session: RemoteSession): void {
-    this.#sessions.delete(session.number);
+  closed(number: number): void {
+    this.#sessions.delete(number);
   }
 
   tellLater(partition: number, turns: readonly TurnRef[], unwanted: boolean): void {

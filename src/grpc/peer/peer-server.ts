@@ -11,7 +11,7 @@ import { LinkGate } from './gate.js';
 import { HomeStream } from './home-stream.js';
 import { PEER_SERVICE, peerServer, peerService, SCHEDULER } from './transport.js';
 
-export interface PeerServerOptions {
+interface PeerServerOptions {
   /** `host:port` or `[v6]:port`; port 0: any free one. */
   readonly listen: string;
   /** Set: TLS only. Its `clientCa` is the authority of the cluster: gateways must show a certificate of it. */
@@ -32,7 +32,7 @@ export interface PeerServerOptions {
   readonly failed?: () => void;
 }
 
-export interface PeerServer {
+interface PeerServer {
   /** Where it listens, with the real port. */
   readonly address: string;
   /** Links of other sidecars that are open. */

@@ -15,6 +15,7 @@ import type { Link } from './link.js';
 import { tooManySessions } from './refusals.js';
 import { RemoteAdministration } from './remote-administration.js';
 import { RemoteCalls } from './remote-calls.js';
+import { RemoteSession } from './remote-session.js';
 
 /**
  * A partition whose home is another sidecar. Its numbers are its home's alone, and so is its end: who asks for them here
@@ -29,7 +30,7 @@ export class RemoteCoordinator extends RemoteCalls implements Coordinator {
   }
 
   openSession(listener: SessionListener): Result<Session> {
-    const session = this.link.openSession(this.partition, listener);
+    const session = this.link.openSession((number) => new RemoteSession(this.link, this.partition, number, listener));
     if (session === undefined) return { ok: false, refusal: tooManySessions(MOST_SESSIONS) };
     if (session.refusal === undefined) return { ok: true, value: session };
     session.close();

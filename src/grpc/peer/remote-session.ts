@@ -49,7 +49,7 @@ export class RemoteSession extends RemoteCalls implements Session {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.link.closed(this);
+    this.link.closed(this.number);
     const { life } = this.link;
     if (life === undefined || this.#saidIn !== life) return;
     life.write(this.lane(life), (out) => writeNumbers(out, ASK.closes, this.number)).schedule();

@@ -36,7 +36,7 @@ export interface ServedContext {
   routes(): number;
 }
 
-export interface ServedListener {
+interface ServedListener {
   malformed(error: unknown): void;
   silent(lane: Lane): void;
   /** More waits for the gateway than is kept for one. */

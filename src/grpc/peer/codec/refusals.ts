@@ -7,7 +7,7 @@ type Kind = Refusal['kind'];
 /** The member of the union that has this kind, alone or among others. */
 type Of<K extends Kind, R = Refusal> = R extends { readonly kind: infer J } ? (K extends J ? R : never) : never;
 
-export const itemState = word(...wordsOf(ITEM_STATES));
+const itemState = word(...wordsOf(ITEM_STATES));
 export const itemRef: Shape<ItemRef> = object<ItemRef>({ queue: text, itemId: text });
 const lossCause = word(...wordsOf(LOSS_CAUSES));
 
