@@ -10,7 +10,7 @@ import type {
   SessionListener,
 } from '../coordinator.js';
 import { DRAINING } from '../core/contract/refusals.js';
-import type { Core } from '../core/core.js';
+import type { Core, SharedUse } from '../core/core.js';
 import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';
@@ -44,6 +44,8 @@ export interface LocalOptions {
   readonly onStore?: EmitState;
   /** It decides about one partition of a cluster. Unset: about everything. */
   readonly partition?: PartitionStart;
+  /** The same one for all coordinators of this process: its limits bound them together. Unset: there is one coordinator. */
+  readonly shared?: SharedUse;
   /** In front of everything that leaves. Only with a journal. */
   readonly gate?: Gate;
 }
@@ -73,11 +75,11 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   #closed: Promise<void> | undefined;
 
   constructor(settings: CoordinatorSettings, options: LocalOptions = {}) {
-    const { clock = systemClock, journal, partition, gate } = options;
+    const { clock = systemClock, journal, partition, gate, shared } = options;
     const emit = (state: StoreState) => this.#storeChanged(state);
     const seed = options.seed ?? clock.wall() + (partition?.number ?? 0);
     const tokenFloor = partition?.tokenFloor;
-    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor, gate }), undefined);
+    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor, gate, shared }), undefined);
     this.#clock = clock;
     this.#journal = journal;
     this.#emit = options.onStore ?? (() => undefined);
@@ -157,7 +159,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     loop.core.close();
     loop.afterStep();
     loop.watches.end();
-    loop.pause();
+    loop.end();
     if (loop.store === undefined) return;
     // Nothing reads or writes any more when the directory is free for others.
     const end = (await this.#awaitStart()) ? await loop.store.close() : START_HANGS;

@@ -76,6 +76,7 @@ export class HomeCoordinator extends LocalCoordinator {
       this.#refuse(next, next.kind === 'refuse' ? waiting : UNKNOWN);
     }
     loop.watches.end();
+    loop.end();
   }
 
   /** What was given up is not written, and its journal is not this one's to close. */

@@ -1,6 +1,6 @@
 import type { Turn } from '../coordinator.js';
 import type { CoordinatorSettings } from '../core/contract/settings.js';
-import { Core, type Effect, type Start } from '../core/core.js';
+import { Core, type Effect, type SharedUse, type Start } from '../core/core.js';
 import type { Clock } from './clock.js';
 import { type Held, turnsOf } from './durable/held.js';
 import type { EmitState } from './durable/state.js';
@@ -21,6 +21,8 @@ interface LoopOptions {
   /** All tokens of earlier homes are smaller, whatever the rows say. Unset: the rows say it. */
   readonly tokenFloor: number | undefined;
   readonly partition: Start['partition'];
+  /** What all cores of this process use together. Unset: there is one. */
+  readonly shared: SharedUse | undefined;
   /** In front of everything that leaves. Only with a journal. */
   readonly gate: Gate | undefined;
 }
@@ -46,6 +48,8 @@ export class Loop {
   #disarm: (() => void) | undefined;
   #carrying = false;
   #running = false;
+  /** It is going to. */
+  #looksForRoom = false;
 
   constructor(
     private readonly settings: CoordinatorSettings,
@@ -82,7 +86,21 @@ export class Loop {
     this.core = core;
     this.#stoodStill = this.#clock.now() - since;
     this.#running = true;
+    const { shared } = this.options;
+    if (shared !== undefined) core.join(shared, () => this.#lookForRoomSoon());
     this.#arm();
+  }
+
+  /** It comes from inside a step of another core. */
+  #lookForRoomSoon(): void {
+    if (this.#looksForRoom) return;
+    this.#looksForRoom = true;
+    this.#clock.soon(() => {
+      this.#looksForRoom = false;
+      if (!this.#running) return;
+      this.core.lookForRoom(this.now());
+      this.afterStep();
+    });
   }
 
   /** It does not pass beyond what the gate allows: a turn does not end while its holder cannot be answered (S51). */
@@ -103,8 +121,17 @@ export class Loop {
     this.#stoodStill += stoodStill;
     this.core.stoodStill(stoodStill);
     this.#running = true;
+    // Others may have given up what Submits wait for here.
+    if (this.options.shared !== undefined) this.core.lookForRoom(this.now());
     this.#arm();
     this.afterStep();
+  }
+
+  /** It is not used any more: what it used of the limits is free for the other cores of the process. */
+  end(): void {
+    this.pause();
+    const { shared } = this.options;
+    if (shared !== undefined) this.core.leave(shared);
   }
 
   /** Call it after every step: carries out the effects, and arms the timer for the next due time. */

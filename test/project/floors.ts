@@ -102,6 +102,10 @@ export const CLUSTER: House = {
       rooms: ['partitions'],
       rules: ['Which partition something belongs to, which member is wanted as its home, and whose it is.'],
     },
+    {
+      rooms: ['member'],
+      rules: ['A sidecar as a member of the cluster: joins, claims partitions, is their home, hands them over.'],
+    },
     { rooms: [''], rules: ['Many sidecars as one: who is home of which partition, and where a call goes.'] },
   ],
 };
