@@ -1,6 +1,6 @@
 /** One simulated cluster: three members with real cores, a store and a registry with every fault, and workers. */
 import { PartitionMap } from '../../src/cluster/partitions/partition-map.js';
-import type { AwaitAnswer, CoordinatorSettings } from '../../src/coordinator.js';
+import type { AwaitAnswer, CoordinatorSettings, Refusal } from '../../src/coordinator.js';
 import { settings } from '../support/builders.js';
 
 import { FakeRegistryEngine } from '../support/cluster/fake-registry.js';
@@ -297,7 +297,10 @@ export class ClusterSimulation {
       state = told.state;
       return true;
     };
-    home?.awaitItem({ queue, itemId, wait: 0 }, { answer, refuse: ({ kind }) => void (state = kind) });
+    const refuse = ({ kind }: Refusal) => {
+      state = kind;
+    };
+    home?.awaitItem({ queue, itemId, wait: 0 }, { answer, refuse });
     await this.#pass(1_000);
     return state;
   }
