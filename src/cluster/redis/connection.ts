@@ -1,5 +1,6 @@
-import type { Buffer } from 'node:buffer';
-import { createClient, RESP_TYPES } from '@redis/client';
+import { Buffer } from 'node:buffer';
+import { isIP } from 'node:net';
+import { ConnectionTimeoutError, createClient, RESP_TYPES, SocketClosedUnexpectedlyError } from '@redis/client';
 import type { Clock } from '../../local/clock.js';
 import { storeError } from '../store/partition/failures.js';
 import type { RedisAddress } from './address.js';
@@ -13,7 +14,7 @@ export interface Patience {
 }
 
 /** Bytes as they are, instead of texts. */
-const AS_BYTES = { [RESP_TYPES.BLOB_STRING]: globalThis.Buffer } as const;
+const AS_BYTES = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 
 /**
  * One connection, for as long as it lasts: it is never opened again, and nothing is sent twice. What is asked at once goes in
@@ -34,18 +35,28 @@ export class RedisConnection {
 
   /** @throws JournalError that says what is wrong: unreachable, password, database, TLS */
   static async open(address: RedisAddress, patience: Patience): Promise<RedisConnection> {
-    const client = makeClient(address);
+    const { clock, deadline } = patience;
+    const client = makeClient(address, deadline);
     // Errors are told by what was asked; without a listener they would end the process.
     client.on('error', () => undefined);
-    const late = () => client.destroy();
-    const callOff = patience.clock.after(patience.deadline, late);
+    let callOff = () => {};
+    // A client that is destroyed while its socket is being made never settles what asked for that.
+    const late = new Promise<never>((_, reject) => {
+      callOff = clock.after(deadline, () => reject(new ConnectionTimeoutError()));
+    });
+    const connecting = client.connect();
     try {
-      await client.connect();
-      if (!client.isReady) throw new Error('the connection was closed');
+      await Promise.race([connecting, late]);
+      if (!client.isReady) throw new SocketClosedUnexpectedlyError();
       return new RedisConnection(client, address, patience);
     } catch (error) {
       client.destroy();
-      throw connectError(address, error, patience.deadline);
+      // Also if it is connected only now.
+      connecting.then(
+        () => client.destroy(),
+        () => undefined,
+      );
+      throw connectError(address, error, deadline);
     } finally {
       callOff();
     }
@@ -96,16 +107,16 @@ export class RedisConnection {
 
 /**
  * Nothing that the library does by itself after a connection was lost is wanted: no queue while there is none, nothing sent
- * again, no new socket. It keeps its own time for none of our requests.
+ * again, no new socket. It keeps its own time for none of our requests; only a socket that is being made is out of our reach.
  */
-function makeClient({ host, port, tls, username, password, database }: RedisAddress) {
-  const socket = { host, port, connectTimeout: 0, noDelay: true, reconnectStrategy: false } as const;
+function makeClient({ host, port, tls, username, password, database }: RedisAddress, deadline: number) {
+  const socket = { host, port, connectTimeout: deadline, noDelay: true, reconnectStrategy: false } as const;
   return createClient({
     RESP: 2,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     database,
-    socket: tls ? { ...socket, tls: true, servername: host } : socket,
+    socket: tls ? { ...socket, tls: true, ...(isIP(host) === 0 ? { servername: host } : {}) } : socket,
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',

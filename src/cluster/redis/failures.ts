@@ -7,14 +7,7 @@ import type { RedisAddress } from './address.js';
 export function connectError(address: RedisAddress, error: unknown, deadline: number): JournalError {
   const { name } = address;
   const text = textOf(error);
-  if (/^(WRONGPASS|NOAUTH)|without any password configured|invalid password/i.test(text)) {
-    const what = /without any password/.test(text)
-      ? 'has no password, and one is given'
-      : /^NOAUTH/.test(text)
-        ? 'wants a password, and none is given'
-        : 'refuses user or password';
-    return storeError('unfit', `${name} ${what} (put them into the address: redis://USER:PASSWORD@HOST)`, error);
-  }
+  if (LOGIN.test(text)) return loginError(address, text, error);
   if (/DB index is out of range/.test(text)) {
     return storeError(
       'unfit',
@@ -27,6 +20,17 @@ export function connectError(address: RedisAddress, error: unknown, deadline: nu
   return storeError('io', `${name} cannot be reached: ${reasonOf(address, error, text, deadline)}`, error);
 }
 
+const LOGIN = /^(WRONGPASS|NOAUTH)|without any password configured|invalid password/i;
+
+function loginError({ name }: RedisAddress, text: string, cause: unknown): JournalError {
+  const what = /without any password/.test(text)
+    ? 'has no password, and one is given'
+    : /^NOAUTH/.test(text)
+      ? 'wants a password, and none is given'
+      : 'refuses user or password';
+  return storeError('unfit', `${name} ${what} (put them into the address: redis://USER:PASSWORD@HOST)`, cause);
+}
+
 function reasonOf(address: RedisAddress, error: unknown, text: string, deadline: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `no machine is known as ${address.host}`;
@@ -34,7 +38,7 @@ function reasonOf(address: RedisAddress, error: unknown, text: string, deadline:
   if (/^ERR_SSL|^ERR_TLS|CERT|SELF_SIGNED|EPROTO/.test(code)) {
     return `TLS failed with ${code} (rediss:// is for a port with TLS; NODE_EXTRA_CA_CERTS names a CA of your own)`;
   }
-  if (/Disconnects client|Client is closed|client is closed/i.test(text)) {
+  if (/^Connection timeout$|client is closed/i.test(text)) {
     return `no answer within ${deadline} ms (${address.tls ? 'is it a port with TLS?' : 'a port with TLS wants rediss://'})`;
   }
   if (/Socket closed unexpectedly|ECONNRESET/.test(text + code)) {
@@ -66,8 +70,9 @@ export function replyError(address: RedisAddress, error: unknown): Failure {
       isOver: false,
     };
   }
-  if (/^(NOPERM|NOAUTH)|can't run this command|No permissions/i.test(text)) {
-    return { error: rightError(address, text, error), isOver: /^NOAUTH/.test(text) };
+  if (LOGIN.test(text)) return { error: loginError(address, text, error), isOver: true };
+  if (/^NOPERM|can't run this command|No permissions/i.test(text)) {
+    return { error: rightError(address, text, error), isOver: false };
   }
   if (/^MISCONF/.test(text)) {
     return {
@@ -83,11 +88,15 @@ export function isNoScript(error: unknown): boolean {
 }
 
 function rightError({ name, username }: RedisAddress, text: string, cause: unknown): JournalError {
-  const command = text.match(/run the '([^']+)' command/)?.[1];
-  const what = command === undefined ? text : `may not run ${command.toUpperCase()}`;
   const user = username ?? 'default';
-  const give = command === undefined ? '' : ` (ACL SETUSER ${user} +${command})`;
-  return storeError('unfit', `the user ${user} of ${name} ${what}${give}`, cause);
+  const command = text.match(/run the '([^']+)' command/)?.[1];
+  const what =
+    command !== undefined
+      ? `may not run ${command.toUpperCase()} (ACL SETUSER ${user} +${command})`
+      : /\bkeys?\b/.test(text)
+        ? `may not use the keys of the cluster (ACL SETUSER ${user} ~{keyturn.* ~keyturn:*, with the name of the cluster)`
+        : `is refused: ${text}`;
+  return storeError('unfit', `the user ${user} of ${name} ${what}`, cause);
 }
 
 function textOf(error: unknown): string {

@@ -10,13 +10,17 @@ export class LossyProxy {
   lost = 0;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    /** Where connections go from now on. */
+    public target: number,
+  ) {}
 
   static async start(cleanup: Cleanup, target: number): Promise<LossyProxy> {
     const server = createServer();
-    const proxy = new LossyProxy(server);
+    const proxy = new LossyProxy(server, target);
     server.on('connection', (near) => {
-      const far = connect({ host: '127.0.0.1', port: target, noDelay: true });
+      const far = connect({ host: '127.0.0.1', port: proxy.target, noDelay: true });
       proxy.#pass(near, far, 'requests');
       proxy.#pass(far, near, 'answers');
     });

@@ -11,8 +11,8 @@ interface Dumped {
 export class RawRedis {
   private constructor(private readonly client: ReturnType<typeof makeClient>) {}
 
-  static async connect(cleanup: Cleanup, port: number): Promise<RawRedis> {
-    const client = makeClient(port);
+  static async connect(cleanup: Cleanup, port: number, password?: string): Promise<RawRedis> {
+    const client = makeClient(port, password);
     client.on('error', () => undefined);
     await client.connect();
     cleanup.after(() => client.destroy());
@@ -52,6 +52,7 @@ export class RawRedis {
   }
 }
 
-function makeClient(port: number) {
-  return createClient({ RESP: 2, socket: { host: '127.0.0.1', port }, disableClientInfo: true });
+function makeClient(port: number, password?: string) {
+  const login = password === undefined ? {} : { password };
+  return createClient({ RESP: 2, ...login, socket: { host: '127.0.0.1', port }, disableClientInfo: true });
 }

@@ -1,5 +1,4 @@
 /** Reading a partition: its chunks in order, several asked for ahead. */
-import { Buffer } from 'node:buffer';
 import type { RedisServer } from '../../redis/server.js';
 import type { StoredRow } from '../partition/engine.js';
 import { storeError } from '../partition/failures.js';
@@ -48,7 +47,6 @@ export async function* readChunks(
 function readChunk(server: RedisServer, prefix: string, chunk: Chunk): Promise<readonly StoredRow[]> {
   return server.use(async (connection) => {
     const answer = await connection.askForBytes(['HGETALL', prefix + chunk.name], DEADLINE);
-    const flat = Array.isArray(answer) ? answer.filter((one): one is Buffer => one instanceof Buffer) : [];
-    return rowsOf(chunk, flat);
+    return rowsOf(chunk, Array.isArray(answer) ? answer : []);
   });
 }
