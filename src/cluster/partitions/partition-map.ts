@@ -46,6 +46,18 @@ export class PartitionMap {
     return [...new Set(parts)].sort((a, b) => a - b);
   }
 
+  /** The queues that are spread over more than one part. */
+  *spreads(): Generator<readonly [string, Route]> {
+    for (const entry of this.routes) if (entry[1].spread > 1) yield entry;
+  }
+
+  /** Which parts of a queue that is spread live in a partition. */
+  partsIn(queue: string, partition: number): readonly number[] {
+    const { group = queue, spread = 1 } = this.routes.get(queue) ?? {};
+    const parts = Array.from({ length: spread }, (_, part) => part);
+    return parts.filter((part) => (crc32(`${group}#${part}`) & this.#mask) === partition);
+  }
+
   /** Of a token: `token mod P` is its partition. */
   ofToken(token: number): number {
     return token % this.partitions;
