@@ -91,6 +91,10 @@ export const CLUSTER: House = {
       rooms: ['partitions'],
       rules: ['Which partition something belongs to, which member is wanted as its home, and whose it is.'],
     },
+    {
+      rooms: ['routing'],
+      rules: ['Where a call goes: all partitions as one coordinator, wherever their homes are.'],
+    },
     { rooms: [''], rules: ['Many sidecars as one: who is home of which partition, and where a call goes.'] },
   ],
 };
