@@ -15,12 +15,18 @@ export function clusterOf(
   routes: ReadonlyMap<string, Route>,
   partitions = PARTITIONS,
 ): ClusterCoordinator {
-  const homes = Array.from({ length: partitions }, (_, number) => homeOf(settings, clock, number, partitions));
+  const homes: Coordinator[] = [];
+  const home = (number: number) => {
+    homes[number] ??= homeOf(settings, clock, number, partitions);
+    return homes[number];
+  };
+  // Each is made when it is first asked, because most cases are about one or two of them; but the start that a case is about is now.
+  if (settings.startupHold > 0) for (let number = 0; number < partitions; number += 1) home(number);
   return new ClusterCoordinator({
     homes: {
       partitions,
-      home: (partition) => homes[partition],
-      isHere: () => true,
+      home,
+      isHere: (number) => homes[number] !== undefined,
       whyNone: () => 'every partition has a home here',
       onChange: () => () => undefined,
     },

@@ -16,8 +16,10 @@ export function otherGroupOfItems(map: PartitionMap, queue: string, items: reado
 /** Follow-ups are accepted in the step that ends the turn, so they belong where that is decided. */
 export function otherGroupOfAck(map: PartitionMap, { queue, key, followUps }: AckRequest): Refusal | undefined {
   for (const [at, { queue: other, item }] of followUps.entries()) {
-    const isHere = map.isSpread(queue) || map.isSpread(other) ? other === queue && key !== '' && item.key === key : true;
-    if (!isHere || map.groupOf(queue) !== map.groupOf(other)) return refusal(map, `follow_ups[${at}].queue`, queue, other);
+    const isHere =
+      map.isSpread(queue) || map.isSpread(other) ? other === queue && key !== '' && item.key === key : true;
+    if (!isHere || map.groupOf(queue) !== map.groupOf(other))
+      return refusal(map, `follow_ups[${at}].queue`, queue, other);
     if (item.after === undefined) continue;
     const wrong = otherGroupOfAfter(map, other, item.after, `follow_ups[${at}].item`);
     if (wrong !== undefined) return wrong;

@@ -46,7 +46,9 @@ function nextName(shelves: readonly Shelf[]): string | undefined {
 /** Some queues of one partition. */
 class Shelf {
   holdUntil: number | undefined;
-  refused: { readonly partition: number; readonly refusal: Extract<Result<never>, { ok: false }>['refusal'] } | undefined;
+  refused:
+    | { readonly partition: number; readonly refusal: Extract<Result<never>, { ok: false }>['refusal'] }
+    | undefined;
   #views: readonly QueueView[] = [];
   #at = 0;
   #after: string;

@@ -21,7 +21,17 @@ import type {
   Watcher,
 } from '../../coordinator.js';
 import { badPageToken, DRAINING } from '../../core/contract/refusals.js';
-import { type Asked, askHome, askHomes, CHANGE_WITHIN, gather, gatherAll, isAway, partial, READ_WITHIN } from './asking.js';
+import {
+  type Asked,
+  askHome,
+  askHomes,
+  CHANGE_WITHIN,
+  gather,
+  gatherAll,
+  isAway,
+  partial,
+  READ_WITHIN,
+} from './asking.js';
 import { listQueues } from './list-queues.js';
 import { mergePages, placesOf } from './merged-pages.js';
 import { mergeExplanations, mergeLimits, shareLimits } from './merged-views.js';

@@ -138,8 +138,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     if (this.#hello !== hello) return;
     hello.left -= this.router.homes.partitions - asked;
     this.#homeAnswered(hello);
-    if (this.#hello === hello)
-      hello.callOff = this.router.clock.after(HELLO_WITHIN, () => this.#answerHello(hello));
+    if (this.#hello === hello) hello.callOff = this.router.clock.after(HELLO_WITHIN, () => this.#answerHello(hello));
   }
 
   #homeAnswered(hello: Hello): void {

@@ -63,7 +63,8 @@ export class Router implements Source {
   /** Refuses calls that wait: those for new work, or all. */
   endAll(refusal: Refusal, closing: boolean): void {
     const calls: OpenCall[] = [];
-    for (let link = this.#open.next; link !== this.#open; link = link.next) if (link instanceof OpenCall) calls.push(link);
+    for (let link = this.#open.next; link !== this.#open; link = link.next)
+      if (link instanceof OpenCall) calls.push(link);
     for (const call of calls) if (isLinked(call)) call.end(refusal, closing);
   }
 
