@@ -19,9 +19,11 @@ import { type Batch, collect, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
 import { awaitItem } from './items/await.js';
 import type { Effect } from './state/effects.js';
+import { markRoomElsewhere } from './state/marks.js';
 import { Outbox } from './state/outbox.js';
 import { findOrMakeQueue, findQueue, isRefusal, mayBeDurable } from './state/queues.js';
 import type { Stream, WaitingCall } from './state/records.js';
+import type { SharedUse } from './state/shared-use.js';
 import { CoreState, type Start } from './state/state.js';
 import { after, isOver } from './structures/due.js';
 import { fire, HOUSEKEEPING } from './time.js';
@@ -32,6 +34,7 @@ export type { Batch } from './durability/collect.js';
 export type { Stranded } from './durability/restore.js';
 export type { Effect } from './state/effects.js';
 export type { Stream, WaitingCall } from './state/records.js';
+export { SharedUse } from './state/shared-use.js';
 export type { Start } from './state/state.js';
 
 /**
@@ -184,6 +187,28 @@ export class Core extends AdminCalls {
     this.state.epoch += ms;
   }
 
+  /**
+   * From now on its limits are those of all cores that have joined (S273). What was restored may exceed them.
+   *
+   * @param wake called from a step of another core when there may be room for Submits that wait here: {@link lookForRoom} is
+   *   to be called soon
+   */
+  join(shared: SharedUse, wake: () => void): void {
+    shared.join(this.state, this.state.settings.limits, wake);
+  }
+
+  /** It is dropped: others may use what it used. */
+  leave(shared: SharedUse): void {
+    shared.leave(this.state);
+  }
+
+  /** Submits that wait for room are looked at: other cores use less than before. */
+  lookForRoom(now: number): void {
+    this.begin(now);
+    markRoomElsewhere(this.state);
+    this.finish(undefined, now);
+  }
+
   /** Adding this to `now` gives the wall clock; only for instants in answers. */
   setWallOffset(offset: number): void {
     this.state.wallOffset = offset;
@@ -204,7 +229,8 @@ export class Core extends AdminCalls {
    * @returns whether something due may be left
    */
   tick(now: number, budget: number): boolean {
-    const { changes, wheel } = this.state;
+    const { changes, wheel, share } = this.state;
+    share?.enter();
     const more = wheel.advance(now, budget, (timer) => {
       changes?.begin(now);
       fire(this.state, timer, now);

@@ -10,7 +10,7 @@ import type {
   SessionListener,
 } from '../coordinator.js';
 import { DRAINING } from '../core/contract/refusals.js';
-import type { Core } from '../core/core.js';
+import type { Core, SharedUse } from '../core/core.js';
 import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';
@@ -18,6 +18,7 @@ import { storeUnavailable } from './durable/availability.js';
 import { recover } from './durable/recovery.js';
 import type { EmitState, StoreEnd, StoreState } from './durable/state.js';
 import { LAST_WRITE } from './durable/store.js';
+import type { Gate } from './gate.js';
 import type { Journal } from './journal/journal.js';
 import { Loop } from './loop.js';
 import { LocalSession } from './session.js';
@@ -43,6 +44,10 @@ export interface LocalOptions {
   readonly onStore?: EmitState;
   /** It decides about one partition of a cluster. Unset: about everything. */
   readonly partition?: PartitionStart;
+  /** The same one for all coordinators of this process: its limits bound them together. Unset: there is one coordinator. */
+  readonly shared?: SharedUse;
+  /** In front of everything that leaves. Only with a journal. */
+  readonly gate?: Gate;
 }
 
 /** How the home of a partition begins. Its `clock` has to show as `wall` what the store's clock shows. */
@@ -70,10 +75,11 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   #closed: Promise<void> | undefined;
 
   constructor(settings: CoordinatorSettings, options: LocalOptions = {}) {
-    const { clock = systemClock, journal, partition } = options;
+    const { clock = systemClock, journal, partition, gate, shared } = options;
     const emit = (state: StoreState) => this.#storeChanged(state);
     const seed = options.seed ?? clock.wall() + (partition?.number ?? 0);
-    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor: partition?.tokenFloor }), undefined);
+    const tokenFloor = partition?.tokenFloor;
+    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor, gate, shared }), undefined);
     this.#clock = clock;
     this.#journal = journal;
     this.#emit = options.onStore ?? (() => undefined);
@@ -153,7 +159,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     loop.core.close();
     loop.afterStep();
     loop.watches.end();
-    loop.stop();
+    loop.end();
     if (loop.store === undefined) return;
     // Nothing reads or writes any more when the directory is free for others.
     const end = (await this.#awaitStart()) ? await loop.store.close() : START_HANGS;

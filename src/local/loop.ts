@@ -1,10 +1,11 @@
 import type { Turn } from '../coordinator.js';
 import type { CoordinatorSettings } from '../core/contract/settings.js';
-import { Core, type Effect, type Start } from '../core/core.js';
+import { Core, type Effect, type SharedUse, type Start } from '../core/core.js';
 import type { Clock } from './clock.js';
 import { type Held, turnsOf } from './durable/held.js';
 import type { EmitState } from './durable/state.js';
 import { Store } from './durable/store.js';
+import type { Gate } from './gate.js';
 import type { Journal } from './journal/journal.js';
 import { Watches } from './watches.js';
 
@@ -20,6 +21,10 @@ interface LoopOptions {
   /** All tokens of earlier homes are smaller, whatever the rows say. Unset: the rows say it. */
   readonly tokenFloor: number | undefined;
   readonly partition: Start['partition'];
+  /** What all cores of this process use together. Unset: there is one. */
+  readonly shared: SharedUse | undefined;
+  /** In front of everything that leaves. Only with a journal. */
+  readonly gate: Gate | undefined;
 }
 
 /**
@@ -35,6 +40,7 @@ export class Loop {
   /** Called after every step: drain waits with it until no turn is live. */
   onStepEnd: (() => void) | undefined;
   readonly #clock: Clock;
+  readonly #gate: Gate | undefined;
   /** For how long the clock of the core stood still, ms. */
   #stoodStill = 0;
   /** When the armed timer goes off; Infinity: none is armed. */
@@ -42,18 +48,21 @@ export class Loop {
   #disarm: (() => void) | undefined;
   #carrying = false;
   #running = false;
+  /** It is going to. */
+  #looksForRoom = false;
 
   constructor(
     private readonly settings: CoordinatorSettings,
     private readonly options: LoopOptions,
   ) {
-    const { clock, journal, emit } = options;
+    const { clock, journal, emit, gate } = options;
     this.#clock = clock;
+    this.#gate = gate;
     this.core = this.makeCore(undefined);
     this.watches = new Watches((anybody) => {
       this.core.watching = anybody;
     });
-    this.store = journal === undefined ? undefined : new Store(this, journal, clock, settings, emit);
+    this.store = journal === undefined ? undefined : new Store(this, journal, clock, settings, emit, gate);
   }
 
   /**
@@ -77,11 +86,52 @@ export class Loop {
     this.core = core;
     this.#stoodStill = this.#clock.now() - since;
     this.#running = true;
+    const { shared } = this.options;
+    if (shared !== undefined) core.join(shared, () => this.#lookForRoomSoon());
     this.#arm();
   }
 
+  /** It comes from inside a step of another core. */
+  #lookForRoomSoon(): void {
+    if (this.#looksForRoom) return;
+    this.#looksForRoom = true;
+    this.#clock.soon(() => {
+      this.#looksForRoom = false;
+      if (!this.#running) return;
+      this.core.lookForRoom(this.now());
+      this.afterStep();
+    });
+  }
+
+  /** It does not pass beyond what the gate allows: a turn does not end while its holder cannot be answered (S51). */
   now(): number {
-    return this.#clock.now() - this.#stoodStill;
+    const now = this.#clock.now();
+    return (this.#gate === undefined ? now : Math.min(now, this.#gate.until)) - this.#stoodStill;
+  }
+
+  /** Nothing is due any more, until {@link resume}. */
+  pause(): void {
+    this.#running = false;
+    this.#disarm?.();
+    this.#disarm = undefined;
+  }
+
+  /** @param stoodStill for how long the gate let no time pass, ms */
+  resume(stoodStill: number): void {
+    this.#stoodStill += stoodStill;
+    this.core.stoodStill(stoodStill);
+    this.#running = true;
+    // Others may have given up what Submits wait for here.
+    if (this.options.shared !== undefined) this.core.lookForRoom(this.now());
+    this.#arm();
+    this.afterStep();
+  }
+
+  /** It is not used any more: what it used of the limits is free for the other cores of the process. */
+  end(): void {
+    this.pause();
+    const { shared } = this.options;
+    if (shared !== undefined) this.core.leave(shared);
   }
 
   /** Call it after every step: carries out the effects, and arms the timer for the next due time. */
@@ -94,18 +144,15 @@ export class Loop {
 
   #afterStepWith(store: Store): void {
     store.afterStep();
-    while (!this.#carrying && (this.core.hasEffects || !store.ready.isEmpty)) {
+    while (!this.#carrying && (this.core.hasEffects || !store.ready.isEmpty) && this.#mayAnswer()) {
       this.#carryOut(store);
       // What could not be delivered was a step, too.
       store.afterStep();
     }
   }
 
-  /** Time passes no more. */
-  stop(): void {
-    this.#running = false;
-    this.#disarm?.();
-    this.#disarm = undefined;
+  #mayAnswer(): boolean {
+    return this.#gate === undefined || this.#gate.mayAnswer();
   }
 
   /** A caller that is answered may call again at once: the effects of that step follow these, in the same loop. */
@@ -124,9 +171,12 @@ export class Loop {
     for (let next = this.core.takeEffect(); next !== undefined; next = this.core.takeEffect()) this.#carry(next);
   }
 
-  /** Effects that wait for nothing go before those that waited for the disk. */
+  /**
+   * Effects that wait for nothing go before those that waited for the disk. The gate is asked for each: a process may be stopped
+   * for seconds between two of them. What it does not let out stays where it is.
+   */
   #carryAllWith(store: Store): void {
-    const next = () => this.core.takeEffect() ?? store.ready.take();
+    const next = () => (this.#mayAnswer() ? (this.core.takeEffect() ?? store.ready.take()) : undefined);
     for (let held = next(); held !== undefined; held = next()) this.#carryWith(store, held);
   }
 
@@ -208,7 +258,8 @@ export class Loop {
   }
 
   #tick(): void {
-    if (!this.#running) return;
+    // Asking the gate may end it: then it is armed again when time goes on.
+    if (!this.#running || !this.#mayAnswer()) return;
     this.#disarm = undefined;
     // Held back while ticking: every step would arm a timer of its own.
     this.#armedAt = Number.NEGATIVE_INFINITY;

@@ -88,12 +88,26 @@ export const CLUSTER: House = {
       rules: ['The journal of one partition over any engine: numbered batches, what became of them, and repair.'],
     },
     {
+      rooms: ['redis'],
+      rules: ['A Redis as the store and the registry use it: its address, its connections, its scripts, its errors.'],
+    },
+    {
+      rooms: ['store/redis', 'registry/redis'],
+      rules: [
+        'The store on Redis: scripts that look at the guard, where rows stand, and how they are read back.',
+        'The registry on Redis: a key for each member, which ends by itself.',
+      ],
+    },
+    {
       rooms: ['partitions'],
       rules: ['Which partition something belongs to, which member is wanted as its home, and whose it is.'],
     },
     {
-      rooms: ['routing'],
-      rules: ['Where a call goes: all partitions as one coordinator, wherever their homes are.'],
+      rooms: ['routing', 'member'],
+      rules: [
+        'Where a call goes: all partitions as one coordinator, wherever their homes are.',
+        'A sidecar as a member of the cluster: joins, claims partitions, is their home, hands them over.',
+      ],
     },
     { rooms: [''], rules: ['Many sidecars as one: who is home of which partition, and where a call goes.'] },
   ],

@@ -15,13 +15,14 @@ export function clusterOf(
   routes: ReadonlyMap<string, Route>,
   partitions = PARTITIONS,
 ): ClusterCoordinator {
+  const began = clock.now();
+  // Each is made when it is first asked: most cases are about one or two of them. What counts from the start counts from now.
   const homes: Coordinator[] = [];
   const home = (number: number) => {
-    homes[number] ??= homeOf(settings, clock, number, partitions);
+    const startupHold = Math.max(0, settings.startupHold - (clock.now() - began));
+    homes[number] ??= homeOf({ ...settings, startupHold }, clock, number, partitions);
     return homes[number];
   };
-  // Each is made when it is first asked, because most cases are about one or two of them; but the start that a case is about is now.
-  if (settings.startupHold > 0) for (let number = 0; number < partitions; number += 1) home(number);
   return new ClusterCoordinator({
     homes: {
       partitions,

@@ -157,20 +157,22 @@ function otherContent(id: string): string {
  * each item, the plan assumes that all keys are new and looks up none.
  */
 export function countsLanes(state: CoreState, items: number): boolean {
-  return state.busyLanes + items > state.settings.limits.busyLanes;
+  return state.busyLanes + state.elsewhere.busyLanes + items > state.settings.limits.busyLanes;
 }
 
 /**
  * What the need lacks now; of several lacks the first in the order of the checks. What needs none of something does not
  * lack it, even where the limit is exceeded: what came back, or was restored, may exceed it, and a resend must still be
- * answered (S100, I10).
+ * answered (S100, I10). What other cores of the process use counts too (S273).
  */
 export function lacks(state: CoreState, queue: Queue, need: Need): Lack | undefined {
+  const { elsewhere } = state;
   const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
   if (need.entries > 0 && queue.waiting + need.entries > queue.policy.maxWaiting) return 'queue';
-  if (need.bytes > 0 && state.payloadBytes + need.bytes > payloadMemoryBytes) return 'memory';
-  if (need.lanes > 0 && state.busyLanes + need.lanes > busyLanes) return 'lanes';
-  if (need.dependencies > 0 && state.dependencies.size + need.dependencies > dependencies) return 'dependencies';
+  if (need.bytes > 0 && state.payloadBytes + elsewhere.payloadBytes + need.bytes > payloadMemoryBytes) return 'memory';
+  if (need.lanes > 0 && state.busyLanes + elsewhere.busyLanes + need.lanes > busyLanes) return 'lanes';
+  const linked = state.dependencies.size + elsewhere.dependencies;
+  if (need.dependencies > 0 && linked + need.dependencies > dependencies) return 'dependencies';
   return undefined;
 }
 

@@ -92,7 +92,7 @@ export function adopt(
   const lane = currentOrNewLane(state, queue, key, now);
   const { busyLanes } = state.settings.limits;
   // Anybody can make up a token from before the start: the bound of busy lanes (I9) holds here as for an arrival.
-  if (lane.counted === STATES.INIT && state.busyLanes >= busyLanes) {
+  if (lane.counted === STATES.INIT && state.busyLanes + state.elsewhere.busyLanes >= busyLanes) {
     restIfNew(state, lane);
     queue.counters.rejected.limit += 1;
     return limitRefusal('busy_lanes', busyLanes);

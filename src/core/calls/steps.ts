@@ -13,11 +13,12 @@ export abstract class Steps {
   constructor(protected readonly state: CoreState) {}
 
   /**
-   * Begins a step: the change log learns the moment. From it on `flush_interval` counts for what the step changes.
-   * Without a journal there is nothing to begin.
+   * Begins a step: the change log learns the moment. From it on `flush_interval` counts for what the step changes. Where
+   * there are several cores it looks at what the others use.
    */
   protected begin(now: number): void {
     this.state.changes?.begin(now);
+    this.state.share?.enter();
   }
 
   /**

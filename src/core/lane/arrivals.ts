@@ -137,7 +137,8 @@ function isOpen(state: CoreState, lane: Lane, now: number): boolean {
 /** Precondition: the lane is in INIT, and no gate holds it. The key becomes busy, which `limits.busy_lanes` bounds. */
 function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number): void {
   const { asker, consumerId, idempotencyKey } = arrival;
-  if (state.busyLanes >= state.settings.limits.busyLanes) return refuseLane(state, lane, asker);
+  if (state.busyLanes + state.elsewhere.busyLanes >= state.settings.limits.busyLanes)
+    return refuseLane(state, lane, asker);
   if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'accept' });
   const assignment = callerAssignment(idempotencyKey);
   const turn = startTurn(state, lane, assignment, arrival, asker.stream, now);
@@ -202,7 +203,8 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
     refuse(state, asker, refusal, queue.tellsLate);
     return false;
   }
-  if (lane.counted !== STATES.INIT || state.busyLanes < state.settings.limits.busyLanes) return true;
+  if (lane.counted !== STATES.INIT) return true;
+  if (state.busyLanes + state.elsewhere.busyLanes < state.settings.limits.busyLanes) return true;
   refuseLane(state, lane, asker);
   return false;
 }

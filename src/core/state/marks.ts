@@ -14,11 +14,17 @@ export function markDirty(state: CoreState, queue: Queue): void {
  * look counts a whole batch. What makes a batch need less marks its queue with {@link markRoom} instead.
  */
 export function markAllRoom(state: CoreState, what: Lack, orElse: Lack = what): void {
+  state.share?.roomMade();
   if (state.roomQueues.size === 0) return;
   for (const queue of state.roomQueues) {
     const { roomLack } = queue;
     if (roomLack === undefined || roomLack === what || roomLack === orElse) state.roomDirty.add(queue);
   }
+}
+
+/** Other cores of this process use less: those that lack what all have together are looked at. */
+export function markRoomElsewhere(state: CoreState): void {
+  for (const queue of state.roomQueues) if (queue.roomLack !== 'queue') state.roomDirty.add(queue);
 }
 
 /** Its Submits that wait for room are looked at when everything that may start has started. */

@@ -11,6 +11,8 @@ import { type CoreState, dropLane } from './state.js';
 const FORGET_AFTER = 60_000;
 /** Results, and as many idempotency keys, that one round of housekeeping looks at in one queue. */
 const PURGE_BUDGET = 1_000;
+/** Idle lanes, and as many results, that one round forgets because other cores need the memory. */
+const TRIM_BUDGET = 10_000;
 
 /** The queue if there is one; a refusal if there may be none of that name. */
 export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
@@ -75,9 +77,10 @@ export function findOrMakeQueue(state: CoreState, name: string, now: number): Qu
   }
   const { limits, queues, defaultPolicy } = state.settings;
   const policy = queues.get(name);
-  if (state.queues.size >= limits.queues && policy === undefined) {
+  const most = limits.queues - state.elsewhere.queues;
+  if (state.queues.size >= most && policy === undefined) {
     forgetQueues(state, now, 0);
-    if (state.queues.size >= limits.queues) return limitRefusal('queues', limits.queues);
+    if (state.queues.size >= most) return limitRefusal('queues', limits.queues);
   }
   return makeQueue(state, name, policy ?? defaultPolicy, policy !== undefined, now);
 }
@@ -110,6 +113,8 @@ export function keepHouse(state: CoreState, now: number): void {
     queue.doneKeys.purge(now, PURGE_BUDGET);
   }
   forgetQueues(state, now, FORGET_AFTER);
+  state.idle.trim(TRIM_BUDGET);
+  state.results.trim(TRIM_BUDGET);
 }
 
 /** What was used in this very step is kept: a call that opens several queues counts on all of them. */

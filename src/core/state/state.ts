@@ -10,6 +10,7 @@ import { STATES } from './lane-states.js';
 import type { Outbox } from './outbox.js';
 import type { ChangeLog, GateTimer, Lane, Queue, Session, TurnWatch, WaitingCall } from './records.js';
 import { settledTokens } from './settlements.js';
+import { NOTHING_ELSEWHERE, RESULTS_SHARE, type Share, type Use } from './shared-use.js';
 import { DispatchTickets } from './tickets.js';
 
 /** What the core is given at its start. */
@@ -104,6 +105,11 @@ export class CoreState {
   /** Ids of sessions that were made here. */
   sessionSeq = 0;
 
+  /** What other cores of this process use: it counts against the limits too (S273). */
+  elsewhere: Use = NOTHING_ELSEWHERE;
+  /** Its part of what all cores of the process use. Unset: it is alone. */
+  share: Share | undefined = undefined;
+
   constructor(
     readonly settings: CoordinatorSettings,
     start: Start,
@@ -116,14 +122,14 @@ export class CoreState {
     this.tokens = new Tokens(start.wall, start.tokenFloor, start.tokensAhead, start.partition);
     this.random = new Random(start.seed);
     this.ownIds = `${OWN_ID}${this.tokens.first.toString(36)}-`;
-    this.results = new ResultLedger(settings.limits.payloadMemoryBytes / 4);
+    this.results = new ResultLedger(settings.limits.payloadMemoryBytes * RESULTS_SHARE);
     this.holdUntil = start.now + settings.startupHold;
     this.wallOffset = start.wall - start.now;
     this.epoch = this.wallOffset;
     this.changes = changes;
     this.keepsContents = start.keepsContents === true;
     this.isPartition = start.partition !== undefined;
-    this.idle = new IdleCache<Lane>(settings.limits.idleLanes, forgetLane);
+    this.idle = new IdleCache<Lane>(settings.limits.idleLanes, forgetLane, start.partition?.of);
     if (changes === undefined) return;
     this.tokens.reserveBy(() => changes.floor());
     this.dependencies.onAllTold = (ended) => changes.end(ended);

@@ -35,11 +35,14 @@ const WAITING_SHARE = 1 / 4;
 export function mayNotWait(state: CoreState, kind: Kind, bytes = 0): Refusal | undefined {
   const { limits } = state.settings;
   const [subject, limit] = LIMITS[kind];
-  const count = state.waiting[kind];
+  const { elsewhere } = state;
+  const count = state.waiting[kind] + elsewhere.waiting[kind];
   if (count >= limits[limit]) return limitRefusal(subject, limits[limit]);
   const most = limits.payloadMemoryBytes * WAITING_SHARE;
   // S101: one may always wait, or a batch of which the payload is large could never.
-  return bytes === 0 || count === 0 || state.roomBytes + bytes <= most ? undefined : roomMemoryFull(most, count);
+  return bytes === 0 || count === 0 || state.roomBytes + elsewhere.roomBytes + bytes <= most
+    ? undefined
+    : roomMemoryFull(most, count);
 }
 
 /** @param due when its wait ends; unset: whoever lets it wait schedules that */

@@ -26,14 +26,15 @@ export interface DoneKey {
 }
 
 /**
- * All results that are remembered, over all queues, the oldest first: together they may use `limit` bytes. This is
+ * All results that are remembered, over all queues, the oldest first: together they may use `bound` bytes. This is
  * beside the LRU of each queue, because a bound by count says nothing when a result may have 1 MiB.
  */
 export class ResultLedger {
   readonly #kept = new Set<{ readonly bytes: number; forget(): void }>();
   #bytes = 0;
 
-  constructor(private readonly limit: number) {}
+  /** @param bound bytes; where it is made smaller, what is too much stays until the next is added, or {@link trim} */
+  constructor(public bound: number) {}
 
   get bytes(): number {
     return this.#bytes;
@@ -43,10 +44,16 @@ export class ResultLedger {
     this.#kept.add(entry);
     this.#bytes += entry.bytes;
     // Not even begun where there is room: the front of a Set from which much was deleted is far away.
-    if (this.#bytes <= this.limit) return;
+    if (this.#bytes > this.bound) this.trim(Number.POSITIVE_INFINITY);
+  }
+
+  /** Forgets the oldest that are too much, so many at most. */
+  trim(budget: number): void {
+    let left = budget;
     for (const oldest of this.#kept) {
-      if (this.#bytes <= this.limit) break;
+      if (this.#bytes <= this.bound || left <= 0) break;
       oldest.forget();
+      left -= 1;
     }
   }
 

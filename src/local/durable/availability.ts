@@ -1,4 +1,5 @@
 import type { Refusal } from '../../coordinator.js';
+import type { Gate } from '../gate.js';
 
 /** When it is worth trying again, ms. */
 const RETRY_AFTER = 1_000;
@@ -16,8 +17,9 @@ const TOO_MUCH = storeUnavailable('the disk is behind: too many answers wait for
  * one that touches a durable queue while the disk does not take what is written.
  */
 export class Availability {
-  /** Set: every call is refused with it. */
-  closed: Refusal | undefined;
+  /** Set: this is not the home now, and every call is refused with it. */
+  shut: Refusal | undefined;
+  #closed: Refusal | undefined;
   /** Set: calls that touch a durable queue are refused with it. */
   durableClosed: Refusal | undefined;
 
@@ -25,7 +27,21 @@ export class Availability {
   constructor(
     private readonly isDurable: (queue: string) => boolean,
     private readonly count: (queue: string) => void,
+    private readonly gate?: Gate,
   ) {}
+
+  /**
+   * Set: every call is refused with it. The gate is asked first: a deadline may have passed that nothing has noticed yet, and a
+   * call that is let in then would be a step of a time that is over.
+   */
+  get closed(): Refusal | undefined {
+    this.gate?.mayAnswer();
+    return this.shut ?? this.#closed;
+  }
+
+  set closed(refusal: Refusal | undefined) {
+    this.#closed = refusal;
+  }
 
   /**
    * @param trouble why the disk takes nothing; unset: it takes what is written
@@ -37,7 +53,8 @@ export class Availability {
 
   /** Why a call that touches this queue is refused; undefined: it is taken. */
   refusal(queue: string): Refusal | undefined {
-    if (this.closed !== undefined) return this.closed;
+    const { closed } = this;
+    if (closed !== undefined) return closed;
     if (this.durableClosed === undefined || !this.isDurable(queue)) return undefined;
     this.count(queue);
     return this.durableClosed;
@@ -45,7 +62,8 @@ export class Availability {
 
   /** The same for a call that touches several queues. `queueOf`: the queue of each. */
   refusalOfAny<T>(all: readonly T[], queueOf: (one: T) => string): Refusal | undefined {
-    if (this.closed !== undefined || this.durableClosed === undefined) return this.closed;
+    const { closed } = this;
+    if (closed !== undefined || this.durableClosed === undefined) return closed;
     for (const one of all) {
       const queue = queueOf(one);
       if (this.isDurable(queue)) return this.refusal(queue);

@@ -50,6 +50,14 @@ export class FailedEffects {
     while (!this.isEmpty) this.#refuseSome();
   }
 
+  /** Nobody of them is refused here any more. */
+  takeAll(): readonly Held[] {
+    const all = [...this.#effects, ...this.#hellos];
+    this.#effects = [];
+    this.#hellos = [];
+    return all;
+  }
+
   #refuseSome(): void {
     if (this.isEmpty) return;
     const slice = this.#effects.splice(0, AT_ONCE);

@@ -29,4 +29,11 @@ export class ReadyEffects {
     }
     return next;
   }
+
+  takeAll(): readonly Held[] {
+    const all = this.#effects.slice(this.#at);
+    this.#effects = [];
+    this.#at = 0;
+    return all;
+  }
 }

@@ -10,6 +10,7 @@ import type {
 } from '../../coordinator.js';
 import type { Batch, Core, Effect } from '../../core/core.js';
 import { type Clock, withinTime } from '../clock.js';
+import type { Gate } from '../gate.js';
 import type { Journal } from '../journal/journal.js';
 import { Availability, storeUnavailable } from './availability.js';
 import { Contents } from './contents.js';
@@ -69,10 +70,12 @@ export class Store {
     private readonly clock: Clock,
     private readonly settings: CoordinatorSettings,
     private readonly emit: EmitState,
+    gate: Gate | undefined,
   ) {
     this.availability = new Availability(
       (queue) => host.core.isDurable(queue),
       (queue) => host.core.countUnavailable(queue),
+      gate,
     );
     this.#writer = new JournalWriter(journal, clock, this);
     this.#failed = new FailedEffects(clock, {
@@ -183,6 +186,32 @@ export class Store {
     if (isNews) this.emit({ at: 'failing', reason });
     this.host.afterStep();
     this.#onWritten?.();
+  }
+
+  /**
+   * Writes what has changed so far, and does not wait for the end of a back-off.
+   * @returns whether all of it is there; false: it is not taken now
+   */
+  async writeAll(): Promise<boolean> {
+    await this.#writeAll();
+    this.#onWritten = undefined;
+    return this.#trouble === undefined && !this.#writer.isBusy && this.host.core.changes === 0;
+  }
+
+  /** Does not wait for the end of a back-off. */
+  retryNow(): void {
+    this.#writer.retryNow();
+  }
+
+  /** Nothing is written any more. @returns all effects that wait for a write or for their turn */
+  abandon(): readonly Held[] {
+    this.#stopped = true;
+    this.#writer.stop();
+    this.#takeHeld();
+    const left = [...this.#failed.takeAll(), ...this.ready.takeAll(), ...this.#written, ...this.#held];
+    this.#written = [];
+    this.#held = [];
+    return left;
   }
 
   /** Writes what is left, as far as the disk takes it in time, and frees the directory. Never rejects. */

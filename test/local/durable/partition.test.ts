@@ -1,6 +1,9 @@
 /** A coordinator that decides about one partition of a cluster: its tokens and the ids that it makes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { SharedUse } from '../../../src/core/core.js';
+import { FakeClock } from '../../support/fake-clock.js';
+import { MemoryDisk } from '../../support/memory-journal.js';
 import { DurableStage } from './stage.js';
 
 const OF = 64;
@@ -61,5 +64,54 @@ describe('S270: a partition', () => {
       made += 2;
     }
     assert.equal(ids.size, made);
+  });
+});
+
+describe('S273: coordinators of one process', () => {
+  const limits = { payloadMemoryBytes: 10_000 };
+  const payload = new Uint8Array(6_000);
+
+  /** On one clock, each on a disk of its own. */
+  async function two() {
+    const shared = new SharedUse();
+    const clock = new FakeClock();
+    const begin = (number: number) =>
+      DurableStage.start({
+        clock,
+        limits,
+        shared,
+        partition: { number, of: OF, tokenFloor: 0 },
+        disk: new MemoryDisk(true),
+      });
+    return { shared, one: await begin(1), other: await begin(2), begin };
+  }
+
+  it('one gives back when it is closed, and a Submit that waits for room in another goes on by itself', async () => {
+    const { shared, one, other } = await two();
+    one.submit([{ itemId: 'i', payload }]);
+    const waits = other.submit([{ itemId: 'i', payload }], { waitForRoom: 60_000 });
+    await other.flush();
+    assert.ok(waits.open);
+    const closed = one.coordinator.close();
+    await one.flush();
+    await closed;
+    await other.flush();
+    assert.equal(waits.value.results[0]?.decision, 'accept');
+    assert.deepEqual([shared.cores, shared.use.payloadBytes > payload.length], [1, true]);
+  });
+
+  it('one that is begun anew counts what it found from its first moment on', async () => {
+    const { shared, one, other } = await two();
+    one.submit([{ itemId: 'i', payload }]);
+    await one.flush();
+    const closed = one.coordinator.close();
+    await one.flush();
+    await closed;
+    assert.equal(shared.use.payloadBytes, 0);
+    const partition = { number: 1, of: OF, tokenFloor: 0 };
+    await one.restart({ limits, shared, partition }).recovered();
+    const refused = other.submit([{ itemId: 'i', payload }]);
+    await other.flush();
+    assert.equal(refused.refusal.kind, 'memory_full');
   });
 });

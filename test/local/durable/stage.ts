@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import type { Policy, Refusal, Result } from '../../../src/coordinator.js';
+import type { SharedUse } from '../../../src/core/core.js';
 import { LocalCoordinator, type PartitionStart } from '../../../src/local/coordinator.js';
 import type { StoreState } from '../../../src/local/durable/state.js';
 import { Worker } from '../../contract/worker.js';
@@ -17,6 +18,7 @@ export interface DurableOptions extends Omit<SettingsChange, 'queues'> {
   readonly disk?: MemoryDisk;
   readonly clock?: FakeClock;
   readonly partition?: PartitionStart;
+  readonly shared?: SharedUse;
 }
 
 export class DurableStage extends Worker {
@@ -27,7 +29,7 @@ export class DurableStage extends Worker {
   readonly states: StoreState[];
 
   constructor(options: DurableOptions = {}) {
-    const { policy, disk = new MemoryDisk(), clock = new FakeClock(), partition, ...change } = options;
+    const { policy, disk = new MemoryDisk(), clock = new FakeClock(), partition, shared, ...change } = options;
     const queues = { q: { durable: true, ...policy }, [MEMORY]: {} };
     const states: StoreState[] = [];
     const coordinator = new LocalCoordinator(settings({ ...change, queues }), {
@@ -36,6 +38,7 @@ export class DurableStage extends Worker {
       journal: disk.open(),
       onStore: (state) => states.push(state),
       ...(partition && { partition }),
+      ...(shared && { shared }),
     });
     super(coordinator);
     this.disk = disk;

@@ -79,6 +79,7 @@ export class FakeStore implements ClusterStore {
 
   /** For {@link FakeEngine} alone. */
   failedOver(): void {
+    this.wire.breaks();
     this.wire.deliver(() => this.onFailover?.());
   }
 }

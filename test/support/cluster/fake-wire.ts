@@ -11,6 +11,8 @@ export interface Fault {
   readonly lost?: 'request' | 'answer';
   /** Nothing is done, and the other side says so. */
   readonly refused?: JournalProblem;
+  /** It reaches the other side a second time, so many ms later. */
+  readonly again?: number;
 }
 
 export interface WireCall {
@@ -38,6 +40,8 @@ export class FakeWire {
   /** Requests that were begun. */
   calls = 0;
   #isDead = false;
+  /** Counts connections: what is on its way on one that broke never arrives. */
+  #connection = 0;
 
   /**
    * @param world on which messages travel
@@ -54,8 +58,15 @@ export class FakeWire {
     this.#isDead = true;
   }
 
+  /** The connection breaks, and there is another one at once: what is on its way is lost, either way. */
+  breaks(): void {
+    this.#connection += 1;
+  }
+
   request<T>(does: string, partition: number | undefined, task: () => T): Promise<T> {
     this.calls += 1;
+    const connection = this.#connection;
+    const isBroken = () => connection !== this.#connection;
     const fault = this.fault({ n: this.calls, does, partition });
     return new Promise((resolve, reject) => {
       let isOver = false;
@@ -69,14 +80,15 @@ export class FakeWire {
         end(() => reject(this.#error('io', `${does}: no answer in ${DEADLINE} ms`)));
       });
       this.#pass(fault.there, () => {
-        if (fault.lost === 'request' || this.#cuts('requests')) return;
+        if (fault.lost === 'request' || this.#cuts('requests') || isBroken()) return;
+        if (fault.again !== undefined) this.#pass(fault.again, () => void (isBroken() || attempt(task)));
         if (fault.refused !== undefined) {
           const { refused } = fault;
           return this.#pass(fault.back, () => end(() => reject(this.#error(refused, `${does} was refused`))));
         }
         const answer = attempt(task);
         this.#pass(fault.back, () => {
-          if (fault.lost === 'answer' || this.#cuts('answers')) return;
+          if (fault.lost === 'answer' || this.#cuts('answers') || isBroken()) return;
           end(() => ('error' in answer ? reject(answer.error) : resolve(answer.value)));
         });
       });

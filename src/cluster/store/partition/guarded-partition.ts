@@ -28,6 +28,8 @@ interface Sent<P> {
  */
 export class GuardedPartition<P extends Packed> implements PartitionStore {
   readonly before: JournalPast;
+  /** A network cannot give them at once. */
+  readonly keepsContents = true;
   onFenced: (() => void) | undefined;
   onFellBack: ((batches: number) => void) | undefined;
   #guard: Guard;

@@ -1,0 +1,109 @@
+/** A sidecar that owns nothing: it has no session, reads who is the home of what, and forwards. */
+import type { Coordinator } from '../../coordinator.js';
+import type { Clock } from '../../local/clock.js';
+import type { Homes } from '../partitions/homes.js';
+import type { HomeEntry, Registry } from '../registry/registry.js';
+import { HomeChanges } from './changes.js';
+import { type Connect, RemoteHomes } from './remote-homes.js';
+
+/** One key a second, however many gateways there are, ms. */
+const READ_EVERY = 1_000;
+
+export interface GatewayOptions {
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly partitions: number;
+  readonly connect: Connect;
+  /** Unset: it goes right again. */
+  readonly trouble?: (error: Error | undefined) => void;
+}
+
+export class GatewayHomes implements Homes {
+  readonly partitions: number;
+  readonly #options: GatewayOptions;
+  readonly #remote: RemoteHomes;
+  readonly #changes: HomeChanges;
+  #isReading = false;
+  #isWanted = false;
+  #isKnown = false;
+  #isEnded = false;
+  #trouble: Error | undefined;
+  #disarm: (() => void) | undefined;
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+    this.partitions = options.partitions;
+    this.#remote = new RemoteHomes(options.connect);
+    this.#changes = new HomeChanges(options.clock);
+  }
+
+  /** Whether the map was read, since the start. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  start(): void {
+    this.look();
+  }
+
+  /** Reads at once: a home said that it is none any more. */
+  look(): void {
+    if (this.#isEnded) return;
+    this.#isWanted = this.#isReading;
+    if (this.#isReading) return;
+    this.#disarm?.();
+    this.#isReading = true;
+    void this.#read();
+  }
+
+  close(): void {
+    this.#isEnded = true;
+    this.#disarm?.();
+  }
+
+  home(partition: number): Coordinator | undefined {
+    return this.#remote.get(partition);
+  }
+
+  isHere(): boolean {
+    return false;
+  }
+
+  whyNone(partition: number): string {
+    const why = this.#isKnown ? 'no member has said that it is its home' : 'the map of homes was not read yet';
+    return `partition ${partition} has no home: ${why}${this.#trouble === undefined ? '' : `; ${this.#trouble.message}`}`;
+  }
+
+  onChange(listener: (partitions: readonly number[]) => void): () => void {
+    return this.#changes.listen(listener);
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const homes = await this.#options.registry.homes();
+      if (this.#isEnded) return;
+      this.#isKnown = true;
+      this.#take(homes);
+      this.#troubled(undefined);
+    } catch (error) {
+      this.#troubled(error instanceof Error ? error : new Error(String(error)));
+    }
+    this.#isReading = false;
+    if (this.#isEnded) return;
+    if (this.#isWanted) this.look();
+    else this.#disarm = this.#options.clock.after(READ_EVERY, () => this.look());
+  }
+
+  #take(homes: readonly HomeEntry[]): void {
+    const byPartition = new Map(homes.map((home) => [home.partition, home]));
+    for (let partition = 0; partition < this.partitions; partition++) {
+      if (this.#remote.set(partition, byPartition.get(partition))) this.#changes.add(partition);
+    }
+  }
+
+  #troubled(error: Error | undefined): void {
+    if (error?.message === this.#trouble?.message) return;
+    this.#trouble = error;
+    this.#options.trouble?.(error);
+  }
+}

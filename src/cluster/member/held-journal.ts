@@ -1,0 +1,65 @@
+import type { Content, Row, RowChange } from '../../core/contract/rows.js';
+import { type Journal, JournalError, type JournalPast } from '../../local/journal/journal.js';
+import type { PartitionStore } from '../store/cluster-store.js';
+
+/**
+ * The journal of a partition as its coordinator has it. While the home is closed no write passes: it would meet the claim of the
+ * same member, and be taken for that of a stranger. After the home was given up none passes for ever.
+ */
+export class HeldJournal implements Journal {
+  readonly before: JournalPast;
+  readonly keepsContents = true;
+  #state: 'open' | 'held' | 'stopped' = 'open';
+  #waiting: (() => void)[] = [];
+  #underWay: Promise<void> = Promise.resolve();
+
+  constructor(private readonly store: PartitionStore) {
+    this.before = store.before;
+  }
+
+  read(): AsyncIterable<readonly Row[]> {
+    return this.store.read();
+  }
+
+  async write(changes: readonly RowChange[], at: number): Promise<void> {
+    while (this.#state === 'held') await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#state === 'stopped')
+      throw new JournalError('fenced', 'this sidecar is not the home of the partition any more');
+    const writing = this.store.write(changes, at);
+    this.#underWay = writing.catch(() => undefined);
+    await writing;
+  }
+
+  content(seq: number): Content {
+    return this.store.content(seq);
+  }
+
+  hold(): void {
+    if (this.#state === 'open') this.#state = 'held';
+  }
+
+  letGo(): void {
+    if (this.#state === 'held') this.#state = 'open';
+    this.#wake();
+  }
+
+  stop(): void {
+    this.#state = 'stopped';
+    this.#wake();
+  }
+
+  /** Resolves when the write under way has ended, however it did. */
+  get idle(): Promise<void> {
+    return this.#underWay;
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const go of waiting) go();
+  }
+}

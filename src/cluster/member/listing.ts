@@ -1,0 +1,103 @@
+import type { Clock } from '../../local/clock.js';
+import { WantedHomes } from '../partitions/wanted-homes.js';
+import type { Member, Registry } from '../registry/registry.js';
+import type { ClusterStore, Guard } from '../store/cluster-store.js';
+import type { LocalDeadline } from './deadline.js';
+
+/** ms */
+const LIST_EVERY = 250;
+
+/** What was seen of the cluster at one look. */
+export interface View {
+  /** By partition. */
+  readonly guards: readonly Guard[];
+  readonly members: ReadonlyMap<string, Member>;
+  readonly wanted: WantedHomes;
+  /** Since when these members have been there, none other, by the clock, ms. */
+  readonly since: number;
+}
+
+const NOBODY: View = Object.freeze({
+  guards: [],
+  members: new Map<string, Member>(),
+  wanted: new WantedHomes(0, []),
+  since: 0,
+});
+
+/** Looks at guards and members, four times a second. */
+export class Listing {
+  #view = NOBODY;
+  /** Of what the wanted homes were computed. */
+  #names = '';
+  #disarm: (() => void) | undefined;
+  #isLooking = false;
+  #isWanted = false;
+  #isEnded = false;
+
+  constructor(
+    private readonly store: ClusterStore,
+    private readonly registry: Registry,
+    private readonly clock: Clock,
+    private readonly partitions: number,
+    private readonly deadline: LocalDeadline,
+    private readonly seen: (view: View) => void,
+    /** Unset: nothing is wrong any more. */
+    private readonly trouble: (error: Error | undefined) => void,
+  ) {}
+
+  get view(): View {
+    return this.#view;
+  }
+
+  /** At once, and then again and again. */
+  look(): void {
+    if (this.#isEnded) return;
+    this.#isWanted = this.#isLooking;
+    if (this.#isLooking) return;
+    this.#disarm?.();
+    this.#disarm = undefined;
+    this.#isLooking = true;
+    void this.#look();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#disarm?.();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const sentAt = this.clock.now();
+      const guards = await this.store.guards(this.partitions);
+      this.deadline.heard(sentAt);
+      // Only now: whoever claimed before its guard was read had a session then, and is found, or is over.
+      const members = await this.registry.members();
+      if (this.#isEnded) return;
+      this.#see(guards, members);
+      this.trouble(undefined);
+    } catch (error) {
+      this.trouble(error instanceof Error ? error : new Error(String(error)));
+    }
+    this.#isLooking = false;
+    if (this.#isEnded) return;
+    if (this.#isWanted) this.look();
+    else this.#disarm = this.clock.after(LIST_EVERY, () => this.look());
+  }
+
+  #see(guards: readonly Guard[], members: readonly Member[]): void {
+    const formats = guards.map(({ format }) => format);
+    const names = JSON.stringify([
+      members.map(({ id, weight, isLeaving, format }) => [id, weight, isLeaving, format]),
+      formats,
+    ]);
+    const isSame = names === this.#names;
+    this.#names = names;
+    this.#view = {
+      guards,
+      members: new Map(members.map((member) => [member.id, member])),
+      wanted: isSame ? this.#view.wanted : new WantedHomes(this.partitions, members, formats),
+      since: isSame ? this.#view.since : this.clock.now(),
+    };
+    this.seen(this.#view);
+  }
+}

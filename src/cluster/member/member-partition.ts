@@ -1,0 +1,269 @@
+import type { Refusal } from '../../coordinator.js';
+import type { Clock } from '../../local/clock.js';
+import type { HomeCoordinator } from '../../local/home.js';
+import {
+  type DropReason,
+  NOT_OURS,
+  type Ownership,
+  type OwnershipAction,
+  type OwnershipEvent,
+  type Sight,
+  step,
+} from '../partitions/ownership.js';
+import type { Claimed, ClusterStore, Guard } from '../store/cluster-store.js';
+import type { LocalDeadline } from './deadline.js';
+import { reclaim } from './reclaim.js';
+import { type MakeHome, Tenure } from './tenure.js';
+
+/** After a partition could not be loaded others may try, ms. */
+const AFTER_FAILED_LOAD = 5_000;
+/** When it is worth asking again, ms. */
+const RETRY_AFTER = 50;
+/** ms */
+const ASSERT_AGAIN = 250;
+
+export interface PartitionHost {
+  readonly clock: Clock;
+  readonly deadline: LocalDeadline;
+  readonly store: ClusterStore;
+  readonly partitions: number;
+  readonly makeHome: MakeHome;
+  /** The newest format of rows that is written. */
+  readonly format: number;
+  /** The incarnation that claims now. */
+  readonly member: string;
+  isOwn(member: string): boolean;
+  /** Who is the home has changed, or why there is none. */
+  changed(partition: number): void;
+  /** The guard is free now, and all is written. */
+  handedOver(partition: number): void;
+  trouble(partition: number, error: Error): void;
+}
+
+/** What this member is to one partition: carries out what {@link step} says, one thing at a time. */
+export class MemberPartition {
+  #state: Ownership = NOT_OURS;
+  #tenure: Tenure | undefined;
+  #claimed: Claimed | undefined;
+  /** Ends when what is under way has ended; never rejects. */
+  #underWay: Promise<void> = Promise.resolve();
+  #dropping: Promise<void> = Promise.resolve();
+  #notBefore = Number.NEGATIVE_INFINITY;
+  #problem: string | undefined;
+  #isEnded = false;
+
+  constructor(
+    readonly number: number,
+    private readonly host: PartitionHost,
+  ) {}
+
+  get at(): Ownership['at'] {
+    return this.#state.at;
+  }
+
+  /** Set while this member is the home. */
+  get home(): HomeCoordinator | undefined {
+    return this.#state.at === 'open' ? this.#tenure?.home : undefined;
+  }
+
+  /** Of the claim that is, or was, this member's: while there is a core. */
+  get guard(): Guard | undefined {
+    return this.#tenure?.store.guard;
+  }
+
+  /** Why it is not served by this member, though it might be; unset: nothing is known. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  see(sight: Omit<Sight, 'isSucceeded'>): void {
+    // First whether it is too late: what was seen says that this member may claim.
+    const { isLive } = this.host.deadline;
+    const own = this.guard;
+    const { guard, now, mayClaim } = sight;
+    const isOther = own !== undefined && guard.owner !== own.owner && guard.epoch > own.epoch;
+    const isSucceeded = isOther && !this.host.isOwn(guard.member);
+    const may = isLive && mayClaim && now >= this.#notBefore;
+    this.#step({ kind: 'seen', sight: { ...sight, isSucceeded, mayClaim: may } });
+  }
+
+  /** Its own time has passed at that moment, or the member's. */
+  lapsed(at: number): void {
+    this.#tenure?.freeze(at);
+    this.#step({ kind: 'lapsed' });
+  }
+
+  handOver(): void {
+    this.#tell({ kind: 'hand_over' });
+  }
+
+  /** The store may be another one than before. */
+  failedOver(): void {
+    const tenure = this.#tenure;
+    if (tenure === undefined || this.#state.at === 'loading' || this.#state.at === 'dropping') return;
+    tenure.assert().catch((error: unknown) => {
+      this.#fail(error);
+      // Each time with what is left of the time in which it has to succeed.
+      this.host.clock.after(ASSERT_AGAIN, () => {
+        if (tenure === this.#tenure && !tenure.store.isFenced) this.failedOver();
+      });
+    });
+  }
+
+  /** The process ends: nothing more is claimed or kept. Resolves when the core is gone. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#notBefore = Number.POSITIVE_INFINITY;
+    if (this.#state.at === 'claiming') await this.#underWay;
+    if (this.#tenure !== undefined && this.#state.at !== 'dropping') {
+      this.#state = { at: 'dropping' };
+      this.#dropping = this.#drop('succeeded');
+    }
+    await this.#dropping;
+  }
+
+  /** What is told was found out just now: but first, whether it is too late for it. */
+  #tell(event: OwnershipEvent): void {
+    void this.host.deadline.isLive;
+    this.#step(event);
+  }
+
+  #step(event: OwnershipEvent): void {
+    const before = this.#state.at;
+    const { state, action } = step(this.#state, event);
+    this.#state = state;
+    if (action !== undefined) this.#do(action);
+    if (state.at !== before) this.host.changed(this.number);
+  }
+
+  #do(action: OwnershipAction): void {
+    switch (action.do) {
+      case 'claim':
+        return this.#begin(() => this.#claim(action.expected));
+      case 'load':
+        return this.#begin(() => this.#load());
+      case 'open':
+        this.#problem = undefined;
+        return;
+      case 'shut':
+        return this.#tenure?.shut(this.#refusal('it waits until it reaches registry and store again'));
+      case 'reopen':
+        return this.#tenure?.reopen();
+      case 'reclaim':
+        return this.#begin(() => this.#reclaim());
+      case 'hand_over':
+        return this.#begin(() => this.#handOver());
+      case 'drop':
+        this.#dropping = this.#drop(action.why);
+    }
+  }
+
+  /** One after the other: what is told at the end of one begins the next. */
+  #begin(task: () => Promise<OwnershipEvent>): void {
+    this.#underWay = task().then(
+      (event) => this.#tell(event),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  async #claim(expected: string): Promise<OwnershipEvent> {
+    const { store, member, format } = this.host;
+    try {
+      // No token is given before the first batch, which reserves some: nothing is to be raised yet.
+      const answer = await store.claim({ partition: this.number, expected, member, floor: 0, format });
+      // Of a member that ends others claim it, when its session is over.
+      if (!answer.claimed || this.#isEnded) return { kind: 'not_claimed' };
+      this.#claimed = answer;
+      return { kind: 'claimed' };
+    } catch (error) {
+      this.#fail(error);
+      return { kind: 'claim_unknown' };
+    }
+  }
+
+  async #load(): Promise<OwnershipEvent> {
+    const claimed = this.#claimed;
+    if (claimed === undefined) throw new TypeError(`partition ${this.number} is loaded without a claim`);
+    const store = this.host.store.open(claimed);
+    const tenure = new Tenure(this.host, store, claimed, () => this.#lapsedAlone());
+    this.#tenure = tenure;
+    store.onFenced = () => {
+      if (tenure === this.#tenure) this.#tell({ kind: 'fenced' });
+    };
+    try {
+      await tenure.home.recover();
+      return { kind: 'loaded' };
+    } catch (error) {
+      this.#fail(error);
+      return { kind: 'load_failed' };
+    }
+  }
+
+  async #reclaim(): Promise<OwnershipEvent> {
+    const tenure = this.#tenure;
+    if (tenure === undefined) throw new TypeError(`partition ${this.number} is claimed again without a core`);
+    const { store, member, format } = this.host;
+    try {
+      return await reclaim(
+        tenure.store,
+        (claim) => store.claim({ ...claim, partition: this.number, floor: 0, format, member }),
+        this.host,
+      );
+    } catch (error) {
+      this.#fail(error);
+      return { kind: 'reclaim_unknown' };
+    }
+  }
+
+  async #handOver(): Promise<OwnershipEvent> {
+    const tenure = this.#tenure;
+    if (tenure === undefined) throw new TypeError(`partition ${this.number} is handed over without a core`);
+    tenure.shut(this.#refusal('it is being handed over'));
+    if (!(await tenure.empty())) return { kind: 'called_off' };
+    try {
+      await tenure.store.release();
+      return { kind: 'handed_over' };
+    } catch (error) {
+      this.#fail(error);
+      return { kind: 'release_unknown' };
+    }
+  }
+
+  async #drop(why: DropReason): Promise<void> {
+    const tenure = this.#tenure;
+    const underWay = this.#underWay;
+    if (tenure === undefined) throw new TypeError(`partition ${this.number} is dropped without a core`);
+    if (why === 'given_up') await this.#giveUp(tenure);
+    else tenure.abandon(this.#refusal('another one is, or is going to be'));
+    if (why === 'handed_over') this.host.handedOver(this.number);
+    await underWay;
+    await tenure.store.close().catch((error: unknown) => this.#fail(error));
+    this.#tenure = undefined;
+    this.#claimed = undefined;
+    this.#step({ kind: 'dropped' });
+  }
+
+  /** What could not be loaded here may be loaded elsewhere, and is tried here again later. */
+  async #giveUp(tenure: Tenure): Promise<void> {
+    const isFailed = this.host.deadline.isLive;
+    await tenure.giveUp();
+    if (!isFailed || tenure.store.isFenced) return;
+    this.#notBefore = this.host.clock.now() + AFTER_FAILED_LOAD;
+    await tenure.store.release().catch((error: unknown) => this.#fail(error));
+  }
+
+  #lapsedAlone(): void {
+    this.lapsed(this.host.clock.now());
+  }
+
+  #refusal(why: string): Refusal {
+    const description = `this sidecar is not the home of partition ${this.number} now: ${why}`;
+    return { kind: 'no_home', partition: this.number, description, retryAfter: RETRY_AFTER };
+  }
+
+  #fail(error: unknown): void {
+    const known = error instanceof Error ? error : new Error(String(error));
+    this.#problem = known.message;
+    this.host.trouble(this.number, known);
+  }
+}

@@ -1,0 +1,311 @@
+/** One sidecar of a cluster: it joins, claims partitions, is their home, and hands them over. */
+import type { Coordinator } from '../../coordinator.js';
+import type { Clock } from '../../local/clock.js';
+import type { Homes } from '../partitions/homes.js';
+import type { HomeEntry, Member, Registry } from '../registry/registry.js';
+import type { ClusterStore, Guard } from '../store/cluster-store.js';
+import { HomeChanges } from './changes.js';
+import { LocalDeadline } from './deadline.js';
+import { Listing, type View } from './listing.js';
+import { MemberPartition, type PartitionHost } from './member-partition.js';
+import { type Connect, RemoteHomes } from './remote-homes.js';
+import { MemberSession } from './session.js';
+import type { MakeHome } from './tenure.js';
+import { whyNone } from './why-none.js';
+
+/** Only when the members have not changed for so long a partition is moved, ms. */
+const UNCHANGED = 15_000;
+/** Partitions that are moved at once. */
+const MOST_MOVES = 4;
+/** The same when the member leaves. */
+const MOST_LEAVING = 8;
+/** A member that leaves waits no longer for others to be able to know it, ms. */
+const UNTIL_KNOWN = 1_000;
+/** A move that was called off is not tried again before, ms. */
+const AFTER_CALLED_OFF = 15_000;
+/** What homes say to gateways is said again after so many ms, though nothing changed. */
+const PUBLISH_AGAIN = 5_000;
+
+export interface MemberOptions {
+  readonly clock: Clock;
+  readonly store: ClusterStore;
+  readonly registry: Registry;
+  /** How many the cluster has, by its record. */
+  readonly partitions: number;
+  /** How long a session lives without being renewed, ms. */
+  readonly ttl: number;
+  /** What this member says of itself; called for each incarnation, with an id that is new each time. */
+  readonly incarnation: () => Member;
+  readonly makeHome: MakeHome;
+  readonly connect: Connect;
+  /** A partition was handed over: who is told now need not wait for its next look. */
+  readonly handedOver?: (partition: number, to: Member) => void;
+  /** What goes wrong; `partition` unset: with registry or store as a whole. `error` unset: it goes right again. */
+  readonly trouble?: (error: Error | undefined, partition: number | undefined) => void;
+}
+
+export class ClusterMember implements Homes {
+  readonly partitions: number;
+  readonly #options: MemberOptions;
+  readonly #deadline: LocalDeadline;
+  readonly #session: MemberSession;
+  readonly #listing: Listing;
+  readonly #own: readonly MemberPartition[];
+  readonly #remote: RemoteHomes;
+  readonly #changes: HomeChanges;
+  /** The largest epoch that was seen of each partition. */
+  readonly #epochs: number[];
+  readonly #movesNotBefore: number[];
+  /** After a failover, and after the start, nobody claims for one ttl. */
+  #quietUntil = Number.POSITIVE_INFINITY;
+  #trouble: Error | undefined;
+  #isLeaving = false;
+  #isEnded = false;
+  #publishedAt = Number.NEGATIVE_INFINITY;
+  #onProgress: (() => void) | undefined;
+
+  constructor(options: MemberOptions) {
+    const { clock, store, registry, partitions, ttl, incarnation } = options;
+    this.#options = options;
+    this.partitions = partitions;
+    const trouble = (error: Error | undefined) => this.#troubled(error);
+    this.#deadline = new LocalDeadline(clock, ttl, (at) => this.#lapsed(at));
+    this.#session = new MemberSession(registry, clock, ttl, this.#deadline, incarnation, trouble);
+    this.#listing = new Listing(
+      store,
+      registry,
+      clock,
+      partitions,
+      this.#deadline,
+      (view) => this.#seen(view),
+      trouble,
+    );
+    this.#remote = new RemoteHomes(options.connect);
+    this.#changes = new HomeChanges(clock);
+    this.#epochs = new Array<number>(partitions).fill(0);
+    this.#movesNotBefore = new Array<number>(partitions).fill(0);
+    const host = this.#host();
+    this.#own = Array.from({ length: partitions }, (_, number) => new MemberPartition(number, host));
+  }
+
+  /** This incarnation. */
+  get member(): Member {
+    return this.#session.member;
+  }
+
+  /** Whether it may be the home of anything now. */
+  get isLive(): boolean {
+    return this.#deadline.isLive;
+  }
+
+  /** What was last seen of the cluster. */
+  get view(): View {
+    return this.#listing.view;
+  }
+
+  /** What this member is to a partition. */
+  standing(partition: number): MemberPartition['at'] {
+    return this.#own[partition]?.at ?? 'free';
+  }
+
+  /** The guard of a partition as its core here has it; unset: there is none. */
+  guardOf(partition: number): Guard | undefined {
+    return this.#own[partition]?.guard;
+  }
+
+  start(): void {
+    const { clock, store, ttl } = this.#options;
+    // A claim that the store lost just now is put back by its home within that time: a member that begins cannot know of it.
+    this.#quietUntil = clock.now() + ttl;
+    store.onFailover = () => this.#failedOver();
+    this.#session.start();
+    this.#listing.look();
+  }
+
+  /** Looks at once: something has changed. */
+  look(): void {
+    this.#listing.look();
+  }
+
+  home(partition: number): Coordinator | undefined {
+    return this.#own[partition]?.home ?? this.#remote.get(partition);
+  }
+
+  isHere(partition: number): boolean {
+    return this.#own[partition]?.home !== undefined;
+  }
+
+  whyNone(partition: number): string {
+    const own = this.#own[partition];
+    const { guards, members } = this.view;
+    const guard = guards[partition];
+    const isLost = guard?.epoch === 0 && (this.#epochs[partition] ?? 0) > 0;
+    const isQuiet = this.#options.clock.now() < this.#quietUntil;
+    const owner =
+      guard === undefined || guard.owner === '' ? undefined : (members.get(guard.member)?.name ?? guard.member);
+    const trouble = this.#trouble?.message;
+    return whyNone(partition, { at: own?.at ?? 'free', problem: own?.problem, trouble, owner, isLost, isQuiet });
+  }
+
+  onChange(listener: (partitions: readonly number[]) => void): () => void {
+    return this.#changes.listen(listener);
+  }
+
+  /**
+   * Hands all partitions over and leaves. Resolves when nothing is this member's any more, at the latest after `timeout` ms: then
+   * what is left is given up, and others claim it when the session is over.
+   */
+  async leave(timeout: number): Promise<void> {
+    const { clock } = this.#options;
+    const begun = clock.now();
+    this.#isLeaving = true;
+    this.#session.leaving();
+    await new Promise<void>((resolve) => {
+      const callOff = clock.after(timeout, resolve);
+      this.#onProgress = () => {
+        // Others take it at once when they know that this member is none for it any more.
+        const isKnown = this.view.members.get(this.member.id)?.isLeaving === true || !this.#deadline.isLive;
+        if (isKnown || clock.now() - begun >= UNTIL_KNOWN) this.#handOverSome(MOST_LEAVING, () => true);
+        if (this.#own.some(({ at }) => at !== 'free')) return;
+        callOff();
+        resolve();
+      };
+      this.#onProgress();
+    });
+    await this.close();
+  }
+
+  /** Ends now: cores are given up, and others claim when the session is over, which is at once if the registry can be told. */
+  async close(): Promise<void> {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#onProgress = undefined;
+    this.#options.store.onFailover = undefined;
+    this.#listing.end();
+    await Promise.all(this.#own.map((own) => own.end()));
+    await this.#session.end().catch((error: unknown) => this.#troubled(asError(error)));
+  }
+
+  #host(): PartitionHost {
+    const { clock, store, makeHome } = this.#options;
+    const session = this.#session;
+    return {
+      clock,
+      store,
+      makeHome,
+      deadline: this.#deadline,
+      partitions: this.partitions,
+      get format() {
+        return session.member.format;
+      },
+      get member() {
+        return session.member.id;
+      },
+      isOwn: (member) => session.isOwn(member),
+      changed: (partition) => this.#changed(partition),
+      handedOver: (partition) => this.#handedOver(partition),
+      trouble: (partition, error) => this.#options.trouble?.(error, partition),
+    };
+  }
+
+  #seen(view: View): void {
+    const now = this.#options.clock.now();
+    for (const own of this.#own) this.#see(own, view, now);
+    if (!this.#isLeaving && this.#deadline.isLive && now - view.since >= UNCHANGED && now >= this.#quietUntil) {
+      this.#handOverSome(MOST_MOVES, (own) => this.#isToMove(own, view, now));
+    }
+    this.#publish(now);
+    this.#onProgress?.();
+  }
+
+  #see(own: MemberPartition, { guards, members, wanted }: View, now: number): void {
+    const { number } = own;
+    const guard = guards[number];
+    if (guard === undefined) return;
+    const known = this.#epochs[number] ?? 0;
+    this.#epochs[number] = Math.max(known, guard.epoch);
+    const { id } = this.member;
+    // Of a partition that nobody ever had, no claim was lost.
+    const isQuiet = now < this.#quietUntil && (guard.epoch > 0 || known > 0);
+    const isLost = guard.epoch === 0 && known > 0;
+    own.see({
+      now,
+      guard,
+      isOwnerLive: members.has(guard.member),
+      isMine: guard.member === id,
+      rank: this.#isLeaving ? undefined : wanted.rank(number, id),
+      mayClaim: !isQuiet && !isLost,
+    });
+    this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
+  }
+
+  #seeHome({ number }: MemberPartition, home: Member | undefined, epoch: number, isFree: boolean): void {
+    const isElsewhere = home !== undefined && !isFree && !this.#session.isOwn(home.id);
+    const entry = isElsewhere ? { partition: number, epoch, member: home.id, address: home.address } : undefined;
+    if (this.#remote.set(number, entry)) this.#changes.add(number);
+  }
+
+  #isToMove({ number }: MemberPartition, { wanted, members }: View, now: number): boolean {
+    const home = wanted.of(number);
+    if (home === undefined || home === this.member.id || now < (this.#movesNotBefore[number] ?? 0)) return false;
+    this.#movesNotBefore[number] = now + AFTER_CALLED_OFF;
+    return members.has(home);
+  }
+
+  #handOverSome(most: number, isWanted: (own: MemberPartition) => boolean): void {
+    let left = most - this.#own.filter(({ at }) => at === 'handing_over').length;
+    for (const own of this.#own) {
+      if (left <= 0) return;
+      if (own.at !== 'open' || !isWanted(own)) continue;
+      left -= 1;
+      own.handOver();
+    }
+  }
+
+  #handedOver(partition: number): void {
+    const { wanted, members } = this.view;
+    const next = members.get(wanted.of(partition) ?? '');
+    if (next !== undefined && next.id !== this.member.id) this.#options.handedOver?.(partition, next);
+  }
+
+  #changed(partition: number): void {
+    this.#publishedAt = Number.NEGATIVE_INFINITY;
+    this.#changes.add(partition);
+    if (this.#onProgress !== undefined) this.#options.clock.soon(() => this.#onProgress?.());
+  }
+
+  #lapsed(at: number): void {
+    for (const own of this.#own) own.lapsed(at);
+  }
+
+  #failedOver(): void {
+    const { clock, ttl } = this.#options;
+    this.#quietUntil = Math.max(this.#quietUntil, clock.now() + ttl);
+    for (const own of this.#own) own.failedOver();
+    this.#listing.look();
+  }
+
+  /** For gateways. Who reads it late, or reads what is wrong, is told by the home that it asks. */
+  #publish(now: number): void {
+    if (now - this.#publishedAt < PUBLISH_AGAIN) return;
+    this.#publishedAt = now;
+    const { id, address } = this.member;
+    const homes: HomeEntry[] = [];
+    for (const { number, home, guard } of this.#own) {
+      if (home !== undefined && guard !== undefined)
+        homes.push({ partition: number, epoch: guard.epoch, member: id, address });
+    }
+    if (homes.length === 0) return;
+    this.#options.registry.publish(homes).catch((error: unknown) => this.#troubled(asError(error)));
+  }
+
+  #troubled(error: Error | undefined): void {
+    if (error?.message === this.#trouble?.message) return;
+    this.#trouble = error;
+    this.#options.trouble?.(error, undefined);
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

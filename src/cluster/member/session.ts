@@ -1,0 +1,124 @@
+import type { Clock } from '../../local/clock.js';
+import type { Member, Registry } from '../registry/registry.js';
+import type { LocalDeadline } from './deadline.js';
+
+/** ms */
+const RENEW_EVERY = 750;
+/** Who is later than that with its own timer serves nobody well, and is not renewed, ms. */
+const MOST_LAG = 1_000;
+/** After a session that is over, or when there is news, ms. */
+const AGAIN = 10;
+/** Incarnations that are remembered as one's own. */
+const MOST_REMEMBERED = 64;
+
+/**
+ * The session of this member in the registry, renewed by the loop that serves: one that answers pings and serves nothing would be
+ * a member for ever. A session that was over is followed by that of another incarnation.
+ */
+export class MemberSession {
+  #member: Member;
+  #isJoined = false;
+  #isEnded = false;
+  #isAsking = false;
+  #disarm: (() => void) | undefined;
+  readonly #own = new Set<string>();
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly clock: Clock,
+    private readonly ttl: number,
+    private readonly deadline: LocalDeadline,
+    private readonly incarnation: () => Member,
+    /** What went wrong, for a log; unset: nothing does any more. */
+    private readonly trouble: (error: Error | undefined) => void,
+  ) {
+    this.#member = this.#next(incarnation());
+  }
+
+  /** The incarnation that is there now. */
+  get member(): Member {
+    return this.#member;
+  }
+
+  get isJoined(): boolean {
+    return this.#isJoined;
+  }
+
+  /** Whether that is, or was, an incarnation of this process. */
+  isOwn(id: string): boolean {
+    return this.#own.has(id);
+  }
+
+  start(): void {
+    this.#arm(0);
+  }
+
+  /** Everybody is told with the next renewal, at once. */
+  leaving(): void {
+    this.#member = { ...this.#member, isLeaving: true };
+    this.#arm(0);
+  }
+
+  /** @throws Error of the registry; then the session ends by itself */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#disarm?.();
+    this.deadline.end();
+    if (this.#isJoined) await this.registry.leave(this.#member.id);
+  }
+
+  #next(member: Member): Member {
+    const [oldest] = this.#own;
+    if (this.#own.size >= MOST_REMEMBERED && oldest !== undefined) this.#own.delete(oldest);
+    this.#own.add(member.id);
+    return member;
+  }
+
+  #arm(ms: number): void {
+    if (this.#isEnded) return;
+    this.#disarm?.();
+    const due = this.clock.now() + ms;
+    this.#disarm = this.clock.after(ms, () => {
+      this.#disarm = undefined;
+      // One at a time: what follows is armed when that has ended.
+      if (this.#isAsking) return;
+      const isLate = this.clock.now() - due >= MOST_LAG;
+      if (isLate) this.#arm(RENEW_EVERY);
+      else void this.#renew();
+    });
+  }
+
+  async #renew(): Promise<void> {
+    const sentAt = this.clock.now();
+    const { isLeaving } = this.#member;
+    this.#isAsking = true;
+    try {
+      if (this.#isJoined) await this.#renewOnce(sentAt);
+      else await this.#join(sentAt);
+      this.trouble(undefined);
+    } catch (error) {
+      this.trouble(error instanceof Error ? error : new Error(String(error)));
+    }
+    this.#isAsking = false;
+    const isNews = !this.#isJoined || this.#member.isLeaving !== isLeaving;
+    this.#arm(isNews ? AGAIN : Math.max(0, sentAt + RENEW_EVERY - this.clock.now()));
+  }
+
+  async #join(sentAt: number): Promise<void> {
+    await this.registry.join(this.#member, this.ttl);
+    this.#isJoined = true;
+    this.deadline.renewed(sentAt);
+  }
+
+  async #renewOnce(sentAt: number): Promise<void> {
+    if (await this.registry.renew(this.#member, this.ttl)) {
+      this.deadline.renewed(sentAt);
+      return;
+    }
+    this.#isJoined = false;
+    this.deadline.end();
+    if (this.#isEnded) return;
+    const { isLeaving } = this.#member;
+    this.#member = this.#next({ ...this.incarnation(), isLeaving });
+  }
+}

@@ -1,0 +1,91 @@
+import type { Refusal } from '../../coordinator.js';
+import type { Clock } from '../../local/clock.js';
+import type { HomeCoordinator, HomeOptions } from '../../local/home.js';
+import type { Claimed, PartitionStore } from '../store/cluster-store.js';
+import type { LocalDeadline } from './deadline.js';
+import { HeldJournal } from './held-journal.js';
+import { PartitionClock } from './partition-clock.js';
+import { PartitionGate } from './partition-gate.js';
+
+/** A hand-over that takes longer is called off, ms. */
+const LONGEST_HAND_OVER = 2_000;
+
+export type MakeHome = (options: HomeOptions) => HomeCoordinator;
+
+interface TenureHost {
+  readonly clock: Clock;
+  readonly deadline: LocalDeadline;
+  readonly partitions: number;
+  readonly makeHome: MakeHome;
+}
+
+/**
+ * One time in which this member is the home of a partition, from a claim until the core is dropped: the rows in the store, the
+ * core that was made of them, and the gate in front of it. What comes after it has nothing of it.
+ */
+export class Tenure {
+  readonly home: HomeCoordinator;
+  readonly #gate: PartitionGate;
+  readonly #journal: HeldJournal;
+
+  constructor(
+    host: TenureHost,
+    readonly store: PartitionStore,
+    { guard, floorBefore, now }: Claimed,
+    lapsed: () => void,
+  ) {
+    this.#gate = new PartitionGate(host.clock, host.deadline, lapsed);
+    this.#journal = new HeldJournal(store);
+    const partition = { number: guard.partition, of: host.partitions, tokenFloor: floorBefore };
+    const clock = new PartitionClock(host.clock, now);
+    this.home = host.makeHome({ clock, journal: this.#journal, gate: this.#gate, partition });
+  }
+
+  /** Nothing leaves and nothing is written any more, and time stands still, since then. */
+  freeze(at: number): void {
+    this.#gate.shut(at);
+    this.#journal.hold();
+  }
+
+  shut(refusal: Refusal): void {
+    this.home.shut(refusal);
+  }
+
+  reopen(): void {
+    const stoodStill = this.#gate.open();
+    this.#journal.letGo();
+    this.home.reopen(stoodStill);
+  }
+
+  /**
+   * Writes what is left, and lets what was held leave; then nothing is written any more. Precondition: it is shut.
+   * @returns whether all is there
+   */
+  async empty(): Promise<boolean> {
+    if (!(await this.home.empty(LONGEST_HAND_OVER))) return false;
+    this.#journal.hold();
+    await this.#journal.idle;
+    return true;
+  }
+
+  /** After a failover: until it is known that the guard is there, only what stands now is believed. @throws JournalError */
+  async assert(): Promise<void> {
+    this.#gate.assertInTime();
+    await this.store.assert();
+    this.#gate.asserted();
+  }
+
+  /** Another one is, or will be, the home. */
+  abandon(refusal: Refusal): void {
+    this.store.onFenced = undefined;
+    this.#journal.stop();
+    this.home.abandon(refusal);
+  }
+
+  /** It was never open, so nobody waits. */
+  async giveUp(): Promise<void> {
+    this.#journal.stop();
+    await this.home.close();
+    this.store.onFenced = undefined;
+  }
+}

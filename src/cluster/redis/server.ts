@@ -1,0 +1,204 @@
+import type { Clock } from '../../local/clock.js';
+import { storeError } from '../store/partition/failures.js';
+import type { RedisAddress } from './address.js';
+import { RedisConnection } from './connection.js';
+import { checkServer, type ServerFacts } from './server-check.js';
+
+export interface ServerOptions {
+  /** A request has its answer after this, or its outcome is unknown, ms. */
+  readonly deadline: number;
+  readonly clock: Clock;
+  /** Connections at most. */
+  readonly connections: number;
+  /** Requests at once on each of them. */
+  readonly each: number;
+}
+
+/** A connection that was lost is opened again after this, ms; each time twice as long. */
+const FIRST_BACK_OFF = 25;
+const LONGEST_BACK_OFF = 1_000;
+/** Requests that wait for a connection that is free. Whoever asks has few under way: this is never reached but by a mistake. */
+const MOST_WAITING = 10_000;
+
+interface Lane {
+  readonly connection: RedisConnection;
+  /** Which server it is connected with. */
+  readonly identity: string;
+  busy: number;
+}
+
+interface Waiting {
+  readonly begin: (lane: Lane) => void;
+  readonly fail: (error: Error) => void;
+  readonly callOff: () => void;
+}
+
+/**
+ * One Redis, by as many connections as are needed. A connection that is lost is opened again, and looked at: another
+ * server in its place, or the same one started anew, is a failover.
+ */
+export class RedisServer {
+  onFailover: (() => void) | undefined;
+  #lanes: Lane[] = [];
+  #waiting: Waiting[] = [];
+  #opening = 0;
+  #backOff = 0;
+  #callOffRetry: (() => void) | undefined;
+  #identity: string;
+  #isClosed = false;
+  /** Why there is no connection. */
+  #trouble: Error | undefined;
+
+  private constructor(
+    private readonly address: RedisAddress,
+    private readonly options: ServerOptions,
+    readonly facts: ServerFacts,
+    first: RedisConnection,
+  ) {
+    this.#identity = facts.identity;
+    this.#add(first, facts);
+  }
+
+  /** @throws JournalError, which says why it cannot be used */
+  static async open(address: RedisAddress, options: ServerOptions): Promise<RedisServer> {
+    const first = await RedisConnection.open(address, options);
+    try {
+      return new RedisServer(address, options, await checkServer(address, first), first);
+    } catch (error) {
+      first.destroy();
+      throw error;
+    }
+  }
+
+  get name(): string {
+    return this.address.name;
+  }
+
+  /** Does something on one connection, as soon as one is free. @throws JournalError `io`: there is none in time */
+  async use<T>(task: (connection: RedisConnection) => Promise<T>): Promise<T> {
+    // Who waits already comes first.
+    const lane = (this.#waiting.length === 0 ? this.#take() : undefined) ?? (await this.#wait());
+    try {
+      return await task(lane.connection);
+    } finally {
+      lane.busy -= 1;
+      this.#next();
+    }
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    this.#isClosed = true;
+    this.#callOffRetry?.();
+    for (const { connection } of [...this.#lanes]) connection.destroy();
+    for (const waiting of this.#waiting.splice(0)) this.#refuse(waiting);
+  }
+
+  /** The one with the least to do, with one thing more to do. */
+  #take(): Lane | undefined {
+    let best: Lane | undefined;
+    for (const lane of this.#lanes) {
+      if (lane.connection.isOpen && lane.busy < (best?.busy ?? this.options.each)) best = lane;
+    }
+    if (best !== undefined) best.busy += 1;
+    return best;
+  }
+
+  #wait(): Promise<Lane> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed || this.#waiting.length >= MOST_WAITING) return reject(this.#unreachable());
+      const waiting: Waiting = {
+        begin: resolve,
+        fail: reject,
+        callOff: this.options.clock.after(this.options.deadline, () => {
+          const at = this.#waiting.indexOf(waiting);
+          if (at >= 0) this.#waiting.splice(at, 1);
+          reject(this.#unreachable());
+        }),
+      };
+      this.#waiting.push(waiting);
+      this.#openMore();
+    });
+  }
+
+  /** Those that wait, as long as something is free. */
+  #next(): void {
+    while (this.#waiting.length > 0) {
+      const lane = this.#take();
+      if (lane === undefined) break;
+      const waiting = this.#waiting.shift();
+      waiting?.callOff();
+      waiting?.begin(lane);
+    }
+    if (this.#waiting.length > 0) this.#openMore();
+  }
+
+  #openMore(): void {
+    if (this.#isClosed || this.#callOffRetry !== undefined || this.#opening > 0) return;
+    if (this.#lanes.length >= this.options.connections) return;
+    this.#opening += 1;
+    this.#open().then(
+      () => {
+        this.#opening -= 1;
+        this.#backOff = 0;
+        this.#next();
+      },
+      (error: unknown) => {
+        this.#opening -= 1;
+        this.#trouble = error instanceof Error ? error : new Error(String(error));
+        this.#openLater();
+      },
+    );
+  }
+
+  async #open(): Promise<void> {
+    const connection = await RedisConnection.open(this.address, this.options);
+    try {
+      const facts = await checkServer(this.address, connection);
+      if (this.#isClosed) throw this.#unreachable();
+      this.#add(connection, facts);
+      if (facts.identity !== this.#identity) this.#failedOver(facts.identity);
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
+  }
+
+  #openLater(): void {
+    if (this.#isClosed || this.#callOffRetry !== undefined) return;
+    this.#backOff = Math.min(Math.max(FIRST_BACK_OFF, this.#backOff * 2), LONGEST_BACK_OFF);
+    this.#callOffRetry = this.options.clock.after(this.#backOff, () => {
+      this.#callOffRetry = undefined;
+      // Also if nobody waits: a failover is to be noticed.
+      if (this.#waiting.length > 0 || this.#lanes.length === 0) this.#openMore();
+    });
+  }
+
+  #add(connection: RedisConnection, { identity }: ServerFacts): void {
+    const lane: Lane = { connection, identity, busy: 0 };
+    this.#lanes.push(lane);
+    this.#trouble = undefined;
+    connection.onEnd = () => {
+      this.#lanes = this.#lanes.filter((one) => one !== lane);
+      if (this.#lanes.length === 0) this.#openLater();
+    };
+    if (!connection.isOpen) connection.onEnd();
+  }
+
+  /** Connections with the server that was there before are of no use. */
+  #failedOver(identity: string): void {
+    this.#identity = identity;
+    for (const lane of [...this.#lanes]) if (lane.identity !== identity) lane.connection.destroy();
+    this.onFailover?.();
+  }
+
+  #refuse({ fail, callOff }: Waiting): void {
+    callOff();
+    fail(this.#unreachable());
+  }
+
+  #unreachable(): Error {
+    if (this.#isClosed) return storeError('io', `the connections to ${this.name} were closed`);
+    return this.#trouble ?? storeError('io', `no connection to ${this.name} was free in ${this.options.deadline} ms`);
+  }
+}

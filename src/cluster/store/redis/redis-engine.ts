@@ -1,0 +1,197 @@
+import type { Buffer } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import type { RowChange } from '../../../core/contract/rows.js';
+import { ByteWriter } from '../../../local/journal/codec/byte-writer.js';
+import type { RedisConnection } from '../../redis/connection.js';
+import type { Script } from '../../redis/script.js';
+import type { RedisServer } from '../../redis/server.js';
+import type { Guard } from '../cluster-store.js';
+import { encode } from '../partition/encode.js';
+import type { Engine, Stage, Step, StoredRow } from '../partition/engine.js';
+import { storeError } from '../partition/failures.js';
+import { guardOf, plainGuard, type StoredGuard } from './guard-answer.js';
+import { tagOf } from './keys.js';
+import { blobOf, isSameBatch, joinBatches, pack, type RedisBatch } from './pack.js';
+import { readChunks } from './read.js';
+import { COMMIT, FIELDS, PUT, REASSERT, REDO, RELEASE, STAGE, SWEEP, SWITCH, WRITE } from './scripts.js';
+import { texts } from './texts.js';
+
+/** Pieces that one batch may have: far more than fit into the memory of a sidecar. */
+const MOST_PIECES = 100_000;
+/** How long Redis waits for its replicas, ms. */
+const WAIT_FOR_REPLICAS = 500;
+/** Chunks that are removed in one step. */
+const SWEPT_AT_ONCE = 500;
+
+/** What the journal of a partition asks of Redis. */
+export class RedisEngine implements Engine<RedisBatch> {
+  readonly #writer = new ByteWriter();
+
+  /**
+   * @param reader of the same Redis
+   * @param settings `replicas`: so many must have what is written before it counts as written
+   * @param hasRecord whether the record of this cluster stands there
+   */
+  constructor(
+    private readonly server: RedisServer,
+    private readonly reader: RedisServer,
+    private readonly settings: { readonly cluster: string; readonly replicas: number },
+    readonly hasRecord: () => Promise<boolean>,
+  ) {}
+
+  pack(changes: readonly RowChange[]): RedisBatch {
+    return pack(encode(this.#writer, changes));
+  }
+
+  join(batches: readonly RedisBatch[]): RedisBatch {
+    return joinBatches(batches);
+  }
+
+  isSame(a: RedisBatch, b: RedisBatch): boolean {
+    return isSameBatch(a, b);
+  }
+
+  write(step: Step, batch: RedisBatch): Promise<Guard | undefined> {
+    return this.server.use(async (connection) => {
+      let found = await this.#writeOnce(connection, step, batch);
+      // What somebody left half done comes first.
+      if (found?.hasRedo === true && found.owner === step.owner) {
+        const other = await this.#redo(connection, step.partition, step.owner);
+        if (other !== undefined) return plainGuard(other);
+        if (found.seq === step.after) return undefined;
+        found = await this.#writeOnce(connection, step, batch);
+      }
+      return found === undefined ? undefined : plainGuard(found);
+    });
+  }
+
+  look(partition: number): Promise<Guard> {
+    return this.server.use(async (connection) => plainGuard(await this.#look(connection, partition)));
+  }
+
+  async reassert(seen: Guard, mine: Guard): Promise<boolean> {
+    const { partition, owner, epoch, member, floor, format } = mine;
+    const args = [...seenArgs(seen), owner, String(epoch), member, String(floor), String(format)];
+    const answer = await this.server.use((connection) => this.run(connection, REASSERT, partition, args));
+    return answer === 1;
+  }
+
+  async release(partition: number, owner: string): Promise<void> {
+    await this.server.use((connection) => this.run(connection, RELEASE, partition, [owner]));
+  }
+
+  async *read(partition: number): AsyncIterable<readonly StoredRow[]> {
+    const guard = await this.server.use(async (connection) => {
+      const found = await this.#look(connection, partition);
+      if (found.hasRedo) await this.#redo(connection, partition, found.owner);
+      return found;
+    });
+    const prefix = `${tagOf(this.settings.cluster, partition)}${guard.generation}:`;
+    yield* readChunks(this.reader, prefix, `partition ${partition} in ${this.server.name}`);
+  }
+
+  async stage(partition: number): Promise<Stage<RedisBatch>> {
+    const generation = randomUUID();
+    await this.#sweep(partition);
+    let rows = 0;
+    return {
+      put: async ({ pieces }) => {
+        for (const piece of pieces) {
+          const args = [generation, blobOf(piece)];
+          rows += Number(await this.server.use((connection) => this.run(connection, PUT, partition, args)));
+        }
+      },
+      switchTo: async (seen, guard) => {
+        const { owner, epoch, member, seq, at, floor, format } = guard;
+        const mine = [owner, epoch, member, seq, at, floor, format, rows].map(String);
+        const args = [...(seen === undefined ? ['', ''] : seenArgs(seen)), ...mine, generation];
+        const answer = await this.server.use((connection) => this.run(connection, SWITCH, partition, args));
+        if (answer !== 1) return plainGuard(guardOf(partition, answer));
+        // It counts. What was there before is in nobody's way.
+        await this.#sweep(partition).catch(() => undefined);
+        return undefined;
+      },
+    };
+  }
+
+  /**
+   * Runs a script and waits for replicas. It counts as written only if they have it; also what was found written already.
+   * @throws JournalError
+   */
+  async run(
+    connection: RedisConnection,
+    script: Script,
+    partition: number,
+    args: readonly (string | Buffer)[],
+  ): Promise<unknown> {
+    const key = `${tagOf(this.settings.cluster, partition)}own`;
+    const [answer, has] = await script.run(connection, key, args, {
+      count: this.settings.replicas,
+      ms: WAIT_FOR_REPLICAS,
+    });
+    if (has < this.settings.replicas && !isRefusal(answer)) {
+      throw storeError(
+        'io',
+        `${has} of ${this.settings.replicas} replicas of ${this.server.name} have the last batch; it is written once they have it`,
+      );
+    }
+    return answer;
+  }
+
+  async #writeOnce(connection: RedisConnection, step: Step, batch: RedisBatch): Promise<StoredGuard | undefined> {
+    const { partition, owner, before, after, at } = step;
+    const who = [owner, String(before), String(after)];
+    const [only] = batch.pieces;
+    if (only !== undefined && batch.pieces.length === 1) {
+      const answer = await this.run(connection, WRITE, partition, [...who, String(at), blobOf(only)]);
+      return answer === 1 ? undefined : guardOf(partition, answer);
+    }
+    if (batch.pieces.length > MOST_PIECES) throw new RangeError(`a batch of ${batch.pieces.length} pieces`);
+    for (const [index, piece] of batch.pieces.entries()) {
+      const answer = await this.run(connection, STAGE, partition, [...who, String(index), blobOf(piece)]);
+      if (answer !== 1) return guardOf(partition, answer);
+    }
+    const answer = await this.run(connection, COMMIT, partition, [...who, String(at), String(batch.pieces.length)]);
+    if (answer !== 1) return guardOf(partition, answer);
+    return this.#redo(connection, partition, owner);
+  }
+
+  /** @returns undefined: all that counts is done; else another owner came */
+  async #redo(connection: RedisConnection, partition: number, owner: string): Promise<StoredGuard | undefined> {
+    for (let left = MOST_PIECES; left > 0; left -= 1) {
+      const answer = await this.run(connection, REDO, partition, [owner]);
+      if (answer === 1) return undefined;
+      if (answer !== 2) return guardOf(partition, answer);
+    }
+    throw storeError('damaged', `partition ${partition} in ${this.server.name} has a batch that does not end`);
+  }
+
+  async #look(connection: RedisConnection, partition: number): Promise<StoredGuard> {
+    const answer = await connection.ask(['HMGET', `${tagOf(this.settings.cluster, partition)}own`, ...FIELDS]);
+    return guardOf(partition, answer);
+  }
+
+  /** Removes generations that do not count: what is left of a partition that was written anew, or was to be. */
+  async #sweep(partition: number): Promise<void> {
+    const tag = tagOf(this.settings.cluster, partition);
+    await this.server.use(async (connection) => {
+      const current = (await this.#look(connection, partition)).generation;
+      for (const generation of texts(await connection.ask(['SMEMBERS', `${tag}generations`]))) {
+        if (generation === current) continue;
+        const chunks = texts(await connection.ask(['SMEMBERS', `${tag}${generation}:index`]));
+        for (let from = 0; from < chunks.length || from === 0; from += SWEPT_AT_ONCE) {
+          await SWEEP.run(connection, `${tag}own`, [generation, ...chunks.slice(from, from + SWEPT_AT_ONCE)]);
+        }
+      }
+    });
+  }
+}
+
+function seenArgs({ epoch, owner, seq }: Guard): readonly string[] {
+  return epoch === 0 ? ['', ''] : [owner, String(seq)];
+}
+
+/** Nothing was written: the guard, or 0. */
+function isRefusal(answer: unknown): boolean {
+  return Array.isArray(answer) ? answer[0] !== 1 : answer === 0;
+}

@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../../../local/clock.js';
+import { redisAddress } from '../../redis/address.js';
+import { checkRights, type Right } from '../../redis/rights.js';
+import { RedisServer } from '../../redis/server.js';
+import type {
+  Claim,
+  Claimed,
+  ClusterRecord,
+  ClusterStore,
+  Guard,
+  NotClaimed,
+  PartitionStore,
+} from '../cluster-store.js';
+import { storeError } from '../partition/failures.js';
+import { EPOCHS_BEGIN } from '../partition/guard.js';
+import { GuardedPartition } from '../partition/guarded-partition.js';
+import { Ring, RingBudget } from '../partition/ring.js';
+import { guardOf, plainGuard } from './guard-answer.js';
+import { tagOf } from './keys.js';
+import { RedisEngine } from './redis-engine.js';
+import { CHANGE_RECORD, CLAIM, FIELDS } from './scripts.js';
+
+export interface RedisStoreOptions {
+  /** Of the cluster: begins every key. */
+  readonly cluster: string;
+  /** How many replicas must have what is written; `auto`: as many as are connected at the start. */
+  readonly replicas?: number | 'auto';
+  /** A request has its answer after this, or its outcome is unknown, ms. */
+  readonly deadline?: number;
+  /** What is kept of each partition to be sent again. */
+  readonly ring?: { readonly ms: number; readonly bytes: number };
+  readonly clock?: Clock;
+}
+
+const DEADLINE = 1_000;
+const RING = { ms: 60_000, bytes: 64 * 1_048_576 } as const;
+/** Of all partitions together, bytes. */
+const ALL_RINGS = 256 * 1_048_576;
+/** Requests under way at once: more do not make Redis faster. */
+const AT_ONCE = 8;
+
+const RIGHTS: readonly Right[] = [
+  'EVALSHA',
+  'EVAL',
+  'HSET',
+  'HINCRBY',
+  'HGET',
+  'HMGET',
+  'HGETALL',
+  'HLEN',
+  'HDEL',
+  'EXISTS',
+  'UNLINK',
+  'SADD',
+  'SMEMBERS',
+  'SREM',
+  'SET',
+  'GET',
+  'TIME',
+  'WAIT',
+];
+
+/** What a name of a cluster may be: it stands in keys, and in patterns of rights. */
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/**
+ * Opens the store of a cluster in a Redis, and looks whether it can be used.
+ *
+ * @param url redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss://
+ * @throws JournalError that says what is wrong and what to do: `unfit`, or `io`, when it cannot be reached
+ */
+export async function openRedisStore(url: string, options: RedisStoreOptions): Promise<ClusterStore> {
+  const { cluster, replicas = 'auto', deadline = DEADLINE, clock = systemClock } = options;
+  if (!NAME.test(cluster)) {
+    throw storeError(
+      'unfit',
+      `a cluster cannot be called ${JSON.stringify(cluster)}: 1 to 64 letters, digits, _, . and -`,
+    );
+  }
+  // A connection waits with what it has written for its replicas, and with all behind that.
+  const shape = replicas === 0 ? { connections: 2, each: AT_ONCE / 2 } : { connections: AT_ONCE, each: 1 };
+  const address = redisAddress(url);
+  const server = await RedisServer.open(address, { deadline, clock, ...shape });
+  try {
+    await server.use((connection) => checkRights(connection, RIGHTS, `{${cluster}.probe}:own`));
+    const wanted = replicas === 'auto' ? server.facts.replicas : replicas;
+    // Large answers of a partition that is read hold up no write.
+    const reader = await RedisServer.open(address, { deadline, clock, connections: 2, each: AT_ONCE / 2 });
+    return new RedisStore(server, reader, { cluster, replicas: wanted, clock, ring: options.ring ?? RING });
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+}
+
+interface Settings {
+  readonly cluster: string;
+  readonly replicas: number;
+  readonly clock: Clock;
+  readonly ring: { readonly ms: number; readonly bytes: number };
+}
+
+class RedisStore implements ClusterStore {
+  readonly name: string;
+  readonly #engine: RedisEngine;
+  readonly #recordKey: string;
+  readonly #budget = new RingBudget(ALL_RINGS);
+  /** Id of the record; empty: not read yet. */
+  #id = '';
+
+  constructor(
+    private readonly server: RedisServer,
+    private readonly reader: RedisServer,
+    private readonly settings: Settings,
+  ) {
+    this.name = server.name;
+    this.#recordKey = `${settings.cluster}:record`;
+    this.#engine = new RedisEngine(server, reader, settings, () => this.#hasRecord());
+  }
+
+  get onFailover(): (() => void) | undefined {
+    return this.server.onFailover;
+  }
+
+  set onFailover(listener: (() => void) | undefined) {
+    this.server.onFailover = listener;
+  }
+
+  async record(wanted: ClusterRecord): Promise<ClusterRecord> {
+    const found = await this.server.use(async (connection) => {
+      await connection.ask(['SET', this.#recordKey, JSON.stringify(wanted), 'NX']);
+      return connection.ask(['GET', this.#recordKey]);
+    });
+    const record = recordOf(found);
+    if (record === undefined) {
+      throw storeError('damaged', `${this.#recordKey} in ${this.name} is no record of a cluster`);
+    }
+    this.#id = record.id;
+    return record;
+  }
+
+  async changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
+    const args = [String(version), JSON.stringify(record)];
+    const [answer] = await this.server.use((connection) => CHANGE_RECORD.run(connection, this.#recordKey, args));
+    return answer === 1;
+  }
+
+  guards(partitions: number): Promise<readonly Guard[]> {
+    const all = Array.from({ length: partitions }, (_, partition) => partition);
+    return this.server.use((connection) =>
+      Promise.all(
+        all.map(async (partition) => {
+          const key = `${tagOf(this.settings.cluster, partition)}own`;
+          return plainGuard(guardOf(partition, await connection.ask(['HMGET', key, ...FIELDS])));
+        }),
+      ),
+    );
+  }
+
+  async claim(claim: Claim): Promise<Claimed | NotClaimed> {
+    const { partition, expected, expectedSeq, member, floor, format } = claim;
+    const seq = expectedSeq === undefined ? '' : String(expectedSeq);
+    const args = [expected, seq, randomUUID(), member, String(floor), String(format), String(EPOCHS_BEGIN / 1_000)];
+    const answer = await this.server.use((connection) => this.#engine.run(connection, CLAIM, partition, args));
+    const [claimed, fields, floorBefore, seconds, micros] = Array.isArray(answer) ? answer : [];
+    const stored = guardOf(partition, fields);
+    if (claimed !== 1) return { claimed: false, guard: plainGuard(stored) };
+    return {
+      claimed: true,
+      guard: plainGuard(stored),
+      floorBefore: Number(floorBefore),
+      now: Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000),
+      rows: stored.rows,
+    };
+  }
+
+  open(claimed: Claimed): PartitionStore {
+    const { clock, ring } = this.settings;
+    return new GuardedPartition(this.name, this.#engine, clock, new Ring(ring, this.#budget), claimed);
+  }
+
+  async close(): Promise<void> {
+    this.server.close();
+    this.reader.close();
+  }
+
+  async #hasRecord(): Promise<boolean> {
+    if (this.#id === '') return false;
+    const found = await this.server.use((connection) => connection.ask(['GET', this.#recordKey]));
+    return recordOf(found)?.id === this.#id;
+  }
+}
+
+function recordOf(text: unknown): ClusterRecord | undefined {
+  if (typeof text !== 'string') return undefined;
+  try {
+    const record: unknown = JSON.parse(text);
+    return isRecord(record) ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is ClusterRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, partitions, secret, version, routes } = {
+    id: 0,
+    partitions: 0,
+    secret: 0,
+    version: 0,
+    routes: 0,
+    ...value,
+  };
+  return (
+    typeof id === 'string' &&
+    typeof partitions === 'number' &&
+    typeof secret === 'string' &&
+    typeof version === 'number' &&
+    typeof routes === 'object' &&
+    routes !== null
+  );
+}

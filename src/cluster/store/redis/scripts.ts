@@ -1,0 +1,218 @@
+/**
+ * What Redis does in one step. All scripts have the key of the guard, `{name.p}:own`, and make the others of it: rows stand
+ * under the generation that the guard names, so that a partition can be written anew beside the old one.
+ *
+ * Traps that were measured: without the header a script is begun when memory is full and stops in its middle; an error in the
+ * middle leaves the first half done; `unpack` takes no 8,000 values. So nothing here can fail after it has begun to write.
+ *
+ * A batch of several pieces is kept beside (`staged`), then made to count by the guard (`redo`), then done piece by piece:
+ * whoever comes next, also another home, goes on with that before anything else.
+ */
+import { Script } from '../../redis/script.js';
+
+/** Fields of the guard, in the order in which they are answered. */
+export const FIELDS = [
+  'owner',
+  'epoch',
+  'member',
+  'seq',
+  'at',
+  'floor',
+  'format',
+  'rows',
+  'generation',
+  'redo',
+] as const;
+
+const COMMON = `
+local own = KEYS[1]
+local tag = string.sub(own, 1, -4)
+local fields = {${FIELDS.map((field) => `'${field}'`).join(', ')}}
+local function guard() return redis.call('HMGET', own, unpack(fields)) end
+`;
+
+/** `ops` is an array of: chunk, fields to delete, fields and values to set. @returns how many rows more there are */
+const APPLY = `
+local function apply(generation, ops)
+  local prefix = tag .. generation .. ':'
+  local index = prefix .. 'index'
+  local more = 0
+  for i = 1, #ops, 3 do
+    local key, deletes, sets = prefix .. ops[i], ops[i + 1], ops[i + 2]
+    if #deletes > 0 then
+      local gone = redis.call('HDEL', key, unpack(deletes))
+      more = more - gone
+      if gone > 0 and #sets == 0 and redis.call('EXISTS', key) == 0 then redis.call('SREM', index, ops[i]) end
+    end
+    if #sets > 0 then
+      local new = redis.call('HSET', key, unpack(sets))
+      more = more + new
+      if new > 0 and redis.call('HLEN', key) == new then redis.call('SADD', index, ops[i]) end
+    end
+  end
+  return more
+end
+`;
+
+/**
+ * ARGV: owner, number before, number after, at, batch.
+ *
+ * What is there already is touched: else there would be nothing of this connection for which its WAIT could wait.
+ */
+export const WRITE = new Script(`#!lua
+${COMMON}${APPLY}
+local g = guard()
+if g[1] ~= ARGV[1] or g[10] then return g end
+if g[4] == ARGV[3] then
+  redis.call('HSET', own, 'at', ARGV[4])
+  return 1
+end
+if g[4] ~= ARGV[2] then return g end
+local more = apply(g[9], cmsgpack.unpack(ARGV[5]))
+redis.call('HSET', own, 'seq', ARGV[3], 'at', ARGV[4])
+if more ~= 0 then redis.call('HINCRBY', own, 'rows', more) end
+return 1
+`);
+
+/** ARGV: owner, number before, number after, index of the piece, piece. */
+export const STAGE = new Script(`#!lua
+${COMMON}
+local g = guard()
+if g[1] ~= ARGV[1] then return g end
+if g[4] == ARGV[3] then return 1 end
+if g[4] ~= ARGV[2] or g[10] then return g end
+local staged = redis.call('HGET', own, 'staged')
+if staged ~= ARGV[3] then
+  redis.call('UNLINK', tag .. 'staged')
+  redis.call('HSET', own, 'staged', ARGV[3])
+end
+redis.call('HSET', tag .. 'staged', ARGV[4], ARGV[5])
+return 1
+`);
+
+/** ARGV: owner, number before, number after, at, number of pieces. */
+export const COMMIT = new Script(`#!lua flags=allow-oom
+${COMMON}
+local g = guard()
+if g[1] ~= ARGV[1] then return g end
+if g[4] == ARGV[3] then
+  redis.call('HSET', own, 'at', ARGV[4])
+  return 1
+end
+if g[4] ~= ARGV[2] or g[10] then return g end
+if redis.call('HGET', own, 'staged') ~= ARGV[3] or redis.call('HLEN', tag .. 'staged') ~= tonumber(ARGV[5]) then return g end
+redis.call('HSET', own, 'seq', ARGV[3], 'at', ARGV[4], 'redo', ARGV[5], 'redone', '0')
+return 1
+`);
+
+/** Does the next piece of a batch that counts. ARGV: owner. @returns 2: there are more; 1: there are none */
+export const REDO = new Script(`#!lua flags=allow-oom
+${COMMON}${APPLY}
+local g = guard()
+if g[1] ~= ARGV[1] then return g end
+if not g[10] then
+  redis.call('HSET', own, 'at', g[5])
+  return 1
+end
+local redone = tonumber(redis.call('HGET', own, 'redone'))
+local more = apply(g[9], cmsgpack.unpack(redis.call('HGET', tag .. 'staged', tostring(redone))))
+if more ~= 0 then redis.call('HINCRBY', own, 'rows', more) end
+if redone + 1 < tonumber(g[10]) then
+  redis.call('HSET', own, 'redone', tostring(redone + 1))
+  return 2
+end
+redis.call('HDEL', own, 'redo', 'redone', 'staged')
+redis.call('UNLINK', tag .. 'staged')
+return 1
+`);
+
+/** ARGV: expected owner, expected number or empty, id, member, floor, format, where epochs begin in s. */
+export const CLAIM = new Script(`#!lua flags=allow-oom
+${COMMON}
+local before = guard()
+if (before[1] or '') ~= ARGV[1] then return {0, before} end
+if ARGV[2] ~= '' and (before[4] or '0') ~= ARGV[2] then return {0, before} end
+local time = redis.call('TIME')
+local ms = (tonumber(time[1]) - tonumber(ARGV[7])) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local epoch = math.max(tonumber(before[2] or '0') + 1, ms)
+local floor = before[6] or '0'
+if tonumber(ARGV[5]) > tonumber(floor) then floor = ARGV[5] end
+local word = string.format('%.0f', epoch)
+redis.call('HSET', own, 'owner', word .. ':' .. ARGV[3], 'epoch', word, 'member', ARGV[4], 'floor', floor, 'format', ARGV[6])
+if not before[4] then redis.call('HSET', own, 'seq', '0', 'at', '0', 'rows', '0', 'generation', '0') end
+return {1, guard(), before[6] or '0', time[1], time[2]}
+`);
+
+/** ARGV: owner and number that were seen, or both empty: none; owner, epoch, member, floor, format. */
+export const REASSERT = new Script(`#!lua flags=allow-oom
+${COMMON}
+local g = guard()
+if g[1] == ARGV[3] then
+  redis.call('HSET', own, 'owner', ARGV[3])
+  return 1
+end
+if g[4] then
+  if g[1] ~= ARGV[1] or g[4] ~= ARGV[2] then return 0 end
+elseif ARGV[2] ~= '' then return 0 end
+local floor = g[6] or '0'
+if tonumber(ARGV[6]) > tonumber(floor) then floor = ARGV[6] end
+redis.call('HSET', own, 'owner', ARGV[3], 'epoch', ARGV[4], 'member', ARGV[5], 'floor', floor, 'format', ARGV[7])
+if not g[4] then redis.call('HSET', own, 'seq', '0', 'at', '0', 'rows', '0', 'generation', '0') end
+return 1
+`);
+
+/** ARGV: owner. */
+export const RELEASE = new Script(`#!lua flags=allow-oom
+${COMMON}
+if redis.call('HGET', own, 'owner') == ARGV[1] then redis.call('HSET', own, 'owner', '') end
+return 1
+`);
+
+/** Rows of a new generation, beside those that count. ARGV: generation, piece. @returns how many rows more there are */
+export const PUT = new Script(`#!lua
+${COMMON}${APPLY}
+redis.call('SADD', tag .. 'generations', ARGV[1])
+return apply(ARGV[1], cmsgpack.unpack(ARGV[2]))
+`);
+
+/** ARGV: owner and number that were seen, or both empty: none; owner, epoch, member, seq, at, floor, format, rows, generation. */
+export const SWITCH = new Script(`#!lua
+${COMMON}
+local g = guard()
+if g[1] == ARGV[3] and g[4] == ARGV[6] then
+  redis.call('HSET', own, 'at', ARGV[7])
+  return 1
+end
+if g[4] then
+  if g[1] ~= ARGV[1] or g[4] ~= ARGV[2] then return g end
+elseif ARGV[2] ~= '' then return g end
+if g[9] then redis.call('SADD', tag .. 'generations', g[9]) end
+redis.call('HSET', own, 'owner', ARGV[3], 'epoch', ARGV[4], 'member', ARGV[5], 'seq', ARGV[6], 'at', ARGV[7],
+  'floor', ARGV[8], 'format', ARGV[9], 'rows', ARGV[10], 'generation', ARGV[11])
+redis.call('HDEL', own, 'redo', 'redone', 'staged')
+redis.call('UNLINK', tag .. 'staged')
+return 1
+`);
+
+/** Removes chunks of a generation that does not count. ARGV: generation, chunks. */
+export const SWEEP = new Script(`#!lua flags=allow-oom
+${COMMON}
+if redis.call('HGET', own, 'generation') == ARGV[1] then return 0 end
+local prefix = tag .. ARGV[1] .. ':'
+for i = 2, #ARGV do
+  redis.call('UNLINK', prefix .. ARGV[i])
+  redis.call('SREM', prefix .. 'index', ARGV[i])
+end
+if redis.call('EXISTS', prefix .. 'index') == 0 then redis.call('SREM', tag .. 'generations', ARGV[1]) end
+return 1
+`);
+
+/** The record: ARGV: version that it must have, new record. */
+export const CHANGE_RECORD = new Script(`#!lua
+local stands = redis.call('GET', KEYS[1])
+if not stands then return 0 end
+if stands == ARGV[2] then return 1 end
+if string.format('%.0f', cjson.decode(stands).version) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1
+`);

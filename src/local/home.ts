@@ -1,0 +1,97 @@
+import type { CoordinatorSettings, Refusal } from '../coordinator.js';
+import type { Effect } from '../core/core.js';
+import { type Clock, withinTime } from './clock.js';
+import { LocalCoordinator, type LocalOptions } from './coordinator.js';
+import { storeUnavailable } from './durable/availability.js';
+import type { Held } from './durable/held.js';
+
+/** Its write may have happened: whoever is the home now knows. */
+const UNKNOWN = storeUnavailable(
+  'this sidecar is not the home of the partition any more, and it is not known what became of the call',
+);
+
+/** All that a home cannot do without. */
+export type HomeOptions = LocalOptions & Required<Pick<LocalOptions, 'clock' | 'journal' | 'partition' | 'gate'>>;
+
+/**
+ * The coordinator of one partition of a cluster: it can be silenced and let speak again, emptied into the store, and given up.
+ */
+export class HomeCoordinator extends LocalCoordinator {
+  readonly #clock: Clock;
+  #isAbandoned = false;
+
+  constructor(settings: CoordinatorSettings, options: HomeOptions) {
+    super(settings, options);
+    this.#clock = options.clock;
+  }
+
+  /** Every call is refused before it changes anything, and nothing happens by itself. What leaves, the gate decides. */
+  shut(refusal: Refusal): void {
+    if (this.availability !== undefined) this.availability.shut = refusal;
+    this.loop.pause();
+  }
+
+  /**
+   * Goes on; what was held leaves. The gate is open.
+   * @param stoodStill for how long the gate let no time pass, ms
+   */
+  reopen(stoodStill: number): void {
+    if (this.availability !== undefined) this.availability.shut = undefined;
+    this.loop.store?.retryNow();
+    this.loop.resume(stoodStill);
+  }
+
+  /**
+   * Writes all that has changed, and lets the answers leave that waited for it. Precondition: it is shut.
+   * @returns whether nothing is left; false: not within so many ms
+   */
+  async empty(timeout: number): Promise<boolean> {
+    const { store } = this.loop;
+    if (store === undefined) return true;
+    let isEmpty = false;
+    const writing = store.writeAll().then((isWritten) => {
+      isEmpty = isWritten && store.isIdle;
+    });
+    await withinTime(this.#clock, timeout, writing);
+    return isEmpty;
+  }
+
+  /**
+   * Somebody else is, or will be, the home: nothing is written any more, and nothing that was decided is told. Who waits for a
+   * decision is refused with `waiting`, and asks there; who was decided about does not learn what.
+   */
+  abandon(waiting: Refusal): void {
+    if (this.#isAbandoned) return;
+    this.#isAbandoned = true;
+    const { loop } = this;
+    const { core, store } = loop;
+    this.shut(waiting);
+    const decided: Held[] = [...(store?.abandon() ?? [])];
+    for (let next = core.takeEffect(); next !== undefined; next = core.takeEffect()) decided.push(next);
+    core.drain(loop.now());
+    core.close();
+    for (const effect of decided) this.#refuse(effect, UNKNOWN);
+    // Of those whom the end met, who waited has changed nothing.
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#refuse(next, next.kind === 'refuse' ? waiting : UNKNOWN);
+    }
+    loop.watches.end();
+    loop.end();
+  }
+
+  /** What was given up is not written, and its journal is not this one's to close. */
+  override close(): Promise<void> {
+    return this.#isAbandoned ? Promise.resolve() : super.close();
+  }
+
+  #next(): Effect | undefined {
+    const { core } = this.loop;
+    return core.takeEffect() ?? core.takeHeld();
+  }
+
+  #refuse(effect: Held, refusal: Refusal): void {
+    if (effect.kind === 'flush_waiter') return effect.flushed(refusal);
+    if (effect.kind === 'notice' || effect.kind === 'replaced' || effect.kind === 'event') return;
+    if (this.loop.store?.isGone(effect) !== true) effect.to.refuse(refusal);
+  }
+}

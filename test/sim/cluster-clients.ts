@@ -1,0 +1,213 @@
+/** Workers of a simulated cluster: they ask any member, hear late or never, and try again. */
+import type {
+  AcquireAnswer,
+  Delivery,
+  EnQueueAnswer,
+  Refusal,
+  RenewAnswer,
+  SubmitAnswer,
+  Turn,
+  TurnRef,
+} from '../../src/coordinator.js';
+import { ackRequest, acquireRequest, deQueueRequest, enQueueRequest, newItem } from '../support/builders.js';
+import type { ClusterLedger } from './cluster-ledger.js';
+import type { ClusterNetwork, Heard, Send } from './cluster-network.js';
+import type { SimProcess } from './cluster-process.js';
+import type { WorldTime } from './durable-time.js';
+import type { Chance } from './random.js';
+
+export interface ClientWorld {
+  readonly time: WorldTime;
+  readonly chance: Chance;
+  readonly ledger: ClusterLedger;
+  readonly network: ClusterNetwork;
+  partitionOf(queue: string): number;
+  /** Somebody to ask; unset: nobody lives. */
+  anybody(): SimProcess | undefined;
+  /** Nothing new is begun any more. */
+  isStopping: boolean;
+}
+
+/** Before the next try, ms. */
+const SOON = 100;
+
+class Client {
+  constructor(protected readonly world: ClientWorld) {}
+
+  protected ask<T>(
+    queue: string,
+    send: Send<T>,
+    leaves: (answer: T, home: string) => void,
+    hear: (heard: Heard<T>) => void,
+  ): void {
+    const { network, time } = this.world;
+    const by = this.world.anybody();
+    if (by === undefined) return void time.after(SOON, () => hear('lost'));
+    network.ask(by, this.world.partitionOf(queue), send, leaves, hear);
+  }
+
+  protected later(most: number, task: () => void): void {
+    this.world.time.after(this.world.chance.int(1, most), task);
+  }
+
+  protected renew(turn: TurnRef, lease: number, hear: (isHeld: boolean) => void): void {
+    this.ask<RenewAnswer>(
+      turn.queue,
+      (calls, reply) => void calls.renew({ turns: [turn], lease }, reply),
+      ({ results }) => {
+        for (const { alive } of results) if (alive) this.world.ledger.renewed(turn.queue, turn.key, turn.token, lease);
+      },
+      (heard) => {
+        if (heard === 'lost' || 'refusal' in heard) return;
+        hear(heard.answer.results.every(({ alive }) => alive));
+      },
+    );
+  }
+}
+
+/** Takes the lock of a key, holds it for a while, gives it back. */
+export class Locker extends Client {
+  constructor(
+    world: ClientWorld,
+    private readonly name: string,
+    private readonly queue: string,
+    private readonly keys: readonly string[],
+  ) {
+    super(world);
+  }
+
+  start(): void {
+    if (this.world.isStopping) return;
+    const { chance, ledger } = this.world;
+    const key = chance.of('a', ...this.keys);
+    const request = enQueueRequest({ queue: this.queue, key, consumerId: this.name, wait: chance.int(0, 2_000) });
+    this.ask<EnQueueAnswer>(
+      this.queue,
+      (calls, reply) => calls.enQueue(request, reply),
+      (answer, home) => {
+        if (answer.decision === 'accept') ledger.granted(answer.turn, home);
+      },
+      (heard) => {
+        if (heard === 'lost' || 'refusal' in heard || heard.answer.decision !== 'accept')
+          this.later(SOON, () => this.start());
+        else this.#hold(heard.answer.turn, chance.int(0, 3));
+      },
+    );
+  }
+
+  #hold(turn: Turn, renewals: number): void {
+    if (renewals === 0) return this.later(turn.lease, () => this.#end(turn));
+    this.later(turn.lease / 2, () => {
+      this.renew(turn, turn.lease, () => undefined);
+      this.#hold(turn, renewals - 1);
+    });
+  }
+
+  #end({ queue, key, token }: Turn): void {
+    this.world.ledger.ending(queue, key, token);
+    const request = deQueueRequest({ queue, key, holder: { token } });
+    this.ask(
+      queue,
+      (calls, reply) => void calls.deQueue(request, reply),
+      () => undefined,
+      () => this.later(SOON, () => this.start()),
+    );
+  }
+}
+
+/** Submits items of one key, the next one when the last is known to be in. */
+export class ClusterProducer extends Client {
+  #serial = 0;
+
+  constructor(
+    world: ClientWorld,
+    private readonly queue: string,
+    private readonly key: string,
+  ) {
+    super(world);
+  }
+
+  start(): void {
+    if (this.world.isStopping) return;
+    this.#serial += 1;
+    this.#submit(`${this.key}${this.#serial}`, this.#serial);
+  }
+
+  #submit(id: string, serial: number): void {
+    const { ledger } = this.world;
+    const { queue, key } = this;
+    ledger.offered(queue, key, id, serial);
+    const items = [newItem({ key, itemId: id })];
+    const isIn = ({ results }: SubmitAnswer) =>
+      results.every((one) => one.decision === 'accept' || one.reason === 'already_done');
+    this.ask<SubmitAnswer>(
+      queue,
+      (calls, reply) => calls.submit({ queue, items, waitForRoom: 0, durability: undefined }, reply),
+      (answer) => {
+        if (isIn(answer)) ledger.accepted(queue, id);
+      },
+      (heard) => {
+        const isKnown = heard !== 'lost' && 'answer' in heard && isIn(heard.answer);
+        this.later(isKnown ? 400 : SOON, () => (isKnown ? this.start() : this.#submit(id, serial)));
+      },
+    );
+  }
+}
+
+/** Takes items, works on them, acknowledges them. */
+export class Consumer extends Client {
+  constructor(
+    world: ClientWorld,
+    private readonly name: string,
+    private readonly queue: string,
+  ) {
+    super(world);
+  }
+
+  start(): void {
+    const { chance, ledger } = this.world;
+    const request = acquireRequest({
+      queues: [this.queue],
+      consumerId: this.name,
+      wait: chance.int(0, 1_000),
+      maxTurns: 2,
+    });
+    this.ask<AcquireAnswer>(
+      this.queue,
+      (calls, reply) => calls.acquire(request, reply),
+      (answer, home) => {
+        for (const delivery of answer.deliveries) ledger.delivered(delivery, home);
+      },
+      (heard) => {
+        const deliveries = heard !== 'lost' && 'answer' in heard ? heard.answer.deliveries : [];
+        for (const delivery of deliveries) this.#work(delivery);
+        this.later(deliveries.length > 0 ? 300 : SOON, () => this.start());
+      },
+    );
+  }
+
+  #work(delivery: Delivery): void {
+    this.later(delivery.turn.lease / 2, () => this.#ack(delivery, 3));
+  }
+
+  #ack(delivery: Delivery, tries: number): void {
+    const { queue, key, token } = delivery.turn;
+    const { ledger } = this.world;
+    ledger.ending(queue, key, token);
+    this.ask(
+      queue,
+      (calls, reply) => calls.ack(ackRequest({ queue, key, token }), reply),
+      () => {
+        for (const { itemId } of delivery.items) ledger.done(queue, itemId);
+      },
+      (heard) => {
+        const isDone = heard !== 'lost' && ('answer' in heard || isFinal(heard.refusal));
+        if (!isDone && tries > 0) this.later(SOON, () => this.#ack(delivery, tries - 1));
+      },
+    );
+  }
+}
+
+function isFinal(refusal: Refusal): boolean {
+  return refusal.kind !== 'no_home' && refusal.kind !== 'store_unavailable';
+}

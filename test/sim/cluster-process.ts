@@ -1,0 +1,153 @@
+/** One sidecar of a simulated cluster: it can be frozen at any await, and killed. */
+import { ClusterMember } from '../../src/cluster/member/member.js';
+import type { HomeEntry } from '../../src/cluster/registry/registry.js';
+import type { Coordinator, CoordinatorSettings } from '../../src/coordinator.js';
+import type { Clock } from '../../src/local/clock.js';
+import { HomeCoordinator } from '../../src/local/home.js';
+import type { FakeEngine } from '../support/cluster/fake-engine.js';
+import type { FakeRegistry, FakeRegistryEngine } from '../support/cluster/fake-registry.js';
+import type { FakeStore } from '../support/cluster/fake-store.js';
+import type { WorldTime } from './durable-time.js';
+import type { Chance } from './random.js';
+
+/** ms */
+export const TTL = 3_000;
+
+/** A clock that drifts, of a process that can be frozen: then nothing of it runs, and time goes on. */
+class FrozenClock implements Clock {
+  isDead = false;
+  #isFrozen = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly time: WorldTime,
+    private readonly offset: number,
+    /** Of its time to the world's. */
+    private readonly rate: number,
+  ) {}
+
+  now(): number {
+    return this.time.now * this.rate + this.offset;
+  }
+
+  /** Off by an hour, as it happens. */
+  wall(): number {
+    return this.time.wall + 3_600_000;
+  }
+
+  after(ms: number, task: () => void): () => void {
+    let isOff = false;
+    const callOff = this.time.after(ms / this.rate, () => this.run(() => void (isOff || task())));
+    return () => {
+      isOff = true;
+      callOff();
+    };
+  }
+
+  soon(task: () => void): void {
+    this.after(0, task);
+  }
+
+  /** When it runs again. */
+  run(task: () => void): void {
+    if (this.isDead) return;
+    if (this.#isFrozen) this.#waiting.push(task);
+    else task();
+  }
+
+  freeze(ms: number): void {
+    if (this.#isFrozen) return;
+    this.#isFrozen = true;
+    this.time.after(ms, () => this.#thaw());
+  }
+
+  /** One task after another, as an event loop has them. */
+  #thaw(): void {
+    this.#isFrozen = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const task of waiting) this.time.after(0, () => this.run(task));
+  }
+}
+
+export interface ProcessWorld {
+  readonly time: WorldTime;
+  readonly chance: Chance;
+  readonly store: FakeEngine;
+  readonly registry: FakeRegistryEngine;
+  readonly settings: CoordinatorSettings;
+  readonly partitions: number;
+  connect(from: SimProcess, home: HomeEntry): Coordinator;
+  note(line: string): void;
+  broken(what: string): void;
+}
+
+export class SimProcess {
+  readonly clock: FrozenClock;
+  readonly member: ClusterMember;
+  readonly store: FakeStore;
+  readonly registry: FakeRegistry;
+  isEnding = false;
+  /** When something last happened to it by which it may be gone for others. */
+  disturbedAt = Number.NEGATIVE_INFINITY;
+  readonly #ids = new Set<string>();
+
+  constructor(
+    readonly name: string,
+    readonly world: ProcessWorld,
+  ) {
+    const { time, chance, settings, partitions } = world;
+    this.clock = new FrozenClock(time, chance.int(0, 1_000_000), 1 + (chance.next() - 0.5) / 50);
+    this.store = world.store.open(name, this.clock);
+    this.registry = world.registry.open(name, this.clock);
+    for (const { wire } of [this.store, this.registry]) wire.deliver = (task) => this.clock.run(task);
+    this.member = new ClusterMember({
+      clock: this.clock,
+      store: this.store,
+      registry: this.registry,
+      partitions,
+      ttl: TTL,
+      incarnation: () => this.#incarnation(),
+      makeHome: (options) => new HomeCoordinator(settings, { ...options, seed: chance.int(0, 1_000_000) }),
+      connect: (home) => world.connect(this, home),
+      trouble: (error, partition) => {
+        if (error instanceof TypeError) world.broken(`${name}: ${error.stack}`);
+        if (error !== undefined) world.note(`${name} partition ${partition}: ${error.message}`);
+      },
+    });
+    this.member.start();
+  }
+
+  get isDead(): boolean {
+    return this.clock.isDead;
+  }
+
+  /** Whether a message to this incarnation reaches it. */
+  is(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  crash(): void {
+    this.disturbed();
+    this.clock.isDead = true;
+    this.store.wire.crash();
+    this.registry.wire.crash();
+  }
+
+  freeze(ms: number): void {
+    this.disturbed(ms);
+    this.clock.freeze(ms);
+  }
+
+  disturbed(ms = 0): void {
+    this.disturbedAt = Math.max(this.disturbedAt, this.world.time.now + ms);
+  }
+
+  #incarnation() {
+    // Its order among others decides who is wanted where: chance, as a real one.
+    const id = `${this.name}-${this.world.chance.int(0, 1_000_000_000)}`;
+    this.#ids.add(id);
+    const { name } = this;
+    return { id, name, address: `${name}:1`, version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
+  }
+}

@@ -1,0 +1,292 @@
+/** One simulated cluster: three members with real cores, a store and a registry with every fault, and workers. */
+import { PartitionMap } from '../../src/cluster/partitions/partition-map.js';
+import type { CoordinatorSettings } from '../../src/coordinator.js';
+import { settings } from '../support/builders.js';
+import { FakeEngine } from '../support/cluster/fake-engine.js';
+import { FakeRegistryEngine } from '../support/cluster/fake-registry.js';
+import type { Fault } from '../support/cluster/fake-wire.js';
+import { type ClientWorld, ClusterProducer, Consumer, Locker } from './cluster-clients.js';
+import { FallBacks } from './cluster-fall-backs.js';
+import { ClusterLedger } from './cluster-ledger.js';
+import { ClusterNetwork } from './cluster-network.js';
+import { SimProcess } from './cluster-process.js';
+import { WorldTime } from './durable-time.js';
+import { Chance } from './random.js';
+
+const PARTITIONS = 4;
+const MEMBERS = ['a', 'b', 'c'] as const;
+const LOCKS = ['locks-0', 'locks-1', 'locks-2'];
+const ITEMS = ['items-0', 'items-1', 'items-2'];
+const BUSY_MS = 60_000;
+/** Longer than whatever may still be going on. */
+const QUIET_MS = 60_000;
+/** Lines that a failure shows. */
+const LAST_LINES = 400;
+
+export interface ClusterOutcome {
+  readonly violations: readonly string[];
+  readonly lines: readonly string[];
+  readonly grants: number;
+  readonly takenOver: number;
+  readonly items: number;
+  readonly finished: number;
+  readonly excused: number;
+  readonly calls: number;
+  readonly forwarded: number;
+  readonly deeds: number;
+}
+
+export class ClusterSimulation {
+  readonly #time = new WorldTime();
+  readonly #chance: Chance;
+  readonly #store: FakeEngine;
+  readonly #registry: FakeRegistryEngine;
+  readonly #map = new PartitionMap(PARTITIONS, new Map());
+  readonly #ledger: ClusterLedger;
+  readonly #network: ClusterNetwork;
+  readonly #clients: ClientWorld;
+  readonly #settings: CoordinatorSettings;
+  readonly #processes = new Map<string, SimProcess>();
+  readonly #fallBacks: FallBacks;
+  readonly #violations: string[] = [];
+  readonly #lines: string[] = [];
+  #isHealthy = false;
+  #deeds = 0;
+
+  constructor(seed: number) {
+    this.#chance = new Chance(seed);
+    const time = this.#time;
+    const clock = { now: () => time.now, wall: () => time.wall, after: time.after.bind(time) };
+    this.#store = new FakeEngine(clock);
+    this.#registry = new FakeRegistryEngine(clock);
+    const partitionOf = (queue: string) => this.#map.of(queue, '');
+    this.#ledger = new ClusterLedger(
+      () => time.now,
+      partitionOf,
+      (what) => this.#broken(what),
+    );
+    const all = () => [...this.#processes.values()];
+    this.#network = new ClusterNetwork(time, this.#chance, (id) => all().find((process) => process.is(id)));
+    const queues = Object.fromEntries(
+      [...LOCKS, ...ITEMS].map((name) => [name, { durable: true, lease: 2_000, wait: 1_000, retry: RETRY }]),
+    );
+    this.#settings = settings({ queues });
+    this.#clients = {
+      time,
+      chance: this.#chance,
+      ledger: this.#ledger,
+      network: this.#network,
+      partitionOf,
+      anybody: () => this.#anybody(),
+      isStopping: false,
+    };
+    this.#fallBacks = new FallBacks(
+      this.#store,
+      PARTITIONS,
+      () => time.now,
+      all,
+      (partition, why) => {
+        this.#note(`partition ${partition} is excused: ${why}`);
+        this.#ledger.excuse(partition);
+      },
+    );
+  }
+
+  async run(): Promise<ClusterOutcome> {
+    for (const name of MEMBERS) this.#start(name);
+    this.#startClients();
+    this.#time.after(5_000, () => this.#trouble());
+    await this.#pass(BUSY_MS);
+    this.#heal();
+    this.#clients.isStopping = true;
+    await this.#pass(QUIET_MS);
+    if (this.#violations.length === 0) this.#checkEnd();
+    const { grants, takenOver, items, finished, excused } = this.#ledger;
+    const { calls, forwarded } = this.#network;
+    const outcome = { grants, takenOver, items, finished, excused, calls, forwarded, deeds: this.#deeds };
+    for (const process of this.#processes.values()) process.crash();
+    return { violations: this.#violations, lines: this.#lines, ...outcome };
+  }
+
+  async #pass(ms: number): Promise<void> {
+    const end = this.#time.now + ms;
+    while (this.#violations.length === 0 && this.#time.step(end)) {
+      await new Promise(setImmediate);
+      this.#fallBacks.look();
+    }
+  }
+
+  #start(name: string): void {
+    this.#note(`${name} starts`);
+    const process = new SimProcess(name, {
+      time: this.#time,
+      chance: this.#chance,
+      store: this.#store,
+      registry: this.#registry,
+      settings: this.#settings,
+      partitions: PARTITIONS,
+      connect: (from, home) => this.#network.connect(from, home),
+      note: (line) => this.#note(line),
+      broken: (what) => this.#broken(what),
+    });
+    process.store.wire.fault = () => this.#fault(process);
+    process.registry.wire.fault = () => this.#fault(process);
+    this.#processes.set(name, process);
+  }
+
+  #startClients(): void {
+    for (const queue of LOCKS)
+      for (let i = 0; i < 3; i++) new Locker(this.#clients, `locker${i}`, queue, ['b']).start();
+    for (const queue of ITEMS) {
+      for (const key of ['x', 'y']) new ClusterProducer(this.#clients, queue, key).start();
+      for (let i = 0; i < 2; i++) new Consumer(this.#clients, `consumer${i}`, queue).start();
+    }
+  }
+
+  #fault(process: SimProcess): Fault {
+    const chance = this.#chance;
+    if (this.#isHealthy) return { there: chance.int(0, 2), back: chance.int(0, 2) };
+    // The answer is an await: the process may be stopped in it.
+    if (chance.int(0, 2_999) === 0) this.#freeze(process);
+    const lot = chance.int(0, 399);
+    const way = { there: chance.int(0, 3), back: chance.int(0, 3) };
+    if (lot === 0) return { ...way, lost: 'request' };
+    if (lot === 1) return { ...way, lost: 'answer' };
+    if (lot === 2) return { ...way, refused: 'full' };
+    if (lot === 3) return { ...way, again: chance.int(0, 3_000) };
+    if (lot < 8) return { there: chance.int(0, 2_500), back: chance.int(0, 1_000) };
+    return way;
+  }
+
+  #trouble(): void {
+    if (this.#isHealthy) return;
+    this.#deeds += 1;
+    this.#deed();
+    this.#time.after(this.#chance.int(300, 4_000), () => this.#trouble());
+  }
+
+  #deed(): void {
+    const chance = this.#chance;
+    const process = this.#processes.get(chance.of(...MEMBERS));
+    const lot = chance.int(0, 19);
+    if (lot < 4) this.#fallBack();
+    else if (process === undefined || process.isDead) return;
+    else if (lot < 7) this.#crash(process);
+    else if (lot < 10) this.#freeze(process);
+    else if (lot < 13) this.#cut(process);
+    else if (lot < 15) this.#cutLink(process.name);
+    else if (lot < 17) this.#leave(process);
+    else if (lot === 17) this.#endSessions(process);
+    else if (lot === 18) this.#registry.late = chance.int(-2_000, 3_000);
+    else this.#cutLink(process.name);
+  }
+
+  #fallBack(): void {
+    const lost = this.#chance.of(0, 1, 5, 20, 100, 200);
+    this.#note(`the store falls back by ${lost}`);
+    this.#fallBacks.fallBack(lost);
+    if (this.#chance.in100(30)) this.#registry.endAll();
+  }
+
+  #crash(process: SimProcess): void {
+    this.#note(`${process.name} is killed`);
+    process.crash();
+    this.#time.after(this.#chance.int(0, 5_000), () => this.#start(process.name));
+  }
+
+  #freeze(process: SimProcess): void {
+    const ms = this.#chance.int(0, 10_000);
+    this.#note(`${process.name} is stopped for ${ms} ms`);
+    process.freeze(ms);
+  }
+
+  #cut(process: SimProcess): void {
+    const chance = this.#chance;
+    const ms = chance.int(100, 7_000);
+    const what = chance.of('requests', 'answers', 'both');
+    const wires = chance.of([process.store.wire, process.registry.wire], [process.store.wire], [process.registry.wire]);
+    this.#note(`${process.name} loses ${what} of ${wires.length} for ${ms} ms`);
+    process.disturbed(ms);
+    for (const wire of wires) wire.cut = what;
+    this.#time.after(ms, () => {
+      for (const wire of wires) wire.cut = undefined;
+    });
+  }
+
+  #cutLink(from: string): void {
+    const way = `${from}>${this.#chance.of(...MEMBERS)}`;
+    this.#network.cuts.add(way);
+    this.#time.after(this.#chance.int(100, 5_000), () => this.#network.cuts.delete(way));
+  }
+
+  #leave(process: SimProcess): void {
+    if (process.isEnding) return;
+    this.#note(`${process.name} leaves`);
+    process.isEnding = true;
+    process.disturbed();
+    void process.member.leave(10_000).then(() => {
+      this.#note(`${process.name} has left`);
+      process.crash();
+      this.#time.after(this.#chance.int(0, 2_000), () => this.#start(process.name));
+    });
+  }
+
+  #endSessions(process: SimProcess): void {
+    this.#note(`sessions end early`);
+    process.disturbed();
+    if (this.#chance.in100(50)) this.#registry.endAll();
+    else this.#registry.endSession(process.member.member.id);
+  }
+
+  #heal(): void {
+    this.#note('all is well from now on');
+    this.#isHealthy = true;
+    this.#network.isGood = true;
+    this.#network.cuts.clear();
+    this.#registry.late = 0;
+    for (const { store, registry } of this.#processes.values()) {
+      store.wire.cut = undefined;
+      registry.wire.cut = undefined;
+    }
+  }
+
+  #checkEnd(): void {
+    const live = [...this.#processes.values()].filter(({ isDead }) => !isDead);
+    if (live.length !== MEMBERS.length) this.#broken(`${live.length} members live at the end`);
+    for (let partition = 0; partition < PARTITIONS; partition++) {
+      const homes = live.filter(({ member }) => member.isHere(partition));
+      if (homes.length !== 1)
+        this.#broken(`partition ${partition} has ${homes.length} homes at the end: ${this.#why(partition)}`);
+    }
+    const shares = live.map(
+      ({ member }) => Array.from({ length: PARTITIONS }, (_, p) => member.isHere(p)).filter(Boolean).length,
+    );
+    if (Math.max(...shares) > Math.ceil(PARTITIONS / MEMBERS.length))
+      this.#broken(`partitions are shared out as ${shares}`);
+    const { left } = this.#ledger;
+    if (left.length > 0) this.#broken(`${left.length} items are lost: ${left.slice(0, 5)}`);
+  }
+
+  #why(partition: number): string {
+    return [...this.#processes.values()]
+      .map(({ name, member }) => `${name} ${member.standing(partition)} ${member.whyNone(partition)}`)
+      .join('; ');
+  }
+
+  #anybody(): SimProcess | undefined {
+    const live = [...this.#processes.values()].filter(({ isDead }) => !isDead);
+    return live[this.#chance.int(0, live.length - 1)];
+  }
+
+  #note(line: string): void {
+    this.#lines.push(`${this.#time.now.toFixed(0)} ${line}`);
+    if (this.#lines.length > LAST_LINES) this.#lines.shift();
+  }
+
+  #broken(what: string): void {
+    this.#note(`BROKEN ${what}`);
+    this.#violations.push(what);
+  }
+}
+
+const RETRY = { initial: 10, max: 100, factor: 2, maxAttempts: 1_000_000, jitter: 'none' } as const;

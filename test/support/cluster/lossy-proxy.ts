@@ -1,0 +1,62 @@
+/** A proxy that loses what goes through it, one way or both, and keeps its connections open. */
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { Cleanup } from '../redis.js';
+import type { Cut } from './fake-wire.js';
+
+export class LossyProxy {
+  cut: Cut = undefined;
+  /** Bytes that were lost so far. */
+  lost = 0;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    /** Where connections go from now on. */
+    public target: number,
+  ) {}
+
+  static async start(cleanup: Cleanup, target: number): Promise<LossyProxy> {
+    const server = createServer();
+    const proxy = new LossyProxy(server, target);
+    server.on('connection', (near) => {
+      const far = connect({ host: '127.0.0.1', port: proxy.target, noDelay: true });
+      proxy.#pass(near, far, 'requests');
+      proxy.#pass(far, near, 'answers');
+    });
+    cleanup.after(() => proxy.close());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    const address = this.server.address();
+    if (address === null || typeof address === 'string') throw new Error('a server on TCP has a port');
+    return address.port;
+  }
+
+  /** All connections end. */
+  drop(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  close(): void {
+    this.server.close();
+    this.drop();
+  }
+
+  #pass(from: Socket, to: Socket, what: 'requests' | 'answers'): void {
+    this.#sockets.add(from);
+    from.setNoDelay(true);
+    from.on('data', (bytes) => {
+      if (this.cut === what || this.cut === 'both') this.lost += bytes.length;
+      else to.write(bytes);
+    });
+    from.on('error', () => undefined);
+    from.on('close', () => {
+      this.#sockets.delete(from);
+      to.destroy();
+    });
+  }
+}

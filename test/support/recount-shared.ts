@@ -1,0 +1,22 @@
+/** Recounts what several cores use together, believing neither the sum nor its parts. */
+import assert from 'node:assert/strict';
+import type { Core, SharedUse } from '../../src/core/core.js';
+
+/** @param cores all that have joined; between two steps */
+export function recountShared(shared: SharedUse, cores: readonly { readonly core: Core }[]): void {
+  const sum = { payloadBytes: 0, roomBytes: 0, busyLanes: 0, queues: 0, dependencies: 0, resultBytes: 0, idleLanes: 0 };
+  const waiting = { caller: 0, acquire: 0, room: 0, await_item: 0 };
+  for (const { core } of cores) {
+    const { inside } = core;
+    sum.payloadBytes += inside.payloadBytes;
+    sum.roomBytes += inside.roomBytes;
+    sum.busyLanes += inside.busyLanes;
+    sum.queues += inside.queues.size;
+    sum.dependencies += inside.dependencies.size;
+    sum.resultBytes += inside.results.bytes;
+    sum.idleLanes += inside.idle.size;
+    for (const kind of ['caller', 'acquire', 'room', 'await_item'] as const) waiting[kind] += inside.waiting[kind];
+  }
+  assert.equal(shared.cores, cores.length);
+  assert.deepEqual({ ...shared.use, waiting: { ...shared.use.waiting } }, { ...sum, waiting });
+}

@@ -1,0 +1,72 @@
+/** A Redis server of the test's own: its port on loopback, its folder. It can be killed and started again. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GuardedProcess } from './guarded-process.js';
+import { type NeededProgram, pathOf } from './needed-program.js';
+
+export const REDIS: NeededProgram = {
+  name: 'redis-server',
+  install:
+    'On Debian and Ubuntu: apt-get install redis-server (and, unless you want it for yourself: systemctl disable --now redis-server).',
+};
+
+/** It takes a tenth of a second on an idle machine. */
+const LONGEST_START_MS = 60_000;
+
+export interface Cleanup {
+  after(task: () => Promise<void> | void): void;
+}
+
+export class TestRedis {
+  #process: GuardedProcess | undefined;
+
+  private constructor(
+    readonly port: number,
+    private readonly folder: string,
+    private readonly settings: readonly string[],
+  ) {}
+
+  /** @param settings as on the command line; without any, nothing is kept on disk */
+  static async start(cleanup: Cleanup, settings: readonly string[] = []): Promise<TestRedis> {
+    const folder = await mkdtemp(join(tmpdir(), 'keyturn-redis-'));
+    const redis = new TestRedis(await freePort(), folder, settings);
+    cleanup.after(async () => {
+      await redis.kill();
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    });
+    await redis.start();
+    return redis;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Again, after {@link kill}. */
+  async start(): Promise<void> {
+    const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.folder, '--save', ''];
+    // The only variables: no setting of this machine's own Redis counts.
+    const env = { PATH: process.env['PATH'], LANG: 'C.UTF-8' };
+    this.#process = new GuardedProcess(pathOf(REDIS), [...own, ...this.settings], env);
+    await this.#process.says(/Ready to accept connections/, LONGEST_START_MS);
+  }
+
+  /** As `kill -9`. */
+  async kill(): Promise<void> {
+    await this.#process?.kill();
+  }
+}
+
+/** A port that nobody has now: the server does not tell which one it took, so it cannot be left to choose. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('a server on TCP has a port');
+  return address.port;
+}
