@@ -105,7 +105,7 @@ export class FakeHome implements Coordinator {
       value: {
         ...this.#wrap(session, 's:'),
         hello: (request, reply) =>
-          void this.ask(`hello ${request.sessionId}`, (to) => silent(session.hello(request, to)), reply),
+          void this.ask(`hello ${request.sessionId}`, (to) => done(() => session.hello(request, to)), reply),
         undeliverable: (turns, unwanted) => session.undeliverable(turns, unwanted),
         close: () => {
           this.sessions -= 1;
@@ -169,13 +169,14 @@ export class FakeHome implements Coordinator {
   #wrap(calls: Calls, prefix: string): Calls {
     return {
       enQueue: (request, reply) => this.ask(`${prefix}enqueue`, (to) => calls.enQueue(request, to), reply),
-      deQueue: (request, reply) => void this.ask(`${prefix}dequeue`, (to) => silent(calls.deQueue(request, to)), reply),
+      deQueue: (request, reply) =>
+        void this.ask(`${prefix}dequeue`, (to) => done(() => calls.deQueue(request, to)), reply),
       submit: (request, reply) => this.ask(`${prefix}submit`, (to) => calls.submit(request, to), reply),
       acquire: (request, reply) =>
         this.ask(`${prefix}acquire ${request.wait}`, (to) => calls.acquire(request, to), reply),
       ack: (request, reply) => this.ask(`${prefix}ack`, (to) => calls.ack(request, to), reply),
-      nack: (request, reply) => void this.ask(`${prefix}nack`, (to) => silent(calls.nack(request, to)), reply),
-      renew: (request, reply) => void this.ask(`${prefix}renew`, (to) => silent(calls.renew(request, to)), reply),
+      nack: (request, reply) => void this.ask(`${prefix}nack`, (to) => done(() => calls.nack(request, to)), reply),
+      renew: (request, reply) => void this.ask(`${prefix}renew`, (to) => done(() => calls.renew(request, to)), reply),
       awaitItem: (request, reply) => this.ask(`${prefix}await`, (to) => calls.awaitItem(request, to), reply),
     };
   }
@@ -236,6 +237,7 @@ function turnsOf(answer: unknown): readonly TurnRef[] {
 }
 
 /** The call does not wait. */
-function silent(_answered: void): undefined {
+function done(run: () => void): undefined {
+  run();
   return undefined;
 }
