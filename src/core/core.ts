@@ -209,6 +209,14 @@ export class Core extends AdminCalls {
     this.finish(undefined, now);
   }
 
+  /**
+   * Somebody else may have given tokens up to this moment of the clock of which nothing is known any more: those that are given
+   * from now on are larger, and are reserved on disk before.
+   */
+  raiseTokens(wall: number): void {
+    this.state.tokens.raise(wall);
+  }
+
   /** Adding this to `now` gives the wall clock; only for instants in answers. */
   setWallOffset(offset: number): void {
     this.state.wallOffset = offset;

@@ -33,9 +33,11 @@ export class HomeCoordinator extends LocalCoordinator {
 
   /**
    * Goes on; what was held leaves. The gate is open.
-   * @param stoodStill for how long the gate let no time pass, ms
+   * @param stoodStill for how long the gate let no time pass, ms; if it did so, the store may have lost another home meanwhile,
+   * with all that it wrote, and tokens of that one are known to workers
    */
   reopen(stoodStill: number): void {
+    if (stoodStill > 0) this.loop.core.raiseTokens(this.#clock.wall());
     if (this.availability !== undefined) this.availability.shut = undefined;
     this.loop.store?.retryNow();
     this.loop.resume(stoodStill);

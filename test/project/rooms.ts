@@ -58,7 +58,7 @@ const CORE_FOR_CONFIG = 'src/core/contract/';
 
 /** Generated types stop here: what checks and converts, the services, what starts them; the client's transports. */
 const MAY_SEE_GENERATED =
-  /^(src\/grpc\/(convert|session|session\/codec|services)\/[a-z-]+|src\/grpc\/call\/status|src\/grpc\/server\/server|clients\/typescript\/src\/(wire|unary|session)\/[a-z-]+)\.ts$/;
+  /^(src\/grpc\/(convert|session|session\/codec|services|peer)\/[a-z-]+|src\/grpc\/call\/status|src\/grpc\/server\/server|clients\/typescript\/src\/(wire|unary|session)\/[a-z-]+)\.ts$/;
 
 /** The client's own package, by its name: for the commands, which are made of it, and for what tests it as an application would. */
 const CLIENT_PACKAGE = '@keyturn/client';

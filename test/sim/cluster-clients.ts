@@ -51,11 +51,12 @@ class Client {
   }
 
   protected renew(turn: TurnRef, lease: number, hear: (isHeld: boolean) => void): void {
+    const asked = this.world.time.now;
     this.ask<RenewAnswer>(
       turn.queue,
       (calls, reply) => void calls.renew({ turns: [turn], lease }, reply),
       ({ results }) => {
-        for (const { alive } of results) if (alive) this.world.ledger.renewed(turn.queue, turn.key, turn.token, lease);
+        for (const { alive } of results) if (alive) this.world.ledger.renewed(turn, lease, asked);
       },
       (heard) => {
         if (heard === 'lost' || 'refusal' in heard) return;
@@ -78,14 +79,15 @@ export class Locker extends Client {
 
   start(): void {
     if (this.world.isStopping) return;
-    const { chance, ledger } = this.world;
+    const { chance, ledger, time } = this.world;
+    const asked = time.now;
     const key = chance.of('a', ...this.keys);
     const request = enQueueRequest({ queue: this.queue, key, consumerId: this.name, wait: chance.int(0, 2_000) });
     this.ask<EnQueueAnswer>(
       this.queue,
       (calls, reply) => calls.enQueue(request, reply),
       (answer, home) => {
-        if (answer.decision === 'accept') ledger.granted(answer.turn, home);
+        if (answer.decision === 'accept') ledger.granted(answer.turn, home, asked);
       },
       (heard) => {
         if (heard === 'lost' || 'refusal' in heard || heard.answer.decision !== 'accept')
@@ -165,7 +167,8 @@ export class Consumer extends Client {
   }
 
   start(): void {
-    const { chance, ledger } = this.world;
+    const { chance, ledger, time } = this.world;
+    const asked = time.now;
     const request = acquireRequest({
       queues: [this.queue],
       consumerId: this.name,
@@ -176,7 +179,7 @@ export class Consumer extends Client {
       this.queue,
       (calls, reply) => calls.acquire(request, reply),
       (answer, home) => {
-        for (const delivery of answer.deliveries) ledger.delivered(delivery, home);
+        for (const delivery of answer.deliveries) ledger.delivered(delivery, home, asked);
       },
       (heard) => {
         const deliveries = heard !== 'lost' && 'answer' in heard ? heard.answer.deliveries : [];

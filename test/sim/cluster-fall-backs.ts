@@ -45,7 +45,8 @@ export class FallBacks {
     for (const [partition, { lost, home, since }] of this.#risks) {
       const guard = this.store.guard(partition);
       const isBack = guard.owner === lost.owner && guard.seq >= lost.seq;
-      const isGone = home.isDead || home.member.guardOf(partition) === undefined;
+      const isTaken = guard.epoch > lost.epoch && guard.owner !== '' && !home.is(guard.member);
+      const isGone = home.isDead || home.member.guardOf(partition) === undefined || isTaken;
       if (isBack) this.#risks.delete(partition);
       else if (isGone && home.disturbedAt >= since - TTL)
         this.#excuse(partition, `${home.name} was gone in the same time`);

@@ -2,7 +2,7 @@
  * What an outsider can know about a cluster: which answers left, and when. It believes nothing but them. Where the store lost
  * what nobody had any more, a partition is excused: what was answered before may be lost, nothing else may be wrong.
  */
-import type { Delivery, Turn } from '../../src/coordinator.js';
+import type { Delivery, Turn, TurnRef } from '../../src/coordinator.js';
 
 interface Grant {
   readonly token: number;
@@ -19,7 +19,9 @@ interface Item {
   readonly serial: number;
   isAccepted: boolean;
   isDone: boolean;
-  excuse: number;
+  /** As many excuses had there been when it was accepted, and when its Ack was answered. */
+  acceptedAt: number;
+  doneAt: number;
 }
 
 /** Clocks drift by 1 %. */
@@ -49,13 +51,16 @@ export class ClusterLedger {
     this.excused += 1;
   }
 
-  /** An answer that gives a turn leaves its home. */
-  granted({ queue, key, token, lease }: Turn, home: string): void {
+  /**
+   * An answer that gives a turn leaves its home.
+   * @param asked when it was asked for: its holder counts from then, and so lives no longer than the home believes
+   */
+  granted({ queue, key, token, lease }: Turn, home: string, asked: number): void {
     const now = this.now();
     const name = `${queue}/${key}`;
     const partition = this.partitionOf(queue);
     const before = this.#grants.get(name);
-    const until = now + lease * SLOWEST;
+    const until = asked + lease * SLOWEST;
     if (before?.token === token) {
       before.until = Math.max(before.until, until);
       return;
@@ -74,11 +79,11 @@ export class ClusterLedger {
     this.#grants.set(name, { token, until, isEnding: false, home, excuse: this.#excuse(partition) });
   }
 
-  renewed(queue: string, key: string, token: number, lease: number): void {
+  renewed({ queue, key, token }: TurnRef, lease: number, asked: number): void {
     const grant = this.#grants.get(`${queue}/${key}`);
     if (grant?.token !== token) return;
     this.renewals += 1;
-    grant.until = Math.max(grant.until, this.now() + lease * SLOWEST);
+    grant.until = Math.max(grant.until, asked + lease * SLOWEST);
   }
 
   /** Somebody asks for the end of this turn. */
@@ -90,22 +95,29 @@ export class ClusterLedger {
   offered(queue: string, key: string, id: string, serial: number): void {
     if (this.#items.has(`${queue}/${id}`)) return;
     const excuse = this.#excuse(this.partitionOf(queue));
-    this.#items.set(`${queue}/${id}`, { key: `${queue}/${key}`, serial, isAccepted: false, isDone: false, excuse });
+    this.#items.set(`${queue}/${id}`, {
+      key: `${queue}/${key}`,
+      serial,
+      isAccepted: false,
+      isDone: false,
+      acceptedAt: excuse,
+      doneAt: excuse,
+    });
   }
 
   accepted(queue: string, id: string): void {
     const item = this.#item(queue, id);
     if (item.isAccepted) return;
     item.isAccepted = true;
-    item.excuse = this.#excuse(this.partitionOf(queue));
+    item.acceptedAt = this.#excuse(this.partitionOf(queue));
   }
 
-  delivered({ turn, items }: Delivery, home: string): void {
-    this.granted(turn, home);
+  delivered({ turn, items }: Delivery, home: string, asked: number): void {
+    this.granted(turn, home, asked);
     const { queue } = turn;
     for (const { itemId } of items) {
       const item = this.#item(queue, itemId);
-      const isExcused = item.excuse < this.#excuse(this.partitionOf(queue));
+      const isExcused = item.doneAt < this.#excuse(this.partitionOf(queue));
       if (item.isDone && !isExcused)
         this.broken(`${queue}/${itemId} is delivered by ${home}, and its Ack was answered`);
       const last = this.#first.get(item.key) ?? 0;
@@ -120,14 +132,14 @@ export class ClusterLedger {
   done(queue: string, id: string): void {
     const item = this.#item(queue, id);
     item.isDone = true;
-    item.excuse = this.#excuse(this.partitionOf(queue));
+    item.doneAt = this.#excuse(this.partitionOf(queue));
   }
 
   /** Items that were accepted and never came to an end, unless they may be lost. */
   get left(): readonly string[] {
     return [...this.#items]
-      .filter(([name, { isAccepted, isDone, excuse }]) => {
-        const isExcused = excuse < this.#excuse(this.partitionOf(name.slice(0, name.indexOf('/'))));
+      .filter(([name, { isAccepted, isDone, acceptedAt }]) => {
+        const isExcused = acceptedAt < this.#excuse(this.partitionOf(name.slice(0, name.indexOf('/'))));
         return isAccepted && !isDone && !isExcused;
       })
       .map(([name]) => name);
@@ -144,7 +156,7 @@ export class ClusterLedger {
   #areExcused(key: string, last: number, serial: number): boolean {
     for (const [name, item] of this.#items) {
       if (item.key !== key || item.serial <= last || item.serial >= serial) continue;
-      const isExcused = item.excuse < this.#excuse(this.partitionOf(name.slice(0, name.indexOf('/'))));
+      const isExcused = item.acceptedAt < this.#excuse(this.partitionOf(name.slice(0, name.indexOf('/'))));
       // What nobody was told of need not be there.
       if (item.isAccepted && !isExcused) return false;
     }
@@ -159,6 +171,6 @@ export class ClusterLedger {
     const item = this.#items.get(`${queue}/${id}`);
     if (item !== undefined) return item;
     this.broken(`${queue}/${id} was never submitted`);
-    return { key: '', serial: 0, isAccepted: false, isDone: false, excuse: 0 };
+    return { key: '', serial: 0, isAccepted: false, isDone: false, acceptedAt: 0, doneAt: 0 };
   }
 }

@@ -102,10 +102,11 @@ export class MemberPartition {
     const tenure = this.#tenure;
     if (tenure === undefined || this.#state.at === 'loading' || this.#state.at === 'dropping') return;
     tenure.assert().catch((error: unknown) => {
+      if (tenure !== this.#tenure || this.at === 'dropping') return;
       this.#fail(error);
-      // Each time with what is left of the time in which it has to succeed.
+      // Within what is left of the time in which it has to succeed, or as a closed one.
       this.host.clock.after(ASSERT_AGAIN, () => {
-        if (tenure === this.#tenure && !tenure.store.isFenced) this.failedOver();
+        if (tenure === this.#tenure) this.failedOver();
       });
     });
   }

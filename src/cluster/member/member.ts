@@ -234,7 +234,8 @@ export class ClusterMember implements Homes {
       isOwnerLive: members.has(guard.member),
       isMine: guard.member === id,
       rank: this.#isLeaving ? undefined : wanted.rank(number, id),
-      mayClaim: !isQuiet && !isLost,
+      // A home that still has its core puts its guard back.
+      mayClaim: !isQuiet && (!isLost || own.guard !== undefined),
     });
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
   }

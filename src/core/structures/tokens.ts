@@ -81,6 +81,18 @@ export class Tokens {
     this.#look();
   }
 
+  /**
+   * Goes on above all that others may have given up to this moment, by the same clock: whoever was away does not know of them.
+   * @param now ms since the Unix epoch
+   */
+  raise(now: number): void {
+    const least = Math.max(0, Math.floor(now) - EPOCH) * TOKENS_PER_MS + 1;
+    const first = least + ((this.#residue - (least % this.#step) + this.#step) % this.#step);
+    if (first <= this.#last) return;
+    this.#last = first - this.#step;
+    if (this.#last >= this.#alarm) this.#look();
+  }
+
   /** None may be given before more is written down. */
   get areUsedUp(): boolean {
     return this.#last + this.#step >= this.#end;

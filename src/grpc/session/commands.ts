@@ -3,10 +3,10 @@ import type {
   AckAnswer,
   AcquireAnswer,
   AcquireRequest,
+  Calls,
   Delivery,
   EnQueueAnswer,
   Reply,
-  Session,
   Turn,
   Waiting,
 } from '../../coordinator.js';
@@ -39,7 +39,7 @@ import type { WireWriter } from './codec/wire-writer.js';
 import type { Form } from './outgoing.js';
 
 /** Hello and Cancel are the stream's own. */
-type Asked = Exclude<Call, { readonly $case: 'hello' | 'cancel' }>;
+export type Asked = Exclude<Call, { readonly $case: 'hello' | 'cancel' }>;
 
 /** The reply of a command, and the form in which its answer travels. */
 interface FormedReply<A> extends Reply<A> {
@@ -52,7 +52,7 @@ export interface Kind<Q, R = unknown> {
   read(message: Q, check: Check, caller: Caller): R;
   /** The answer may come later: then the command stands open. */
   mayWait(request: R): boolean;
-  ask(session: Session, request: R, reply: FormedReply<unknown>): Waiting;
+  ask(calls: Calls, request: R, reply: FormedReply<unknown>): Waiting;
 }
 
 export const HELLO: Form = form(writeHello);
@@ -60,15 +60,15 @@ const KEYED_ACQUIRE: Form = undoable(form(writeKeyedAcquire, givesDeliveries));
 
 const ENQUEUE = kind(undoable(form(writeEnQueue, givesTurn)), enQueueRequest, {
   mayWait: ({ wait }) => wait !== 0,
-  ask: (session, request, reply) => session.enQueue(request, reply),
+  ask: (calls, request, reply) => calls.enQueue(request, reply),
 });
 const DEQUEUE = kind(form(writeDeQueue), deQueueRequest, {
   mayWait: never,
-  ask: (session, request, reply) => void session.deQueue(request, reply),
+  ask: (calls, request, reply) => void calls.deQueue(request, reply),
 });
 const SUBMIT = kind(form(writeSubmit), submitRequest, {
   mayWait: ({ waitForRoom }) => waitForRoom > 0,
-  ask: (session, request, reply) => session.submit(request, reply),
+  ask: (calls, request, reply) => calls.submit(request, reply),
 });
 const ACQUIRE = kind(undoable(form(writeAcquire, givesDeliveries)), acquireRequest, {
   mayWait: ({ wait }) => wait > 0,
@@ -76,19 +76,19 @@ const ACQUIRE = kind(undoable(form(writeAcquire, givesDeliveries)), acquireReque
 });
 const ACK = kind(form(writeAck, givesNext), ackRequest, {
   mayWait: ({ next }) => next !== undefined && next.wait > 0,
-  ask: (session, request, reply) => session.ack(request, reply),
+  ask: (calls, request, reply) => calls.ack(request, reply),
 });
 const NACK = kind(form(writeNack), nackRequest, {
   mayWait: never,
-  ask: (session, request, reply) => void session.nack(request, reply),
+  ask: (calls, request, reply) => void calls.nack(request, reply),
 });
 const RENEW = kind(form(writeRenew), renewRequest, {
   mayWait: never,
-  ask: (session, request, reply) => void session.renew(request, reply),
+  ask: (calls, request, reply) => void calls.renew(request, reply),
 });
 const AWAIT = kind(undoable(form(writeAwait)), awaitRequest, {
   mayWait: ({ wait }) => wait > 0,
-  ask: (session, request, reply) => session.awaitItem(request, reply),
+  ask: (calls, request, reply) => calls.awaitItem(request, reply),
 });
 
 /**
@@ -116,14 +116,14 @@ export function kindOf({ $case }: Asked): Kind<unknown> {
   }
 }
 
-function acquire(session: Session, request: AcquireRequest, reply: FormedReply<AcquireAnswer>): Waiting {
+function acquire(calls: Calls, request: AcquireRequest, reply: FormedReply<AcquireAnswer>): Waiting {
   if (request.key !== undefined) reply.form = KEYED_ACQUIRE;
-  return session.acquire(request, reply);
+  return calls.acquire(request, reply);
 }
 
 interface Asks<R, A> {
   mayWait(request: R): boolean;
-  ask(session: Session, request: R, reply: FormedReply<A>): Waiting;
+  ask(calls: Calls, request: R, reply: FormedReply<A>): Waiting;
 }
 
 function kind<Q, R, A>(

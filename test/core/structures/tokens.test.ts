@@ -126,6 +126,21 @@ describe('tokens', () => {
     assert.deepEqual(answers, [true, false, false, false, true, true, false, false]);
   });
 
+  it('S234, S270: go on above what the clock allowed others meanwhile, and are written down before', () => {
+    const tokens = new Tokens(NOW, 1, 4, { number: 3, of: 64 });
+    tokens.reserveBy(() => undefined);
+    tokens.written(tokens.reserved);
+    const before = tokens.next();
+    const other = new Tokens(NOW + 5_000, 1, 4, { number: 3, of: 64 }).next();
+    tokens.raise(NOW + 5_001);
+    assert.equal(tokens.areUsedUp, true);
+    tokens.written(tokens.reserved);
+    const after = tokens.next();
+    assert.ok(after > other && after > before && after % 64 === 3);
+    tokens.raise(NOW);
+    assert.equal(tokens.next(), after + 64);
+  });
+
   it('know no partition that there cannot be', () => {
     for (const partition of [
       { number: 64, of: 64 },

@@ -45,6 +45,13 @@ export class WireWriter {
     this.#varint(value);
   }
 
+  /** The same, also of zero: which field of a choice it is says something. */
+  varint(field: number, value: number): void {
+    this.#reserve(1 + LONGEST_NUMBER);
+    this.#bytes[this.#at++] = (field << 3) | VARINT;
+    this.#varint(value);
+  }
+
   flag(field: number, value: boolean): void {
     this.number(field, value ? 1 : 0);
   }
@@ -108,6 +115,20 @@ export class WireWriter {
     this.#at = start - reserved;
     this.#varint(length);
     this.#at = end;
+  }
+
+  /** Whole fields that were written elsewhere. */
+  append(encoded: Uint8Array): void {
+    this.#reserve(encoded.length);
+    this.#bytes.set(encoded, this.#at);
+    this.#at += encoded.length;
+  }
+
+  /** A copy of what was written beyond this length, which is forgotten here. */
+  cut(length: number): Buffer {
+    const rest = Buffer.from(this.#bytes.subarray(length, this.#at));
+    this.#at = length;
+    return rest;
   }
 
   /** Forgets what was written beyond this length. */

@@ -1,0 +1,160 @@
+/** What a gateway asks, read from its entries. */
+import type { SessionStamp, TurnRef } from '../../coordinator.js';
+import * as wire from '../gen/keyturn/v1/coordinator.js';
+import type { Command, FastDecoder } from '../session/codec/fast-decoder.js';
+import { readTurnRef } from './codec/answers.js';
+import { CALL } from './codec/entries.js';
+import type { WireReader } from './codec/wire-reader.js';
+
+export interface CallHead {
+  session: number;
+  partition: number;
+  /** Unset: no bound. */
+  maxWait: number | undefined;
+  principal: string;
+  /** Of a hello. */
+  stamp: SessionStamp | undefined;
+  command: Command | undefined;
+}
+
+/** Reads a Call. What is returned is used again for the next one. @throws Error when it is malformed */
+export class CallReader {
+  readonly #head: CallHead = {
+    session: 0,
+    partition: 0,
+    maxWait: undefined,
+    principal: '',
+    stamp: undefined,
+    command: undefined,
+  };
+
+  constructor(private readonly decoder: FastDecoder) {}
+
+  read(from: WireReader): CallHead {
+    const head = this.#head;
+    head.session = 0;
+    head.partition = 0;
+    head.maxWait = undefined;
+    head.principal = '';
+    head.stamp = undefined;
+    let stampAt = 0;
+    head.command = undefined;
+    const outer = from.enter();
+    for (let field = from.field(); field !== 0; field = from.field()) {
+      if (field === CALL.session) head.session = from.number();
+      else if (field === CALL.partition) head.partition = from.number();
+      else if (field === CALL.command) head.command = this.#command(from);
+      else if (field === CALL.maxWait) head.maxWait = boundOf(from.number());
+      else if (field === CALL.principal) head.principal = from.text();
+      else if (field === CALL.stampAt) stampAt = from.number();
+      else if (field === CALL.stampBy) head.stamp = { at: stampAt, by: from.text() };
+      else from.skip();
+    }
+    from.leave(outer);
+    return head;
+  }
+
+  #command(from: WireReader): Command {
+    const end = from.end();
+    const command =
+      this.decoder.read(from.bytes, from.at, end) ?? wire.Command.decode(from.bytes.subarray(from.at, end));
+    from.skipTo(end);
+    return command;
+  }
+}
+
+function boundOf(number: number): number | undefined {
+  return number === 0 ? undefined : number - 1;
+}
+
+interface Numbers {
+  readonly first: number;
+  readonly second: number;
+  readonly third: number;
+}
+
+/** An entry of up to three numbers. */
+export function readNumbers(from: WireReader): Numbers {
+  const outer = from.enter();
+  let first = 0;
+  let second = 0;
+  let third = 0;
+  for (let field = from.field(); field !== 0; field = from.field()) {
+    if (field === 1) first = from.number();
+    else if (field === 2) second = from.number();
+    else if (field === 3) third = from.number();
+    else from.skip();
+  }
+  from.leave(outer);
+  return { first, second, third };
+}
+
+export interface UndeliverableTold {
+  readonly session: number;
+  readonly partition: number;
+  readonly turns: readonly TurnRef[];
+  readonly unwanted: boolean;
+}
+
+export function readUndeliverable(from: WireReader): UndeliverableTold {
+  const outer = from.enter();
+  const turns: TurnRef[] = [];
+  let session = 0;
+  let partition = 0;
+  let unwanted = false;
+  for (let field = from.field(); field !== 0; field = from.field()) {
+    if (field === 1) session = from.number();
+    else if (field === 2) partition = from.number();
+    else if (field === 3) turns.push(readTurnRef(from));
+    else if (field === 4) unwanted = from.flag();
+    else from.skip();
+  }
+  from.leave(outer);
+  return { session, partition, turns, unwanted };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** An AdminCall. */
+export function readAdminCall(from: WireReader): {
+  readonly id: number;
+  readonly partition: number;
+  readonly request: Buffer;
+} {
+  const outer = from.enter();
+  let id = 0;
+  let partition = 0;
+  let request: Buffer = NOTHING;
+  for (let field = from.field(); field !== 0; field = from.field()) {
+    if (field === 1) id = from.number();
+    else if (field === 2) partition = from.number();
+    else if (field === 3) request = from.window();
+    else from.skip();
+  }
+  from.leave(outer);
+  return { id, partition, request };
+}
+
+interface WatchAsked {
+  readonly id: number;
+  readonly partition: number;
+  readonly queue: string | undefined;
+  readonly key: string | undefined;
+}
+
+export function readWatch(from: WireReader): WatchAsked {
+  const outer = from.enter();
+  let id = 0;
+  let partition = 0;
+  let queue: string | undefined;
+  let key: string | undefined;
+  for (let field = from.field(); field !== 0; field = from.field()) {
+    if (field === 1) id = from.number();
+    else if (field === 2) partition = from.number();
+    else if (field === 3) queue = from.text();
+    else if (field === 4) key = from.text();
+    else from.skip();
+  }
+  from.leave(outer);
+  return { id, partition, queue, key };
+}

@@ -1,0 +1,307 @@
+/** The calls of people between sidecars: each as it is asked of the port, and its answer. */
+import type {
+  Administration,
+  CoordinatorEvent,
+  DeadLetterPage,
+  DeadLetterView,
+  DeliveredItem,
+  HolderView,
+  ItemChoice,
+  KeyExplanation,
+  KeyPage,
+  KeyView,
+  LaneState,
+  LimitsView,
+  LineEntryView,
+  Policy,
+  QueuePage,
+  QueueView,
+  RatePolicy,
+  Result,
+  RetryPolicy,
+  Unavailable,
+} from '../../../coordinator.js';
+import { DURABILITIES, EVENT_KINDS, LANE_STATES, wordsOf } from '../../convert/words.js';
+import { itemRef } from './refusals.js';
+import {
+  absent,
+  bytes,
+  either,
+  flag,
+  list,
+  maybe,
+  nothing,
+  number,
+  object,
+  type Shape,
+  text,
+  texts,
+  union,
+  word,
+} from './shapes.js';
+
+/** How a call of the port is asked for elsewhere. */
+export interface AdminKind<R, A> {
+  readonly request: Shape<R>;
+  readonly answer: Shape<A>;
+  ask(admin: Administration, request: R): Promise<Result<A>>;
+}
+
+const laneState: Shape<LaneState> = word(...wordsOf(LANE_STATES));
+const rate = object<RatePolicy>({ perSecond: number, burst: number });
+const queueAndKey = object<{ readonly queue: string; readonly key: string }>({ queue: text, key: text });
+const choice = object<ItemChoice>({ queue: text, key: maybe(text), itemIds: list(text) });
+const changed: Shape<RatePolicy | 'none'> = {
+  read: (value, at) => (value === 'none' ? value : rate.read(value, at)),
+  write: (value) => (value === 'none' ? value : rate.write(value)),
+};
+const unavailable = absent(list(object<Unavailable>({ partition: number, why: text })));
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+const policy = object<Policy>({
+  waitingPerKey: maybe(either(word('unlimited'), number, isText)),
+  whenFull: word('decline', 'replace'),
+  lease: number,
+  maxHold: maybe(number),
+  wait: number,
+  onWaitTimeout: word('block', 'take_over'),
+  ticketTtl: number,
+  minInterval: number,
+  whenTooSoon: word('wait', 'decline'),
+  rate: maybe(rate),
+  maxInFlight: maybe(number),
+  retry: object<RetryPolicy>({
+    maxAttempts: number,
+    initial: number,
+    factor: number,
+    max: number,
+    jitter: word('full', 'none'),
+  }),
+  onDeadLetter: word('skip', 'park'),
+  delivery: word('at_least_once', 'at_most_once'),
+  idempotencyTtl: number,
+  resultTtl: number,
+  maxWaiting: number,
+  maxDeadLetters: number,
+  maxRemembered: number,
+  durable: flag,
+  durability: word(...wordsOf(DURABILITIES)),
+  flushInterval: number,
+  flushCount: number,
+  onDependencyDead: word('dead', 'run'),
+});
+
+const queueView = object<QueueView>({
+  name: text,
+  policy,
+  states: object<Record<LaneState, number>>({
+    INIT: number,
+    PROCESS: number,
+    BLOCK: number,
+    READY: number,
+    DELAY: number,
+    PARK: number,
+  }),
+  waitingCallers: number,
+  waitingItems: number,
+  liveTurns: number,
+  oldestWaiting: maybe(number),
+  longestHold: maybe(number),
+  oldestReady: maybe(number),
+  deadLetters: number,
+  paused: flag,
+});
+
+const keyView = object<KeyView>({
+  key: text,
+  state: laneState,
+  since: maybe(number),
+  waiting: number,
+  consumerId: maybe(text),
+  place: text,
+});
+
+const holder = object<HolderView>({
+  consumerId: text,
+  token: number,
+  since: number,
+  leaseLeft: number,
+  renewals: number,
+  items: number,
+  heldForTicket: maybe(text),
+  session: absent(object({ id: text, brokenSince: maybe(number) })),
+});
+
+const lineEntry = object<LineEntryView>({
+  kind: word('caller', 'item'),
+  id: text,
+  since: number,
+  attempts: number,
+  lastError: maybe(text),
+  after: absent(object({ first: list(itemRef), count: number })),
+});
+
+const explanation = object<KeyExplanation>({
+  state: laneState,
+  since: maybe(number),
+  holder: maybe(holder),
+  waitingCallers: number,
+  waitingItems: number,
+  line: list(lineEntry),
+  attempts: number,
+  lastError: maybe(text),
+  why: text,
+  until: maybe(number),
+  deadLetters: number,
+  unavailable,
+});
+
+const deliveredItem = object<DeliveredItem>({
+  itemId: text,
+  payload: bytes,
+  headers: maybe(texts),
+  idempotencyKey: maybe(text),
+  submittedAt: number,
+  attempt: number,
+  // Of the disk of the home: it was filled before it came here.
+  stored: absent(number),
+});
+
+const deadLetter = object<DeadLetterView>({
+  item: deliveredItem,
+  key: text,
+  attempts: number,
+  lastError: maybe(text),
+  diedAt: number,
+  cause: word('max_attempts', 'refused', 'dependency'),
+  place: text,
+});
+
+/** Events of a watch, in their order. */
+export const events = list(
+  object<CoordinatorEvent>({
+    kind: word(...wordsOf(EVENT_KINDS)),
+    at: number,
+    queue: text,
+    key: text,
+    token: maybe(number),
+    itemId: maybe(text),
+    consumerId: maybe(text),
+    detail: maybe(text),
+  }),
+);
+
+export const LIST_QUEUES = kind(
+  object({ nameContains: text, after: text, most: number }),
+  object<QueuePage>({ queues: list(queueView), more: flag, holdUntil: maybe(number), unavailable }),
+  (admin, request) => admin.listQueues(request),
+);
+export const LIST_KEYS = kind(
+  object({ queue: text, state: maybe(laneState), pageSize: number, pageToken: text }),
+  object<KeyPage>({ keys: list(keyView), nextPageToken: text, unavailable }),
+  (admin, request) => admin.listKeys(request),
+);
+export const EXPLAIN_KEY = kind(queueAndKey, explanation, (admin, { queue, key }) => admin.explainKey(queue, key));
+export const EVICT_HOLDER = kind(
+  queueAndKey,
+  object({ evicted: flag, token: number, consumerId: text, itemsReturned: number, state: laneState }),
+  (admin, { queue, key }) => admin.evictHolder(queue, key),
+);
+export const RETRY_NOW = kind(
+  object({
+    queue: text,
+    what: union<{ readonly by: 'key'; readonly key: string } | { readonly by: 'item'; readonly itemId: string }>('by', {
+      key: object({ by: word('key'), key: text }),
+      item: object({ by: word('item'), itemId: text }),
+    }),
+  }),
+  object({
+    ended: list(word('delay', 'retry', 'min_interval')),
+    wasUntil: maybe(number),
+    key: text,
+    itemId: maybe(text),
+    state: laneState,
+    why: text,
+  }),
+  (admin, { queue, what }) =>
+    admin.retryNow({ queue, what: what.by === 'key' ? { key: what.key } : { itemId: what.itemId } }),
+);
+export const RESUME_KEY = kind(queueAndKey, object({ resumed: flag, state: laneState }), (admin, { queue, key }) =>
+  admin.resumeKey(queue, key),
+);
+export const PAUSE_QUEUE = kind(text, nothing, (admin, queue) => admin.pauseQueue(queue));
+export const RESUME_QUEUE = kind(text, nothing, (admin, queue) => admin.resumeQueue(queue));
+export const SET_LIMITS = kind(
+  object({
+    queue: text,
+    change: object({
+      rate: maybe(changed),
+      maxInFlight: maybe(either(word('none'), number, isText)),
+    }),
+  }),
+  object<LimitsView>({ rate: maybe(rate), maxInFlight: maybe(number), unavailable }),
+  (admin, { queue, change }) => admin.setLimits(queue, change),
+);
+export const LIST_DEAD_LETTERS = kind(
+  object({ queue: text, key: maybe(text), pageSize: number, pageToken: text }),
+  object<DeadLetterPage>({ deadLetters: list(deadLetter), nextPageToken: text, unavailable }),
+  (admin, request) => admin.listDeadLetters(request),
+);
+export const REDRIVE = kind(choice, number, (admin, which) => admin.redrive(which));
+export const DISCARD = kind(object({ choice, waiting: flag }), number, (admin, { choice: which, waiting }) =>
+  admin.discard(which, waiting),
+);
+
+/** By the names of the port. */
+const KINDS = {
+  listQueues: LIST_QUEUES,
+  listKeys: LIST_KEYS,
+  explainKey: EXPLAIN_KEY,
+  evictHolder: EVICT_HOLDER,
+  retryNow: RETRY_NOW,
+  resumeKey: RESUME_KEY,
+  pauseQueue: PAUSE_QUEUE,
+  resumeQueue: RESUME_QUEUE,
+  setLimits: SET_LIMITS,
+  listDeadLetters: LIST_DEAD_LETTERS,
+  redrive: REDRIVE,
+  discard: DISCARD,
+} as const;
+
+export type AdminName = keyof typeof KINDS;
+
+interface Asked {
+  readonly call: string;
+  readonly request: unknown;
+}
+
+const asked = object<Asked>({ call: text, request: { read: (value) => value, write: (value) => value } });
+
+export function adminRequest<R, A>(name: AdminName, { request }: AdminKind<R, A>, value: R): Uint8Array {
+  return Buffer.from(JSON.stringify(asked.write({ call: name, request: request.write(value) ?? null })));
+}
+
+/** Asks what these bytes say. @throws RangeError, SyntaxError when they say nothing; nothing is asked then */
+export function askAdmin(admin: Administration, given: Buffer): Promise<Result<Uint8Array>> {
+  const value: unknown = JSON.parse(given.toString());
+  const { call, request } = asked.read(value, '');
+  // Each function is that of its own kind; only their requests differ.
+  const found = Object.hasOwn(KINDS, call) ? (Reflect.get(KINDS, call) as AdminKind<unknown, unknown>) : undefined;
+  if (found === undefined)
+    throw new RangeError(`call ${call} is not allowed; allowed: ${Object.keys(KINDS).join(', ')}`);
+  return ask(found, admin, found.request.read(request, 'request'));
+}
+
+async function ask<R, A>(one: AdminKind<R, A>, admin: Administration, request: R): Promise<Result<Uint8Array>> {
+  const result = await one.ask(admin, request);
+  if (!result.ok) return result;
+  return { ok: true, value: Buffer.from(JSON.stringify(one.answer.write(result.value) ?? null)) };
+}
+
+function kind<R, A>(
+  request: Shape<R>,
+  answer: Shape<A>,
+  ask_: (admin: Administration, request: R) => Promise<Result<A>>,
+): AdminKind<R, A> {
+  return { request, answer, ask: ask_ };
+}

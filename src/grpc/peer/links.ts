@@ -1,0 +1,64 @@
+/** The links of this sidecar to the homes of partitions that are elsewhere. */
+import type { Coordinator } from '../../coordinator.js';
+import { Link, type LinkContext } from './link.js';
+import { RemoteCoordinator } from './remote-coordinator.js';
+
+interface Linked {
+  readonly link: Link;
+  readonly partitions: Map<number, Coordinator>;
+}
+
+export class PeerLinks {
+  readonly #links = new Map<string, Linked>();
+  #isClosed = false;
+
+  constructor(private readonly context: LinkContext) {}
+
+  /**
+   * The coordinator of this partition at another incarnation: the same object whenever it is asked for, until
+   * {@link release}. It refuses (`no_home`) as long as there is no link.
+   * @param address host:port
+   */
+  connect(address: string, incarnation: string, partition: number): Coordinator {
+    const linked = this.#linkTo(address, incarnation);
+    const known = linked.partitions.get(partition);
+    if (known !== undefined) return known;
+    const coordinator = new RemoteCoordinator(linked.link, partition);
+    linked.partitions.set(partition, coordinator);
+    return coordinator;
+  }
+
+  /** Of an incarnation: it is gone. What waits there is told. */
+  release(incarnation: string): void {
+    const linked = this.#links.get(incarnation);
+    this.#links.delete(incarnation);
+    linked?.link.close();
+  }
+
+  /** All of them, for good. */
+  close(): void {
+    this.#isClosed = true;
+    for (const incarnation of [...this.#links.keys()]) this.release(incarnation);
+  }
+
+  /** Which incarnations are linked, and why one is not. */
+  *standing(): Generator<{
+    readonly incarnation: string;
+    readonly address: string;
+    readonly problem: string | undefined;
+  }> {
+    for (const [incarnation, { link }] of this.#links) {
+      yield { incarnation, address: link.address, problem: link.life === undefined ? link.why : undefined };
+    }
+  }
+
+  #linkTo(address: string, incarnation: string): Linked {
+    const known = this.#links.get(incarnation);
+    if (known !== undefined) return known;
+    if (this.#isClosed) throw new Error('the links of this sidecar are closed');
+    const linked = { link: new Link(address, incarnation, this.context), partitions: new Map<number, Coordinator>() };
+    this.#links.set(incarnation, linked);
+    linked.link.begin();
+    return linked;
+  }
+}

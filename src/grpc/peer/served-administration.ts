@@ -1,0 +1,133 @@
+import type { Coordinator, Refusal, Watch } from '../../coordinator.js';
+import type { WireWriter } from '../session/codec/wire-writer.js';
+import { readAdminCall, readWatch } from './ask-reader.js';
+import { askAdmin, events as eventShape } from './codec/admin.js';
+import { TELL, writeBytes, writeNumbers } from './codec/entries.js';
+import { toBytes } from './codec/shapes.js';
+import type { WireReader } from './codec/wire-reader.js';
+import { MOST_OPEN } from './limits.js';
+import { noHome, tooManyCalls } from './refusals.js';
+
+interface Served {
+  home(partition: number): Coordinator | undefined;
+  refuse(id: number, refusal: Refusal): void;
+  fail(id: number, error: unknown): void;
+  tell(write: (out: WireWriter) => void): void;
+  /** The gateway takes what it is told slowly: events stay where they are. */
+  isBusy(): boolean;
+  isOver(): boolean;
+  /** Runs a task a little later. */
+  later(task: () => void): void;
+}
+
+/** The most events in one message. */
+const EVENTS = 500;
+const NONE = new Uint8Array(0);
+
+/** The calls of people that a gateway sends, and its watches. */
+export class ServedAdministration {
+  readonly #watches = new Map<number, Watch>();
+  readonly #open = new Set<number>();
+
+  constructor(private readonly served: Served) {}
+
+  get open(): number {
+    return this.#open.size + this.#watches.size;
+  }
+
+  /** @param open calls of all kinds */
+  ask(from: WireReader, open: number): void {
+    const { id, partition, request } = readAdminCall(from);
+    const home = this.#homeFor(id, partition, open);
+    if (home === undefined) return;
+    this.#open.add(id);
+    this.#answer(id, home, request)
+      .catch((error: unknown) => this.served.fail(id, error))
+      .finally(() => this.#open.delete(id));
+  }
+
+  watch(from: WireReader, open: number): void {
+    const { id, partition, queue, key } = readWatch(from);
+    const home = this.#homeFor(id, partition, open);
+    if (home === undefined) return;
+    const pump = new Pump(this.served, id);
+    const begun = home.admin.watch(queue, key, pump);
+    if (!begun.ok) return this.served.refuse(id, begun.refusal);
+    this.#watches.set(id, begun.value);
+    pump.onEnd = () => this.#watches.delete(id);
+    pump.begin(begun.value);
+  }
+
+  endWatch(id: number): void {
+    const watch = this.#watches.get(id);
+    this.#watches.delete(id);
+    watch?.stop();
+  }
+
+  end(): void {
+    for (const watch of this.#watches.values()) watch.stop();
+    this.#watches.clear();
+  }
+
+  async #answer(id: number, home: Coordinator, request: Buffer): Promise<void> {
+    const result = await askAdmin(home.admin, request);
+    if (this.served.isOver()) return;
+    if (!result.ok) return this.served.refuse(id, result.refusal);
+    const { value } = result;
+    this.served.tell((out) => writeBytes(out, TELL.adminAnswers, id, value));
+  }
+
+  #homeFor(id: number, partition: number, open: number): Coordinator | undefined {
+    const home = this.served.home(partition);
+    if (home === undefined) this.served.refuse(id, noHome(partition, 'the sidecar that was asked is not its home'));
+    else if (open >= MOST_OPEN) this.served.refuse(id, tooManyCalls(MOST_OPEN));
+    else return home;
+    return undefined;
+  }
+}
+
+/** From the bounded buffer of a watch to its gateway, no faster than the gateway reads. */
+class Pump {
+  onEnd: () => void = () => undefined;
+  #watch: Watch | undefined;
+  #waits = false;
+
+  constructor(
+    private readonly served: Served,
+    private readonly id: number,
+  ) {}
+
+  begin(watch: Watch): void {
+    this.#watch = watch;
+    this.wake();
+  }
+
+  readonly wake = (): void => {
+    const watch = this.#watch;
+    if (watch === undefined || this.#waits) return;
+    while (!this.served.isOver()) {
+      if (this.served.isBusy()) return this.#wait();
+      const { events, missed } = watch.take();
+      if (events.length === 0 && missed === 0) return;
+      for (let from = 0; from < events.length; from += EVENTS) {
+        const some = toBytes(eventShape, events.slice(from, from + EVENTS));
+        this.served.tell((out) => writeBytes(out, TELL.events, this.id, some));
+      }
+      if (missed > 0) this.served.tell((out) => writeBytes(out, TELL.events, this.id, NONE, missed));
+    }
+  };
+
+  end(): void {
+    this.#watch = undefined;
+    this.onEnd();
+    this.served.tell((out) => writeNumbers(out, TELL.watchEnds, this.id));
+  }
+
+  #wait(): void {
+    this.#waits = true;
+    this.served.later(() => {
+      this.#waits = false;
+      this.wake();
+    });
+  }
+}

@@ -1,0 +1,51 @@
+import type { Pending, Refusal, Reply, Turn } from '../../coordinator.js';
+import type { Form } from '../session/outgoing.js';
+import type { Taker } from './given.js';
+
+export interface CallSink {
+  /** @returns whether the answer can still reach the gateway */
+  answered(call: ServedCall, answer: unknown): boolean;
+  refused(call: ServedCall, refusal: Refusal): void;
+}
+
+/** To whom turns go back, and what keeps the order of its answers. */
+export interface Order extends Taker {
+  /** The message of the large lane that what follows must not overtake. */
+  largeUntil: number;
+}
+
+/** A call of a gateway: the reply that the port answers, and the entry among the open ones, in one object. */
+export class ServedCall implements Reply<unknown> {
+  pending: Pending | undefined = undefined;
+  stage: 'run' | 'waits' | 'done' = 'run';
+
+  constructor(
+    private readonly sink: CallSink,
+    public id: number,
+    public form: Form,
+    public order: Order,
+  ) {}
+
+  begin(id: number, form: Form, order: Order): this {
+    this.id = id;
+    this.form = form;
+    this.order = order;
+    this.pending = undefined;
+    this.stage = 'run';
+    return this;
+  }
+
+  answer(value: unknown): boolean {
+    return this.sink.answered(this, value);
+  }
+
+  refuse(refusal: Refusal): void {
+    this.sink.refused(this, refusal);
+  }
+}
+
+export function turnsOf(form: Form, answer: unknown): readonly Turn[] {
+  const turns: Turn[] = [];
+  form.gives(answer, turns);
+  return turns;
+}

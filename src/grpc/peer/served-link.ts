@@ -1,0 +1,358 @@
+/**
+ * A link of a gateway, on the side of the home: gives its calls to the coordinators of their partitions, and brings back
+ * what they say.
+ */
+import type { Coordinator, Notice, Refusal, SessionStamp } from '../../coordinator.js';
+import { type Log, report } from '../call/handler.js';
+import type { Caller } from '../convert/deadline.js';
+import { enQueueRequest, helloRequest } from '../convert/requests.js';
+import type { Check } from '../convert/validate.js';
+import type * as wire from '../gen/keyturn/v1/coordinator.js';
+import { writeNotice } from '../session/codec/answers.js';
+import { FastDecoder } from '../session/codec/fast-decoder.js';
+import type { WireWriter } from '../session/codec/wire-writer.js';
+import { type Asked, HELLO, kindOf } from '../session/commands.js';
+import type { Scheduler } from '../session/flow.js';
+import { type CallHead, CallReader, readNumbers, readUndeliverable, type UndeliverableTold } from './ask-reader.js';
+import { ASK, TELL, writeBytes, writeNumbers } from './codec/entries.js';
+import { RefusalBytes } from './codec/refusals.js';
+import type { WireReader } from './codec/wire-reader.js';
+import { Lane } from './lane.js';
+import { BEAT, LARGE_BYTES, MOST_OPEN, MOST_UNSENT, WINDOW, WINDOW_LARGE } from './limits.js';
+import { CANCELLED, failed, noHome, tooManyCalls } from './refusals.js';
+import { ServedAdministration } from './served-administration.js';
+import { type CallSink, type Order, ServedCall, turnsOf } from './served-call.js';
+import { type OpenedSession, type ServedSession, ServedSessions, type SessionSink } from './served-session.js';
+import { writeEntry } from './write-entry.js';
+
+export interface ServedContext {
+  readonly scheduler: Scheduler;
+  readonly log: Log;
+  readonly failed?: () => void;
+  readonly check: Check;
+  /** Unset: this sidecar is not its home. */
+  home(partition: number): Coordinator | undefined;
+  /** The version of the cluster's record that this sidecar follows. */
+  routes(): number;
+}
+
+interface ServedListener {
+  malformed(error: unknown): void;
+  silent(lane: Lane): void;
+  /** More waits for the gateway than is kept for one. */
+  tooMuch(bytes: number): void;
+}
+
+/** A gateway has looked at deadlines and named who asks. */
+const NO_CALLER: Caller = { getPeer: () => '', getDeadline: () => Number.POSITIVE_INFINITY, waiting: 0 };
+const AT_ONCE = 1_000;
+const PATH = 'keyturn.peer.v1.PeerService/Link';
+
+export class ServedLink implements CallSink, SessionSink {
+  readonly small: Lane;
+  readonly large: Lane;
+  readonly #calls: CallReader = new CallReader(new FastDecoder());
+  readonly #waiting = new Map<number, ServedCall>();
+  readonly #sessions: ServedSessions;
+  readonly #orders = new WeakMap<Coordinator, Order>();
+  readonly #refusals = new RefusalBytes();
+  readonly #admin: ServedAdministration;
+  #spare: ServedCall | undefined;
+  #isOver = false;
+
+  constructor(
+    private readonly context: ServedContext,
+    private readonly listener: ServedListener,
+  ) {
+    this.small = this.#lane(WINDOW);
+    this.large = this.#lane(WINDOW_LARGE);
+    this.large.waitsFor = this.small;
+    this.small.onDone = this.large.work;
+    this.#sessions = new ServedSessions(this);
+    this.#admin = new ServedAdministration({
+      home: (partition) => context.home(partition),
+      refuse: (id, refusal) => this.#refuse(id, refusal),
+      fail: (id, error) => this.#fail(id, error),
+      tell: (write) => this.#tell(undefined, write),
+      isBusy: () => this.small.unsent > LARGE_BYTES,
+      isOver: () => this.#isOver,
+      later: (task) => void context.scheduler.after(BEAT, task),
+    });
+  }
+
+  get openCalls(): number {
+    return this.#waiting.size + this.#admin.open;
+  }
+
+  get openSessions(): number {
+    return this.#sessions.size;
+  }
+
+  answered(call: ServedCall, answer: unknown): boolean {
+    if (!this.#close(call)) return false;
+    try {
+      const lane = this.#write(call.order, (out) => {
+        const start = out.open(TELL.replies);
+        out.number(1, call.id);
+        call.form.write(out, answer);
+        out.close(start);
+      });
+      const turns = turnsOf(call.form, answer);
+      if (turns.length > 0) lane.gives(call.order, turns);
+      lane.schedule();
+      return true;
+    } catch (error) {
+      this.#fail(call.id, error);
+      return false;
+    }
+  }
+
+  refused(call: ServedCall, refusal: Refusal): void {
+    if (this.#close(call)) this.#refuse(call.id, refusal);
+  }
+
+  notice(session: ServedSession, notice: Notice): void {
+    this.#tell(session, (out) => {
+      const start = out.open(TELL.notices);
+      out.number(1, session.number);
+      writeNotice(out, notice);
+      out.close(start);
+    });
+  }
+
+  replaced(session: ServedSession): void {
+    this.#tell(session, (out) => writeNumbers(out, TELL.replaced, session.number));
+  }
+
+  /** Its calls are cancelled, its sessions closed. Turns in messages that never left are taken back. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.small.end();
+    this.large.end();
+    for (const lane of [this.small, this.large])
+      for (const given of lane.givenUnhanded()) this.#attempt(() => given.takeBack());
+    this.#admin.end();
+    this.#endSome();
+  }
+
+  /**
+   * The gateway is back, and has said what it had received by then: nobody knows of turns in later messages.
+   * Precondition: it is over.
+   */
+  takeBack(done: { readonly small: number; readonly large: number }): void {
+    const unacked = [this.small.givenUnacked(), this.large.givenUnacked()] as const;
+    for (const { number, given } of unacked[0]) if (number > done.small) this.#attempt(() => given.takeBack());
+    for (const { number, given } of unacked[1]) if (number > done.large) this.#attempt(() => given.takeBack());
+  }
+
+  readonly #endSome = (): void => {
+    let left = AT_ONCE;
+    for (const call of this.#waiting.values()) {
+      if (left-- === 0) return this.context.scheduler.soon(this.#endSome);
+      this.#waiting.delete(call.id);
+      call.stage = 'done';
+      this.#attempt(() => call.pending?.cancel());
+    }
+    for (const session of this.#sessions.all()) {
+      if (left-- === 0) return this.context.scheduler.soon(this.#endSome);
+      this.#attempt(() => this.#sessions.close(session.number));
+    }
+  };
+
+  #lane(window: number): Lane {
+    let isOld = false;
+    const lane: Lane = new Lane(
+      this.context.scheduler,
+      { window, beat: BEAT },
+      {
+        begins: (routes) => {
+          isOld = routes < this.context.routes();
+        },
+        entry: (field, from) => this.#entry(field, from, isOld),
+        malformed: (error) => this.listener.malformed(error),
+        silent: () => this.listener.silent(lane),
+        routes: () => 0,
+      },
+    );
+    return lane;
+  }
+
+  #entry(field: number, from: WireReader, isOld: boolean): void {
+    switch (field) {
+      case ASK.calls:
+        return this.#call(this.#calls.read(from), isOld);
+      case ASK.opens: {
+        const { first, second } = readNumbers(from);
+        const refusal = this.#sessions.open(first, second, isOld ? undefined : this.context.home(second));
+        if (refusal !== undefined)
+          this.#tell(undefined, (out) => writeBytes(out, TELL.sessionsRefused, first, this.#refusals.of(refusal)));
+        return;
+      }
+      case ASK.closes:
+        return this.#attempt(this.#sessions.close.bind(this.#sessions, readNumbers(from).first));
+      case ASK.cancels: {
+        const { first, second, third } = readNumbers(from);
+        return this.#cancel(first, second !== 0, third !== 0);
+      }
+      case ASK.undeliverable:
+        return this.#undeliverable(readUndeliverable(from));
+      case ASK.adminCalls:
+        return this.#admin.ask(from, this.openCalls);
+      case ASK.watches:
+        return this.#admin.watch(from, this.openCalls);
+      case ASK.watchEnds:
+        return this.#admin.endWatch(readNumbers(from).first);
+      default:
+        from.skip();
+    }
+  }
+
+  #call({ session, partition, maxWait, stamp, command }: CallHead, isOld: boolean): void {
+    if (command?.call === undefined || command.id === 0) throw new RangeError('a call without an id or a command');
+    const { id, call } = command;
+    if (this.#waiting.has(id)) throw new RangeError(`call ${id} is open already`);
+    if (call.$case === 'cancel') throw new RangeError('a cancel of the public protocol');
+    const home = isOld ? undefined : this.context.home(partition);
+    if (home === undefined) return this.#refuse(id, isOld ? oldRoutes(partition) : notHere(partition));
+    if (this.openCalls >= MOST_OPEN) return this.#refuse(id, tooManyCalls(MOST_OPEN));
+    const served = this.#commandOf(id);
+    try {
+      const at = session === 0 ? undefined : this.#sessions.at(session, partition, home);
+      if (at !== undefined && 'kind' in at) served.refuse(at);
+      else if (call.$case === 'hello') this.#hello(served, at, call.value, stamp);
+      else this.#ask(served, call, at, home, maxWait);
+    } catch (error) {
+      this.context.check.forget();
+      if (this.#close(served)) this.#fail(id, error);
+    }
+    if (served.stage === 'done') this.#spare = served;
+    else if (!this.#isOver) this.#keep(served);
+  }
+
+  #commandOf(id: number): ServedCall {
+    const served = this.#spare?.begin(id, HELLO, this.#sessions) ?? new ServedCall(this, id, HELLO, this.#sessions);
+    this.#spare = undefined;
+    return served;
+  }
+
+  #keep(served: ServedCall): void {
+    served.stage = 'waits';
+    this.#waiting.set(served.id, served);
+  }
+
+  #ask(
+    served: ServedCall,
+    call: Asked,
+    at: OpenedSession | undefined,
+    home: Coordinator,
+    maxWait: number | undefined,
+  ): void {
+    const { check } = this.context;
+    const calls = at?.session ?? home;
+    const kind = kindOf(call);
+    served.form = kind.form;
+    served.order = at?.served ?? this.#orderOf(home);
+    const request = kind.read(call.value, check, NO_CALLER);
+    const wrong = check.take();
+    if (wrong !== undefined) return served.refuse(wrong);
+    if (maxWait === undefined || call.$case !== 'enqueue') served.pending = kind.ask(calls, request, served);
+    else served.pending = calls.enQueue({ ...enQueueRequest(call.value, check, NO_CALLER), maxWait }, served);
+  }
+
+  #hello(
+    served: ServedCall,
+    at: OpenedSession | undefined,
+    message: wire.Hello,
+    stamp: SessionStamp | undefined,
+  ): void {
+    if (at === undefined) throw new RangeError('a hello on no session');
+    const { check } = this.context;
+    served.order = at.served;
+    const request = helloRequest(message, check, NO_CALLER);
+    const wrong = check.take();
+    if (wrong !== undefined) return served.refuse(wrong);
+    at.served.hello(at.session, stamp === undefined ? request : { ...request, stamp }, served);
+  }
+
+  /** It is refused (CANCELLED), unless its answer follows or is on its way. */
+  #cancel(id: number, leave: boolean, unlessDecided: boolean): void {
+    const call = this.#waiting.get(id);
+    const pending = call?.pending;
+    if (call === undefined || pending === undefined) return;
+    this.#attempt(() => {
+      const mayCancel = !unlessDecided || call.form.canBeUndone || pending.callOff === undefined;
+      if (mayCancel) pending.cancel(leave);
+      else if (pending.callOff?.(leave) !== true) return;
+      if (this.#close(call)) this.#refuse(id, CANCELLED);
+    });
+  }
+
+  #undeliverable({ session, partition, turns, unwanted }: UndeliverableTold): void {
+    const home = this.context.home(partition);
+    const at = session === 0 ? undefined : this.#sessions.get(session);
+    this.#attempt(() => (at ?? home)?.undeliverable(turns, unwanted));
+  }
+
+  /** Calls that come on no session have no order among each other. */
+  #orderOf(home: Coordinator): Order {
+    const known = this.#orders.get(home);
+    if (known !== undefined) return known;
+    const order: Order = { largeUntil: 0, undeliverable: (turns) => home.undeliverable(turns) };
+    this.#orders.set(home, order);
+    return order;
+  }
+
+  /** @returns whether its answer can be sent */
+  #close(call: ServedCall): boolean {
+    if (call.stage === 'done') return false;
+    if (call.stage === 'waits') this.#waiting.delete(call.id);
+    call.stage = 'done';
+    return this.#canTell();
+  }
+
+  #canTell(): boolean {
+    if (this.#isOver) return false;
+    const unsent = this.small.unsent + this.large.unsent;
+    if (unsent <= MOST_UNSENT) return true;
+    this.listener.tooMuch(unsent);
+    return false;
+  }
+
+  #refuse(id: number, refusal: Refusal): void {
+    this.#tell(undefined, (out) => writeBytes(out, TELL.refused, id, this.#refusals.of(refusal)));
+  }
+
+  #fail(id: number, error: unknown): void {
+    this.#refuse(id, failed(report(this.context, PATH, error)));
+  }
+
+  #tell(order: Order | undefined, write: (out: WireWriter) => void): void {
+    if (this.#canTell()) this.#write(order, write).schedule();
+  }
+
+  /** What is large takes the other lane, and what follows in its order does not overtake it. @throws as `write` does */
+  #write(order: Order | undefined, write: (out: WireWriter) => void): Lane {
+    const isBehind = order !== undefined && order.largeUntil > this.large.acked;
+    const lane = writeEntry(this, isBehind ? this.large : this.small, write);
+    if (order !== undefined && lane === this.large) order.largeUntil = lane.gathering;
+    return lane;
+  }
+
+  /** Nobody is left to get the error: a failure is only logged. */
+  #attempt(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      report(this.context, PATH, error);
+    }
+  }
+}
+
+function oldRoutes(partition: number): Refusal {
+  return noHome(partition, 'the gateway follows an older version of the routes of the cluster than the home');
+}
+
+function notHere(partition: number): Refusal {
+  return noHome(partition, `the sidecar that was asked is not the home of partition ${partition}`);
+}

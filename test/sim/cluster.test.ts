@@ -1,0 +1,40 @@
+/**
+ * Many seeds of a cluster in which members are stopped, killed and cut off, and the store falls back. To run one again:
+ * `KEYTURN_SEED=… node --test dist/test/sim/cluster.test.js`; `KEYTURN_RUNS=…` runs that many seeds instead of the usual
+ * number.
+ */
+import assert from 'node:assert/strict';
+import { env } from 'node:process';
+import { describe, it } from 'node:test';
+import { runsOf } from '../support/runs.js';
+import { type ClusterOutcome, ClusterSimulation } from './cluster-simulation.js';
+
+const { KEYTURN_SEED } = env;
+const RUNS = runsOf(6);
+const SEEDS =
+  KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 9_000 + run) : [Number(KEYTURN_SEED)];
+
+async function simulate(seed: number): Promise<ClusterOutcome> {
+  const again = `KEYTURN_SEED=${seed} node --test dist/test/sim/cluster.test.js`;
+  const outcome = await new ClusterSimulation(seed).run();
+  assert.deepEqual(outcome.violations, [], `${outcome.lines.join('\n')}\n${again}`);
+  return outcome;
+}
+
+describe('a cluster whose members die, whose store falls back and whose network lies', () => {
+  it('S233: loses nothing that was answered, has no two holders, keeps order, and comes to rest', async () => {
+    const outcomes: ClusterOutcome[] = [];
+    for (const seed of SEEDS) outcomes.push(await simulate(seed));
+    const sum = (of: (one: ClusterOutcome) => number) => outcomes.reduce((all, one) => all + of(one), 0);
+    const { length } = outcomes;
+    console.log(
+      `${length} worlds, ${sum((one) => one.deeds)} deeds, ${sum((one) => one.calls)} calls, ${sum((one) => one.forwarded)} ` +
+        `forwarded, ${sum((one) => one.grants)} grants, ${sum((one) => one.takenOver)} after another home, ` +
+        `${sum((one) => one.items)} items, ${sum((one) => one.finished)} finished, ${sum((one) => one.excused)} excused`,
+    );
+    // A world in which nothing happens would find nothing.
+    assert.ok(sum((one) => one.takenOver) > length, 'homes change');
+    assert.ok(sum((one) => one.finished) > 100 * length, 'items are finished');
+    assert.ok(sum((one) => one.excused) < 4 * length, 'what is lost with its home is rare');
+  });
+});
