@@ -23,6 +23,7 @@ export interface StreamOwner {
 export class StreamAtHome extends Target implements SessionListener, Reply<HelloAnswer> {
   /** `mute`: its home is not the home any more; what is open is answered still. */
   #at: 'open' | 'greeting' | 'mute' | 'closed' = 'open';
+  #refusal: Refusal | undefined;
 
   private constructor(
     partition: number,
@@ -51,6 +52,11 @@ export class StreamAtHome extends Target implements SessionListener, Reply<Hello
     return this.#at === 'open';
   }
 
+  /** Of its hello. */
+  get refusal(): Refusal | undefined {
+    return this.#refusal;
+  }
+
   hello(request: HelloRequest): void {
     this.#at = 'greeting';
     this.session.hello(request, this);
@@ -64,7 +70,9 @@ export class StreamAtHome extends Target implements SessionListener, Reply<Hello
   }
 
   refuse(refusal: Refusal): void {
-    if (this.#at === 'greeting') this.owner.notGreeted(this, refusal);
+    if (this.#at !== 'greeting') return;
+    this.#refusal = refusal;
+    this.owner.notGreeted(this, refusal);
   }
 
   notice(notice: Notice): void {

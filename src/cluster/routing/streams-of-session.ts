@@ -53,8 +53,10 @@ export class StreamsOfSession implements Source, StreamOwner {
     if (known !== undefined && known.home === home) return known.isReady ? known : undefined;
     if (this.#refused?.partition === partition) return new NoStream(partition, home, this.#refused.refusal);
     const opened = this.#open(partition, home);
-    if (opened instanceof StreamAtHome) return opened.isReady ? opened : undefined;
-    return opened.kind === 'no_home' ? undefined : new NoStream(partition, home, opened);
+    if (opened instanceof StreamAtHome && opened.isReady) return opened;
+    // The hello may have been refused at once; where it is not, calls wait for its answer.
+    const refusal = opened instanceof StreamAtHome ? opened.refusal : opened;
+    return refusal === undefined || refusal.kind === 'no_home' ? undefined : new NoStream(partition, home, refusal);
   }
 
   /**

@@ -127,7 +127,10 @@ describe('a partition without a home', () => {
   });
 
   it('close refuses what is held, and leaves no timer and no listener', async () => {
-    const { stage } = away();
+    const stage = new RoutingStage();
+    const partition = stage.map.of(Q, '');
+    await stage.at(partition).close();
+    stage.homes.set(partition, undefined);
     const calls = [stage.enQueue({ queue: Q, wait: 0 }), stage.await('i', 60_000, Q)];
     const dequeue = stage.deQueue({ queue: Q, holder: { token: 1 } });
     const closed = stage.coordinator.close();
