@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
+import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
 import type { Registry } from '../../../cluster/registry/registry.js';
 import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
@@ -20,7 +21,6 @@ import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
 import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
-import { settingsOfPartition } from './settings-of-partition.js';
 
 /** The format of rows that this version reads and writes. */
 const FORMAT = 1;
@@ -41,7 +41,7 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
     const { name, replicas = 'auto' } = cluster;
     const store = await openRedisStore(cluster.store.url, { cluster: name, replicas }).catch(failStore('store'));
     opened.push(store);
-    const record = await agree(store, cluster, config.coordinator.queues).catch(failStore('store'));
+    const record = await agree(store, cluster, config.coordinator).catch(failStore('store'));
     const registry = await openRedisRegistry(cluster.registry.url, { cluster: name, replicas }).catch(
       failStore('registry'),
     );
@@ -195,7 +195,7 @@ class ClusterEngine implements Engine {
         routes: record.version,
       }),
       makeHome: (options) =>
-        new HomeCoordinator(settingsOfPartition(config.coordinator, map, options.partition.number), {
+        new HomeCoordinator(settingsOf(config.coordinator, map, options.partition.number), {
           ...options,
           shared: this.#shared,
         }),
