@@ -1,12 +1,12 @@
 /** A sidecar of a cluster: opens store and registry, joins, links itself to the others, routes every call. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { ClusterMember } from '../../../cluster/member/member.js';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
+import { ClusterMember } from '../../../cluster/member/member.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
-import type { Registry } from '../../../cluster/registry/registry.js';
 import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
+import type { Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
 import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';

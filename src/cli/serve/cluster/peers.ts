@@ -1,8 +1,8 @@
 /** The links between this sidecar and the others: its own server, and the connections to theirs. */
 import { randomUUID } from 'node:crypto';
 import type { ClusterRecord } from '../../../cluster/store/cluster-store.js';
-import type { ClusterSettings, PeerTlsSettings } from '../../../config/cluster-settings.js';
 import { formatAddress } from '../../../config/address.js';
+import type { ClusterSettings, PeerTlsSettings } from '../../../config/cluster-settings.js';
 import type { Coordinator, Limits } from '../../../coordinator.js';
 import { peerLinks } from '../../../grpc/peer/connect.js';
 import type { PeerLinks } from '../../../grpc/peer/links.js';
