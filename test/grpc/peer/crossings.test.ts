@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RenewAnswer, SubmitAnswer } from '../../../src/coordinator.js';
-import { newItem, QUEUE } from '../../support/builders.js';
 import { turnOf } from '../../contract/stage.js';
+import { newItem, QUEUE } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
 import { LinkStage } from './link-stage.js';
 
@@ -138,7 +138,10 @@ describe('what is large and what is small', () => {
     one.session.renew({ turns: [turnOf(held)], lease: undefined }, renewed);
     const other = stage.worker.enQueue({ key: 'b' });
     stage.settle();
-    assert.deepEqual(renewed.value.results.map(({ alive }) => alive), [true]);
+    assert.deepEqual(
+      renewed.value.results.map(({ alive }) => alive),
+      [true],
+    );
     assert.equal(other.value.decision, 'accept');
   });
 
@@ -159,7 +162,10 @@ describe('what is large and what is small', () => {
     stage.large.down.flow();
     stage.settle();
     assert.equal(taken.value.deliveries.length, 1);
-    assert.deepEqual(one.notices.map(({ kind }) => kind), ['turn_ending', 'turn_lost']);
+    assert.deepEqual(
+      one.notices.map(({ kind }) => kind),
+      ['turn_ending', 'turn_lost'],
+    );
   });
 
   it('an answer of 3 MiB and more comes whole', () => {

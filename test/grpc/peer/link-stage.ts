@@ -1,11 +1,5 @@
 import assert from 'node:assert/strict';
-import type {
-  Coordinator,
-  HelloAnswer,
-  Notice,
-  Session,
-  SessionListener,
-} from '../../../src/coordinator.js';
+import type { Coordinator, HelloAnswer, Notice, Session, SessionListener } from '../../../src/coordinator.js';
 import { LocalCoordinator } from '../../../src/local/coordinator.js';
 import { told } from '../../contract/stage.js';
 import { Worker } from '../../contract/worker.js';
