@@ -1,6 +1,7 @@
 /** `keyturn serve`: its flags and its help. What it does is in serve/. */
 
 import { type Command, Option } from 'commander';
+import { CLUSTER_DEFAULTS, MEMBER, PEER_TLS } from '../config/cluster-settings.js';
 import type { YamlValue } from '../config/kinds.js';
 import { CONFIG_FILE, SERVER_DEFAULTS, SERVER_SETTINGS, type ServerSetting } from '../config/server-settings.js';
 import { fieldsOf, writeField } from '../config/settings-table.js';
@@ -41,6 +42,11 @@ export function registerServe(program: Command): void {
     command.addOption(optionOf(SERVER_SETTINGS[field], writeField(SERVER_SETTINGS, field, SERVER_DEFAULTS)));
   for (const field of fieldsOf(TLS_SETTINGS))
     command.addOption(optionOf(TLS_SETTINGS[field], writeField(TLS_SETTINGS, field, TLS_DEFAULTS)));
+  const { tls: peerTls, ...member } = CLUSTER_DEFAULTS;
+  for (const field of fieldsOf(MEMBER.settings))
+    command.addOption(optionOf(MEMBER.settings[field], writeField(MEMBER.settings, field, member)));
+  for (const field of fieldsOf(PEER_TLS.settings))
+    command.addOption(optionOf(PEER_TLS.settings[field], writeField(PEER_TLS.settings, field, peerTls)));
   command
     .option('--check-config', 'check all settings, say what is wrong, and exit')
     .option('--print-config', 'print all settings that are in effect as YAML, and exit')

@@ -2,6 +2,17 @@
 import { DEFAULT_LIMITS, type Limits } from '../core/contract/limits.js';
 import { BUILT_IN_POLICY, type Policy } from '../core/contract/policy.js';
 import type { CoordinatorSettings } from '../core/contract/settings.js';
+import { checkCluster, type Places } from './cluster-check.js';
+import {
+  CLUSTER_DEFAULTS,
+  CLUSTER_DOC,
+  CLUSTER_GROUP,
+  type ClusterFields,
+  type ClusterFlag,
+  type ClusterSettings,
+  MEMBER,
+  PEER_TLS,
+} from './cluster-settings.js';
 import { checkEnvironment } from './environment.js';
 import { readConfigFile } from './file.js';
 import { type At, type Kind, refuse } from './kinds.js';
@@ -36,20 +47,24 @@ export interface Config {
   /** Its files fit each other, or did when they were read. */
   readonly tls: TlsSettings;
   readonly coordinator: CoordinatorSettings;
+  /** Of a member of a cluster. Unset: it is alone. */
+  readonly cluster: ClusterSettings | undefined;
   /** What works and is hardly meant, for people; each a line that names setting and place. */
   readonly warnings: readonly string[];
 }
 
 /** What the command line gave, by the field of the setting; `config` names the file. */
 export type Flags = Readonly<
-  Partial<Record<keyof ServerSettings | (typeof TLS_FLAGS)[keyof TlsSettings] | 'config', string>>
+  Partial<Record<keyof ServerSettings | (typeof TLS_FLAGS)[keyof TlsSettings] | ClusterFlag | 'config', string>>
 >;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Everything extends ServerSettings {
   readonly tls: TlsSettings;
+  readonly cluster: ClusterFields;
   readonly limits: Limits;
-  readonly default: Policy;
+  /** Read once it is known whether there is a cluster. */
+  readonly default: Written | undefined;
   /** Read once `default` is known. */
   readonly queues: Written | undefined;
 }
@@ -69,8 +84,9 @@ const EVERYTHING: Group<Everything> = {
   table: {
     ...SERVER_SETTINGS,
     tls: { kind: groupKind(TLS_GROUP), doc: TLS_DOC },
+    cluster: { kind: groupKind(CLUSTER_GROUP), doc: CLUSTER_DOC },
     limits: { kind: groupKind(LIMITS_GROUP), doc: LIMITS_DOC },
-    default: { kind: groupKind(POLICY_GROUP), doc: DEFAULT_DOC },
+    default: { kind: later, doc: DEFAULT_DOC },
     queues: { kind: later, doc: QUEUES_DOC },
   },
 };
@@ -78,8 +94,9 @@ const EVERYTHING: Group<Everything> = {
 const BUILT_IN: Everything = {
   ...SERVER_DEFAULTS,
   tls: TLS_DEFAULTS,
+  cluster: CLUSTER_DEFAULTS,
   limits: DEFAULT_LIMITS,
-  default: BUILT_IN_POLICY,
+  default: undefined,
   queues: undefined,
 };
 
@@ -98,14 +115,25 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   checkAddresses(server, problems);
   const tls = overriddenTls(said.tls, sources);
   checkTls(tls, (field) => placeOfTls(field, sources), problems);
+  const cluster = overriddenCluster(said.cluster, sources);
   checkLimits(said.limits, entryOf(file, 'limits')?.value, problems);
-  const surroundings: Surroundings = { limits: said.limits, dataDir: server.dataDir, inherited: said.default };
-  checkDefaultPolicy(said.default, surroundings, entryOf(file, 'default')?.value, problems);
-  const queues = readQueues(said, surroundings, under(at, 'queues'));
+  checkCluster({ server, cluster, placeOf: placesOf(sources), problems });
+  const isCluster = server.store !== undefined;
+  const inherited = readDefault(said.default, isCluster, under(at, 'default'));
+  const surroundings: Surroundings = { limits: said.limits, dataDir: server.dataDir, isCluster, inherited };
+  checkDefaultPolicy(inherited, surroundings, said.default, problems);
+  const queues = readQueues(said.queues, surroundings, under(at, 'queues'));
   checkReachable(server, queues, sources);
   checkEnvironment(env, VARIABLES, problems);
   problems.throwIfAny();
-  return freeze(server, tls, said, queues, problems.warnings);
+  const coordinator = settingsOf(server, said.limits, inherited, queues);
+  return freeze(server, tls, cluster, coordinator, problems.warnings);
+}
+
+/** In a cluster a queue is durable unless somebody says otherwise, which is refused. */
+function readDefault(written: Written | undefined, isCluster: boolean, at: At): Policy {
+  const builtIn = isCluster ? { ...BUILT_IN_POLICY, durable: true } : BUILT_IN_POLICY;
+  return written === undefined ? builtIn : readGroup(POLICY_GROUP, written, at, builtIn);
 }
 
 /** The variables of all settings. */
@@ -113,6 +141,8 @@ const VARIABLES: readonly string[] = [
   CONFIG_FILE.env,
   ...fieldsOf(SERVER_SETTINGS).map((field) => SERVER_SETTINGS[field].env),
   ...fieldsOf(TLS_SETTINGS).map((field) => TLS_SETTINGS[field].env),
+  ...fieldsOf(MEMBER.settings).map((field) => MEMBER.settings[field].env),
+  ...fieldsOf(PEER_TLS.settings).map((field) => PEER_TLS.settings[field].env),
 ];
 
 /** A sidecar that makes no queue and knows none refuses every call. */
@@ -139,6 +169,7 @@ function findFile(flags: Flags, env: Environment, problems: Problems): Written |
 
 function pickServer({
   tls: _tls,
+  cluster: _cluster,
   limits: _limits,
   default: _default,
   queues: _queues,
@@ -174,6 +205,36 @@ function overriddenTls(tls: TlsSettings, sources: Sources): TlsSettings {
   return result;
 }
 
+function overriddenCluster({ tls: inFile, ...cluster }: ClusterFields, sources: Sources): ClusterFields {
+  const result = { ...cluster };
+  for (const field of fieldsOf(MEMBER.settings)) {
+    const at: At = { path: MEMBER.path + snakeCase(field), problems: sources.problems };
+    for (const written of overrides(MEMBER.settings[field], MEMBER.flags[field], sources))
+      override(MEMBER.settings, field, written, at, result);
+  }
+  const tls = { ...inFile };
+  for (const field of fieldsOf(PEER_TLS.settings)) {
+    const at: At = { path: PEER_TLS.path + field, problems: sources.problems };
+    for (const written of overrides(PEER_TLS.settings[field], PEER_TLS.flags[field], sources))
+      override(PEER_TLS.settings, field, written, at, tls);
+  }
+  return { ...result, tls };
+}
+
+/** Where a setting of the process or of the cluster was said last; unset: nowhere. */
+function placesOf(sources: Sources): Places {
+  const { file } = sources;
+  const inCluster = entryOf(file, 'cluster')?.value;
+  return {
+    server: (field) =>
+      overrides(SERVER_SETTINGS[field], field, sources).at(-1)?.place ?? entryOf(file, snakeCase(field))?.value.place,
+    peerTls: (field) =>
+      overrides(PEER_TLS.settings[field], PEER_TLS.flags[field], sources).at(-1)?.place ??
+      entryOf(entryOf(inCluster, 'tls')?.value, field)?.value.place,
+    cluster: inCluster?.place,
+  };
+}
+
 function placeOfTls(field: keyof TlsSettings, sources: Sources): string {
   const last = overrides(TLS_SETTINGS[field], TLS_FLAGS[field], sources).at(-1);
   const inFile = entryOf(entryOf(sources.file, 'tls')?.value, snakeCase(field))?.value;
@@ -206,12 +267,8 @@ function checkAddresses({ listen, httpListen }: ServerSettings, problems: Proble
   problems.add('http_listen', 'all sources together', `is ${showText(httpListen)}, must differ from listen`);
 }
 
-function readQueues(
-  { queues: written, default: inherited }: Everything,
-  surroundings: Surroundings,
-  at: At,
-): ReadonlyMap<string, Policy> {
-  const { limits } = surroundings;
+function readQueues(written: Written | undefined, surroundings: Surroundings, at: At): ReadonlyMap<string, Policy> {
+  const { limits, inherited } = surroundings;
   const queues = new Map<string, Policy>();
   if (written === undefined || isNothing(written)) return queues;
   if (written.kind !== 'map') {
@@ -242,22 +299,33 @@ function checkQueueName(name: string, place: string, { queueNameBytes }: Limits,
   at.problems.add(at.path, place, what);
 }
 
+function settingsOf(
+  { autoCreate, startupHold }: ServerSettings,
+  limits: Limits,
+  defaultPolicy: Policy,
+  queues: ReadonlyMap<string, Policy>,
+): CoordinatorSettings {
+  for (const policy of [defaultPolicy, ...queues.values()]) freezePolicy(policy);
+  return Object.freeze({ defaultPolicy, queues, autoCreate, startupHold, limits: Object.freeze(limits) });
+}
+
 function freeze(
   server: ServerSettings,
   tls: TlsSettings,
-  said: Everything,
-  queues: ReadonlyMap<string, Policy>,
+  fields: ClusterFields,
+  coordinator: CoordinatorSettings,
   warnings: readonly string[],
 ): Config {
-  for (const policy of [said.default, ...queues.values()]) freezePolicy(policy);
-  const coordinator: CoordinatorSettings = Object.freeze({
-    defaultPolicy: said.default,
-    queues,
-    autoCreate: server.autoCreate,
-    startupHold: server.startupHold,
-    limits: Object.freeze(said.limits),
+  const { store } = server;
+  const registry = server.registry ?? store;
+  const cluster = store && registry && Object.freeze({ ...fields, store, registry, tls: Object.freeze(fields.tls) });
+  return Object.freeze({
+    server: Object.freeze(server),
+    tls: Object.freeze(tls),
+    coordinator,
+    cluster,
+    warnings,
   });
-  return Object.freeze({ server: Object.freeze(server), tls: Object.freeze(tls), coordinator, warnings });
 }
 
 function freezePolicy(policy: Policy): void {

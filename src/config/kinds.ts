@@ -32,7 +32,7 @@ interface ScalarRules<T> {
   hint?(value: Plain): string | undefined;
 }
 
-function scalar<T>(rules: ScalarRules<T>): Kind<T> {
+export function scalar<T>(rules: ScalarRules<T>): Kind<T> {
   return {
     allowed: rules.allowed,
     write: (value) => rules.write(value),

@@ -1,15 +1,25 @@
 /** The settings of a queue's policy: every row of the contract's table. */
 import { DEFAULT_LIMITS } from '../core/contract/limits.js';
 import type { Policy, RatePolicy, RetryPolicy } from '../core/contract/policy.js';
-import { choice, count, countOr, decimalFrom, duration, optional, yesOrNo } from './kinds.js';
+import { choice, count, countOr, decimalFrom, duration, type Kind, optional, scalar, yesOrNo } from './kinds.js';
 import { type Group, groupKind, type Table } from './settings-table.js';
 
-const { minLease, maxLease, maxWait, maxDelay } = DEFAULT_LIMITS;
+const { minLease, maxLease, maxWait, maxDelay, queueNameBytes } = DEFAULT_LIMITS;
 const MOST_ENTRIES = 10_000_000;
 const MOST_PER_SECOND = 1_000_000;
 /** A turn in eleven days: with less, the moment of the next one is beyond what can be told. */
 const LEAST_PER_SECOND = 0.000_001;
 const MINUTE = 60_000;
+const MOST_PARTS = 64;
+
+const groupName: Kind<string> = scalar({
+  allowed: `1 to ${queueNameBytes} of A-Za-z0-9._:/-`,
+  parse: (value) =>
+    typeof value === 'string' && value.length <= queueNameBytes && /^[A-Za-z0-9._:/-]+$/.test(value)
+      ? value
+      : undefined,
+  write: (value) => value,
+});
 
 const RATE: Table<RatePolicy> = {
   perSecond: { kind: decimalFrom(LEAST_PER_SECOND, MOST_PER_SECOND), doc: 'Turns per second.' },
@@ -108,6 +118,14 @@ const POLICY: Table<Policy> = {
   onDependencyDead: {
     kind: choice('dead', 'run'),
     doc: 'An item waits for another (`after`) that became a dead letter: it becomes one too (`dead`), or waits for it no more (`run`).',
+  },
+  group: {
+    kind: optional(groupName, 'none', ''),
+    doc: 'Of a named queue in a cluster: queues of one group live together, so that one step can reach several of them (`follow_ups`, `after`). `none`: the queue is on its own.',
+  },
+  spread: {
+    kind: count(1, MOST_PARTS),
+    doc: 'Of a named queue in a cluster: over so many partitions it is spread, by key. What counts per queue is shared out. Not together with `group`.',
   },
 };
 

@@ -1,5 +1,6 @@
 /** The configuration in effect as YAML: complete, with a word on every setting, and loadable again. */
 import { stringify } from 'yaml';
+import { CLUSTER_DEFAULTS, CLUSTER_DOC, CLUSTER_GROUP } from './cluster-settings.js';
 import { type Config, DEFAULT_DOC, LIMITS_DOC, QUEUES_DOC } from './config.js';
 import { LIMITS_GROUP } from './limit-settings.js';
 import { POLICY_GROUP } from './policy-settings.js';
@@ -7,7 +8,7 @@ import { SERVER_SETTINGS } from './server-settings.js';
 import { fieldsOf, snakeCase, type Table, writeField, writeGroup } from './settings-table.js';
 import { TLS_DOC, TLS_SETTINGS } from './tls-settings.js';
 
-export function printConfig({ server, tls, coordinator }: Config): string {
+export function printConfig({ server, tls, cluster, coordinator }: Config): string {
   // A Map: an object would put names that look like numbers first.
   const queues = new Map(
     [...coordinator.queues].map(([name, policy]) => [name, writeGroup(POLICY_GROUP.table, policy)]),
@@ -16,6 +17,8 @@ export function printConfig({ server, tls, coordinator }: Config): string {
     ...commented(SERVER_SETTINGS, server),
     `\n# ${TLS_DOC}\ntls:`,
     ...indented(commented(TLS_SETTINGS, tls)),
+    `\n# ${CLUSTER_DOC}\ncluster:`,
+    ...indented(commented(CLUSTER_GROUP.table, cluster ?? CLUSTER_DEFAULTS)),
     `\n# ${LIMITS_DOC}\nlimits:`,
     ...indented(commented(LIMITS_GROUP.table, coordinator.limits)),
     `\n# ${DEFAULT_DOC}\ndefault:`,

@@ -1,6 +1,7 @@
 /** What must hold between settings. A value alone can be fine and still make no sense beside another one. */
 import type { Limits } from '../core/contract/limits.js';
 import { BUILT_IN_POLICY, type Policy } from '../core/contract/policy.js';
+import { tooSmallToSpread } from '../core/contract/spread.js';
 import { formatDuration } from './duration.js';
 import type { Problems } from './problem.js';
 import { snakeCase } from './settings-table.js';
@@ -13,9 +14,14 @@ const FRAMING_BYTES = 1_024;
 export interface Surroundings {
   readonly limits: Limits;
   readonly dataDir: string | undefined;
+  /** There is a store that several sidecars share. */
+  readonly isCluster: boolean;
   /** `default`, as it is in effect. */
   readonly inherited: Policy;
 }
+
+/** What is shared out over the parts of a queue that is spread. */
+const SPREAD = ['max_in_flight', 'max_waiting', 'max_dead_letters', 'max_remembered', 'rate.per_second', 'rate.burst'];
 
 interface Relation<T, U> {
   /** The setting that is named, then the others that take part. */
@@ -55,11 +61,40 @@ const POLICY_RELATIONS: readonly Relation<Policy, Surroundings>[] = [
   },
   {
     fields: ['durable'],
-    broken: ({ durable }, { dataDir }) =>
-      durable && dataDir === undefined
+    broken: ({ durable }, { dataDir, isCluster }) =>
+      durable && dataDir === undefined && !isCluster
         ? 'is true, but there is no data_dir (--data-dir, KEYTURN_DATA_DIR) in which anything could outlive a crash'
         : undefined,
   },
+  {
+    fields: ['durable'],
+    broken: ({ durable }, { isCluster }) =>
+      !durable && isCluster
+        ? 'is false, but in a cluster every queue is durable: another sidecar has to go on where one ended; leave it out'
+        : undefined,
+  },
+  {
+    fields: ['durability'],
+    broken: ({ durability }, { isCluster }) =>
+      durability === 'memory' && isCluster
+        ? 'is memory, but in a cluster everything is stored: another sidecar has to go on where one ended; must be on_flush, interval or count'
+        : undefined,
+  },
+  {
+    fields: ['spread', 'group'],
+    broken: ({ group, spread }) =>
+      spread > 1 && group !== undefined
+        ? `is ${spread}, but group is ${group}: queues of one group live in one partition; leave one of them out`
+        : undefined,
+  },
+  ...SPREAD.map((what) => ({
+    fields: [what.split('.')[0] ?? what, 'spread'] as const,
+    broken: (policy: Policy) => {
+      const found = tooSmallToSpread(policy, policy.spread).find((one) => snakeCase(one.what) === what);
+      const of = what.includes('.') ? `has ${what.split('.')[1]} ${found?.value}` : `is ${found?.value}`;
+      return found && `${of}, must be at least spread, ${policy.spread}: each part gets some of it`;
+    },
+  })),
   {
     // Not `durable`: a queue that says only that it is not durable may inherit the rest.
     fields: ['durability'],
@@ -67,6 +102,20 @@ const POLICY_RELATIONS: readonly Relation<Policy, Surroundings>[] = [
       !durable && durability !== BUILT_IN_POLICY.durability
         ? `is ${durability}, but says nothing of a queue that is not durable; needs durable: true`
         : undefined,
+  },
+];
+
+/** Where a queue lives is said of the queue: others could not be told from those that are not named. */
+const DEFAULT_RELATIONS: readonly Relation<Policy, Surroundings>[] = [
+  {
+    fields: ['group'],
+    broken: ({ group }) =>
+      group === undefined ? undefined : `is ${group}, but may only be said of a named queue: queues.NAME.group`,
+  },
+  {
+    fields: ['spread'],
+    broken: ({ spread }) =>
+      spread === 1 ? undefined : `is ${spread}, but may only be said of a named queue: queues.NAME.spread`,
   },
 ];
 
@@ -93,6 +142,13 @@ const ODD_POLICIES: readonly Relation<Policy, Surroundings>[] = [
         ? 'is decline, but min_interval is 0s: nothing ever comes too soon'
         : undefined,
   },
+  ...(['group', 'spread'] as const).map((field) => ({
+    fields: [field] as const,
+    broken: (policy: Policy, { isCluster }: Surroundings) =>
+      isCluster || policy[field] === BUILT_IN_POLICY[field]
+        ? undefined
+        : 'is set, but means nothing without a cluster: store is memory',
+  })),
   ...(['flushInterval', 'flushCount'] as const).map((field) => ({
     fields: [snakeCase(field)] as const,
     // Not of `default`: queues that are durable may inherit it.
@@ -148,7 +204,7 @@ export function checkDefaultPolicy(
   written: Written | undefined,
   problems: Problems,
 ): void {
-  for (const { fields, broken } of POLICY_RELATIONS) {
+  for (const { fields, broken } of [...POLICY_RELATIONS, ...DEFAULT_RELATIONS]) {
     const what = broken(policy, surroundings);
     if (what !== undefined) problems.add(`default.${fields[0]}`, placeOf(written, fields) ?? 'built-in', what);
   }

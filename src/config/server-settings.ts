@@ -1,7 +1,7 @@
 /** The settings of the process itself: the file's top level, environment variables and flags. */
-import { address, choice, duration, type Kind, optional, path, tcpAddress, yesOrNo } from './kinds.js';
+import { address, choice, duration, optional, path, tcpAddress, yesOrNo } from './kinds.js';
 import type { Refusal, Setting } from './settings-table.js';
-import { show } from './written.js';
+import { registryAddress, type StoreAddress, storeAddress } from './store-address.js';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
@@ -11,7 +11,10 @@ export interface ServerSettings {
   readonly httpListen: string;
   /** Unset: everything is kept in memory only. */
   readonly dataDir: string | undefined;
-  readonly store: 'memory';
+  /** Unset: memory, of this process alone. */
+  readonly store: StoreAddress | undefined;
+  /** Unset: the store. */
+  readonly registry: StoreAddress | undefined;
   readonly logLevel: LogLevel;
   readonly autoCreate: boolean;
   readonly drainTimeout: number;
@@ -29,7 +32,8 @@ export const SERVER_DEFAULTS: ServerSettings = Object.freeze({
   listen: '127.0.0.1:7420',
   httpListen: '127.0.0.1:7421',
   dataDir: undefined,
-  store: 'memory',
+  store: undefined,
+  registry: undefined,
   logLevel: 'info',
   autoCreate: true,
   drainTimeout: 20_000,
@@ -69,11 +73,18 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
     doc: 'Directory for what durable queues keep; of one sidecar alone.',
   },
   store: {
-    kind: only('memory', 'this version knows no other'),
+    kind: storeAddress,
     env: 'KEYTURN_STORE',
     flag: '--store',
-    operand: 'store',
-    doc: 'Who decides about turns. This version knows only `memory`, its own process; what outlives it is kept in `data_dir`.',
+    operand: 'address',
+    doc: 'Who decides about turns: `memory`, this process alone, and what outlives it is kept in `data_dir`; or the sidecars of a cluster together, which keep everything in this store. A password in it is never printed.',
+  },
+  registry: {
+    kind: registryAddress,
+    env: 'KEYTURN_REGISTRY',
+    flag: '--registry',
+    operand: 'address',
+    doc: 'Where the sidecars of a cluster learn of each other. `store`: there, too.',
   },
   logLevel: {
     kind: choice(...LOG_LEVELS),
@@ -109,16 +120,3 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
 export const SERVER_REFUSALS: Readonly<Record<string, Refusal>> = {
   config: { harmless: undefined, why: `only ${CONFIG_FILE.flag} or ${CONFIG_FILE.env} can say which file is read` },
 };
-
-/** What the contract knows and this version does not keep is refused: accepting it would lose data in silence. */
-function only<const T extends string>(word: T, why: string): Kind<T> {
-  return {
-    allowed: word,
-    read(written, at) {
-      const fits = written.kind === 'scalar' && written.value === word;
-      if (!fits) at.problems.add(at.path, written.place, `is ${show(written)}; ${why}: leave it out, or say ${word}`);
-      return word;
-    },
-    write: (value) => value,
-  };
-}

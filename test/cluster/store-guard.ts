@@ -118,6 +118,20 @@ export function lostCases(place: Place): void {
       assert.deepEqual(await rowsOf(home), [itemRow(1)]);
     });
 
+    it(`(${what} lost) is known again once only: the same changes after others are written`, async (t) => {
+      const there = await place(t);
+      const store = await there.open();
+      const home = store.open(await claim(store));
+      const changes = puts([itemRow(1)]);
+      there.lose(store, what);
+      await assert.rejects(there.outwait(home.write(changes, 1)), isProblem('io'));
+      there.lose(store, undefined);
+      await home.settle();
+      await home.write([{ delete: { table: 'items', seq: 1 } }], 2);
+      await home.write(changes, 3);
+      assert.deepEqual(await rowsOf(home), [itemRow(1)]);
+    });
+
     it(`(${what} lost) is not written under a new owner before it is settled`, async (t) => {
       const there = await place(t);
       const store = await there.open();

@@ -11,7 +11,8 @@ test('without file, environment and flags everything is built in', () => {
     listen: '127.0.0.1:7420',
     httpListen: '127.0.0.1:7421',
     dataDir: undefined,
-    store: 'memory',
+    store: undefined,
+    registry: undefined,
     logLevel: 'info',
     autoCreate: true,
     drainTimeout: 20_000,
@@ -54,7 +55,8 @@ test('every setting of the process can be said in the file', (t) => {
     listen: 'unix:/run/keyturn/keyturn.sock',
     httpListen: '[::1]:9000',
     dataDir: '/var/lib/keyturn',
-    store: 'memory',
+    store: undefined,
+    registry: undefined,
     logLevel: 'warn',
     autoCreate: false,
     drainTimeout: 60_000,
@@ -164,6 +166,8 @@ test('every setting of a policy can be said', (t) => {
     flushInterval: 1,
     flushCount: 1_000_000,
     onDependencyDead: 'run',
+    group: undefined,
+    spread: 1,
   });
 });
 

@@ -23,6 +23,10 @@ const FILES: readonly (readonly [what: string, yaml: string])[] = [
     'data_dir: data\ndefault: { durable: true, durability: interval, flush_interval: 1ms }\nqueues: { a: { durability: memory, on_dependency_dead: run }, b: { durable: false } }\n',
   ],
   [
+    'a member of a cluster',
+    'store: rediss://10.0.0.5:6380/3\nregistry: redis://10.0.0.6\ncluster: { name: a, partitions: 8, peer_listen: "[::1]:0", advertise: host, weight: 0, session: 5s, replicas: 2 }\nqueues: { a: { group: g }, b: { group: g }, c: { spread: 4, rate: { per_second: 8, burst: 4 } } }\n',
+  ],
+  [
     'queues that take away what default gives, with odd names',
     `
     default: { waiting_per_key: 3, max_hold: 1m, rate: { per_second: 0.1, burst: 7 }, max_in_flight: 9, retry: { factor: 1.25 } }
@@ -65,11 +69,22 @@ test('every setting is printed with its built-in value', () => {
     http_listen: '127.0.0.1:7421',
     data_dir: 'none',
     store: 'memory',
+    registry: 'store',
     log_level: 'info',
     auto_create: true,
     drain_timeout: '20s',
     startup_hold: '0s',
     tls: { cert: 'none', key: 'none', client_ca: 'none' },
+    cluster: {
+      name: 'keyturn',
+      partitions: 64,
+      peer_listen: 'auto',
+      advertise: 'auto',
+      weight: 1,
+      session: '3s',
+      replicas: 'auto',
+      tls: { cert: 'none', key: 'none', ca: 'none' },
+    },
     limits: {
       queue_name_bytes: 128,
       key_bytes: 1024,
@@ -133,6 +148,8 @@ test('every setting is printed with its built-in value', () => {
       flush_interval: '50ms',
       flush_count: 1000,
       on_dependency_dead: 'dead',
+      group: 'none',
+      spread: 1,
     },
     queues: {},
   });

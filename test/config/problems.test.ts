@@ -5,7 +5,7 @@ import { loadConfig } from '../../src/config/config.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/core/contract/limits.js';
 import { problemsIn, problemsOf, yamlFile } from './yaml-file.js';
 
-const NO_OTHER = 'this version knows no other';
+const STORE = 'must be memory, or redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS';
 const NO_DATA_DIR =
   'is true, but there is no data_dir (--data-dir, KEYTURN_DATA_DIR) in which anything could outlive a crash';
 const DURATION = 'as 250ms, 20s, 5m or 24h';
@@ -39,10 +39,7 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
     'data_dir: 7',
     'data_dir (keyturn.yaml:1:11): is "7", must be a path of 1 to 4096 bytes, or none',
   ],
-  [
-    'store: redis://localhost',
-    `store (keyturn.yaml:1:8): is "redis://localhost"; ${NO_OTHER}: leave it out, or say memory`,
-  ],
+  ['store: localhost', `store (keyturn.yaml:1:8): is "localhost", which is no address of a store; ${STORE}`],
   ['tls: server.pem', 'tls (keyturn.yaml:1:6): is "server.pem", must be a mapping of cert, key, client_ca'],
   ['tls: { ca: a }', 'tls.ca (keyturn.yaml:1:8): is not a setting; known are cert, key, client_ca'],
   ['tls: { cert: 7 }', 'tls.cert (keyturn.yaml:1:14): is "7", must be a path of 1 to 4096 bytes, or none'],
@@ -54,11 +51,11 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
   ['http-listen: 127.0.0.1:1', 'http-listen (keyturn.yaml:1:1): is not a setting; did you mean http_listen?'],
   [
     'elephant: 1',
-    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, log_level, auto_create, drain_timeout, startup_hold, tls, limits, default, queues',
+    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, registry, log_level, auto_create, drain_timeout, startup_hold, tls, cluster, limits, default, queues',
   ],
   [
     '__proto__: 1',
-    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, log_level, auto_create, drain_timeout, startup_hold, tls, limits, default, queues',
+    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, registry, log_level, auto_create, drain_timeout, startup_hold, tls, cluster, limits, default, queues',
   ],
   [
     'log_level: info\nlog_level: warn',
@@ -289,7 +286,7 @@ test('a wrong value in the file is told even when a flag overrides it', (t) => {
 
 for (const [flags, env, expected] of [
   [{ dataDir: '' }, {}, 'data_dir (--data-dir): is "", must be a path of 1 to 4096 bytes, or none'],
-  [{ store: 'redis://x' }, {}, `store (--store): is "redis://x"; ${NO_OTHER}: leave it out, or say memory`],
+  [{ store: 'redis:' }, {}, `store (--store): is "redis:…", which names no host; ${STORE}`],
   [{ listen: '' }, {}, 'listen (--listen): is "", must be host:port, [IPv6]:port or unix:/absolute/path'],
   [
     { drainTimeout: '5' },

@@ -1,5 +1,6 @@
 /** The reference of all settings, made from the tables that read them: docs/CONFIGURATION.md is this text. */
 
+import { CLUSTER_DEFAULTS, MEMBER, PEER_TLS } from '../../src/config/cluster-settings.js';
 import type { YamlValue } from '../../src/config/kinds.js';
 import { LIMITS_GROUP } from '../../src/config/limit-settings.js';
 import { POLICY_GROUP } from '../../src/config/policy-settings.js';
@@ -21,6 +22,9 @@ A duration is a number and its unit: \`250ms\`, \`20s\`, \`5m\`, \`24h\`. The fi
 
 const TLS_NOTE = `In the file those of TLS are one mapping: \`tls: { cert: server.pem, key: server.key, client_ca: clients.pem }\`. What they do, and how certificates are
 replaced while it runs, stands in [OPERATING.md](OPERATING.md), "TLS".
+
+Those of a cluster are one mapping too: \`store: redis://10.0.0.5\` and \`cluster: { name: orders, weight: 2, tls: { cert: peer.pem, key: peer.key, ca: peers.pem } }\`. With a \`store\` that sidecars
+share every queue is durable, so \`durable: false\`, durability \`memory\`, \`data_dir\` and \`startup_hold\` are refused beside it.
 `;
 
 const POLICY_INTRODUCTION = `A named queue (\`queues: { orders: { … } }\`) takes what it does not say from \`default\`, which takes it from the built-in values below. \`rate\` and \`retry\`
@@ -42,9 +46,12 @@ export function configurationReference(): string {
 }
 
 function serverTable(): string {
+  const { tls: peerTls, ...member } = CLUSTER_DEFAULTS;
   const rows = [
     ...processRows('', SERVER_SETTINGS, SERVER_DEFAULTS),
     ...processRows('tls.', TLS_SETTINGS, TLS_DEFAULTS),
+    ...processRows(MEMBER.path, MEMBER.settings, member),
+    ...processRows(PEER_TLS.path, PEER_TLS.settings, peerTls),
   ];
   return table(['setting', 'environment', 'flag', 'default', 'allowed', 'meaning'], rows);
 }

@@ -35,15 +35,37 @@ export class PartitionMap {
     const route = this.routes.get(queue);
     if (route === undefined || route.spread === 1) return this.#single(queue, route);
     const part = crc32(key === '' ? itemId : key) % route.spread;
-    return crc32(`${route.group}#${part}`) & this.#mask;
+    return this.#ofPart(route, part);
   }
 
   /** All partitions in which something of this queue may be, each once, in their order. */
   all(queue: string): readonly number[] {
     const route = this.routes.get(queue);
     if (route === undefined || route.spread === 1) return [this.#single(queue, route)];
-    const parts = Array.from({ length: route.spread }, (_, part) => crc32(`${route.group}#${part}`) & this.#mask);
+    const parts = Array.from({ length: route.spread }, (_, part) => this.#ofPart(route, part));
     return [...new Set(parts)].sort((a, b) => a - b);
+  }
+
+  /** Over so many parts the queue is spread; 1: over none. */
+  spreadOf(queue: string): number {
+    return this.routes.get(queue)?.spread ?? 1;
+  }
+
+  /** The queues that are spread. */
+  *spreadQueues(): Generator<string> {
+    for (const [queue, { spread }] of this.routes) if (spread > 1) yield queue;
+  }
+
+  /** Which of its parts are in this partition, by their numbers from 0. Several may be; none: the queue is not there. */
+  partsIn(queue: string, partition: number): readonly number[] {
+    const route = this.routes.get(queue);
+    if (route === undefined || route.spread === 1) return this.#single(queue, route) === partition ? [0] : [];
+    const parts = Array.from({ length: route.spread }, (_, part) => part);
+    return parts.filter((part) => this.#ofPart(route, part) === partition);
+  }
+
+  #ofPart({ group }: Route, part: number): number {
+    return crc32(`${group}#${part}`) & this.#mask;
   }
 
   /** Of a token: `token mod P` is its partition. What is no token is decided about somewhere all the same. */
@@ -58,7 +80,7 @@ export class PartitionMap {
 
   /** More than one partition has something of this queue. */
   isSpread(queue: string): boolean {
-    return this.routes.size > 0 && (this.routes.get(queue)?.spread ?? 1) > 1;
+    return this.routes.size > 0 && this.spreadOf(queue) > 1;
   }
 
   /** Queues of one group are decided about together. A queue is a group of its own where nothing else is said. */

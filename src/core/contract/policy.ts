@@ -48,6 +48,10 @@ export interface Policy {
   readonly flushCount: number;
   /** An item waits for one that became a dead letter: it becomes one too, or waits for it no more. */
   readonly onDependencyDead: 'dead' | 'run';
+  /** In a cluster: queues of one group are decided about in one place. Unset: the queue's name. */
+  readonly group: string | undefined;
+  /** In a cluster: over so many partitions the queue is spread, by key. */
+  readonly spread: number;
 }
 
 /** The built-in values. */
@@ -76,6 +80,8 @@ export const BUILT_IN_POLICY: Policy = Object.freeze({
   flushInterval: 50,
   flushCount: 1_000,
   onDependencyDead: 'dead',
+  group: undefined,
+  spread: 1,
 });
 
 /** Whether a queue of this policy is kept on disk, if there is one to keep it on. */

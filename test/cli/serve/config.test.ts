@@ -26,13 +26,21 @@ for (const extra of [[], ['--check-config'], ['--print-config']]) {
   });
 }
 
-test('another store is refused, not accepted in silence', async () => {
-  const { code, stderr } = await keyturn(['serve'], { KEYTURN_STORE: 'redis://localhost' });
+test('a store that is not known yet is refused, not accepted in silence, and its password is not told', async () => {
+  const { code, stdout, stderr } = await keyturn(['serve'], { KEYTURN_STORE: 'postgres://u:hunter2@h/db' });
   assert.equal(code, 2);
   assert.match(
     stderr,
-    /\(KEYTURN_STORE\): is "redis:\/\/localhost"; this version knows no other: leave it out, or say memory/,
+    /\(KEYTURN_STORE\): is "postgres:\/\/\*\*\*@h\/db", and this version does not know postgres yet/,
   );
+  assert.doesNotMatch(stdout + stderr, /hunter2/);
+});
+
+test('--print-config does not tell the password of a store', async () => {
+  const { code, stdout, stderr } = await keyturn(['serve', '--print-config'], { KEYTURN_STORE: 'redis://:hunter2@h' });
+  assert.equal(code, 0);
+  assert.match(stdout, /^store: redis:\/\/\*\*\*@h$/m);
+  assert.doesNotMatch(stdout + stderr, /hunter2/);
 });
 
 test('KEYTURN_CONFIG names a file that is missing: exit code 2, and who named it', async () => {

@@ -57,7 +57,7 @@ end
 /**
  * ARGV: owner, number before, number after, at, batch.
  *
- * What is there already is touched: else there would be nothing of this connection for which its WAIT could wait.
+ * What is there already is touched: WAIT waits for what its own connection wrote, so there has to be something.
  */
 export const WRITE = new Script(`#!lua
 ${COMMON}${APPLY}

@@ -89,6 +89,8 @@ const policy = object<Policy>({
   flushInterval: number,
   flushCount: number,
   onDependencyDead: word('dead', 'run'),
+  group: maybe(text),
+  spread: number,
 });
 
 const queueView = object<QueueView>({

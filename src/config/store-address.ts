@@ -1,0 +1,118 @@
+/** Where a cluster keeps what it has: `store` and `registry`. A password in it is never shown. */
+import { type At, type Kind, refuse } from './kinds.js';
+import { showText, type Written } from './written.js';
+
+/** An address that hides who may use it: from printing, from logs, from JSON. */
+export class StoreAddress {
+  readonly #url: string;
+
+  /** @param shown without user and password */
+  constructor(
+    url: string,
+    readonly shown: string,
+  ) {
+    this.#url = url;
+  }
+
+  /** With user and password: for the one who connects. */
+  get url(): string {
+    return this.#url;
+  }
+
+  toString(): string {
+    return this.shown;
+  }
+
+  toJSON(): string {
+    return this.shown;
+  }
+}
+
+/** In the place of user and password. */
+const HIDDEN = '***';
+const FORM = 'redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS';
+const LONGEST = 2_048;
+
+/** What is going to be known: whoever writes it now made no mistake of spelling. */
+const STORES_LATER = ['redis+sentinel', 'redis+cluster', 'postgres', 'postgresql'];
+const REGISTRIES_LATER = [...STORES_LATER, 'etcd', 'zookeeper'];
+
+/** Of `store`. Unset: `memory`. */
+export const storeAddress = addressKind('memory', STORES_LATER);
+/** Of `registry`. Unset: `store`, where everything else is. */
+export const registryAddress = addressKind('store', REGISTRIES_LATER);
+
+function addressKind(word: string, later: readonly string[]): Kind<StoreAddress | undefined> {
+  const allowed = `${word}, or ${FORM}`;
+  return {
+    allowed,
+    read(written, at, inherited) {
+      if (written.kind !== 'scalar' || typeof written.value !== 'string') {
+        refuse(written, at, allowed);
+        return inherited;
+      }
+      if (written.value === word) return undefined;
+      const read = readAddress(written.value, later);
+      if (read instanceof StoreAddress) return read;
+      tell(written, at, written.value, read, allowed);
+      return inherited;
+    },
+    // What is hidden is refused when it is read again: then somebody has to say it.
+    write: (address) => address?.shown ?? word,
+  };
+}
+
+/** The value itself is never told: what is wrong with it may be in the midst of a password. */
+function tell({ place }: Written, at: At, text: string, why: string, allowed: string): void {
+  at.problems.add(at.path, place, `is ${showText(withoutSecrets(text))}, ${why}; must be ${allowed}`);
+}
+
+/** @returns a text: why it cannot be used */
+function readAddress(text: string, later: readonly string[]): StoreAddress | string {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
+  if (scheme !== undefined && later.includes(scheme)) return `and this version does not know ${scheme} yet`;
+  if (scheme !== 'redis' && scheme !== 'rediss') return 'which is no address of a store';
+  if (text.length > LONGEST) return `which is longer than ${LONGEST} characters`;
+  if (!URL.canParse(text))
+    return 'which is no URL: what is special in a user or password is written as %40 for @, %2F for /';
+  const url = new URL(text);
+  const wrong = wrongIn(url);
+  return wrong ?? new StoreAddress(text, url.username + url.password === '' ? text : withoutSecrets(text));
+}
+
+function wrongIn({ hostname, port, pathname, search, hash, username, password }: URL): string | undefined {
+  if (hostname === '') return 'which names no host';
+  if (port === '0') return 'and nobody listens on port 0';
+  if (search + hash !== '') return 'and nothing may follow the number of the database';
+  if (!/^(\/\d{0,5})?$/.test(pathname)) return 'and a database is a number from 0';
+  if (username === HIDDEN || password === HIDDEN)
+    return `where ${HIDDEN} stands for a user and password that were not printed; KEYTURN_STORE can say the whole address`;
+  return isEncoded(username) && isEncoded(password) ? undefined : 'where a % begins no escape: % itself is %25';
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Of an address in whatever form: what may be a user or password, and what follows a `?`. */
+function withoutSecrets(text: string): string {
+  const query = text.search(/[?#]/);
+  const end = query < 0 ? text : `${text.slice(0, query + 1)}…`;
+  const at = text.lastIndexOf('@');
+  if (at < 0) return withoutOdd(end);
+  const begin = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? '';
+  const host = query < 0 || at > query ? text.slice(at).replace(/[?#].*/s, '?…') : end.slice(at);
+  return `${begin}${HIDDEN}${host}`;
+}
+
+/** Behind a colon stands a port, or what somebody took for the place of a password. */
+function withoutOdd(text: string): string {
+  const [begin = ''] = /^([a-z][a-z0-9+.-]*:\/\/)?(\[[^\]]*\]|[^:]*)/i.exec(text) ?? [];
+  const rest = text.slice(begin.length);
+  return rest === '' || /^:\d{1,5}(\/|$)/.test(rest) ? text : `${begin}:…`;
+}
