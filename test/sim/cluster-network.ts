@@ -136,7 +136,7 @@ function noHome(partition: number): Refusal {
 }
 
 /** Only the calls that the simulation makes. */
-class RemoteHome implements Coordinator {
+export class RemoteHome implements Coordinator {
   constructor(private readonly forward: Forward) {}
 
   enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {

@@ -27,6 +27,7 @@ export class Tenure {
   readonly home: HomeCoordinator;
   readonly #gate: PartitionGate;
   readonly #journal: HeldJournal;
+  #failovers = 0;
 
   constructor(
     host: TenureHost,
@@ -71,8 +72,11 @@ export class Tenure {
   /** After a failover: until it is known that the guard is there, only what stands now is believed. @throws JournalError */
   async assert(): Promise<void> {
     this.#gate.assertInTime();
+    this.#failovers += 1;
+    const failovers = this.#failovers;
     await this.store.assert();
-    this.#gate.asserted();
+    // There may have been another one meanwhile.
+    if (failovers === this.#failovers) this.#gate.asserted();
   }
 
   /** Another one is, or will be, the home. */

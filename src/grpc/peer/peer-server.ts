@@ -32,7 +32,7 @@ interface PeerServerOptions {
   readonly failed?: () => void;
 }
 
-interface PeerServer {
+export interface PeerServer {
   /** Where it listens, with the real port. */
   readonly address: string;
   /** Links of other sidecars that are open. */

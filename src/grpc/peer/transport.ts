@@ -27,6 +27,8 @@ const OPTIONS = {
   // A lane must not share its connection with the other one.
   'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_retries': 0,
+  // No certificate is asked for this name, nor for an address, which may not be one.
+  'grpc.ssl_target_name_override': 'keyturn-peer',
 } as const;
 const OLDEST_VERSION = 'TLSv1.2';
 /** ms; a stream that was ended is reset when it is not over by then. */

@@ -1,0 +1,254 @@
+/** What members do, told as stories on one clock. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { MembersStage, TTL, workerAt } from './stage.js';
+
+describe('a member of a cluster', () => {
+  it('S235: alone in a new cluster it takes all partitions at once', async () => {
+    const stage = new MembersStage(16);
+    const { member } = stage.start('a');
+    const took = await stage.until(() => stage.hasAll(member));
+    assert.ok(took <= 600, `${took} ms`);
+    const call = workerAt(member).enQueue();
+    await stage.pass(50);
+    assert.equal(call.value.decision, 'accept');
+  });
+
+  it('S232, S235: shares what it has with those that come, when nobody came or went for 15 s, 4 at once', async () => {
+    const stage = new MembersStage(16);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const b = stage.start('b');
+    const c = stage.start('c');
+    await stage.pass(14_000);
+    assert.deepEqual(stage.shares(a, b, c), [16, 0, 0]);
+    a.store.wire.fault = () => ({ there: 15, back: 15 });
+    let most = 0;
+    await stage.until(() => {
+      const standings = Array.from({ length: 16 }, (_, partition) => a.member.standing(partition));
+      most = Math.max(most, standings.filter((at) => at === 'handing_over').length);
+      return stage.shares(a, b, c).every((share) => share === 5 || share === 6);
+    });
+    assert.ok(most >= 1 && most <= 4, `${most} at once`);
+    assert.ok(stage.handedOver.length >= 10 && stage.handedOver.every(([, to]) => to !== 'a'));
+  });
+
+  it('S235: what a killed member had has homes a session and a second later, and lost nothing', async () => {
+    const stage = new MembersStage(8);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const call = workerAt(a.member, 3).items('one', 'two');
+    await stage.pass(50);
+    assert.equal(call.value.results.length, 2);
+    const b = stage.start('b');
+    const c = stage.start('c');
+    await stage.pass(4_000);
+    a.kill();
+    const took = await stage.until(() => stage.homesOf(b.member).length + stage.homesOf(c.member).length === 8);
+    assert.ok(took <= TTL + 1_000, `${took} ms`);
+    const home = b.member.isHere(3) ? b : c;
+    const again = workerAt(home.member, 3).acquire();
+    await stage.pass(50);
+    assert.deepEqual(
+      again.value.deliveries.flatMap(({ items }) => items.map(({ itemId }) => itemId)),
+      ['one'],
+    );
+  });
+
+  it('S231: whose session ended goes on with the same core when nobody was there in between, and held answers leave', async () => {
+    const stage = new MembersStage();
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const home = a.member.home(0);
+    const holder = workerAt(a.member).enQueue();
+    await stage.pass(50);
+    const waits = workerAt(a.member).enQueue();
+    stage.registry.endSession(a.ids[0] ?? '');
+    await stage.until(() => a.member.standing(0) !== 'open');
+    assert.equal(a.member.home(0), undefined);
+    assert.match(a.member.whyNone(0), /partition 0 has no home: /);
+    await stage.until(() => a.member.standing(0) === 'open');
+    assert.equal(a.member.home(0), home);
+    assert.equal(a.ids.length, 2);
+    assert.equal(holder.value.decision, 'accept');
+    assert.ok(waits.open);
+    workerAt(a.member).end(holder.value.decision === 'accept' ? holder.value.turn : assert.fail());
+    await stage.pass(50);
+    assert.equal(waits.value.decision, 'accept');
+  });
+
+  it('S231: a renewal alone opens nothing: what lapsed is claimed, though the session never ended', async () => {
+    const stage = new MembersStage();
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const epoch = a.member.guardOf(0)?.epoch ?? 0;
+    stage.registry.late = 60_000;
+    await stage.pass(1_000);
+    const thaw = a.freeze();
+    await stage.pass(5_000);
+    thaw();
+    await stage.until(() => a.member.standing(0) === 'open' && (a.member.guardOf(0)?.epoch ?? 0) > epoch);
+    assert.equal(a.ids.length, 1);
+  });
+
+  it('S231: who was stopped while another one took over is dropped: who waits is sent there, nothing else is told', async () => {
+    const stage = new MembersStage(1);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const b = stage.start('b');
+    await stage.pass(4_000);
+    workerAt(a.member).enQueue();
+    await stage.pass(50);
+    const waits = workerAt(a.member).enQueue();
+    await stage.pass(50);
+    const thaw = a.freeze();
+    await stage.until(() => b.member.isHere(0));
+    thaw();
+    await stage.pass(1_000);
+    assert.equal(waits.refusal.kind, 'no_home');
+    assert.equal(a.member.isHere(0), false);
+    assert.notEqual(a.member.home(0), undefined);
+    assert.equal(b.member.isHere(0), true);
+  });
+
+  it('S230: closes when the store is silent for so long, though its session is renewed', async () => {
+    const stage = new MembersStage();
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const home = workerAt(a.member);
+    a.store.wire.cut = 'both';
+    const took = await stage.until(() => !a.member.isHere(0));
+    assert.ok(took <= TTL - 500, `${took} ms`);
+    assert.equal(home.enQueue().refusal.kind, 'no_home');
+    a.store.wire.cut = undefined;
+    await stage.until(() => stage.hasAll(a.member));
+    assert.equal(a.ids.length, 1);
+  });
+
+  it('S236: A is stopped, B takes over and answers, the store falls back to A: B keeps it, and what it answered', async () => {
+    const stage = new MembersStage(1);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    workerAt(a.member).items('of-a');
+    const b = stage.start('b');
+    await stage.pass(4_000);
+    const before = stage.store.changes;
+    const thaw = a.freeze();
+    await stage.until(() => b.member.isHere(0));
+    const answered = workerAt(b.member).items('of-b');
+    await stage.pass(50);
+    assert.equal(answered.value.results[0]?.decision, 'accept');
+    stage.store.failOver(stage.store.changes - before);
+    assert.equal(stage.store.guard(0).member, a.ids[0]);
+    thaw();
+    await stage.pass(2 * TTL);
+    assert.equal(b.member.isHere(0), true);
+    assert.equal(a.member.isHere(0), false);
+    const got = workerAt(b.member).acquire({ maxItemsPerTurn: 10 });
+    await stage.pass(50);
+    assert.deepEqual(
+      got.value.deliveries.flatMap(({ items }) => items.map(({ itemId }) => itemId)),
+      ['of-a', 'of-b'],
+    );
+  });
+
+  it('S236: a member that begins leaves what ever had a home alone for the time of a session', async () => {
+    const stage = new MembersStage();
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    let hasLeft = false;
+    void a.member.leave(10_000).then(() => {
+      hasLeft = true;
+    });
+    await stage.until(() => hasLeft);
+    const b = stage.start('b');
+    await stage.pass(TTL - 100);
+    assert.equal(stage.homesOf(b.member).length, 0);
+    assert.match(b.member.whyNone(0), /may come back until the time of a session has passed/);
+    const took = await stage.until(() => stage.hasAll(b.member));
+    assert.ok(took <= 1_000, `${took} ms`);
+  });
+
+  it('S236: a guard that is gone is claimed by nobody, and the reason names the command', async () => {
+    const stage = new MembersStage(1);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const b = stage.start('b');
+    await stage.pass(1_000);
+    a.kill();
+    stage.store.empty();
+    await stage.pass(3 * TTL);
+    assert.equal(b.member.isHere(0), false);
+    assert.match(b.member.whyNone(0), /keyturn cluster restore/);
+  });
+
+  it('S232: who leaves hands all over, with what was answered and not written yet, and others know at once', async () => {
+    const stage = new MembersStage(8, {
+      queues: { q: { durable: true, durability: 'interval', flushInterval: 60_000 } },
+    });
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const b = stage.start('b');
+    await stage.pass(5_000);
+    const call = workerAt(a.member, 5).items('one');
+    assert.equal(call.value.results[0]?.decision, 'accept');
+    let hasLeft = false;
+    void a.member.leave(10_000).then(() => {
+      hasLeft = true;
+    });
+    let most = 0;
+    await stage.until(() => {
+      const standings = Array.from({ length: 8 }, (_, partition) => a.member.standing(partition));
+      most = Math.max(most, standings.filter((at) => at === 'handing_over').length);
+      return hasLeft;
+    });
+    assert.ok(most <= 8);
+    await stage.until(() => stage.hasAll(b.member), 1_000);
+    assert.deepEqual(
+      stage.registry.members.map(({ id }) => id),
+      b.ids,
+    );
+    const got = workerAt(b.member, 5).acquire();
+    await stage.pass(50);
+    assert.equal(got.value.deliveries[0]?.items[0]?.itemId, 'one');
+  });
+
+  it('S232: a hand-over that the store keeps up is called off after 2 s, and the home goes on', async () => {
+    const stage = new MembersStage(1);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const b = stage.start('b', { weight: 1_000 });
+    a.store.wire.fault = ({ does }) => (does === 'write' ? { lost: 'request' } : {});
+    workerAt(a.member).items('one');
+    await stage.until(() => a.member.standing(0) === 'handing_over', 30_000);
+    const took = await stage.until(() => a.member.standing(0) !== 'handing_over');
+    assert.ok(took >= 500 && took <= 2_100, `${took} ms`);
+    a.store.wire.fault = () => ({});
+    await stage.pass(8_000);
+    assert.equal(a.member.isHere(0), true);
+    await stage.until(() => b.member.isHere(0), 30_000);
+    const got = workerAt(b.member).acquire();
+    await stage.pass(50);
+    assert.equal(got.value.deliveries[0]?.items[0]?.itemId, 'one');
+  });
+
+  it('tells of homes that changed, also elsewhere, and knows the same object for as long as it is the same home', async () => {
+    const stage = new MembersStage(2);
+    const a = stage.start('a');
+    const b = stage.start('b', { weight: 0 });
+    const changed: number[] = [];
+    const end = b.member.onChange((partitions) => changed.push(...partitions));
+    await stage.until(() => stage.hasAll(a.member));
+    await stage.pass(1_000);
+    assert.deepEqual([...new Set(changed)].sort(), [0, 1]);
+    const home = b.member.home(0);
+    assert.notEqual(home, undefined);
+    assert.equal(b.member.isHere(0), false);
+    await stage.pass(2_000);
+    assert.equal(b.member.home(0), home);
+    stage.registry.endAll();
+    await stage.pass(2_000);
+    assert.notEqual(b.member.home(0), home);
+    end();
+  });
+});

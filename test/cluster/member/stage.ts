@@ -1,0 +1,135 @@
+/** Members with real cores on a store and a registry in memory, on one clock, which a test moves. */
+import { setImmediate } from 'node:timers/promises';
+import { ClusterMember } from '../../../src/cluster/member/member.js';
+import type { Member } from '../../../src/cluster/registry/registry.js';
+import { HomeCoordinator } from '../../../src/local/home.js';
+import { Worker } from '../../contract/worker.js';
+import { RemoteHome } from '../../sim/cluster-network.js';
+import { type SettingsChange, settings } from '../../support/builders.js';
+import { FakeEngine } from '../../support/cluster/fake-engine.js';
+import { type FakeRegistry, FakeRegistryEngine } from '../../support/cluster/fake-registry.js';
+import type { FakeStore } from '../../support/cluster/fake-store.js';
+import { FakeClock } from '../../support/fake-clock.js';
+
+export const TTL = 3_000;
+/** Fine enough for every timer of a member. */
+const STEP = 10;
+
+interface StagedMember {
+  readonly member: ClusterMember;
+  readonly store: FakeStore;
+  readonly registry: FakeRegistry;
+  /** Ids of its incarnations. */
+  readonly ids: string[];
+  /** Runs nothing of it until it is let go: as a stopped process. */
+  freeze(): () => void;
+  kill(): void;
+}
+
+export class MembersStage {
+  readonly clock = new FakeClock();
+  readonly store = new FakeEngine(this.clock);
+  readonly registry = new FakeRegistryEngine(this.clock);
+  readonly handedOver: [number, string][] = [];
+  readonly troubles: string[] = [];
+
+  constructor(
+    readonly partitions = 4,
+    private readonly change: SettingsChange = {},
+  ) {}
+
+  /** Lets time pass, with all that is promised in between. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= STEP) {
+      this.clock.advance(Math.min(left, STEP));
+      for (let i = 0; i < 3; i++) await setImmediate();
+    }
+  }
+
+  /** @returns after how many ms; fails after `most` */
+  async until(isSo: () => boolean, most = 20_000): Promise<number> {
+    const since = this.clock.now();
+    while (!isSo()) {
+      if (this.clock.now() - since > most) throw new Error(`not so after ${most} ms`);
+      await this.pass(STEP);
+    }
+    return this.clock.now() - since;
+  }
+
+  start(name: string, more: Partial<Member> = {}): StagedMember {
+    let isDead = false;
+    let frozen: (() => void)[] | undefined;
+    const run = (task: () => void) => {
+      if (isDead) return;
+      if (frozen === undefined) task();
+      else frozen.push(task);
+    };
+    const { clock } = this;
+    const own = {
+      now: () => clock.now(),
+      wall: () => clock.wall(),
+      after: (ms: number, task: () => void) => clock.after(ms, () => run(task)),
+      soon: (task: () => void) => clock.soon(() => run(task)),
+    };
+    const store = this.store.open(name, own);
+    const registry = this.registry.open(name, own);
+    for (const { wire } of [store, registry]) wire.deliver = run;
+    const ids: string[] = [];
+    const queues = { q: { durable: true, wait: 60_000 } };
+    const member = new ClusterMember({
+      clock: own,
+      store,
+      registry,
+      partitions: this.partitions,
+      ttl: TTL,
+      incarnation: () => {
+        const id = `${name}-${ids.length}`;
+        ids.push(id);
+        const fixed = { version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
+        return { id, name, address: `${name}:1`, ...fixed, ...more };
+      },
+      makeHome: (options) => new HomeCoordinator(settings({ queues, ...this.change }), { ...options, seed: 1 }),
+      connect: () => new RemoteHome(() => undefined),
+      handedOver: (partition, to) => this.handedOver.push([partition, to.name]),
+      trouble: (error, partition) => {
+        if (error instanceof TypeError) throw error;
+        if (error !== undefined) this.troubles.push(`${name} ${partition}: ${error.message}`);
+      },
+    });
+    member.start();
+    const kill = () => {
+      isDead = true;
+      store.wire.crash();
+      registry.wire.crash();
+    };
+    const freeze = () => {
+      const waiting: (() => void)[] = [];
+      frozen = waiting;
+      return () => {
+        frozen = undefined;
+        for (const task of waiting) clock.soon(() => run(task));
+      };
+    };
+    return { member, store, registry, ids, kill, freeze };
+  }
+
+  /** How many partitions each is the home of. */
+  shares(...members: readonly StagedMember[]): readonly number[] {
+    return members.map(({ member }) => this.homesOf(member).length);
+  }
+
+  homesOf(member: ClusterMember): readonly number[] {
+    return Array.from({ length: this.partitions }, (_, partition) => partition).filter((one) => member.isHere(one));
+  }
+
+  hasAll(member: ClusterMember): boolean {
+    return this.homesOf(member).length === this.partitions;
+  }
+}
+
+/** Who calls the home of a partition in this process. */
+export function workerAt(member: ClusterMember, partition = 0): Worker {
+  const home = member.isHere(partition) ? member.home(partition) : undefined;
+  if (home === undefined) throw new Error(`partition ${partition} has no home here: ${member.whyNone(partition)}`);
+  return new Worker(home);
+}

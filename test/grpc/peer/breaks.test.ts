@@ -1,0 +1,304 @@
+/** Streams that break, for less than a second and for longer. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { LocalCoordinator } from '../../../src/local/coordinator.js';
+import { turnOf } from '../../contract/stage.js';
+import { settings } from '../../support/builders.js';
+import { LinkStage } from './link-stage.js';
+import { ADDRESS, GATEWAY, HOME } from './pipe.js';
+
+describe('a link whose streams break and come back within a second', () => {
+  it('S288: nobody notices: calls are answered once, whatever was on its way', () => {
+    const stage = new LinkStage();
+    stage.small.up.isHeld = true;
+    const asked = stage.worker.enQueue({ key: 'a' });
+    stage.settle();
+    stage.cut();
+    stage.settle();
+    stage.small.down.isHeld = true;
+    const answered = stage.worker.enQueue({ key: 'b' });
+    stage.settle();
+    assert.ok(!stage.isFree('b') && answered.open, 'the answer is on its way');
+    stage.broken(900);
+    const meanwhile = stage.worker.enQueue({ key: 'c' });
+    stage.advance(100);
+    for (const call of [asked, answered, meanwhile]) assert.equal(call.value.decision, 'accept');
+    assert.deepEqual(
+      ['a', 'b', 'c'].map((key) => stage.isFree(key)),
+      [false, false, false],
+    );
+  });
+
+  it('S288: what was sent and done is not done again', () => {
+    const stage = new LinkStage();
+    stage.small.down.isHeld = true;
+    const calls = ['1', '2', '3'].map(() => stage.worker.submit([{ key: '' }]));
+    stage.settle();
+    stage.broken(500);
+    stage.advance(100);
+    assert.equal(calls.filter((call) => call.value.results.length === 1).length, 3);
+    assert.equal(stage.home.stats().queues[0]?.view.waitingItems, 3);
+  });
+
+  it('S288: calls that wait go on waiting, and sessions keep their streams', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s', 200);
+    const holder = stage.there.enQueue({ key: 'a' });
+    const waits = one.worker.enQueue({ key: 'a', wait: 60_000 });
+    stage.settle();
+    stage.broken(900);
+    stage.advance(300);
+    stage.there.end(turnOf(holder));
+    stage.settle();
+    assert.equal(waits.value.decision, 'accept');
+    stage.advance(1_000);
+    assert.ok(!stage.isFree('a'), 'the turn is tied to a stream that is there');
+    assert.deepEqual(one.notices, []);
+  });
+
+  it('one lane breaks, the other goes on', () => {
+    const stage = new LinkStage();
+    const large = stage.large;
+    large.cut();
+    const call = stage.worker.enQueue({ key: 'a' });
+    stage.settle();
+    assert.equal(call.value.decision, 'accept');
+    const submitted = stage.worker.submit([{ payload: new Uint8Array(100_000) }]);
+    stage.advance(100);
+    assert.equal(submitted.value.results.length, 1);
+  });
+});
+
+describe('a link that is broken for longer than a second', () => {
+  it('S289: what was never sent is refused as no_home; what was sent may have been done, and may be repeated', () => {
+    const stage = new LinkStage();
+    stage.small.down.isHeld = true;
+    const sent = stage.worker.enQueue({ key: 'a', ticket: 't' });
+    stage.settle();
+    stage.linked.isReachable = false;
+    stage.cut();
+    const never = stage.worker.enQueue({ key: 'b' });
+    stage.advance(1_100);
+    assert.equal(never.refusal.kind, 'no_home');
+    assert.equal(sent.refusal.kind, 'store_unavailable');
+    assert.equal(stage.worker.enQueue({ key: 'b' }).refusal.kind, 'no_home');
+    stage.linked.isReachable = true;
+    stage.advance(2_000);
+    const again = stage.worker.enQueue({ key: 'a', ticket: 't' });
+    stage.settle();
+    assert.equal(again.value.decision, 'accept');
+  });
+
+  it('S289: its calls are cancelled at the home, and the ttl of its sessions begins', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s', 5_000);
+    const holder = stage.there.enQueue({ key: 'a' });
+    const waits = one.worker.enQueue({ key: 'a', wait: 60_000 });
+    one.worker.enQueue({ key: 'tied' });
+    stage.settle();
+    stage.broken(1_000);
+    stage.linked.isReachable = false;
+    stage.settle();
+    assert.equal(waits.refusal.kind, 'store_unavailable');
+    stage.there.end(turnOf(holder));
+    assert.ok(stage.isFree('a'), 'nobody waits any more');
+    stage.advance(4_900);
+    assert.ok(!stage.isFree('tied'));
+    stage.advance(200);
+    assert.ok(stage.isFree('tied'));
+  });
+
+  it('S290: a link that comes back says its sessions again: their turns are tied, and notices come', async () => {
+    const stage = new LinkStage();
+    const one = stage.session('s', 5_000);
+    const held = one.worker.enQueue({ key: 'a' });
+    stage.settle();
+    stage.broken(1_500);
+    stage.advance(10_000);
+    assert.ok(!stage.isFree('a'), 'though its ttl would be over');
+    await stage.home.admin.evictHolder('q', 'a');
+    stage.settle();
+    assert.deepEqual(
+      one.notices.map(({ kind, turn }) => [kind, turn.token]),
+      [['turn_lost', turnOf(held).token]],
+    );
+  });
+
+  it('S290: turns of which the gateway had not heard are taken back when it says so; those it knows stay', () => {
+    const stage = new LinkStage();
+    const known = stage.worker.enQueue({ key: 'known' });
+    stage.settle();
+    stage.small.down.isHeld = true;
+    const unknown = stage.worker.enQueue({ key: 'unknown' });
+    stage.settle();
+    stage.broken(1_500);
+    assert.equal(unknown.refusal.kind, 'store_unavailable');
+    stage.advance(1_000);
+    assert.equal(known.value.decision, 'accept');
+    assert.deepEqual(
+      ['known', 'unknown'].map((key) => stage.isFree(key)),
+      [false, true],
+    );
+  });
+
+  it('S290: what is told while there is no link is told later', () => {
+    const stage = new LinkStage();
+    const held = stage.worker.enQueue({ key: 'a' });
+    stage.settle();
+    stage.broken(1_100);
+    stage.linked.isReachable = false;
+    stage.remote.undeliverable([turnOf(held)]);
+    stage.linked.isReachable = true;
+    stage.advance(2_000);
+    assert.ok(stage.isFree('a'));
+  });
+
+  it('a session that is said again is the newest stream of its id, as any hello is', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s', 5_000);
+    stage.settle();
+    stage.linked.isReachable = false;
+    stage.cut();
+    stage.advance(1_100);
+    const other = new LocalSession(stage.home, 's');
+    stage.linked.isReachable = true;
+    stage.advance(2_000);
+    assert.deepEqual([other.wasReplaced, one.wasReplaced], [true, false]);
+  });
+
+  it('a home that is gone for ever: every call is refused at once, and nothing is kept for it', () => {
+    const stage = new LinkStage();
+    stage.linked.isReachable = false;
+    stage.cut();
+    stage.advance(60_000);
+    for (let i = 0; i < 1_000; i++) assert.equal(stage.worker.enQueue({ key: 'a' }).refusal.kind, 'no_home');
+    const [standing] = stage.linked.links.standing();
+    assert.match(standing?.problem ?? '', /no link to its home at .*: nobody is there/);
+    stage.linked.links.release(HOME);
+    stage.advance(60_000);
+    assert.equal(stage.clock.pending <= 2, true, 'no more tries');
+    assert.equal([...stage.linked.links.standing()].length, 0);
+  });
+
+  it('10,000 calls that wait are refused, each once, and cancelled at the home', () => {
+    const stage = new LinkStage({ queues: { q: { waitingPerKey: 'unlimited' } } });
+    stage.there.enQueue({ key: 'a' });
+    const calls = Array.from({ length: 10_000 }, () => stage.worker.enQueue({ key: 'a', wait: 60_000 }));
+    stage.settle();
+    assert.equal(stage.home.stats().waitingCalls, 10_000);
+    stage.broken(1_100);
+    for (let i = 0; i < 3; i++) stage.settle();
+    assert.ok(calls.every((call) => call.refusal.kind === 'store_unavailable'));
+    assert.equal(stage.home.stats().waitingCalls, 0);
+  });
+});
+
+describe('a connection that stands and carries nothing', () => {
+  for (const way of ['both', 'up', 'down'] as const) {
+    it(`S291: is given up after about two seconds, and another one is made (${way})`, () => {
+      const stage = new LinkStage();
+      const { small, large } = stage;
+      for (const pipe of [small, large]) {
+        if (way !== 'down') pipe.up.isHeld = true;
+        if (way !== 'up') pipe.down.isHeld = true;
+      }
+      const call = stage.worker.enQueue({ key: 'a' });
+      stage.advance(1_900);
+      assert.ok(call.open && !small.isOver);
+      stage.advance(1_100);
+      assert.ok(small.isOver && large.isOver);
+      assert.equal(call.value.decision, 'accept', 'it goes on where it was');
+    });
+  }
+
+  it('a process that stood still does not take that for the silence of the other', () => {
+    const stage = new LinkStage();
+    const { small } = stage;
+    stage.advance(5_000);
+    stage.clock.skip(30_000);
+    stage.advance(1_000);
+    assert.ok(!small.isOver);
+  });
+});
+
+describe('the home of a partition', () => {
+  it('S292: is not this sidecar: no_home at once; when it is again, sessions go on', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s', 5_000);
+    stage.settle();
+    stage.homeNow = undefined;
+    const refused = one.worker.enQueue({ key: 'a' });
+    stage.settle();
+    assert.equal(refused.refusal.kind, 'no_home');
+    const next = new LocalCoordinator(settings(), { clock: stage.clock, seed: 2 });
+    stage.homeNow = next;
+    const held = one.worker.enQueue({ key: 'a' });
+    stage.settle();
+    assert.equal(held.value.decision, 'accept');
+    assert.equal(next.stats().sessions, 1);
+    stage.advance(60_000);
+    const there = next.stats().queues[0]?.view.liveTurns;
+    assert.equal(there, 1, 'its hello was said again: the turn is tied');
+  });
+
+  it('S292: refuses who follows older routes, and takes who follows newer ones', () => {
+    let routes = 7;
+    const stage = new LinkStage({}, { homeRoutes: () => 7, gatewayRoutes: () => routes });
+    const one = stage.session('s');
+    stage.settle();
+    assert.equal(one.hello.value.sessionId, 's');
+    routes = 6;
+    const old = stage.worker.enQueue({ key: 'a' });
+    const oldSession = one.worker.enQueue({ key: 'a' });
+    stage.settle();
+    assert.deepEqual([old.refusal.kind, oldSession.refusal.kind], ['no_home', 'no_home']);
+    routes = 8;
+    const now = one.worker.enQueue({ key: 'a' });
+    stage.settle();
+    assert.equal(now.value.decision, 'accept');
+  });
+
+  it('refuses a session: the caller gets the refusal, and a later call tries again', () => {
+    const stage = new LinkStage({ limits: { sessions: 1 } });
+    const one = stage.session('one');
+    const two = stage.session('two');
+    stage.settle();
+    assert.equal(two.hello.refusal.kind, 'limit');
+    one.session.close();
+    const later = two.worker.enQueue({ key: 'a' });
+    stage.settle();
+    assert.equal(later.value.decision, 'accept');
+  });
+
+  it('numbers and the end of a remote partition are asked for at its home', async () => {
+    const stage = new LinkStage();
+    assert.throws(() => stage.remote.stats(), new RegExp(`partition 3 is at ${ADDRESS}`));
+    await assert.rejects(stage.remote.drain(1), /can only be asked for there/);
+    await assert.rejects(stage.remote.close(), /can only be asked for there/);
+  });
+
+  it('a gateway that begins another link ends its own old one', () => {
+    const stage = new LinkStage();
+    assert.equal(stage.linked.gate.size, 1);
+    stage.linked.links.release(HOME);
+    stage.advance(100);
+    assert.equal(stage.linked.gate.size, 0);
+    stage.linked.partition(3);
+    stage.advance(100);
+    assert.equal(stage.linked.gate.size, 1);
+    assert.notEqual(GATEWAY, HOME);
+  });
+});
+
+class LocalSession {
+  wasReplaced = false;
+
+  constructor(home: LocalCoordinator, sessionId: string) {
+    const opened = home.openSession({ notice: () => undefined, replaced: () => (this.wasReplaced = true) });
+    assert.ok(opened.ok);
+    opened.value.hello(
+      { consumerId: 'other', sessionId, ttl: undefined },
+      { answer: () => true, refuse: () => undefined },
+    );
+  }
+}

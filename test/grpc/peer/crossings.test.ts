@@ -1,0 +1,197 @@
+/** What crosses on a link, in both orders. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { RenewAnswer, SubmitAnswer } from '../../../src/coordinator.js';
+import { turnOf } from '../../contract/stage.js';
+import { newItem, QUEUE } from '../../support/builders.js';
+import { Call } from '../../support/call.js';
+import { LinkStage } from './link-stage.js';
+
+const MIB = 1_048_576;
+
+describe('a cancel and an answer that cross on a link', () => {
+  it('the answer was on its way first: its turn is taken back at the home at once', () => {
+    const stage = new LinkStage();
+    stage.small.down.isHeld = true;
+    const call = stage.worker.enQueue({ key: 'a' });
+    stage.settle();
+    assert.ok(!stage.isFree('a'), 'the home has given it');
+    call.cancel();
+    stage.settle();
+    stage.small.down.isHeld = false;
+    stage.small.down.flow();
+    stage.settle();
+    assert.equal(call.outcome, undefined);
+    assert.ok(stage.isFree('a'));
+  });
+
+  it('the cancel was first: the home gives nothing, and forgets the call', () => {
+    const stage = new LinkStage();
+    const holder = stage.there.enQueue({ key: 'a' });
+    const call = stage.worker.enQueue({ key: 'a', wait: 60_000 });
+    stage.settle();
+    call.cancel();
+    stage.settle();
+    stage.there.end(turnOf(holder));
+    stage.settle();
+    assert.equal(call.outcome, undefined);
+    assert.ok(stage.isFree('a'));
+  });
+
+  it('S285: with a ticket the turn waits for its holder; who leaves leaves the turn too', () => {
+    for (const leave of [false, true]) {
+      const stage = new LinkStage();
+      stage.small.down.isHeld = true;
+      const call = stage.worker.enQueue({ key: 'a', ticket: 't' });
+      stage.settle();
+      call.cancel(leave);
+      stage.settle();
+      stage.small.down.isHeld = false;
+      stage.small.down.flow();
+      stage.settle();
+      assert.equal(stage.isFree('a'), leave);
+    }
+  });
+
+  it('what cannot be undone is answered all the same, or refused as cancelled, as the home decides', () => {
+    const stage = new LinkStage({ queues: { q: { maxWaiting: 1 } } });
+    stage.worker.items('first');
+    const waits = new Call<SubmitAnswer>();
+    const items = [newItem({ itemId: 'second' })];
+    const pending = stage.remote.submit({ queue: QUEUE, items, waitForRoom: 60_000, durability: undefined }, waits);
+    stage.settle();
+    assert.ok(waits.open);
+    assert.equal(pending?.callOff?.(), false, 'only the home knows');
+    stage.settle();
+    assert.equal(waits.refusal.kind, 'cancelled');
+  });
+});
+
+describe('a close and an answer that cross on a link', () => {
+  it('a turn that was given to a stream that is gone lives as long as its ttl', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s', 5_000);
+    stage.settle();
+    const call = one.worker.enQueue({ key: 'a' });
+    one.session.close();
+    stage.settle();
+    assert.equal(call.value.decision, 'accept');
+    assert.ok(!stage.isFree('a'));
+    stage.advance(5_000);
+    assert.ok(stage.isFree('a'));
+  });
+
+  it('S286: an answer that reached nobody: its turn is taken back though the stream is closed', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s');
+    stage.settle();
+    const call = one.worker.enQueue({ key: 'a' }, false);
+    one.session.close();
+    stage.settle();
+    assert.equal(call.value.decision, 'accept');
+    assert.ok(stage.isFree('a'));
+  });
+});
+
+describe('what is large and what is small', () => {
+  it('S287: what a session asks stays in order, whatever its size', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s');
+    stage.settle();
+    stage.large.up.isHeld = true;
+    const submitted = one.worker.submit([{ key: '', itemId: 'large', payload: new Uint8Array(MIB) }]);
+    const awaited = one.worker.await('large');
+    stage.settle();
+    assert.ok(submitted.open && awaited.open, 'the small call waits behind the large one');
+    stage.large.up.isHeld = false;
+    stage.large.up.flow();
+    stage.settle();
+    assert.equal(submitted.value.results.length, 1);
+    assert.equal(awaited.value.state, 'waiting');
+  });
+
+  it('S287: a large call waits for what its session asked before', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s');
+    stage.settle();
+    stage.small.up.isHeld = true;
+    const before = one.worker.await('large');
+    const submitted = one.worker.submit([{ key: '', itemId: 'large', payload: new Uint8Array(MIB) }]);
+    stage.settle();
+    assert.ok(before.open && submitted.open);
+    stage.small.up.isHeld = false;
+    stage.small.up.flow();
+    stage.settle();
+    assert.equal(before.value.state, 'unknown');
+    assert.equal(submitted.value.results.length, 1);
+  });
+
+  it('S287: a renewal overtakes megabytes, and so do the calls of others', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s');
+    stage.settle();
+    const held = one.worker.enQueue({ key: 'a', lease: 1_000 });
+    stage.settle();
+    stage.large.up.isHeld = true;
+    one.worker.submit([{ payload: new Uint8Array(MIB) }]);
+    const renewed = new Call<RenewAnswer>();
+    one.session.renew({ turns: [turnOf(held)], lease: undefined }, renewed);
+    const other = stage.worker.enQueue({ key: 'b' });
+    stage.settle();
+    assert.deepEqual(
+      renewed.value.results.map(({ alive }) => alive),
+      [true],
+    );
+    assert.equal(other.value.decision, 'accept');
+  });
+
+  it('S287: a notice does not overtake the large answer that gave its turn', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s');
+    stage.settle();
+    stage.worker.submit([{ itemId: 'large', payload: new Uint8Array(MIB) }]);
+    stage.settle();
+    stage.large.down.isHeld = true;
+    const taken = one.worker.acquire({ lease: 1_000 });
+    stage.settle();
+    stage.clock.advance(1_000);
+    stage.settle();
+    assert.ok(taken.open);
+    assert.equal(one.notices.length, 0, 'nothing is told of a turn that nobody knows');
+    stage.large.down.isHeld = false;
+    stage.large.down.flow();
+    stage.settle();
+    assert.equal(taken.value.deliveries.length, 1);
+    assert.deepEqual(
+      one.notices.map(({ kind }) => kind),
+      ['turn_ending', 'turn_lost'],
+    );
+  });
+
+  it('an answer of 3 MiB and more comes whole', () => {
+    const stage = new LinkStage();
+    const payload = new Uint8Array(MIB).fill(7);
+    for (const itemId of ['1', '2', '3']) stage.worker.submit([{ itemId, payload, headers: new Map([['name', 'ä']]) }]);
+    stage.settle();
+    const taken = stage.worker.acquire({ maxItemsPerTurn: 3 });
+    stage.settle();
+    const [delivery] = taken.value.deliveries;
+    assert.ok(delivery !== undefined && delivery.items.length >= 2, 'more than one MiB');
+    assert.deepEqual(delivery.items[0]?.headers, new Map([['name', 'ä']]));
+    assert.deepEqual(delivery.items[0]?.payload, payload);
+  });
+
+  it('a window that is full holds the rest back, and more than is kept is refused', () => {
+    const stage = new LinkStage({ limits: { payloadMemoryBytes: 1_000 * MIB } });
+    stage.large.up.isHeld = true;
+    const calls = Array.from({ length: 150 }, () => stage.worker.submit([{ payload: new Uint8Array(MIB) }]));
+    stage.settle();
+    const refused = calls.filter(({ open }) => !open);
+    assert.ok(refused.length > 10 && refused.length < 40, `${refused.length} were refused`);
+    assert.deepEqual(new Set(refused.map(({ refusal }) => refusal.kind)), new Set(['limit']));
+    stage.large.up.isHeld = false;
+    stage.large.up.flow();
+    for (let i = 0; i < 50; i++) stage.settle();
+    assert.deepEqual(calls.filter(({ open }) => open).length, 0);
+  });
+});
