@@ -80,7 +80,7 @@ export class PartitionMap {
 
   /** More than one partition has something of this queue. */
   isSpread(queue: string): boolean {
-    return this.routes.size > 0 && (this.routes.get(queue)?.spread ?? 1) > 1;
+    return this.routes.size > 0 && this.spreadOf(queue) > 1;
   }
 
   /** Queues of one group are decided about together. A queue is a group of its own where nothing else is said. */

@@ -26,7 +26,11 @@ export async function listQueues(router: Router, request: ListQueuesRequest): Pr
       if (shelf.isEmpty) await shelf.fill();
     }
     const [first, ...others] = parts;
-    if (first !== undefined) queues.push(mergeViews([first, ...others]));
+    if (first === undefined) continue;
+    const view = mergeViews([first, ...others]);
+    // Where nothing of it was used yet, nothing is paused.
+    const asked = router.map.isSpread(name) ? router.map.all(name).filter((part) => !shelves[part]?.refused) : [0];
+    queues.push(parts.length < asked.length ? { ...view, paused: false } : view);
   }
   const refused = shelves.flatMap(({ refused: one }) => one ?? []);
   const forGood = refused.find(({ refusal }) => !isAway(refusal));

@@ -42,7 +42,7 @@ export class WideSubmit implements Pending {
     const { map } = this.router;
     const named = items.map((item, at) => {
       // By its id it is found again: a home would make one too late to say where it belongs.
-      const itemId = item.itemId ?? (item.key === '' ? `~${this.router.newId()}` : undefined);
+      const itemId = item.itemId ?? (item.key === '' ? this.router.newId() : undefined);
       return { at, item: itemId === item.itemId ? item : { ...item, itemId } };
     });
     const parts = byPartition(named, ({ item }) => map.of(queue, item.key, item.itemId));
