@@ -1,4 +1,5 @@
 import type { Content, Row, RowChange } from '../../core/contract/rows.js';
+import type { Clock } from '../../local/clock.js';
 import { type Journal, JournalError, type JournalPast } from '../../local/journal/journal.js';
 import type { PartitionStore } from '../store/cluster-store.js';
 
@@ -13,7 +14,10 @@ export class HeldJournal implements Journal {
   #waiting: (() => void)[] = [];
   #underWay: Promise<void> = Promise.resolve();
 
-  constructor(private readonly store: PartitionStore) {
+  constructor(
+    private readonly store: PartitionStore,
+    private readonly host: { readonly clock: Pick<Clock, 'now'>; wrote(ms: number, rows: number): void },
+  ) {
     this.before = store.before;
   }
 
@@ -25,9 +29,12 @@ export class HeldJournal implements Journal {
     while (this.#state === 'held') await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#state === 'stopped')
       throw new JournalError('fenced', 'this sidecar is not the home of the partition any more');
+    const { clock } = this.host;
+    const begun = clock.now();
     const writing = this.store.write(changes, at);
     this.#underWay = writing.catch(() => undefined);
     await writing;
+    this.host.wrote(clock.now() - begun, changes.length);
   }
 
   content(seq: number): Content {

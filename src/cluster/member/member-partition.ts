@@ -1,4 +1,4 @@
-import type { Refusal } from '../../coordinator.js';
+import type { ClaimKind, Refusal } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { HomeCoordinator } from '../../local/home.js';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../partitions/ownership.js';
 import type { Claimed, ClusterStore, Guard } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
+import type { Happening } from './happenings.js';
 import { reclaim } from './reclaim.js';
 import { type MakeHome, Tenure } from './tenure.js';
 
@@ -38,6 +39,10 @@ export interface PartitionHost {
   /** The guard is free now, and all is written. */
   handedOver(partition: number): void;
   trouble(partition: number, error: Error): void;
+  /** For metrics and the log. */
+  happened(partition: number, what: Happening): void;
+  /** A batch is in the store. */
+  wrote(ms: number, rows: number): void;
 }
 
 /** What this member is to one partition: carries out what {@link step} says, one thing at a time. */
@@ -51,6 +56,12 @@ export class MemberPartition {
   #notBefore = Number.NEGATIVE_INFINITY;
   #problem: string | undefined;
   #isEnded = false;
+  /** The incarnation that was seen as the last that claimed it. */
+  #claimer = '';
+  /** When a session of another one that has it was seen last; before one was: when it was looked at first. */
+  #hadOwner: number | undefined;
+  /** It is claimed from one whose session was over. */
+  #isFailover = false;
 
   constructor(
     readonly number: number,
@@ -81,6 +92,8 @@ export class MemberPartition {
     const { isLive } = this.host.deadline;
     const own = this.guard;
     const { guard, now, mayClaim } = sight;
+    this.#claimer = guard.member;
+    if (this.#hadOwner === undefined || sight.isOwnerLive || guard.owner === '') this.#hadOwner = now;
     const isOther = own !== undefined && guard.owner !== own.owner && guard.epoch > own.epoch;
     const isSucceeded = isOther && !this.host.isOwn(guard.member);
     const may = isLive && mayClaim && now >= this.#notBefore;
@@ -145,7 +158,7 @@ export class MemberPartition {
         return this.#begin(() => this.#load());
       case 'open':
         this.#problem = undefined;
-        return;
+        return this.#opened();
       case 'shut':
         return this.#tenure?.shut(this.#refusal('it waits until it reaches registry and store again'));
       case 'reopen':
@@ -155,8 +168,15 @@ export class MemberPartition {
       case 'hand_over':
         return this.#begin(() => this.#handOver());
       case 'drop':
+        this.host.happened(this.number, { kind: action.why });
         this.#dropping = this.#drop(action.why);
     }
+  }
+
+  #opened(): void {
+    const { clock, happened } = this.host;
+    const noHomeFor = this.#isFailover ? clock.now() - (this.#hadOwner ?? clock.now()) : undefined;
+    happened(this.number, { kind: 'opened', noHomeFor });
   }
 
   /** One after the other: what is told at the end of one begins the next. */
@@ -169,17 +189,25 @@ export class MemberPartition {
 
   async #claim(expected: string): Promise<OwnershipEvent> {
     const { store, member, format } = this.host;
+    const how = this.#how(expected);
     try {
       // No token is given before the first batch, which reserves some: nothing is to be raised yet.
       const answer = await store.claim({ partition: this.number, expected, member, floor: 0, format });
       // Of a member that ends others claim it, when its session is over.
       if (!answer.claimed || this.#isEnded) return { kind: 'not_claimed' };
       this.#claimed = answer;
+      this.#isFailover = how === 'failover';
+      this.host.happened(this.number, { kind: 'claimed', how });
       return { kind: 'claimed' };
     } catch (error) {
       this.#fail(error);
       return { kind: 'claim_unknown' };
     }
+  }
+
+  #how(expected: string): ClaimKind {
+    if (expected === '') return 'free';
+    return this.host.isOwn(this.#claimer) ? 'own' : 'failover';
   }
 
   async #load(): Promise<OwnershipEvent> {
@@ -188,6 +216,7 @@ export class MemberPartition {
     const store = this.host.store.open(claimed);
     const tenure = new Tenure(this.host, store, claimed, () => this.#lapsedAlone());
     this.#tenure = tenure;
+    store.onFellBack = () => this.host.happened(this.number, { kind: 'fell_back' });
     store.onFenced = () => {
       if (tenure === this.#tenure) this.#tell({ kind: 'fenced' });
     };
@@ -205,11 +234,13 @@ export class MemberPartition {
     if (tenure === undefined) throw new TypeError(`partition ${this.number} is claimed again without a core`);
     const { store, member, format } = this.host;
     try {
-      return await reclaim(
+      const event = await reclaim(
         tenure.store,
         (claim) => store.claim({ ...claim, partition: this.number, floor: 0, format, member }),
         this.host,
       );
+      if (event.kind === 'reclaimed') this.host.happened(this.number, { kind: 'claimed', how: 'warm' });
+      return event;
     } catch (error) {
       this.#fail(error);
       return { kind: 'reclaim_unknown' };

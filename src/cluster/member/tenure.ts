@@ -17,6 +17,8 @@ interface TenureHost {
   readonly deadline: LocalDeadline;
   readonly partitions: number;
   readonly makeHome: MakeHome;
+  /** A batch is in the store. */
+  wrote(ms: number, rows: number): void;
 }
 
 /**
@@ -36,7 +38,7 @@ export class Tenure {
     lapsed: () => void,
   ) {
     this.#gate = new PartitionGate(host.clock, host.deadline, lapsed);
-    this.#journal = new HeldJournal(store);
+    this.#journal = new HeldJournal(store, host);
     const partition = { number: guard.partition, of: host.partitions, tokenFloor: floorBefore };
     const clock = new PartitionClock(host.clock, now);
     this.home = host.makeHome({ clock, journal: this.#journal, gate: this.#gate, partition });

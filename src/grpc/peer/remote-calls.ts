@@ -135,6 +135,7 @@ export abstract class RemoteCalls implements Calls, CallOwner {
       life.forget(id);
       throw error;
     }
+    this.link.asked += 1;
     call.message = call.lane.gathering;
     this.went(life, call.lane);
     call.lane.schedule();
