@@ -15,7 +15,7 @@ import type { CoordinatorSettings } from './contract/settings.js';
 import type * as views from './contract/views.js';
 import { finishStep } from './dispatch/step-end.js';
 import { Changes } from './durability/changes.js';
-import { type Batch, collect, written } from './durability/collect.js';
+import { type Batch, collect, collectAll, reserved, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
 import { awaitItem } from './items/await.js';
 import type { Effect } from './state/effects.js';
@@ -137,6 +137,12 @@ export class Core extends AdminCalls {
     return collect(this.state, changes, now);
   }
 
+  /** All rows as they are now, for a store that is written anew. Precondition: contents are kept in memory. */
+  rows(now: number): { readonly rows: readonly Row[]; readonly instant: number } {
+    const rows = this.#changes === undefined ? [] : collectAll(this.state, this.#changes);
+    return { rows, instant: now + this.state.epoch };
+  }
+
   /**
    * The batch is flushed: contents of items that are in it leave the memory, unless they are to stay there, and tokens that
    * it reserved may be given.
@@ -148,7 +154,6 @@ export class Core extends AdminCalls {
 
   /**
    * Takes rows in, in the order of `TABLES`. Before the first step, and before it nothing else is called.
-   *
    * @param past of the run that wrote them; the same for every slice
    */
   restore(rows: readonly Row[], now: number, past: Past): void {
@@ -209,12 +214,15 @@ export class Core extends AdminCalls {
     this.finish(undefined, now);
   }
 
-  /**
-   * Somebody else may have given tokens up to this moment of the clock of which nothing is known any more: those that are given
-   * from now on are larger, and are reserved on disk before.
-   */
-  raiseTokens(wall: number): void {
+  /** Tokens are above this clock from now on. @returns what is to be written down before, for {@link Core.reserved} */
+  raiseTokens(wall: number): number {
     this.state.tokens.raise(wall);
+    return this.state.tokens.reserved;
+  }
+
+  /** It is written down, in no batch, that all tokens up to the next time are smaller. */
+  reserved(floor: number): void {
+    if (this.#changes !== undefined) reserved(this.state, this.#changes, floor);
   }
 
   /** Adding this to `now` gives the wall clock; only for instants in answers. */
