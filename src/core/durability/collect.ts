@@ -140,6 +140,7 @@ class Writer {
     for (const lane of marks.parks) this.#park(lane);
     for (const [seq, mark] of marks.items) this.#item(seq, mark);
     for (const ended of marks.ends) this.#end(ended);
+    for (const queue of marks.limits) this.#limits(queue);
   }
 
   #floor(): void {
@@ -150,6 +151,11 @@ class Writer {
   #pause({ name, paused }: Queue): void {
     const row = { table: 'pauses', queue: name } as const;
     this.rows.push(paused ? { put: row } : { delete: row });
+  }
+
+  /** It stays for good: nobody can take back that something was set. */
+  #limits({ name, limitsSet }: Queue): void {
+    if (limitsSet !== undefined) this.#put({ table: 'limits', queue: name, ...limitsSet });
   }
 
   /** A row stands for a session as long as it has turns of durable queues. */
