@@ -152,10 +152,7 @@ export class Core extends AdminCalls {
     if (changes !== undefined) written(this.state, changes, batch);
   }
 
-  /**
-   * Takes rows in, in the order of `TABLES`. Before the first step, and before it nothing else is called.
-   * @param past of the run that wrote them; the same for every slice
-   */
+  /** Takes rows in, in the order of `TABLES`: first of all. @param past of the run that wrote them, for every slice */
   restore(rows: readonly Row[], now: number, past: Past): void {
     this.#restoring ??= new Restoring(this.state, past, now);
     this.#restoring.add(rows, now);
@@ -185,8 +182,8 @@ export class Core extends AdminCalls {
   }
 
   /**
-   * For so long its time stood still while it was restored. What it writes down is by the clock that went on: a delay
-   * that begins now must not look older at the next start. To be called before the first batch is collected, ms.
+   * For so long its time stood still, ms. What it writes down is by the clock that went on: a delay that begins now must not
+   * look older at the next start. While it is restored: before the first batch is collected.
    */
   stoodStill(ms: number): void {
     this.state.epoch += ms;

@@ -18,6 +18,7 @@ export function marksOfAll(state: CoreState, changes: Changes): Marks {
 
 function markQueue(marks: Marks, queue: Queue, { handedOut }: Changes): void {
   if (queue.paused) marks.pauses.add(queue);
+  if (queue.limitsSet !== undefined) marks.limits.add(queue);
   for (const lane of queue.lanes.values()) markLane(marks, lane);
   for (const lane of queue.keyless.values()) markLane(marks, lane);
   for (const lane of queue.keylessParked) markLane(marks, lane);

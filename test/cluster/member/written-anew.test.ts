@@ -32,7 +32,8 @@ function nameOf(row: Row): string {
     case 'parks':
       return JSON.stringify(['parks', row.queue, row.key, row.lane ?? null]);
     case 'pauses':
-      return `pauses ${row.queue}`;
+    case 'limits':
+      return `${row.table} ${row.queue}`;
     case 'sessions':
       return `sessions ${row.id}`;
     case 'floor':
@@ -41,7 +42,7 @@ function nameOf(row: Row): string {
 }
 
 function stored(stage: MembersStage): readonly Row[] {
-  return decode(new ByteReader(), stage.store.read(0), 'the test');
+  return decode(new ByteReader(), stage.store.read(0, stage.store.guard(0).owner), 'the test');
 }
 
 function plain(rows: readonly Row[]): Readonly<Record<string, unknown>> {
@@ -78,6 +79,8 @@ class Life {
       }
     } else if (lot === 7)
       worker.enQueue({ queue, key: key === '' ? 'lock' : key, idempotencyKey: chance.of('x', 'y') });
+    else if (lot === 8 && chance.in100(30))
+      void home.admin.setLimits(queue, { rate: undefined, maxInFlight: chance.of(3, 5) });
     else if (lot === 8) void (chance.in100(50) ? home.admin.pauseQueue(queue) : home.admin.resumeQueue(queue));
     const held = this.#taken.shift();
     if (held !== undefined) this.#settle(held);
@@ -111,6 +114,7 @@ const KINDS = [
   'items done',
   'items open',
   'keys',
+  'limits',
   'parks',
   'pauses',
   'progress',
