@@ -230,14 +230,15 @@ export class WideAcquire implements Pending, OpenCall {
 
   #refuse(refusal: Refusal): void {
     this.#end('over');
-    for (const part of this.#parts) part.stop();
+    for (const part of this.#parts) part.stop(true);
     this.reply.refuse(refusal);
   }
 
   #win(deliveries: readonly Delivery[]): boolean {
     this.#end('over');
     // Before the answer: who asks again at once must not stand behind calls that are over.
-    for (const part of this.#parts) part.stop();
+    // Nothing is kept for the ticket there: a turn that is on its way is nobody's, and would stand still for `ticket_ttl`.
+    for (const part of this.#parts) part.stop(true);
     return this.reply.answer({ deliveries });
   }
 
@@ -322,12 +323,15 @@ class Part implements Reply<AcquireAnswer> {
     this.whole.refused(this, refusal);
   }
 
-  /** @returns `decided`: its answer follows */
-  stop(): 'stopped' | 'decided' {
+  /**
+   * @param leave the ticket keeps nothing there
+   * @returns `decided`: its answer follows
+   */
+  stop(leave = false): 'stopped' | 'decided' {
     this.pause?.();
     this.pause = undefined;
     if (this.state !== 'asked') return 'stopped';
-    if (this.#call?.callOff() === false) return this.isAsked ? 'decided' : 'stopped';
+    if (this.#call?.callOff(leave) === false) return this.isAsked ? 'decided' : 'stopped';
     this.state = 'empty';
     return 'stopped';
   }
