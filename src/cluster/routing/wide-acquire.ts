@@ -137,7 +137,7 @@ export class WideAcquire implements Pending, OpenCall {
     this.#callOffTimer?.();
     const found = this.#parts.flatMap((part) => part.found);
     this.#at = 'sweep';
-    for (const part of this.#parts) part.stop();
+    for (const part of this.#parts) part.stop(false);
     if (found.length === 0) return this.#sweep();
     this.#end('over');
     // The homes were told that it reaches somebody.
@@ -230,7 +230,7 @@ export class WideAcquire implements Pending, OpenCall {
 
   #refuse(refusal: Refusal): void {
     this.#end('over');
-    for (const part of this.#parts) part.stop(true);
+    for (const part of this.#parts) part.stop();
     this.reply.refuse(refusal);
   }
 
@@ -238,7 +238,7 @@ export class WideAcquire implements Pending, OpenCall {
     this.#end('over');
     // Before the answer: who asks again at once must not stand behind calls that are over.
     // Nothing is kept for the ticket there: a turn that is on its way is nobody's, and would stand still for `ticket_ttl`.
-    for (const part of this.#parts) part.stop(true);
+    for (const part of this.#parts) part.stop();
     return this.reply.answer({ deliveries });
   }
 
@@ -324,10 +324,11 @@ class Part implements Reply<AcquireAnswer> {
   }
 
   /**
-   * @param leave the ticket keeps nothing there
+   * @param leave what a home elsewhere answers after all is not kept for the ticket: others may have answered too. Not of what
+   * the ticket had before
    * @returns `decided`: its answer follows
    */
-  stop(leave = false): 'stopped' | 'decided' {
+  stop(leave = true): 'stopped' | 'decided' {
     this.pause?.();
     this.pause = undefined;
     if (this.state !== 'asked') return 'stopped';
