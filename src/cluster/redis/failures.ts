@@ -42,7 +42,7 @@ function reasonOf(address: RedisAddress, error: unknown, text: string, deadline:
   if (/^Connection timeout$|client is closed/i.test(text)) {
     return `no answer within ${deadline} ms (${address.tls ? 'is it a port with TLS?' : 'a port with TLS wants rediss://'})`;
   }
-  if (/Socket closed unexpectedly|ECONNRESET/.test(text + code)) {
+  if (LOST.test(text + code)) {
     return `it closed the connection (${address.tls ? 'is it a port with TLS?' : 'a port with TLS wants rediss://'})`;
   }
   return text;

@@ -1,13 +1,5 @@
 /** What people see of a queue that is spread: the views of its parts as one. */
-import type {
-  KeyExplanation,
-  LaneState,
-  LimitsChange,
-  LimitsView,
-  RatePolicy,
-  Refusal,
-  Result,
-} from '../../coordinator.js';
+import type { KeyExplanation, LaneState, LimitsChange, LimitsView, RatePolicy, Refusal } from '../../coordinator.js';
 import { badRequest } from '../../core/contract/refusals.js';
 
 /** The order in which a state is chosen to be told, as of keyless items at one home (S175). */
@@ -34,36 +26,29 @@ export function mergeExplanations(all: readonly [KeyExplanation, ...KeyExplanati
 export function mergeLimits(all: readonly LimitsView[]): LimitsView {
   const rates = all.flatMap(({ rate }) => rate ?? []);
   const inFlight = all.flatMap(({ maxInFlight }) => maxInFlight ?? []);
-  const rate = { perSecond: sum(rates.map((one) => one.perSecond)), burst: sum(rates.map((one) => one.burst)) };
+  const rate = { perSecond: whole(rates), burst: sum(rates.map((one) => one.burst)) };
   return {
     rate: rates.length === 0 ? undefined : rate,
     maxInFlight: inFlight.length === 0 ? undefined : sum(inFlight),
   };
 }
 
-/** What each of `parts` gets of it. Refused where one would get nothing, and its keys would stand. */
-export function shareLimits({ rate, maxInFlight }: LimitsChange, parts: number): Result<readonly LimitsChange[]> {
-  if (typeof maxInFlight === 'number' && maxInFlight < parts) return tooFew('max_in_flight', maxInFlight, parts);
-  if (rate !== undefined && rate !== 'none' && rate.burst < parts) return tooFew('rate.burst', rate.burst, parts);
-  const shares = Array.from({ length: parts }, (_, part) => ({
-    rate: rate === undefined || rate === 'none' ? rate : shareOfRate(rate, parts, part),
-    maxInFlight: typeof maxInFlight === 'number' ? shareOf(maxInFlight, parts, part) : maxInFlight,
-  }));
-  return { ok: true, value: shares };
+/** Shares are no whole numbers: their sum is as exact as it was said. */
+export function whole(rates: readonly RatePolicy[]): number {
+  return Math.round(sum(rates.map(({ perSecond }) => perSecond)) * 1_000_000) / 1_000_000;
 }
 
-function shareOfRate({ perSecond, burst }: RatePolicy, parts: number, part: number): RatePolicy {
-  return { perSecond: perSecond / parts, burst: shareOf(burst, parts, part) };
+/** Refused where a part would get nothing, and its keys would stand. */
+export function tooFewForParts({ rate, maxInFlight }: LimitsChange, spread: number): Refusal | undefined {
+  if (typeof maxInFlight === 'number' && maxInFlight < spread) return tooFew('max_in_flight', maxInFlight, spread);
+  if (typeof rate !== 'object') return undefined;
+  if (rate.burst < spread) return tooFew('rate.burst', rate.burst, spread);
+  return rate.perSecond < spread ? tooFew('rate.per_second', rate.perSecond, spread) : undefined;
 }
 
-/** The first ones get what is left over. */
-function shareOf(whole: number, parts: number, part: number): number {
-  return Math.floor(whole / parts) + (part < whole % parts ? 1 : 0);
-}
-
-function tooFew(field: string, value: number, parts: number): { readonly ok: false; readonly refusal: Refusal } {
-  const description = `${value} is not allowed: the queue is spread over ${parts} partitions, and each gets a share; allowed: ${parts} or more`;
-  return { ok: false, refusal: badRequest(field, description) };
+function tooFew(field: string, value: number, spread: number): Refusal {
+  const description = `${value} is not allowed: the queue is spread over ${spread} parts, and each gets a share; allowed: ${spread} or more, or none`;
+  return badRequest(field, description);
 }
 
 function sum(all: readonly number[]): number {

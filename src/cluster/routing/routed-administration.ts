@@ -21,6 +21,7 @@ import type {
   Watcher,
 } from '../../coordinator.js';
 import { badPageToken, DRAINING } from '../../core/contract/refusals.js';
+import { limitsOfParts } from '../../core/contract/spread.js';
 import {
   type Asked,
   askHome,
@@ -34,7 +35,7 @@ import {
 } from './asking.js';
 import { listQueues } from './list-queues.js';
 import { mergePages, placesOf } from './merged-pages.js';
-import { mergeExplanations, mergeLimits, shareLimits } from './merged-views.js';
+import { mergeExplanations, mergeLimits, tooFewForParts } from './merged-views.js';
 import { MergedWatch } from './merged-watch.js';
 import type { Router } from './router.js';
 
@@ -131,10 +132,11 @@ export class RoutedAdministration implements Administration {
     if (parts.length === 1 && only !== undefined) {
       return this.#readKey(only, (admin) => admin.setLimits(queue, change), isQuestion ? READ_WITHIN : CHANGE_WITHIN);
     }
-    const shares = shareLimits(change, parts.length);
-    if (!shares.ok) return shares;
+    const spread = map.spreadOf(queue);
+    const refusal = tooFewForParts(change, spread);
+    if (refusal !== undefined) return { ok: false, refusal };
     const ask = (admin: Administration, partition: number) =>
-      admin.setLimits(queue, shares.value[parts.indexOf(partition)] ?? change);
+      admin.setLimits(queue, limitsOfParts(change, spread, map.partsIn(queue, partition)));
     const asked = await askHomes(this.router, parts, isQuestion ? READ_WITHIN : CHANGE_WITHIN, ask);
     if (!isQuestion) {
       const all = gatherAll(asked);

@@ -1,7 +1,6 @@
 import type { Calls, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
-import { isLinked, unlink } from '../../core/structures/link.js';
 import type { HeldCall } from './gates.js';
-import { OpenCall } from './open-call.js';
+import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
 import type { Source, Target } from './target.js';
 
@@ -12,22 +11,23 @@ export const PATIENCE = 2_000;
  * A call about one partition: it goes to its home, and to the next one if that is not the home any more. One object, because
  * there is one for every call.
  */
-export abstract class RoutedCall<A> extends OpenCall implements Reply<A>, Pending, HeldCall {
+export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, OpenCall {
   #target: Target | undefined;
   #pending: Waiting;
   /** Held, or at the home; `bounced`: it did not take it, and is still in the middle of saying so. */
   #at: 'begun' | 'asking' | 'asked' | 'bounced' | 'held' | 'over' = 'begun';
   /** When it began, as far as that matters: its wait counts from then. */
   #since: number | undefined;
+  #isTracked = false;
+  /** Why it was called off here. */
+  #ending: Refusal | undefined;
 
   constructor(
     protected readonly router: Router,
     private readonly source: Source,
     readonly partition: number,
     private readonly reply: Reply<A>,
-  ) {
-    super();
-  }
+  ) {}
 
   /** The drain refuses it. What ends turns, or only looks, goes on. */
   protected abstract readonly isNewWork: boolean;
@@ -59,7 +59,7 @@ export abstract class RoutedCall<A> extends OpenCall implements Reply<A>, Pendin
     if (router.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
     if (this.isOver || (this.#pending === undefined && this.#at === 'asked')) return undefined;
     this.#begun();
-    if (!isLinked(this)) router.track(this);
+    this.#track();
     return this;
   }
 
@@ -85,7 +85,7 @@ export abstract class RoutedCall<A> extends OpenCall implements Reply<A>, Pendin
 
   refuse(refusal: Refusal): void {
     if (refusal.kind === 'no_home') this.#bounce();
-    else if (this.#finish()) this.reply.refuse(refusal);
+    else if (this.#finish()) this.reply.refuse((refusal.kind === 'cancelled' && this.#ending) || refusal);
   }
 
   giveUp(refusal: Refusal): void {
@@ -112,6 +112,8 @@ export abstract class RoutedCall<A> extends OpenCall implements Reply<A>, Pendin
 
   end(refusal: Refusal, closing: boolean): void {
     if (!(closing || this.isNewWork)) return;
+    // A home elsewhere says by itself whether it could be called off.
+    this.#ending = refusal;
     if (this.callOff()) this.reply.refuse(refusal);
     else if (closing && this.#finish()) this.reply.refuse(refusal);
   }
@@ -126,9 +128,15 @@ export abstract class RoutedCall<A> extends OpenCall implements Reply<A>, Pendin
     return this.#since;
   }
 
+  #track(): void {
+    if (this.#isTracked) return;
+    this.#isTracked = true;
+    this.router.track(this);
+  }
+
   #hold(): void {
     this.#at = 'held';
-    if (!isLinked(this)) this.router.track(this);
+    this.#track();
     this.router.gates.hold(this.source, this.partition, this);
   }
 
@@ -152,7 +160,7 @@ export abstract class RoutedCall<A> extends OpenCall implements Reply<A>, Pendin
     if (this.#at === 'over') return false;
     this.#leave();
     this.#at = 'over';
-    if (isLinked(this)) unlink(this);
+    if (this.#isTracked) this.router.untrack(this);
     return true;
   }
 }

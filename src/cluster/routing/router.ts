@@ -1,10 +1,9 @@
 import type { Coordinator, CoordinatorSettings, Refusal, TurnRef } from '../../coordinator.js';
-import { append, isLinked, Link } from '../../core/structures/link.js';
 import type { Clock } from '../../local/clock.js';
 import type { Homes } from '../partitions/homes.js';
 import type { PartitionMap } from '../partitions/partition-map.js';
 import { Gates, type HeldCall } from './gates.js';
-import { OpenCall } from './open-call.js';
+import type { OpenCall } from './open-call.js';
 import { type Source, Target } from './target.js';
 
 /** Turns that nobody learnt of are ended by their home, if there is one again by then, ms. */
@@ -33,7 +32,7 @@ export class Router implements Source {
   isClosed = false;
   readonly #targets: (Target | undefined)[] = [];
   /** Calls that wait. */
-  readonly #open = new Link();
+  readonly #open = new Set<OpenCall>();
   #ids = 0;
   #stamp = 0;
 
@@ -57,15 +56,16 @@ export class Router implements Source {
   }
 
   track(call: OpenCall): void {
-    append(this.#open, call);
+    this.#open.add(call);
+  }
+
+  untrack(call: OpenCall): void {
+    this.#open.delete(call);
   }
 
   /** Refuses calls that wait: those for new work, or all. */
   endAll(refusal: Refusal, closing: boolean): void {
-    const calls: OpenCall[] = [];
-    for (let link = this.#open.next; link !== this.#open; link = link.next)
-      if (link instanceof OpenCall) calls.push(link);
-    for (const call of calls) if (isLinked(call)) call.end(refusal, closing);
+    for (const call of [...this.#open]) if (this.#open.has(call)) call.end(refusal, closing);
   }
 
   /** Unique over all sidecars and their runs. */

@@ -9,6 +9,7 @@ import type {
   QueueStats,
   QueueView,
 } from '../../coordinator.js';
+import { whole } from './merged-views.js';
 import type { Router } from './router.js';
 
 type Counts = Readonly<Record<string, number>>;
@@ -152,7 +153,7 @@ export function mergeViews(views: readonly [QueueView, ...QueueView[]]): QueueVi
     name: first.name,
     policy: {
       ...first.policy,
-      rate: rate && { perSecond: sum(rates, (one) => one.perSecond), burst: sum(rates, (one) => one.burst) },
+      rate: rate && { perSecond: whole(rates), burst: sum(rates, (one) => one.burst) },
       maxInFlight: inFlight.length === 0 ? undefined : sum(inFlight, (one) => one),
       maxWaiting: sum(views, ({ policy }) => policy.maxWaiting),
       maxDeadLetters: sum(views, ({ policy }) => policy.maxDeadLetters),

@@ -1,6 +1,5 @@
 import type { AcquireAnswer, AcquireRequest, Delivery, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
-import { isLinked, unlink } from '../../core/structures/link.js';
-import { OpenCall } from './open-call.js';
+import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
 import { AcquireCall } from './single-calls.js';
 import type { Source } from './target.js';
@@ -22,7 +21,7 @@ export interface LastSuccess {
  * An Acquire over queues with several homes. Its parts never bring more turns than one of them may: the first answer that
  * brings any is the answer, and what comes later from others is given back at its home.
  */
-export class WideAcquire extends OpenCall implements Pending {
+export class WideAcquire implements Pending, OpenCall {
   /**
    * `recall`: what was the ticket given before? `sweep`: one home after the other, without waiting. `park`: all of them.
    * `decided`: called off, but a home had decided. `given_up`: nobody waits for the answer any more.
@@ -46,7 +45,6 @@ export class WideAcquire extends OpenCall implements Pending {
     private readonly reply: Reply<AcquireAnswer>,
     private readonly last: LastSuccess,
   ) {
-    super();
     this.#endsAt = router.clock.now() + request.wait;
     const all = [...parts].sort(([a], [b]) => a - b).map(([partition, queues]) => new Part(this, partition, queues));
     const first = all.findIndex(({ partition }) => partition > last.partition);
@@ -139,7 +137,7 @@ export class WideAcquire extends OpenCall implements Pending {
     this.#callOffTimer?.();
     const found = this.#parts.flatMap((part) => part.found);
     this.#at = 'sweep';
-    for (const part of this.#parts) part.stop();
+    for (const part of this.#parts) part.stop(false);
     if (found.length === 0) return this.#sweep();
     this.#end('over');
     // The homes were told that it reaches somebody.
@@ -239,6 +237,7 @@ export class WideAcquire extends OpenCall implements Pending {
   #win(deliveries: readonly Delivery[]): boolean {
     this.#end('over');
     // Before the answer: who asks again at once must not stand behind calls that are over.
+    // Nothing is kept for the ticket there: a turn that is on its way is nobody's, and would stand still for `ticket_ttl`.
     for (const part of this.#parts) part.stop();
     return this.reply.answer({ deliveries });
   }
@@ -247,7 +246,7 @@ export class WideAcquire extends OpenCall implements Pending {
     this.#at = at;
     this.#callOffTimer?.();
     this.#callOffTimer = undefined;
-    if (isLinked(this)) unlink(this);
+    this.router.untrack(this);
   }
 
   /** The call was answered from elsewhere: they wait again, ticket or not, and no attempt is counted. */
@@ -324,12 +323,16 @@ class Part implements Reply<AcquireAnswer> {
     this.whole.refused(this, refusal);
   }
 
-  /** @returns `decided`: its answer follows */
-  stop(): 'stopped' | 'decided' {
+  /**
+   * @param leave what a home elsewhere answers after all is not kept for the ticket: others may have answered too. Not of what
+   * the ticket had before
+   * @returns `decided`: its answer follows
+   */
+  stop(leave = true): 'stopped' | 'decided' {
     this.pause?.();
     this.pause = undefined;
     if (this.state !== 'asked') return 'stopped';
-    if (this.#call?.callOff() === false) return this.isAsked ? 'decided' : 'stopped';
+    if (this.#call?.callOff(leave) === false) return this.isAsked ? 'decided' : 'stopped';
     this.state = 'empty';
     return 'stopped';
   }
