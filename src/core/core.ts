@@ -15,7 +15,7 @@ import type { CoordinatorSettings } from './contract/settings.js';
 import type * as views from './contract/views.js';
 import { finishStep } from './dispatch/step-end.js';
 import { Changes } from './durability/changes.js';
-import { type Batch, collect, written } from './durability/collect.js';
+import { type Batch, collect, collectAll, reserved, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
 import { awaitItem } from './items/await.js';
 import type { Effect } from './state/effects.js';
@@ -137,6 +137,12 @@ export class Core extends AdminCalls {
     return collect(this.state, changes, now);
   }
 
+  /** All rows as they are now, for a store that is written anew. Precondition: contents are kept in memory. */
+  rows(now: number): { readonly rows: readonly Row[]; readonly instant: number } {
+    const rows = this.#changes === undefined ? [] : collectAll(this.state, this.#changes);
+    return { rows, instant: now + this.state.epoch };
+  }
+
   /**
    * The batch is flushed: contents of items that are in it leave the memory, unless they are to stay there, and tokens that
    * it reserved may be given.
@@ -146,11 +152,7 @@ export class Core extends AdminCalls {
     if (changes !== undefined) written(this.state, changes, batch);
   }
 
-  /**
-   * Takes rows in, in the order of `TABLES`. Before the first step, and before it nothing else is called.
-   *
-   * @param past of the run that wrote them; the same for every slice
-   */
+  /** Takes rows in, in the order of `TABLES`: first of all. @param past of the run that wrote them, for every slice */
   restore(rows: readonly Row[], now: number, past: Past): void {
     this.#restoring ??= new Restoring(this.state, past, now);
     this.#restoring.add(rows, now);
@@ -180,8 +182,8 @@ export class Core extends AdminCalls {
   }
 
   /**
-   * For so long its time stood still while it was restored. What it writes down is by the clock that went on: a delay
-   * that begins now must not look older at the next start. To be called before the first batch is collected, ms.
+   * For so long its time stood still, ms. What it writes down is by the clock that went on: a delay that begins now must not
+   * look older at the next start. While it is restored: before the first batch is collected.
    */
   stoodStill(ms: number): void {
     this.state.epoch += ms;
@@ -209,12 +211,15 @@ export class Core extends AdminCalls {
     this.finish(undefined, now);
   }
 
-  /**
-   * Somebody else may have given tokens up to this moment of the clock of which nothing is known any more: those that are given
-   * from now on are larger, and are reserved on disk before.
-   */
-  raiseTokens(wall: number): void {
+  /** Tokens are above this clock from now on. @returns what is to be written down before, for {@link Core.reserved} */
+  raiseTokens(wall: number): number {
     this.state.tokens.raise(wall);
+    return this.state.tokens.reserved;
+  }
+
+  /** It is written down, in no batch, that all tokens up to the next time are smaller. */
+  reserved(floor: number): void {
+    if (this.#changes !== undefined) reserved(this.state, this.#changes, floor);
   }
 
   /** Adding this to `now` gives the wall clock; only for instants in answers. */

@@ -1,4 +1,5 @@
 import type { CoordinatorSettings, Refusal } from '../coordinator.js';
+import type { Row } from '../core/contract/rows.js';
 import type { Effect } from '../core/core.js';
 import { type Clock, withinTime } from './clock.js';
 import { LocalCoordinator, type LocalOptions } from './coordinator.js';
@@ -32,12 +33,21 @@ export class HomeCoordinator extends LocalCoordinator {
   }
 
   /**
-   * Goes on; what was held leaves. The gate is open.
-   * @param stoodStill for how long the gate let no time pass, ms; if it did so, the store may have lost another home meanwhile,
-   * with all that it wrote, and tokens of that one are known to workers
+   * The store may have lost another home meanwhile, with all that it wrote, and workers know its tokens: those that are given
+   * from now on are larger.
+   * @returns what has to be written down before it goes on: all tokens up to the next time are smaller
    */
-  reopen(stoodStill: number): void {
-    if (stoodStill > 0) this.loop.core.raiseTokens(this.#clock.wall());
+  raiseTokens(): number {
+    return this.loop.core.raiseTokens(this.#clock.wall());
+  }
+
+  /**
+   * Goes on; what was held leaves. The gate is open.
+   * @param stoodStill for how long the gate let no time pass, ms
+   * @param reserved what {@link raiseTokens} said, if that is written down
+   */
+  reopen(stoodStill: number, reserved?: number): void {
+    if (reserved !== undefined) this.loop.core.reserved(reserved);
     if (this.availability !== undefined) this.availability.shut = undefined;
     this.loop.store?.retryNow();
     this.loop.resume(stoodStill);
@@ -56,6 +66,11 @@ export class HomeCoordinator extends LocalCoordinator {
     });
     await withinTime(this.#clock, timeout, writing);
     return isEmpty;
+  }
+
+  /** All rows as they are now, whether they are written or not, and the instant of that. */
+  snapshot(): { readonly rows: readonly Row[]; readonly instant: number } {
+    return this.loop.core.rows(this.loop.now());
   }
 
   /**

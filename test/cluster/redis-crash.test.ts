@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { RedisConnection } from '../../src/cluster/redis/connection.js';
 import { openRedisStore } from '../../src/cluster/store/redis/redis-store.js';
 import { SWEEP } from '../../src/cluster/store/redis/scripts.js';
+import { JournalError } from '../../src/local/journal/journal.js';
 import { contentOf, itemRow, puts } from '../local/journal/rows.js';
 import { RawRedis } from '../support/cluster/raw-redis.js';
 import { needs } from '../support/needed-program.js';
@@ -12,6 +13,8 @@ import { sharedRedis } from './redis-scene.js';
 import { claim, isProblem, RECORD, rowsOf } from './store-place.js';
 
 const DEADLINE = 30_000;
+/** Of the script that switches the guard: what EVALSHA is told before, and its own. */
+const SWITCH_ARGUMENTS = 4 + 11;
 /** Of three pieces. */
 const LARGE = [
   { delete: { table: 'items', seq: 1 } } as const,
@@ -106,7 +109,7 @@ describe('a large batch in a real Redis', needs([REDIS]), () => {
     assert.deepEqual(seqsOf(await rowsOf(home)), [8]);
     const generation = String(await raw.ask('HGET', '{anew.0}:own', 'generation'));
     const keys = (await raw.keys('anew')).filter((key) => !key.includes(generation));
-    assert.deepEqual(keys.sort(), ['anew:record', '{anew.0}:generations', '{anew.0}:own']);
+    assert.deepEqual(keys.sort(), ['anew:record', '{anew.0}:own']);
     const address = { host: '127.0.0.1', port: redis().port, tls: false, username: undefined, password: undefined };
     const clock = { now: () => 0, wall: () => 0, after: () => () => undefined, soon: () => undefined };
     const patience = { deadline: DEADLINE, clock };
@@ -114,6 +117,34 @@ describe('a large batch in a real Redis', needs([REDIS]), () => {
     t.after(() => connection.destroy());
     await SWEEP.run(connection, '{anew.0}:own', [generation, 'items:0']);
     assert.deepEqual(seqsOf(await rowsOf(home)), [8]);
+  });
+
+  it('written anew is not switched to rows that were swept for another attempt, when that comes late', async (t) => {
+    const store = await openRedisStore(redis().url, { cluster: 'late', deadline: DEADLINE });
+    t.after(() => store.close());
+    await store.record({ ...RECORD, id: 'late' });
+    const home = store.open(await claim(store));
+    await home.write(puts([itemRow(1)]), 1);
+    const { ask } = RedisConnection.prototype;
+    const switches: (() => Promise<unknown>)[] = [];
+    t.mock.method(
+      RedisConnection.prototype,
+      'ask',
+      async function (this: RedisConnection, ...args: Parameters<typeof ask>) {
+        const isSwitch = /^EVAL/.test(String(args[0][0])) && args[0].length === SWITCH_ARGUMENTS;
+        if (!isSwitch) return ask.apply(this, args);
+        switches.push(() => ask.apply(this, args));
+        if (switches.length === 1) throw new JournalError('io', 'it is on its way still');
+        await switches[0]?.();
+        return ask.apply(this, args);
+      },
+    );
+    await assert.rejects(home.rewrite([[itemRow(1), itemRow(2)]], 2), isProblem('io'));
+    await home.rewrite([[itemRow(1), itemRow(2), itemRow(3)]], 2).catch(() => undefined);
+    await home.write(puts([itemRow(9)]), 3);
+    const found = seqsOf(await rowsOf(home));
+    assert.ok(switches.length >= 2);
+    assert.deepEqual(found, [1, 2, 3, 9]);
   });
 
   it('of a home that was succeeded in the middle of it is not there', async (t) => {

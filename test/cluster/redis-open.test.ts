@@ -1,13 +1,18 @@
 /** What keeps a Redis from being the store of a cluster is told when it is opened: what is wrong, and what to do. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openRedisRegistry } from '../../src/cluster/registry/redis/redis-registry.js';
 import { openRedisStore } from '../../src/cluster/store/redis/redis-store.js';
 import { JournalError, type JournalProblem } from '../../src/local/journal/journal.js';
+import { writeCertificates } from '../support/certificate-files.js';
 import { RawRedis } from '../support/cluster/raw-redis.js';
 import { needs } from '../support/needed-program.js';
+import { NodeProcess } from '../support/node-process.js';
 import { REDIS, TestRedis } from '../support/redis.js';
 import { sharedRedis } from './redis-scene.js';
 
@@ -84,7 +89,7 @@ describe('opening a store in Redis', needs([REDIS]), () => {
     const address = server.address();
     assert.ok(typeof address === 'object' && address !== null);
     const opening = openRedisStore(`redis://127.0.0.1:${address.port}`, { ...OPTIONS, deadline: 50 });
-    await assert.rejects(opening, /did not answer within 50 ms/);
+    await assert.rejects(opening, /no answer within 50 ms .*a port with TLS wants rediss:/);
   });
 
   it('shows no user and no password in its name', async (t) => {
@@ -125,5 +130,43 @@ describe('opening a store in Redis', needs([REDIS]), () => {
   it('is refused for a replica, and its master is named', async (t) => {
     const replica = await TestRedis.start(t, ['--replicaof', '127.0.0.1', '1']);
     await assert.rejects(openRedisStore(replica.url, OPTIONS), /is a replica, which takes no writes: .*127\.0\.0\.1:1/);
+  });
+
+  it('works over TLS, with a certificate that is trusted, for its name', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'keyturn-redis-tls-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    await writeCertificates(folder);
+    const at = (file: string) => join(folder, file);
+    const settings = [
+      '--tls-cert-file',
+      at('server.pem'),
+      '--tls-key-file',
+      at('server.key'),
+      '--tls-ca-cert-file',
+      at('ca.pem'),
+    ];
+    const secured = await TestRedis.start(t, (port) => [
+      '--port',
+      '0',
+      '--tls-port',
+      String(port),
+      '--tls-auth-clients',
+      'no',
+      ...settings,
+    ]);
+    const opened = async (url: string, ca: string) => {
+      const script = new URL('../support/cluster/open-store.js', import.meta.url);
+      const process = new NodeProcess(t, script, { args: [url], env: { NODE_EXTRA_CA_CERTS: at(ca) } });
+      return process.says(() => true);
+    };
+    const url = `rediss://127.0.0.1:${secured.port}`;
+    const [trusted, unknown, plain] = await Promise.all([
+      opened(url, 'ca.pem'),
+      opened(url, 'other-ca.pem'),
+      opened(secured.url, 'ca.pem'),
+    ]);
+    assert.deepEqual(trusted, { name: url, epoch: 0 });
+    assert.match(String(unknown['error']), /TLS failed with .*NODE_EXTRA_CA_CERTS/);
+    assert.match(String(plain['error']), /a port with TLS wants rediss:/);
   });
 });

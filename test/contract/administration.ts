@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import type { CoordinatorEvent, ListQueuesRequest } from '../../src/coordinator.js';
 import { ALL_QUEUES } from '../support/builders.js';
 import { lost, type SetStage, type Stage, told } from './stage.js';
+import type { World } from './world.js';
 
-export function administration(set: SetStage): void {
+export function administration(set: SetStage, world: World): void {
   describe('the six states of a key', () => {
     const ways: Readonly<Record<string, (stage: Stage) => unknown>> = {
       INIT: (stage) => stage.end(stage.hold()),
@@ -254,10 +255,11 @@ export function administration(set: SetStage): void {
       assert.deepEqual([...kinds].sort(), ['arrival', 'dead_letter', 'eviction', 'expiry', 'settlement', 'turn']);
       assert.equal(missed, 0);
       assert.equal(wakes, 1, 'woken once until it was taken');
-      for (let i = 0; i < 10_000; i++) stage.end(stage.hold());
+      const many = world === 'alone' ? 10_000 : 1_000;
+      for (let i = 0; i < many; i++) stage.end(stage.hold());
       const [kept, gap] = [watch.take(), watch.take()];
       assert.ok(kept.events.length > 0 && gap.missed > 0, 'what was kept, then the gap after it');
-      assert.equal(kept.events.length + gap.missed, 30_000, 'arrival, turn, settlement of each');
+      assert.equal(kept.events.length + gap.missed, 3 * many, 'arrival, turn, settlement of each');
       watch.stop();
     });
 
@@ -276,7 +278,7 @@ export function administration(set: SetStage): void {
       const watch = told(stage.coordinator.admin.watch(undefined, undefined, watcher));
       stage.hold();
       stage.hold({ queue: 'later' });
-      assert.deepEqual([...new Set(watch.take().events.map(({ queue }) => queue))], ['q', 'later']);
+      assert.deepEqual([...new Set(watch.take().events.map(({ queue }) => queue))].sort(), ['later', 'q']);
     });
   });
 }

@@ -15,34 +15,42 @@ import { type MakeCoordinator, type SetStage, Stage } from './stage.js';
 import { tickets } from './tickets.js';
 import { turns } from './turns.js';
 import { workers } from './workers.js';
+import type { World } from './world.js';
 
 /**
  * @param make gets a clock that stands still until a case moves it
  * @param keeps where what items carry is when their call was answered
+ * @param world what stands behind the port: not everything is promised of a cluster
  */
-export function describeCoordinator(name: string, make: MakeCoordinator, keeps: Keeps = 'in memory'): void {
-  describeCalls(name, make, keeps);
-  describeCalls(`${name}, every call on a stream,`, onStreams(make), keeps);
-  describeCalls(`${name}, every call on a stream that said hello,`, onTiedStreams(make), keeps);
+export function describeCoordinator(
+  name: string,
+  make: MakeCoordinator,
+  keeps: Keeps = 'in memory',
+  world: World = 'alone',
+): void {
+  describeCalls(name, make, keeps, world);
+  // The streams of a cluster are those of its homes: one way to come to them is enough.
+  if (world === 'alone') describeCalls(`${name}, every call on a stream,`, onStreams(make), keeps, world);
+  describeCalls(`${name}, every call on a stream that said hello,`, onTiedStreams(make), keeps, world);
   const set = stageSetter(make);
   describe(`${name} keeps the contract of sessions`, () => {
-    sessions(set);
+    sessions(set, world);
     notices(set);
   });
 }
 
-function describeCalls(name: string, make: MakeCoordinator, keeps: Keeps): void {
+function describeCalls(name: string, make: MakeCoordinator, keeps: Keeps, world: World): void {
   const set = stageSetter(make);
   describe(`${name} keeps the contract`, () => {
     turns(set);
     tickets(set);
-    policies(set);
-    items(set);
-    dependencies(set);
-    workers(set);
-    administration(set);
+    policies(set, world);
+    items(set, world);
+    dependencies(set, world);
+    workers(set, world);
+    administration(set, world);
     retryNow(set);
-    limits(set, keeps);
+    limits(set, keeps, world);
     restarts(make);
   });
 }

@@ -5,6 +5,7 @@ import type { ItemRef, NewItem, Policy, SubmitAnswer, Turn } from '../../src/coo
 import { bytes, newItem, QUEUE } from '../support/builders.js';
 import type { Call } from '../support/call.js';
 import { block, idsOf, type SetStage, type Stage, told } from './stage.js';
+import { casesOfGroup, type World } from './world.js';
 
 /** An item that waits, in its own lane unless a key is said. */
 function after(itemId: string, ...awaited: (string | ItemRef)[]): Partial<NewItem> & { readonly itemId: string } {
@@ -78,9 +79,11 @@ const NOT_DONE: Readonly<
   },
 };
 
-export function dependencies(set: SetStage): void {
+export function dependencies(set: SetStage, world: World): void {
+  const itOfGroup = casesOfGroup(world);
+
   describe('Dependencies', () => {
-    it('an item starts in the moment the last of those it waits for is done, in whatever queue', async () => {
+    itOfGroup('an item starts in the moment the last of those it waits for is done, in whatever queue', async () => {
       const stage = set({}, { autoCreate: true });
       stage.submit([{ itemId: 'a' }]);
       stage.submit([{ itemId: 'b' }], { queue: 'other' });
@@ -216,7 +219,7 @@ export function dependencies(set: SetStage): void {
       assert.deepEqual(stage.drainIds(), ['b']);
     });
 
-    it('after_unknown: wait, of a queue that there cannot be: NO_SUCH_QUEUE', () => {
+    itOfGroup('after_unknown: wait, of a queue that there cannot be: NO_SUCH_QUEUE', () => {
       const stage = set({}, { autoCreate: false });
       const call = stage.submit([{ ...after('b', ref('a', 'nowhere')), afterUnknown: 'wait' }]);
       assert.deepEqual(call.refusal, { kind: 'no_such_queue', queue: 'nowhere' });
@@ -232,7 +235,7 @@ export function dependencies(set: SetStage): void {
       assert.deepEqual(stage.drainIds(), ['b']);
     });
 
-    it('items of one call may name each other in whatever order, follow_ups across their queues too', () => {
+    itOfGroup('items of one call may name each other in whatever order, follow_ups across their queues too', () => {
       const stage = set({}, { autoCreate: true });
       stage.submit([after('c', 'b'), after('b', 'a'), { itemId: 'a', key: 'a' }]);
       assert.deepEqual(stage.drainIds(), ['a', 'b', 'c']);
@@ -368,7 +371,7 @@ export function dependencies(set: SetStage): void {
       );
     });
 
-    it('S31: what it waits for is content, in whatever order it is named; after_unknown is not', () => {
+    itOfGroup('S31: what it waits for is content, in whatever order it is named; after_unknown is not', () => {
       const stage = set();
       stage.submit([{ itemId: 'a' }, { itemId: 'b' }, after('c', 'a', 'b')]);
       const same = { ...after('c', 'b', 'a'), afterUnknown: 'wait' } as const;

@@ -19,7 +19,8 @@ export function durableSubject(open: () => Journal): MakeCoordinator {
   };
 }
 
-function durable(settings: CoordinatorSettings): CoordinatorSettings {
+/** The same, with every queue durable. */
+export function durable(settings: CoordinatorSettings): CoordinatorSettings {
   const queues = [...settings.queues].map(([name, policy]) => [name, { ...policy, durable: true }] as const);
   return { ...settings, defaultPolicy: { ...settings.defaultPolicy, durable: true }, queues: new Map(queues) };
 }

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bytes } from '../support/builders.js';
 import { deliveryOf, idsOf, lost, type SetStage } from './stage.js';
+import { casesAlone, casesOfGroup, type World } from './world.js';
 
-export function items(set: SetStage): void {
+export function items(set: SetStage, world: World): void {
+  const itOfGroup = casesOfGroup(world);
+  const itAlone = casesAlone(world);
+
   describe('Submit', () => {
     it('one result per item, in order; the coordinator makes an id where there is none', () => {
       const stage = set();
@@ -56,7 +60,7 @@ export function items(set: SetStage): void {
       assert.equal(stage.await('new').value.state, 'unknown');
     });
 
-    it('S48: of a queue that keeps nothing on disk no durability can be asked for but memory', () => {
+    itAlone('S48: of a queue that keeps nothing on disk no durability can be asked for but memory', () => {
       const stage = set({ durability: 'memory' });
       for (const durability of ['on_flush', 'interval', 'count'] as const) {
         const refusal = stage.submit([{ itemId: 'i' }], { durability }).refusal;
@@ -158,7 +162,7 @@ export function items(set: SetStage): void {
       }
     });
 
-    it('follow_ups: settles and submits in one step', () => {
+    itOfGroup('follow_ups: settles and submits in one step', () => {
       const stage = set();
       stage.items('i');
       const followUps = [
@@ -176,7 +180,7 @@ export function items(set: SetStage): void {
       assert.deepEqual(stage.drainIds({ queues: ['next', 'q'] }), ['f', 'g']);
     });
 
-    it('follow_ups: both or neither', () => {
+    itOfGroup('follow_ups: both or neither', () => {
       const stage = set({ maxWaiting: 1 });
       stage.items('i');
       const { turn } = stage.take();
@@ -226,7 +230,7 @@ export function items(set: SetStage): void {
       assert.equal(call.value.next?.deliveries[0]?.turn.key, 'other');
     });
 
-    it('an invalid next refuses the call before the Ack', () => {
+    itOfGroup('an invalid next refuses the call before the Ack', () => {
       const stage = set({}, { autoCreate: false });
       stage.items('i');
       const { turn } = stage.take();
@@ -390,7 +394,7 @@ export function items(set: SetStage): void {
       assert.deepEqual(stage.nack(item, { kind: 'release' }).refusal, lost('settled'));
     });
 
-    it('S18: the results of follow-ups too, while that settlement is the newest of its key', () => {
+    itOfGroup('S18: the results of follow-ups too, while that settlement is the newest of its key', () => {
       const stage = set();
       stage.items('i', 'j');
       const { turn } = stage.take();

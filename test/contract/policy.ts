@@ -5,10 +5,13 @@ import { acquireRequest, bytes, policy } from '../support/builders.js';
 import { listedQueues } from '../support/listed-queues.js';
 import { block, decline, deliveryOf, idsOf, lost, type SetStage, told, turnOf } from './stage.js';
 import { open, tied } from './stream.js';
+import { casesOfGroup, type World } from './world.js';
 
 const RETRY = { maxAttempts: 10, initial: 1_000, factor: 2, max: 5_000, jitter: 'none' } as const;
 
-export function policies(set: SetStage): void {
+export function policies(set: SetStage, world: World): void {
+  const itOfGroup = casesOfGroup(world);
+
   describe('policy: waiting_per_key', () => {
     const cases: readonly [Policy['waitingPerKey'], callers: number, items: number][] = [
       [undefined, 1, 5],
@@ -356,17 +359,20 @@ export function policies(set: SetStage): void {
       assert.equal(fifth.value.decision, 'accept');
     });
 
-    it('S7: a caller that was ready earlier holds up its own queue, and no other one of the same Acquire', () => {
-      const stage = set({}, { startupHold: 5_000 });
-      stage.submit([{ key: 'a', itemId: 'i1' }]);
-      const caller = stage.enQueue({ key: 'c', wait: 60_000 });
-      stage.submit([{ key: 'b', itemId: 'i2' }]);
-      stage.submit([{ key: 'a', itemId: 'j' }], { queue: 'r' });
-      const worker = stage.acquire({ queues: ['q', 'r'], maxTurns: 10, wait: 60_000 });
-      stage.advance(5_000);
-      assert.deepEqual(idsOf(worker), [['i1'], ['j']]);
-      assert.equal(caller.value.decision, 'accept');
-    });
+    itOfGroup(
+      'S7: a caller that was ready earlier holds up its own queue, and no other one of the same Acquire',
+      () => {
+        const stage = set({}, { startupHold: 5_000 });
+        stage.submit([{ key: 'a', itemId: 'i1' }]);
+        const caller = stage.enQueue({ key: 'c', wait: 60_000 });
+        stage.submit([{ key: 'b', itemId: 'i2' }]);
+        stage.submit([{ key: 'a', itemId: 'j' }], { queue: 'r' });
+        const worker = stage.acquire({ queues: ['q', 'r'], maxTurns: 10, wait: 60_000 });
+        stage.advance(5_000);
+        assert.deepEqual(idsOf(worker), [['i1'], ['j']]);
+        assert.equal(caller.value.decision, 'accept');
+      },
+    );
 
     it('S7: a key with an item is passed over while no Acquire waits', () => {
       const stage = set({ maxInFlight: 1 });

@@ -5,6 +5,7 @@ import { FakeClock, FIRST_WALL } from '../support/fake-clock.js';
 import { block, deliveryOf, lost, type SetStage, type Stage, turnOf } from './stage.js';
 import { open, tied } from './stream.js';
 import type { Worker } from './worker.js';
+import { casesAlone, type World } from './world.js';
 
 const HOUR = 3_600_000;
 /** How long turns outlive their stream if the hello does not say. */
@@ -41,7 +42,9 @@ const WAYS: Readonly<Record<string, (worker: Worker, stage: Stage) => TurnRef>> 
   },
 };
 
-export function sessions(set: SetStage): void {
+export function sessions(set: SetStage, world: World): void {
+  const itAlone = casesAlone(world);
+
   /** Nobody holds `k` any more, and in this very moment. */
   const isFree = async (stage: Stage, key = 'k') => (await stage.explain(key)).holder === undefined;
 
@@ -519,7 +522,7 @@ export function sessions(set: SetStage): void {
       assert.ok(coordinator.openSession(listener).ok);
     });
 
-    it('I9: broken sessions are remembered while turns of theirs live, and count; each can come back', () => {
+    itAlone('I9: broken sessions are remembered while turns of theirs live, and count; each can come back', () => {
       const stage = set({}, { limits: { sessions: 2 } });
       const turns = ['a', 'b'].map((key) => {
         const stream = tied(stage.coordinator, { sessionId: key });

@@ -7,6 +7,7 @@ import type {
   Session,
   SessionListener,
   Turn,
+  TurnRef,
 } from '../../src/coordinator.js';
 import { Call } from '../support/call.js';
 import { told } from './stage.js';
@@ -59,6 +60,11 @@ export class Stream extends Worker {
         notice.kind === 'turn_lost' ? `lost ${notice.cause}` : notice.kind === 'turn_kept' ? 'kept' : 'ending';
       return `${what} ${notice.turn.key}`;
     });
+  }
+
+  /** Turns that it was told it has still. */
+  get kept(): readonly TurnRef[] {
+    return this.told.notices.flatMap((notice) => (notice.kind === 'turn_kept' ? notice.turn : []));
   }
 
   get noticed(): readonly Turn[] {

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bytes, newItem } from '../support/builders.js';
 import { deliveryOf, idsOf, type SetStage, turnOf } from './stage.js';
+import { casesOfGroup, type World } from './world.js';
 
-export function workers(set: SetStage): void {
+export function workers(set: SetStage, world: World): void {
+  const itOfGroup = casesOfGroup(world);
+
   describe('Acquire: dispatch', () => {
     it('one turn per key, up to max_turns, first ready first served', () => {
       const stage = set();
@@ -12,7 +15,7 @@ export function workers(set: SetStage): void {
       assert.deepEqual(idsOf(stage.acquire({ maxTurns: 9 })), [['c3']]);
     });
 
-    it('first ready first served across queues too', () => {
+    itOfGroup('first ready first served across queues too', () => {
       const stage = set();
       stage.submit([{ itemId: '1' }], { queue: 'b' });
       stage.submit([{ itemId: '2' }], { queue: 'a' });
@@ -60,7 +63,7 @@ export function workers(set: SetStage): void {
       assert.deepEqual(calls.map(idsOf), [[['x']], [['y']], [['z']]]);
     });
 
-    it('fairness: who waits for several queues takes nothing of one in which another waits longer', () => {
+    itOfGroup('fairness: who waits for several queues takes nothing of one in which another waits longer', () => {
       const stage = set();
       stage.items('i');
       const { turn } = stage.take();

@@ -105,8 +105,11 @@ export const CLUSTER: House = {
       rules: ['Which partition something belongs to, which member is wanted as its home, and whose it is.'],
     },
     {
-      rooms: ['member'],
-      rules: ['A sidecar as a member of the cluster: joins, claims partitions, is their home, hands them over.'],
+      rooms: ['routing', 'member'],
+      rules: [
+        'Where a call goes: all partitions as one coordinator, wherever their homes are.',
+        'A sidecar as a member of the cluster: joins, claims partitions, is their home, hands them over.',
+      ],
     },
     { rooms: [''], rules: ['Many sidecars as one: who is home of which partition, and where a call goes.'] },
   ],

@@ -77,7 +77,7 @@ function inWords(
 }
 
 /** Records that refer to one another are one thing: to part them would make a circle of files. */
-const LONGER: ReadonlyMap<string, number> = new Map([['src/core/state/records.ts', 620]]);
+const LONGER: ReadonlyMap<string, number> = new Map([['src/core/state/records.ts', 630]]);
 
 export function checkSizes(files: readonly TextFile[]): readonly string[] {
   return files.flatMap(({ path, text }) => {

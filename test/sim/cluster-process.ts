@@ -4,7 +4,6 @@ import type { HomeEntry } from '../../src/cluster/registry/registry.js';
 import type { Coordinator, CoordinatorSettings } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { HomeCoordinator } from '../../src/local/home.js';
-import { JournalError } from '../../src/local/journal/journal.js';
 import type { FakeEngine } from '../support/cluster/fake-engine.js';
 import type { FakeRegistry, FakeRegistryEngine } from '../support/cluster/fake-registry.js';
 import type { FakeStore } from '../support/cluster/fake-store.js';
@@ -81,8 +80,6 @@ export interface ProcessWorld {
   connect(from: SimProcess, home: HomeEntry): Coordinator;
   note(line: string): void;
   broken(what: string): void;
-  /** The store lost more of this partition than its home can send again. */
-  beyond(home: SimProcess, partition: number): void;
 }
 
 export class SimProcess {
@@ -114,8 +111,6 @@ export class SimProcess {
       makeHome: (options) => new HomeCoordinator(settings, { ...options, seed: chance.int(0, 1_000_000) }),
       connect: (home) => world.connect(this, home),
       trouble: (error, partition) => {
-        if (error instanceof JournalError && error.problem === 'fell_back' && partition !== undefined)
-          world.beyond(this, partition);
         if (error instanceof TypeError) world.broken(`${name}: ${error.stack}`);
         if (error !== undefined) world.note(`${name} partition ${partition}: ${error.message}`);
       },

@@ -137,7 +137,6 @@ export class ClusterSimulation {
       connect: (from, home) => this.#network.connect(from, home),
       note: (line) => this.#note(line),
       broken: (what) => this.#broken(what),
-      beyond: (home, partition) => this.#giveUp(home, partition),
     });
     for (const { wire } of [process.store, process.registry]) wire.fault = ({ does }) => this.#fault(process, does);
     this.#processes.set(name, process);
@@ -202,14 +201,6 @@ export class ClusterSimulation {
     this.#note(`${process.name} is killed`);
     process.crash();
     this.#time.after(this.#chance.int(0, 5_000), () => this.#start(process.name));
-  }
-
-  /** A person kills the home: what it answered is lost. */
-  #giveUp(process: SimProcess, partition: number): void {
-    if (process.isDead) return;
-    this.#note(`partition ${partition} is excused: more was lost than ${process.name} has`);
-    this.#ledger.excuse(partition);
-    this.#crash(process);
   }
 
   #freeze(process: SimProcess): void {

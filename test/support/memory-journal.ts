@@ -214,6 +214,7 @@ function nameOf(id: RowId | Row): string {
     case 'parks':
       return JSON.stringify([id.table, id.queue, id.key, id.lane ?? null]);
     case 'pauses':
+    case 'limits':
       return JSON.stringify([id.table, id.queue]);
     case 'sessions':
       return JSON.stringify([id.table, id.id]);

@@ -20,6 +20,8 @@ export interface Cleanup {
   after(task: () => Promise<void> | void): void;
 }
 
+type Settings = readonly string[] | ((port: number) => readonly string[]);
+
 export class TestRedis {
   #process: GuardedProcess | undefined;
 
@@ -30,9 +32,10 @@ export class TestRedis {
   ) {}
 
   /** @param settings as on the command line; without any, nothing is kept on disk */
-  static async start(cleanup: Cleanup, settings: readonly string[] = []): Promise<TestRedis> {
+  static async start(cleanup: Cleanup, settings: Settings = []): Promise<TestRedis> {
     const folder = await mkdtemp(join(tmpdir(), 'keyturn-redis-'));
-    const redis = new TestRedis(await freePort(), folder, settings);
+    const port = await freePort();
+    const redis = new TestRedis(port, folder, typeof settings === 'function' ? settings(port) : settings);
     cleanup.after(async () => {
       await redis.kill();
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -5,6 +5,8 @@ import type { Logger } from '../../observability/logger.js';
 export class Readiness {
   #isListening = false;
   #isDraining = false;
+  /** Of a sidecar of a cluster. */
+  #notJoined: string | undefined;
   #store: Extract<StoreState, { readonly at: 'recovering' | 'failing' | 'ready' }> = { at: 'ready' };
   readonly #begun = performance.now();
 
@@ -18,6 +20,7 @@ export class Readiness {
   get notReady(): string | undefined {
     if (this.#isDraining) return 'draining';
     if (!this.#isListening) return 'starting';
+    if (this.#notJoined !== undefined) return this.#notJoined;
     if (this.#store.at === 'recovering') return `recovering ${percent(this.#store)} %`;
     return this.#store.at === 'failing' ? this.#store.reason : undefined;
   }
@@ -29,6 +32,14 @@ export class Readiness {
 
   draining(): void {
     this.#isDraining = true;
+    this.#changed();
+  }
+
+  /** @param why it is no member of its cluster that knows where calls go; unset: it is */
+  clusterChanged(why: string | undefined): void {
+    if (why === undefined) this.log.info('joined the cluster');
+    else this.log.warn({ reason: why }, 'not ready');
+    this.#notJoined = why;
     this.#changed();
   }
 

@@ -28,12 +28,6 @@ async function run(config: Config): Promise<void> {
   const version = packageVersion();
   const log = createLogger({ level: config.server.logLevel, terminal });
   for (const warning of config.warnings) log.warn(warning);
-  // Alone it would forget what the settings promise to keep.
-  if (config.cluster !== undefined)
-    throw new CommandFailure(
-      `store ${config.cluster.store.shown}: this version cannot run a cluster yet`,
-      EXIT.failure,
-    );
   const sidecar = await startSidecar(config, { log, version });
   drainOnSignals(sidecar, { log, timeout: config.server.drainTimeout });
   const { grpc, http } = sidecar;

@@ -6,14 +6,13 @@ import type { Coordinator, DrainReport } from '../../coordinator.js';
 import { isDurable } from '../../core/contract/policy.js';
 import { type GrpcServer, startGrpcServer } from '../../grpc/server/server.js';
 import { type HttpServer, startHttpServer } from '../../http/server.js';
-import { LocalCoordinator } from '../../local/coordinator.js';
-import type { StoreState } from '../../local/durable/state.js';
 import type { Logger } from '../../observability/logger.js';
 import { createMetrics, type Metrics } from '../../observability/metrics.js';
 import { cannotListen } from './cannot-listen.js';
 import { Certificates } from './certificates.js';
-import { failData, openDataDirectory } from './data-directory.js';
+import { openCluster } from './cluster/cluster-engine.js';
 import { diskSpace } from './disk-space.js';
+import { type Engine, openAlone } from './engine.js';
 import { Readiness } from './readiness.js';
 import { StartupHold } from './startup-hold.js';
 
@@ -56,9 +55,8 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   let http: HttpServer | undefined;
   const readiness = new Readiness(log, (isReady) => grpc?.setServing(isReady));
   const certificates = await Certificates.open(config.tls, log);
-  const journal = await openDataDirectory(config);
-  const onStore = (state: StoreState) => readiness.storeChanged(state);
-  const coordinator = new LocalCoordinator(config.coordinator, { onStore, ...(journal && { journal }) });
+  const engine = await openEngine(config, { log, version, readiness });
+  const { coordinator } = engine;
   try {
     const surroundings = async () => ({
       isReady: readiness.notReady === undefined,
@@ -68,9 +66,9 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     const metrics = createMetrics({ coordinator, version, surroundings });
     const hold = new StartupHold();
     // There is nothing to wait for, and nobody need be refused.
-    if (journal?.before.lastWrite === undefined) await coordinator.recover().catch(failData);
+    if (engine.isNew) await engine.begin();
     // HTTP first: until gRPC listens it says that it is starting.
-    http = await listenHttp(config, { metrics, readiness, hold, log });
+    http = await listenHttp(config, { metrics, readiness, remark: () => hold.remark ?? engine.remark, log });
     const server = await listenGrpc(config, { coordinator, certificates: certificates?.first, metrics, log });
     grpc = server;
     void certificates?.watch((material) => server.useCertificates(material));
@@ -78,16 +76,26 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     readiness.listening();
     const { host } = tcp(config.server.httpListen);
     const onReady = () => hold.note(coordinator, log);
-    return running({ coordinator, grpc, http, certificates, readiness, host, onReady });
+    return running({ engine, grpc, http, certificates, readiness, host, onReady });
   } catch (error) {
     http?.forceStop();
-    await coordinator.close();
+    await engine.close();
     throw error;
   }
 }
 
+interface Around extends SidecarOptions {
+  readonly readiness: Readiness;
+}
+
+function openEngine(config: Config, { log, version, readiness }: Around): Promise<Engine> {
+  const { cluster } = config;
+  if (cluster === undefined) return openAlone(config, (state) => readiness.storeChanged(state));
+  return openCluster(config, cluster, { log, version, onReadiness: (why) => readiness.clusterChanged(why) });
+}
+
 interface Parts {
-  readonly coordinator: LocalCoordinator;
+  readonly engine: Engine;
   readonly grpc: GrpcServer;
   readonly http: HttpServer;
   readonly certificates: Certificates | undefined;
@@ -97,16 +105,17 @@ interface Parts {
   readonly onReady: () => Promise<void>;
 }
 
-function running({ coordinator, grpc, http, certificates, readiness, host, onReady }: Parts): Sidecar {
+function running({ engine, grpc, http, certificates, readiness, host, onReady }: Parts): Sidecar {
+  const { coordinator } = engine;
   return {
     grpc: grpc.address,
     http: formatAddress({ kind: 'tcp', host, port: http.port }),
-    ready: coordinator.recover().catch(failData).then(onReady),
+    ready: engine.begin().then(onReady),
     async drain(timeout) {
       readiness.draining();
       const report = await coordinator.drain(timeout);
       // First the coordinator: it answers calls that still wait and ends streams, which the server would wait for.
-      await coordinator.close();
+      await engine.close();
       certificates?.close();
       await grpc.stop(LAST_ANSWERS_MS);
       http.forceStop();
@@ -114,7 +123,7 @@ function running({ coordinator, grpc, http, certificates, readiness, host, onRea
     },
     async stop() {
       readiness.draining();
-      await coordinator.close();
+      await engine.close();
       certificates?.close();
       grpc.forceStop();
       http.forceStop();
@@ -122,7 +131,7 @@ function running({ coordinator, grpc, http, certificates, readiness, host, onRea
     end() {
       const loss = lossOf(coordinator);
       // Nobody waits for it: what was answered as durable is on the disk.
-      void coordinator.close();
+      void engine.close();
       certificates?.close();
       grpc.forceStop();
       http.forceStop();
@@ -148,11 +157,11 @@ function lossOf(coordinator: Coordinator): Loss {
 interface HttpParts {
   readonly metrics: Metrics;
   readonly readiness: Readiness;
-  readonly hold: StartupHold;
+  readonly remark: () => string | undefined;
   readonly log: Logger;
 }
 
-async function listenHttp({ server }: Config, { metrics, readiness, hold, log }: HttpParts): Promise<HttpServer> {
+async function listenHttp({ server }: Config, { metrics, readiness, remark, log }: HttpParts): Promise<HttpServer> {
   const { host, port } = tcp(server.httpListen);
   try {
     return await startHttpServer({
@@ -160,7 +169,7 @@ async function listenHttp({ server }: Config, { metrics, readiness, hold, log }:
       port,
       metrics: metrics.render,
       notReady: () => readiness.notReady,
-      remark: () => hold.remark,
+      remark,
       log,
     });
   } catch (error) {

@@ -69,6 +69,11 @@ export class GatewayHomes implements Homes {
     return false;
   }
 
+  /** The incarnations elsewhere that are homes of partitions. */
+  elsewhere(): ReadonlySet<string> {
+    return this.#remote.members;
+  }
+
   whyNone(partition: number): string {
     const why = this.#isKnown ? 'no member has said that it is its home' : 'the map of homes was not read yet';
     return `partition ${partition} has no home: ${why}${this.#trouble === undefined ? '' : `; ${this.#trouble.message}`}`;

@@ -2,6 +2,11 @@ import type { Content, Row, RowChange } from '../../core/contract/rows.js';
 import { type Journal, JournalError, type JournalPast } from '../../local/journal/journal.js';
 import type { PartitionStore } from '../store/cluster-store.js';
 
+interface Waiting {
+  go: () => void;
+  isCovered: boolean;
+}
+
 /**
  * The journal of a partition as its coordinator has it. While the home is closed no write passes: it would meet the claim of the
  * same member, and be taken for that of a stranger. After the home was given up none passes for ever.
@@ -10,7 +15,9 @@ export class HeldJournal implements Journal {
   readonly before: JournalPast;
   readonly keepsContents = true;
   #state: 'open' | 'held' | 'stopped' = 'open';
-  #waiting: (() => void)[] = [];
+  #waiting: Waiting[] = [];
+  /** Called when the store lost more than can be sent again. */
+  onFellBack: (() => void) | undefined;
   #underWay: Promise<void> = Promise.resolve();
 
   constructor(private readonly store: PartitionStore) {
@@ -22,16 +29,44 @@ export class HeldJournal implements Journal {
   }
 
   async write(changes: readonly RowChange[], at: number): Promise<void> {
-    while (this.#state === 'held') await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (this.#state === 'held') {
+      const waiting: Waiting = { go: () => undefined, isCovered: false };
+      await new Promise<void>((resolve) => {
+        waiting.go = resolve;
+        this.#waiting.push(waiting);
+      });
+      if (waiting.isCovered && !this.#isStopped) return;
+    }
     if (this.#state === 'stopped')
       throw new JournalError('fenced', 'this sidecar is not the home of the partition any more');
     const writing = this.store.write(changes, at);
     this.#underWay = writing.catch(() => undefined);
-    await writing;
+    try {
+      await writing;
+    } catch (error) {
+      if (error instanceof JournalError && error.problem === 'fell_back') this.onFellBack?.();
+      throw error;
+    }
+  }
+
+  /** What waits to be written now is part of something that is about to be written. @returns to be called when that is there */
+  cover(): () => void {
+    const covered = [...this.#waiting];
+    return () => {
+      for (const waiting of covered) waiting.isCovered = true;
+    };
   }
 
   content(seq: number): Content {
     return this.store.content(seq);
+  }
+
+  get #isStopped(): boolean {
+    return this.#state === 'stopped';
+  }
+
+  get isHeld(): boolean {
+    return this.#state === 'held';
   }
 
   hold(): void {
@@ -60,6 +95,6 @@ export class HeldJournal implements Journal {
   #wake(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const go of waiting) go();
+    for (const { go } of waiting) go();
   }
 }

@@ -1,6 +1,7 @@
 import type { Refusal } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { HomeCoordinator } from '../../local/home.js';
+import { JournalError } from '../../local/journal/journal.js';
 import {
   type DropReason,
   NOT_OURS,
@@ -12,7 +13,7 @@ import {
 } from '../partitions/ownership.js';
 import type { Claimed, ClusterStore, Guard } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
-import { reclaim } from './reclaim.js';
+import { reclaim, type Wanted } from './reclaim.js';
 import { type MakeHome, Tenure } from './tenure.js';
 
 /** After a partition could not be loaded others may try, ms. */
@@ -104,6 +105,7 @@ export class MemberPartition {
     tenure.assert().catch((error: unknown) => {
       if (tenure !== this.#tenure || this.at === 'dropping') return;
       this.#fail(error);
+      if (isFellBack(error)) return this.#rewrite(tenure);
       // Within what is left of the time in which it has to succeed, or as a closed one.
       this.host.clock.after(ASSERT_AGAIN, () => {
         if (tenure === this.#tenure) this.failedOver();
@@ -186,7 +188,13 @@ export class MemberPartition {
     const claimed = this.#claimed;
     if (claimed === undefined) throw new TypeError(`partition ${this.number} is loaded without a claim`);
     const store = this.host.store.open(claimed);
-    const tenure = new Tenure(this.host, store, claimed, () => this.#lapsedAlone());
+    const tenure: Tenure = new Tenure(
+      this.host,
+      store,
+      claimed,
+      () => this.#lapsedAlone(),
+      () => this.#rewrite(tenure),
+    );
     this.#tenure = tenure;
     store.onFenced = () => {
       if (tenure === this.#tenure) this.#tell({ kind: 'fenced' });
@@ -205,13 +213,12 @@ export class MemberPartition {
     if (tenure === undefined) throw new TypeError(`partition ${this.number} is claimed again without a core`);
     const { store, member, format } = this.host;
     try {
-      return await reclaim(
-        tenure.store,
-        (claim) => store.claim({ ...claim, partition: this.number, floor: 0, format, member }),
-        this.host,
-      );
+      const floor = tenure.raiseTokens();
+      const claim = (wanted: Wanted) => store.claim({ ...wanted, partition: this.number, floor, format, member });
+      return await reclaim(tenure.store, claim, this.host);
     } catch (error) {
       this.#fail(error);
+      if (isFellBack(error)) await this.#rewriteOnce(tenure);
       return { kind: 'reclaim_unknown' };
     }
   }
@@ -253,6 +260,20 @@ export class MemberPartition {
     await tenure.store.release().catch((error: unknown) => this.#fail(error));
   }
 
+  /** Of a partition that is open; one that is loaded has nothing that the store has not, and is loaded again. */
+  #rewrite(tenure: Tenure): void {
+    if (tenure !== this.#tenure || (this.at !== 'open' && this.at !== 'closed')) return;
+    void this.#rewriteOnce(tenure);
+  }
+
+  async #rewriteOnce(tenure: Tenure): Promise<void> {
+    try {
+      await tenure.rewrite();
+    } catch (error) {
+      if (tenure === this.#tenure && this.at !== 'dropping') this.#fail(error);
+    }
+  }
+
   #lapsedAlone(): void {
     this.lapsed(this.host.clock.now());
   }
@@ -267,4 +288,8 @@ export class MemberPartition {
     this.#problem = known.message;
     this.host.trouble(this.number, known);
   }
+}
+
+function isFellBack(error: unknown): boolean {
+  return error instanceof JournalError && error.problem === 'fell_back';
 }

@@ -135,6 +135,11 @@ export class ClusterMember implements Homes {
     return this.#own[partition]?.home !== undefined;
   }
 
+  /** The incarnations elsewhere that are homes of partitions. */
+  elsewhere(): ReadonlySet<string> {
+    return this.#remote.members;
+  }
+
   whyNone(partition: number): string {
     const own = this.#own[partition];
     const { guards, members } = this.view;

@@ -4,6 +4,9 @@
 import type { OwnershipEvent } from '../partitions/ownership.js';
 import type { Claim, Claimed, Guard, NotClaimed, PartitionStore } from '../store/cluster-store.js';
 
+/** What the guard has to be. */
+export type Wanted = Pick<Claim, 'expected' | 'expectedSeq'>;
+
 type Reclaimed = Extract<OwnershipEvent, { readonly kind: 'reclaimed' | 'reclaim_lost' | 'reclaim_unknown' }>;
 
 /** How often a claim of one's own may be found whose answer was lost. */
@@ -12,7 +15,7 @@ const MOST_TRIES = 3;
 /** @throws JournalError: nothing is known */
 export async function reclaim(
   store: PartitionStore,
-  claim: (claim: Pick<Claim, 'expected' | 'expectedSeq'>) => Promise<Claimed | NotClaimed>,
+  claim: (wanted: Wanted) => Promise<Claimed | NotClaimed>,
   own: { isOwn(member: string): boolean },
 ): Promise<Reclaimed> {
   // First what became of a batch without an answer, under the owner with which it was sent.

@@ -14,6 +14,11 @@ export class RemoteHomes {
     return this.#known.get(partition)?.coordinator;
   }
 
+  /** The incarnations that are homes. */
+  get members(): ReadonlySet<string> {
+    return new Set([...this.#known.values()].map(({ home }) => home.member));
+  }
+
   /** @returns whether that is news */
   set(partition: number, home: HomeEntry | undefined): boolean {
     const known = this.#known.get(partition);

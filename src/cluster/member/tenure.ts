@@ -28,15 +28,20 @@ export class Tenure {
   readonly #gate: PartitionGate;
   readonly #journal: HeldJournal;
   #failovers = 0;
+  #isRewriting = false;
+  /** Of tokens that were raised: written down with the claim that lets it go on. */
+  #floor: number | undefined;
 
   constructor(
     host: TenureHost,
     readonly store: PartitionStore,
     { guard, floorBefore, now }: Claimed,
     lapsed: () => void,
+    fellBack: () => void,
   ) {
     this.#gate = new PartitionGate(host.clock, host.deadline, lapsed);
     this.#journal = new HeldJournal(store);
+    this.#journal.onFellBack = fellBack;
     const partition = { number: guard.partition, of: host.partitions, tokenFloor: floorBefore };
     const clock = new PartitionClock(host.clock, now);
     this.home = host.makeHome({ clock, journal: this.#journal, gate: this.#gate, partition });
@@ -52,10 +57,17 @@ export class Tenure {
     this.home.shut(refusal);
   }
 
+  /** @returns what a claim from oneself has to say of tokens */
+  raiseTokens(): number {
+    this.#floor = this.home.raiseTokens();
+    return this.#floor;
+  }
+
   reopen(): void {
     const stoodStill = this.#gate.open();
     this.#journal.letGo();
-    this.home.reopen(stoodStill);
+    this.home.reopen(stoodStill, this.#floor);
+    this.#floor = undefined;
   }
 
   /**
@@ -77,6 +89,30 @@ export class Tenure {
     await this.store.assert();
     // There may have been another one meanwhile.
     if (failovers === this.#failovers) this.#gate.asserted();
+  }
+
+  /**
+   * The store lost more than can be sent again: the partition is written anew as it is in memory. No write passes meanwhile: one that
+   * is older would make rows old again.
+   * @throws JournalError
+   */
+  async rewrite(): Promise<void> {
+    if (this.#isRewriting) return;
+    this.#isRewriting = true;
+    const wasHeld = this.#journal.isHeld;
+    try {
+      this.#journal.hold();
+      await this.#journal.idle;
+      const isThere = this.#journal.cover();
+      const { rows, instant } = this.home.snapshot();
+      await this.store.rewrite([rows], instant);
+      isThere();
+    } finally {
+      this.#isRewriting = false;
+      // It may have been closed meanwhile.
+      if (!wasHeld && this.#gate.mayAnswer()) this.#journal.letGo();
+    }
+    this.#gate.asserted();
   }
 
   /** Another one is, or will be, the home. */

@@ -68,9 +68,24 @@ export class PartitionMap {
     return crc32(`${group}#${part}`) & this.#mask;
   }
 
-  /** Of a token: `token mod P` is its partition. */
+  /** Of a token: `token mod P` is its partition. What is no token is decided about somewhere all the same. */
   ofToken(token: number): number {
-    return token % this.partitions;
+    return Number.isSafeInteger(token) && token > 0 ? token % this.partitions : 0;
+  }
+
+  /** Of a turn: only the token says where a keyless item of a spread queue was handed out. */
+  ofTurn(queue: string, key: string, token: number): number {
+    return key === '' && this.isSpread(queue) ? this.ofToken(token) : this.of(queue, key);
+  }
+
+  /** More than one partition has something of this queue. */
+  isSpread(queue: string): boolean {
+    return this.routes.size > 0 && this.spreadOf(queue) > 1;
+  }
+
+  /** Queues of one group are decided about together. A queue is a group of its own where nothing else is said. */
+  groupOf(queue: string): string {
+    return this.routes.get(queue)?.group ?? queue;
   }
 
   #single(queue: string, route: Route | undefined): number {

@@ -46,7 +46,8 @@ export class RedisConnection {
     });
     const connecting = client.connect();
     try {
-      await Promise.race([connecting, late]);
+      // Without a password nothing was asked so far: whether there is a Redis is not known before it answers.
+      await Promise.race([connecting.then(() => client.sendCommand(['PING'])), late]);
       if (!client.isReady) throw new SocketClosedUnexpectedlyError();
       return new RedisConnection(client, address, patience);
     } catch (error) {

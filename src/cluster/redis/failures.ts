@@ -20,6 +20,7 @@ export function connectError(address: RedisAddress, error: unknown, deadline: nu
   return storeError('io', `${name} cannot be reached: ${reasonOf(address, error, text, deadline)}`, error);
 }
 
+const LOST = /Disconnects client|Socket closed|client is (closed|offline)|ECONNRESET|EPIPE/i;
 const LOGIN = /^(WRONGPASS|NOAUTH)|without any password configured|invalid password/i;
 
 function loginError({ name }: RedisAddress, text: string, cause: unknown): JournalError {
@@ -41,7 +42,7 @@ function reasonOf(address: RedisAddress, error: unknown, text: string, deadline:
   if (/^Connection timeout$|client is closed/i.test(text)) {
     return `no answer within ${deadline} ms (${address.tls ? 'is it a port with TLS?' : 'a port with TLS wants rediss://'})`;
   }
-  if (/Socket closed unexpectedly|ECONNRESET/.test(text + code)) {
+  if (LOST.test(text + code)) {
     return `it closed the connection (${address.tls ? 'is it a port with TLS?' : 'a port with TLS wants rediss://'})`;
   }
   return text;
@@ -80,6 +81,7 @@ export function replyError(address: RedisAddress, error: unknown): Failure {
       isOver: false,
     };
   }
+  if (LOST.test(text)) return { error: storeError('io', `the connection to ${name} was lost`, error), isOver: true };
   return { error: storeError('io', `asking ${name} failed: ${text}`, error), isOver: false };
 }
 

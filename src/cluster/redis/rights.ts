@@ -11,6 +11,7 @@ const PROBES: Readonly<Record<string, (key: string) => readonly string[]>> = {
   HGET: (key) => ['HGET', key, 'probe'],
   HMGET: (key) => ['HMGET', key, 'probe'],
   HGETALL: (key) => ['HGETALL', key],
+  HKEYS: (key) => ['HKEYS', key],
   HLEN: (key) => ['HLEN', key],
   HDEL: (key) => ['HDEL', key, 'probe'],
   EXISTS: (key) => ['EXISTS', key],
@@ -20,8 +21,6 @@ const PROBES: Readonly<Record<string, (key: string) => readonly string[]>> = {
   SREM: (key) => ['SREM', `${key}:set`, 'probe'],
   SET: (key) => ['SET', `${key}:text`, 'probe', 'PX', '1'],
   GET: (key) => ['GET', `${key}:text`],
-  MGET: (key) => ['MGET', `${key}:text`],
-  SCAN: () => ['SCAN', '0', 'COUNT', '1'],
   TIME: () => ['TIME'],
   WAIT: () => ['WAIT', '0', '1'],
 };

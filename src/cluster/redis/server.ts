@@ -1,4 +1,5 @@
 import type { Clock } from '../../local/clock.js';
+import { JournalError } from '../../local/journal/journal.js';
 import { storeError } from '../store/partition/failures.js';
 import type { RedisAddress } from './address.js';
 import { RedisConnection } from './connection.js';
@@ -12,6 +13,8 @@ export interface ServerOptions {
   readonly connections: number;
   /** Requests at once on each of them. */
   readonly each: number;
+  /** Set: only the server that this one is connected with is of use. */
+  readonly sameAs?: RedisServer;
 }
 
 /** A connection that was lost is opened again after this, ms; each time twice as long. */
@@ -19,6 +22,9 @@ const FIRST_BACK_OFF = 25;
 const LONGEST_BACK_OFF = 1_000;
 /** Requests that wait for a connection that is free. Whoever asks has few under way: this is never reached but by a mistake. */
 const MOST_WAITING = 10_000;
+
+/** So many deadlines a request waits for a connection that is there and busy. */
+const MOST_PATIENCE = 10;
 
 interface Lane {
   readonly connection: RedisConnection;
@@ -30,7 +36,8 @@ interface Lane {
 interface Waiting {
   readonly begin: (lane: Lane) => void;
   readonly fail: (error: Error) => void;
-  readonly callOff: () => void;
+  /** Ends its wait. */
+  callOff: () => void;
 }
 
 /**
@@ -74,6 +81,11 @@ export class RedisServer {
     return this.address.name;
   }
 
+  /** Of the server that it is connected with; another one after a failover. */
+  get identity(): string {
+    return this.#identity;
+  }
+
   /** Does something on one connection, as soon as one is free. @throws JournalError `io`: there is none in time */
   async use<T>(task: (connection: RedisConnection) => Promise<T>): Promise<T> {
     // Who waits already comes first.
@@ -97,6 +109,7 @@ export class RedisServer {
   /** The one with the least to do, with one thing more to do. */
   #take(): Lane | undefined {
     let best: Lane | undefined;
+    this.#leaveOthers();
     for (const lane of this.#lanes) {
       if (lane.connection.isOpen && lane.busy < (best?.busy ?? this.options.each)) best = lane;
     }
@@ -104,18 +117,29 @@ export class RedisServer {
     return best;
   }
 
+  /** Connections with a server that is not (any more) the one that counts. */
+  #leaveOthers(): void {
+    const { sameAs } = this.options;
+    if (sameAs === undefined) return;
+    for (const lane of [...this.#lanes]) if (lane.identity !== sameAs.identity) lane.connection.destroy();
+  }
+
+  /** As long as a connection is there, and only busy, it is waited for: a slow server is no lost one. */
   #wait(): Promise<Lane> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed || this.#waiting.length >= MOST_WAITING) return reject(this.#unreachable());
-      const waiting: Waiting = {
-        begin: resolve,
-        fail: reject,
-        callOff: this.options.clock.after(this.options.deadline, () => {
+      const waiting: Waiting = { begin: resolve, fail: reject, callOff: () => {} };
+      let left = MOST_PATIENCE;
+      const wait = () => {
+        waiting.callOff = this.options.clock.after(this.options.deadline, () => {
+          left -= 1;
+          if (left > 0 && this.#lanes.length > 0) return wait();
           const at = this.#waiting.indexOf(waiting);
           if (at >= 0) this.#waiting.splice(at, 1);
           reject(this.#unreachable());
-        }),
+        });
       };
+      wait();
       this.#waiting.push(waiting);
       this.#openMore();
     });
@@ -145,7 +169,10 @@ export class RedisServer {
       },
       (error: unknown) => {
         this.#opening -= 1;
-        this.#trouble = error instanceof Error ? error : new Error(String(error));
+        // What was in order at the start may be so again: nobody has to begin anew for it.
+        this.#trouble = new JournalError('io', error instanceof Error ? error.message : String(error), {
+          cause: error,
+        });
         this.#openLater();
       },
     );
@@ -156,6 +183,10 @@ export class RedisServer {
     try {
       const facts = await checkServer(this.address, connection);
       if (this.#isClosed) throw this.#unreachable();
+      const { sameAs } = this.options;
+      if (sameAs !== undefined && facts.identity !== sameAs.identity) {
+        throw storeError('io', `${this.name} is another server than a moment ago`);
+      }
       this.#add(connection, facts);
       if (facts.identity !== this.#identity) this.#failedOver(facts.identity);
     } catch (error) {

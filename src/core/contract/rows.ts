@@ -21,6 +21,8 @@ import type {
   SubmitResult,
 } from './model.js';
 
+import type { RatePolicy } from './policy.js';
+
 export type { ItemRef };
 
 /** What an item carries. Unless the core keeps it, it is read again when the item is handed out; nothing else looks at it. */
@@ -190,6 +192,18 @@ export interface PauseRow {
   readonly queue: string;
 }
 
+/**
+ * What a person set of the limits of a queue, instead of what its policy says. Only of a partition of a cluster (S276): a
+ * queue has a home after another there, and none of them is a start that a person would notice.
+ */
+export interface LimitsRow {
+  readonly table: 'limits';
+  readonly queue: string;
+  /** Unset: as the policy says. */
+  readonly rate: RatePolicy | 'none' | undefined;
+  readonly maxInFlight: number | 'none' | undefined;
+}
+
 /** A session that has tied turns of durable queues. */
 export interface SessionRow {
   readonly table: 'sessions';
@@ -215,7 +229,8 @@ export type Row =
   | ParkRow
   | PauseRow
   | SessionRow
-  | FloorRow;
+  | FloorRow
+  | LimitsRow;
 
 export type Table = Row['table'];
 
@@ -227,7 +242,8 @@ export type RowId =
   | Pick<DoneKeyRow, 'table' | 'queue' | 'key' | 'idempotencyKey'>
   | Pick<ParkRow, 'table' | 'queue' | 'key' | 'lane'>
   | Pick<PauseRow, 'table' | 'queue'>
-  | Pick<SessionRow, 'table' | 'id'>;
+  | Pick<SessionRow, 'table' | 'id'>
+  | Pick<LimitsRow, 'table' | 'queue'>;
 
 /** `put` writes over what is there; a `delete` of what is not there changes nothing. */
 export type RowChange = { readonly put: Row } | { readonly delete: RowId };
@@ -242,4 +258,5 @@ export const TABLES = [
   'parks',
   'progress',
   'items',
+  'limits',
 ] as const satisfies readonly Table[];

@@ -32,6 +32,7 @@ export class Marks {
   readonly keys = new Map<Queue, Set<string>>();
   readonly parks = new Set<Lane>();
   readonly pauses = new Set<Queue>();
+  readonly limits = new Set<Queue>();
   readonly sessions = new Set<string>();
   /** What ended while items that wait for it have not learnt of it, or have only now. */
   readonly ends = new Set<Prerequisite>();
@@ -45,7 +46,7 @@ export class Marks {
   /** Asked for after every step: nothing is walked over. */
   get size(): number {
     const rows = this.items.size + this.tokens.size + this.parks.size + this.pauses.size + this.sessions.size;
-    return rows + this.#keys + this.ends.size + this.strays.length + (this.floor ? 1 : 0);
+    return rows + this.limits.size + this.#keys + this.ends.size + this.strays.length + (this.floor ? 1 : 0);
   }
 
   key(queue: Queue, name: string): void {
@@ -160,6 +161,11 @@ export class Changes implements ChangeLog {
 
   pause(queue: Queue): void {
     this.#marks.pauses.add(queue);
+    this.#loud(queue);
+  }
+
+  limits(queue: Queue): void {
+    this.#marks.limits.add(queue);
     this.#loud(queue);
   }
 

@@ -12,6 +12,7 @@ import type {
   FinishedRow,
   ItemRow,
   ProgressRow,
+  Row,
   RowChange,
   TicketRow,
   TurnRow,
@@ -38,6 +39,7 @@ import { AWAY, type Stored } from '../state/stored.js';
 import { wholeMs } from '../structures/due.js';
 import { isLinked } from '../structures/link.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
+import { marksOfAll } from './all-marks.js';
 import type { Changes, ItemMark, Marks } from './changes.js';
 
 /** What is written in one go: all of it or nothing. */
@@ -66,6 +68,16 @@ export function collect(state: CoreState, changes: Changes, now: number): Batch 
 }
 
 /**
+ * All rows as they are now, whether they are written or not. Nothing is taken: what is marked is written all the same. Precondition:
+ * contents are kept in memory.
+ */
+export function collectAll(state: CoreState, changes: Changes): readonly Row[] {
+  const writer = new Writer(state, true);
+  writer.write(marksOfAll(state, changes));
+  return writer.rows.flatMap((change) => ('put' in change ? [change.put] : []));
+}
+
+/**
  * It is flushed: what these items carry need not be in memory any more, and is not charged any more (S57); where the
  * journal keeps no contents there are none. An item
  * that ended while the batch was being written is not charged any more, so nothing is given back for it. The bytes that
@@ -80,13 +92,18 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
     item.payload = AWAY;
     item.headers = undefined;
   }
-  if (batch.floor !== undefined && state.tokens.written(batch.floor)) openTokensGate(state, changes.now);
+  if (batch.floor !== undefined) reserved(state, changes, batch.floor);
   if (batch.items.length === 0) return;
   for (const queue of state.roomQueues) {
     markRoom(state, queue);
     // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
     state.wheel.schedule(queue.gateTimer, wholeMs(changes.now));
   }
+}
+
+/** All tokens up to the next time are smaller, and that is written down. */
+export function reserved(state: CoreState, changes: Changes, floor: number): void {
+  if (state.tokens.written(floor)) openTokensGate(state, changes.now);
 }
 
 /**
@@ -103,7 +120,11 @@ class Writer {
   readonly items: Item[] = [];
   floor: number | undefined = undefined;
 
-  constructor(private readonly state: CoreState) {}
+  /** @param isWhole what was written before is written, too */
+  constructor(
+    private readonly state: CoreState,
+    private readonly isWhole = false,
+  ) {}
 
   /**
    * Strays come first: the journal applies changes in order, so a row that was found at the start and is needed again
@@ -119,6 +140,7 @@ class Writer {
     for (const lane of marks.parks) this.#park(lane);
     for (const [seq, mark] of marks.items) this.#item(seq, mark);
     for (const ended of marks.ends) this.#end(ended);
+    for (const queue of marks.limits) this.#limits(queue);
   }
 
   #floor(): void {
@@ -129,6 +151,11 @@ class Writer {
   #pause({ name, paused }: Queue): void {
     const row = { table: 'pauses', queue: name } as const;
     this.rows.push(paused ? { put: row } : { delete: row });
+  }
+
+  /** It stays for good: nobody can take back that something was set. */
+  #limits({ name, limitsSet }: Queue): void {
+    if (limitsSet !== undefined) this.#put({ table: 'limits', queue: name, ...limitsSet });
   }
 
   /** A row stands for a session as long as it has turns of durable queues. */
@@ -241,7 +268,7 @@ class Writer {
     const finished = queue.finished.peek(id);
     if (finished?.value.seq !== seq) this.rows.push({ delete: { table: 'items', seq } });
     else this.#put(this.#finished(seq, queue, id, finished.value, finished.until));
-    if (stored?.progressed !== true) return;
+    if (stored?.progressed !== true || this.isWhole) return;
     this.rows.push({ delete: { table: 'progress', seq } });
     stored.progressed = false;
   }
@@ -251,7 +278,8 @@ class Writer {
    * progress row, which is small: a retry does not write the payload anew.
    */
   #open(item: Item, stored: Stored): void {
-    if (stored.where === 'new') {
+    if (this.isWhole) this.#put(this.#submitted(item, stored));
+    else if (stored.where === 'new') {
       stored.where = 'written';
       if (!this.state.keepsContents) this.items.push(item);
       this.#put(this.#submitted(item, stored));

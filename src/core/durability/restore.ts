@@ -12,9 +12,10 @@
  * refused (S55).
  */
 
-import type { EndRow, FinishedRow, ItemRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
+import type { EndRow, FinishedRow, ItemRow, LimitsRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
 import { beganBefore, parkAgain, restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
+import { limitQueue } from '../state/queues.js';
 import { Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isLinked, type Link, unlink } from '../structures/link.js';
@@ -104,6 +105,8 @@ export class Restoring {
       case 'items':
         this.#restored.sawItem(row.seq);
         return this.#addItem(row, now);
+      case 'limits':
+        return this.#addLimits(row, now);
     }
   }
 
@@ -123,6 +126,12 @@ export class Restoring {
     const queue = this.#restored.queue(row.queue, now);
     if (queue === undefined) this.state.changes?.stray({ table: 'pauses', queue: row.queue });
     else queue.paused = true;
+  }
+
+  #addLimits({ table, queue: name, rate, maxInFlight }: LimitsRow, now: number): void {
+    const queue = this.#restored.queue(name, now);
+    if (queue === undefined) this.state.changes?.stray({ table, queue: name });
+    else limitQueue(queue, { rate, maxInFlight }, now);
   }
 
   #addPark(row: ParkRow, now: number): void {

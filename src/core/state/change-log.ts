@@ -37,6 +37,8 @@ export interface ChangeLogOf<Queue, Lane, Item, Prerequisite> {
   keyGone(queue: Queue, name: string): void;
   park(lane: Lane): void;
   pause(queue: Queue): void;
+  /** A person set its limits. */
+  limits(queue: Queue): void;
   /** It has the first or has lost the last of its turns of durable queues, or its `ttl` is another. */
   session(id: string): void;
   /** What a start would find of this session is not what it is. */

@@ -72,6 +72,11 @@ export class Dependencies {
     for (const ofQueue of this.#awaited.values()) yield* ofQueue.values();
   }
 
+  /** What ended, while items have still to learn of it. */
+  *allEnded(): Generator<Prerequisite, undefined> {
+    for (let next = this.#ended.next; next instanceof Prerequisite; next = next.next) yield next;
+  }
+
   /** The item begins to wait for these. */
   add(item: Item, waits: Waits, refs: readonly ItemRef[]): void {
     waits.dependencies = refs.map((ref) => {

@@ -3,6 +3,8 @@
 import type { Refusal } from '../contract/model.js';
 import { isDurable, type Policy } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
+import type { LimitsChange } from '../contract/views.js';
+import { TokenBucket } from '../structures/token-bucket.js';
 import { STATES } from './lane-states.js';
 import { type Lane, Queue, type Stream } from './records.js';
 import { type CoreState, dropLane } from './state.js';
@@ -94,6 +96,14 @@ export function makeQueue(state: CoreState, name: string, policy: Policy, named:
   return queue;
 }
 
+/** A person sets its limits, now or before the start. What is unset stays. A new `rate` begins with a full bucket. */
+export function limitQueue(queue: Queue, { rate, maxInFlight }: LimitsChange, now: number): void {
+  if (rate !== undefined) queue.rate = rate === 'none' ? undefined : new TokenBucket(rate, now);
+  if (maxInFlight !== undefined) queue.maxInFlight = maxInFlight === 'none' ? undefined : maxInFlight;
+  const before = queue.limitsSet;
+  queue.limitsSet = { rate: rate ?? before?.rate, maxInFlight: maxInFlight ?? before?.maxInFlight };
+}
+
 /** Whether what is asked of this queue may have to wait for the disk. It need not exist. */
 export function mayBeDurable({ changes, settings, queues }: CoreState, name: string): boolean {
   if (changes === undefined) return false;
@@ -140,7 +150,7 @@ function forgetIdle(state: CoreState, lane: Lane): void {
  * (S172).
  */
 function isForgettable(queue: Queue, now: number): boolean {
-  if (queue.named || queue.paused || queue.limitsChanged || queue.rate?.isFull(now) === false) return false;
+  if (queue.named || queue.paused || queue.limitsSet !== undefined || queue.rate?.isFull(now) === false) return false;
   const busy =
     queue.states.of(STATES.DELAY) + queue.states.of(STATES.PARK) + queue.inFlight + queue.waiting + queue.items.size;
   const waits = queue.waiters.size + queue.roomWaiters.size + queue.awaits.size;

@@ -29,7 +29,7 @@ import type {
 } from '../contract/model.js';
 import { isDurable, type Policy } from '../contract/policy.js';
 import type { EndRow } from '../contract/rows.js';
-import type { DelayCause, QueueNumbers } from '../contract/views.js';
+import type { DelayCause, LimitsChange, QueueNumbers } from '../contract/views.js';
 import { type Epoch, HoldEpochs } from '../structures/hold-epochs.js';
 import { IdIndex } from '../structures/id-index.js';
 import type { Line } from '../structures/line.js';
@@ -546,8 +546,8 @@ export class Queue {
   numbers: QueueNumbers | undefined;
   rate: TokenBucket | undefined;
   maxInFlight: number | undefined;
-  /** A person changed its limits: it must not be forgotten. */
-  limitsChanged = false;
+  /** What a person set of its limits: it must not be forgotten. */
+  limitsSet: LimitsChange | undefined = undefined;
   /** Fires when a gate opens. */
   readonly gateTimer = new GateTimer(this);
   /** It stands in `state.dirty`: the end of the step looks at it. False between steps. */

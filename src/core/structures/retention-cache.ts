@@ -137,6 +137,12 @@ export class RetentionCache<T> {
     return kept?.value === undefined ? undefined : { value: kept.value, until: kept.until };
   }
 
+  /** All that is remembered, the least recently used first. Perhaps over its time. */
+  *entries(): Generator<{ readonly id: string; readonly value: T }, undefined> {
+    for (let kept = this.#oldest; kept !== undefined; kept = kept.newer)
+      if (kept.value !== undefined) yield { id: kept.id, value: kept.value };
+  }
+
   set(id: string, value: T, until: number, bytes: number): void {
     this.delete(id);
     this.add({ id, number: this.ownIds.numberOf(id) }, value, until, bytes);

@@ -32,6 +32,8 @@ export class MembersStage {
   readonly registry = new FakeRegistryEngine(this.clock);
   readonly handedOver: [number, string][] = [];
   readonly troubles: string[] = [];
+  readonly homes: HomeCoordinator[] = [];
+  last: StagedMember | undefined;
 
   constructor(
     readonly partitions = 4,
@@ -88,7 +90,11 @@ export class MembersStage {
         const fixed = { version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
         return { id, name, address: `${name}:1`, ...fixed, ...more };
       },
-      makeHome: (options) => new HomeCoordinator(settings({ queues, ...this.change }), { ...options, seed: 1 }),
+      makeHome: (options) => {
+        const home = new HomeCoordinator(settings({ queues, ...this.change }), { ...options, seed: 1 });
+        this.homes[options.partition.number] = home;
+        return home;
+      },
       connect: () => new RemoteHome(() => undefined),
       handedOver: (partition, to) => this.handedOver.push([partition, to.name]),
       trouble: (error, partition) => {
@@ -110,7 +116,22 @@ export class MembersStage {
         for (const task of waiting) clock.soon(() => run(task));
       };
     };
-    return { member, store, registry, ids, kill, freeze };
+    this.last = { member, store, registry, ids, kill, freeze };
+    return this.last;
+  }
+
+  /** The one that was started last. */
+  get only(): StagedMember {
+    const { last } = this;
+    if (last === undefined) throw new Error('nobody was started');
+    return last;
+  }
+
+  /** The core of a partition, wherever it is. */
+  homeOf(partition: number): HomeCoordinator {
+    const home = this.homes[partition];
+    if (home === undefined) throw new Error(`partition ${partition} was never loaded`);
+    return home;
   }
 
   /** How many partitions each is the home of. */

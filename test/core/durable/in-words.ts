@@ -54,6 +54,8 @@ function name(id: RowId | Row): string {
       return `park ${id.key === '' ? `~${id.lane}` : id.key}`;
     case 'pauses':
       return 'pause';
+    case 'limits':
+      return 'limits';
     case 'sessions':
       return `session ${id.id}`;
     case 'floor':

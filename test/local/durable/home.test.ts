@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { Refusal } from '../../../src/coordinator.js';
+import type { EnQueueAnswer, Refusal } from '../../../src/coordinator.js';
+import { Tokens } from '../../../src/core/structures/tokens.js';
 import type { Gate } from '../../../src/local/gate.js';
 import { HomeCoordinator } from '../../../src/local/home.js';
 import { Worker } from '../../contract/worker.js';
@@ -31,7 +32,7 @@ class Deadline implements Gate {
     const stood = this.clock.now() - this.until;
     this.until = Number.POSITIVE_INFINITY;
     this.#isShut = false;
-    this.home?.reopen(stood);
+    this.home?.reopen(stood, this.home.raiseTokens());
   }
 }
 
@@ -77,6 +78,10 @@ class HomeStage extends Worker {
     this.clock.advance(ms);
     await this.flush();
   }
+}
+
+function tokenOf(answer: EnQueueAnswer): number {
+  return answer.decision === 'accept' ? answer.turn.token : assert.fail(answer.decision);
 }
 
 describe('the home of a partition', () => {
@@ -135,6 +140,19 @@ describe('the home of a partition', () => {
     assert.equal(next.outcome, undefined);
     await stage.advance(200);
     assert.equal(next.value.decision, 'accept');
+  });
+
+  it('S234: after it was closed it gives tokens above the clock, as a new home would', async () => {
+    const stage = await HomeStage.start();
+    const first = stage.enQueue({ queue: 'q', key: 'a' });
+    await stage.flush();
+    stage.gate.until = stage.clock.now();
+    await stage.advance(60_000);
+    const other = new Tokens(stage.clock.wall() - 1).next();
+    stage.gate.open();
+    const second = stage.enQueue({ queue: 'q', key: 'b' });
+    await stage.flush();
+    assert.ok(tokenOf(first.value) < other && tokenOf(second.value) > other);
   });
 
   it('S231: given up, it refuses who waits with no_home, and who was decided about with what is not known', async () => {

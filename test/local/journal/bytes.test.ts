@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { type RowChange, TABLES, type Table } from '../../../src/core/contract/rows.js';
+import type { RowChange } from '../../../src/core/contract/rows.js';
 import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
 import { encode } from '../../../src/local/journal/lmdb/batch.js';
+import { DISK_TABLES, type DiskTable } from '../../../src/local/journal/lmdb/tables.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from './rows.js';
 
 const CHUNK = 512 * 1_024;
@@ -22,7 +23,7 @@ function print(changes: readonly RowChange[]): string {
 }
 
 describe('the bytes of rows', () => {
-  const HASHES: Readonly<Record<Table, string>> = {
+  const HASHES: Readonly<Record<DiskTable, string>> = {
     floor: '3b1d7d885da5f3d4',
     pauses: '11f8fc9ed42313dc',
     sessions: '9a53630aa161584c',
@@ -32,7 +33,7 @@ describe('the bytes of rows', () => {
     progress: 'fc50d6681e5f1457',
     items: 'cf1bf50a06f76de6',
   };
-  for (const table of TABLES) {
+  for (const table of DISK_TABLES) {
     it(`of the table ${table} are as ever`, () => {
       const rows = ALL_KINDS.filter((row) => row.table === table);
       const hash = createHash('sha256')

@@ -8,6 +8,7 @@ import type { StoredChange } from '../../../src/cluster/store/partition/encode.j
 import type { Packed, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
 import { nextEpoch, noGuard } from '../../../src/cluster/store/partition/guard.js';
 import { TABLES } from '../../../src/core/contract/rows.js';
+import { JournalError } from '../../../src/local/journal/journal.js';
 import type { FakeClock } from '../fake-clock.js';
 import { FakeStore } from './fake-store.js';
 
@@ -145,7 +146,8 @@ export class FakeEngine {
     if (guard.owner === owner && owner !== '') this.#setGuard(partition, { ...guard, owner: '' });
   }
 
-  read(partition: number): readonly StoredRow[] {
+  read(partition: number, owner: string): readonly StoredRow[] {
+    if (this.guard(partition).owner !== owner) throw new JournalError('io', `partition ${partition} has another home`);
     const all = [...this.#of(partition).rows.values()];
     return TABLES.flatMap((table) => all.filter((row) => row.table === table).sort(byKey)).map(copy);
   }

@@ -139,8 +139,8 @@ class FakeConnection implements Engine<FakeBatch> {
     return this.wire.request('release', partition, () => this.engine.release(partition, owner));
   }
 
-  async *read(partition: number): AsyncIterable<readonly StoredRow[]> {
-    const rows = await this.wire.request('read', partition, () => this.engine.read(partition));
+  async *read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]> {
+    const rows = await this.wire.request('read', partition, () => this.engine.read(partition, owner));
     for (let at = 0; at < rows.length; at += SLICE) {
       await Promise.resolve();
       yield rows.slice(at, at + SLICE);

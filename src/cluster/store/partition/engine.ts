@@ -58,7 +58,7 @@ export interface Engine<P extends Packed> {
   reassert(seen: Guard, mine: Guard): Promise<boolean>;
   /** Empties the owner, if it is this one. */
   release(partition: number, owner: string): Promise<void>;
-  /** All rows in the order of `TABLES`, those of numbered tables by number. */
-  read(partition: number): AsyncIterable<readonly StoredRow[]>;
+  /** All rows in the order of `TABLES`, those of numbered tables by number. Rejects with `io` if the owner is not this one. */
+  read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]>;
   stage(partition: number): Promise<Stage<P>>;
 }

@@ -71,7 +71,8 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
 
   async *read(): AsyncIterable<readonly Row[]> {
     const reader = new ByteReader();
-    for await (const slice of this.engine.read(this.#guard.partition)) yield decode(reader, slice, this.#where);
+    const { partition, owner } = this.#guard;
+    for await (const slice of this.engine.read(partition, owner)) yield decode(reader, slice, this.#where);
   }
 
   async write(changes: readonly RowChange[], at: number): Promise<void> {

@@ -19,7 +19,7 @@ import { texts } from './texts.js';
 /** Pieces that one batch may have: far more than fit into the memory of a sidecar. */
 const MOST_PIECES = 100_000;
 /** How long Redis waits for its replicas, ms. */
-const WAIT_FOR_REPLICAS = 500;
+export const WAIT_FOR_REPLICAS = 500;
 /** Chunks that are removed in one step. */
 const SWEPT_AT_ONCE = 500;
 
@@ -80,14 +80,18 @@ export class RedisEngine implements Engine<RedisBatch> {
     await this.server.use((connection) => this.run(connection, RELEASE, partition, [owner]));
   }
 
-  async *read(partition: number): AsyncIterable<readonly StoredRow[]> {
+  async *read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]> {
+    const where = `partition ${partition} in ${this.server.name}`;
     const guard = await this.server.use(async (connection) => {
-      const found = await this.#look(connection, partition);
-      if (found.hasRedo) await this.#redo(connection, partition, found.owner);
-      return found;
+      // What a home before left half done is done; what it only began is forgotten.
+      const other = await this.#redo(connection, partition, owner);
+      return other ?? (await this.#look(connection, partition));
     });
-    const prefix = `${tagOf(this.settings.cluster, partition)}${guard.generation}:`;
-    yield* readChunks(this.reader, prefix, `partition ${partition} in ${this.server.name}`);
+    if (guard.owner !== owner) throw storeError('io', `${where} is to be read, and has another home`);
+    const { identity } = this.server;
+    await this.#sweep(partition);
+    yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${guard.generation}:`, where);
+    if (this.server.identity !== identity) throw storeError('io', `${where} moved to another server while it was read`);
   }
 
   async stage(partition: number): Promise<Stage<RedisBatch>> {
@@ -176,7 +180,7 @@ export class RedisEngine implements Engine<RedisBatch> {
     const tag = tagOf(this.settings.cluster, partition);
     await this.server.use(async (connection) => {
       const current = (await this.#look(connection, partition)).generation;
-      for (const generation of texts(await connection.ask(['SMEMBERS', `${tag}generations`]))) {
+      for (const generation of texts(await connection.ask(['HKEYS', `${tag}generations`]))) {
         if (generation === current) continue;
         const chunks = texts(await connection.ask(['SMEMBERS', `${tag}${generation}:index`]));
         for (let from = 0; from < chunks.length || from === 0; from += SWEPT_AT_ONCE) {

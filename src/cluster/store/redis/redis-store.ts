@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../local/clock.js';
 import { redisAddress } from '../../redis/address.js';
+import type { RedisConnection } from '../../redis/connection.js';
 import { checkRights, type Right } from '../../redis/rights.js';
 import { RedisServer } from '../../redis/server.js';
 import type {
@@ -18,7 +19,7 @@ import { GuardedPartition } from '../partition/guarded-partition.js';
 import { Ring, RingBudget } from '../partition/ring.js';
 import { guardOf, plainGuard } from './guard-answer.js';
 import { tagOf } from './keys.js';
-import { RedisEngine } from './redis-engine.js';
+import { RedisEngine, WAIT_FOR_REPLICAS } from './redis-engine.js';
 import { CHANGE_RECORD, CLAIM, FIELDS } from './scripts.js';
 
 export interface RedisStoreOptions {
@@ -48,6 +49,7 @@ const RIGHTS: readonly Right[] = [
   'HGET',
   'HMGET',
   'HGETALL',
+  'HKEYS',
   'HLEN',
   'HDEL',
   'EXISTS',
@@ -86,7 +88,13 @@ export async function openRedisStore(url: string, options: RedisStoreOptions): P
     await server.use((connection) => checkRights(connection, RIGHTS, `{${cluster}.probe}:own`));
     const wanted = replicas === 'auto' ? server.facts.replicas : replicas;
     // Large answers of a partition that is read hold up no write.
-    const reader = await RedisServer.open(address, { deadline, clock, connections: 2, each: AT_ONCE / 2 });
+    const reader = await RedisServer.open(address, {
+      deadline,
+      clock,
+      connections: 2,
+      each: AT_ONCE / 2,
+      sameAs: server,
+    });
     return new RedisStore(server, reader, { cluster, replicas: wanted, clock, ring: options.ring ?? RING });
   } catch (error) {
     server.close();
@@ -129,8 +137,11 @@ class RedisStore implements ClusterStore {
 
   async record(wanted: ClusterRecord): Promise<ClusterRecord> {
     const found = await this.server.use(async (connection) => {
-      await connection.ask(['SET', this.#recordKey, JSON.stringify(wanted), 'NX']);
-      return connection.ask(['GET', this.#recordKey]);
+      const written = connection.ask(['SET', this.#recordKey, JSON.stringify(wanted), 'NX']);
+      const has = this.#replicasOn(connection);
+      const stands = connection.ask(['GET', this.#recordKey]);
+      await Promise.all([written, has, stands]);
+      return stands;
     });
     const record = recordOf(found);
     if (record === undefined) {
@@ -142,8 +153,11 @@ class RedisStore implements ClusterStore {
 
   async changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
     const args = [String(version), JSON.stringify(record)];
-    const [answer] = await this.server.use((connection) => CHANGE_RECORD.run(connection, this.#recordKey, args));
-    return answer === 1;
+    return this.server.use(async (connection) => {
+      const [answer] = await CHANGE_RECORD.run(connection, this.#recordKey, args);
+      await this.#replicasOn(connection);
+      return answer === 1;
+    });
   }
 
   guards(partitions: number): Promise<readonly Guard[]> {
@@ -183,6 +197,15 @@ class RedisStore implements ClusterStore {
   async close(): Promise<void> {
     this.server.close();
     this.reader.close();
+  }
+
+  /** Waits until the replicas have what this connection wrote. Without the record the store would look new. */
+  async #replicasOn(connection: RedisConnection): Promise<void> {
+    const { replicas } = this.settings;
+    if (replicas === 0) return;
+    const has = Number(await connection.ask(['WAIT', String(replicas), String(WAIT_FOR_REPLICAS)]));
+    if (has < replicas)
+      throw storeError('io', `${has} of ${replicas} replicas of ${this.name} have the cluster's record`);
   }
 
   async #hasRecord(): Promise<boolean> {

@@ -105,12 +105,13 @@ redis.call('HSET', own, 'seq', ARGV[3], 'at', ARGV[4], 'redo', ARGV[5], 'redone'
 return 1
 `);
 
-/** Does the next piece of a batch that counts. ARGV: owner. @returns 2: there are more; 1: there are none */
+/** Does the next piece of a batch that counts, and forgets one that does not. ARGV: owner. @returns 2: there are more; 1: there are none */
 export const REDO = new Script(`#!lua flags=allow-oom
 ${COMMON}${APPLY}
 local g = guard()
 if g[1] ~= ARGV[1] then return g end
 if not g[10] then
+  if redis.call('HDEL', own, 'staged') == 1 then redis.call('UNLINK', tag .. 'staged') end
   redis.call('HSET', own, 'at', g[5])
   return 1
 end
@@ -168,14 +169,22 @@ if redis.call('HGET', own, 'owner') == ARGV[1] then redis.call('HSET', own, 'own
 return 1
 `);
 
-/** Rows of a new generation, beside those that count. ARGV: generation, piece. @returns how many rows more there are */
+/**
+ * Rows of a new generation, beside those that count. `generations` has the number of rows of each. ARGV: generation, piece.
+ * @returns how many rows more there are
+ */
 export const PUT = new Script(`#!lua
 ${COMMON}${APPLY}
-redis.call('SADD', tag .. 'generations', ARGV[1])
-return apply(ARGV[1], cmsgpack.unpack(ARGV[2]))
+local more = apply(ARGV[1], cmsgpack.unpack(ARGV[2]))
+redis.call('HINCRBY', tag .. 'generations', ARGV[1], more)
+return more
 `);
 
-/** ARGV: owner and number that were seen, or both empty: none; owner, epoch, member, seq, at, floor, format, rows, generation. */
+/**
+ * ARGV: owner and number that were seen, or both empty: none; owner, epoch, member, seq, at, floor, format, rows, generation.
+ *
+ * One that comes late, when its rows were swept for another attempt, does nothing.
+ */
 export const SWITCH = new Script(`#!lua
 ${COMMON}
 local g = guard()
@@ -186,7 +195,9 @@ end
 if g[4] then
   if g[1] ~= ARGV[1] or g[4] ~= ARGV[2] then return g end
 elseif ARGV[2] ~= '' then return g end
-if g[9] then redis.call('SADD', tag .. 'generations', g[9]) end
+if (redis.call('HGET', tag .. 'generations', ARGV[11]) or '0') ~= ARGV[10] then return g end
+if g[9] then redis.call('HSET', tag .. 'generations', g[9], g[8]) end
+redis.call('HDEL', tag .. 'generations', ARGV[11])
 redis.call('HSET', own, 'owner', ARGV[3], 'epoch', ARGV[4], 'member', ARGV[5], 'seq', ARGV[6], 'at', ARGV[7],
   'floor', ARGV[8], 'format', ARGV[9], 'rows', ARGV[10], 'generation', ARGV[11])
 redis.call('HDEL', own, 'redo', 'redone', 'staged')
@@ -198,12 +209,13 @@ return 1
 export const SWEEP = new Script(`#!lua flags=allow-oom
 ${COMMON}
 if redis.call('HGET', own, 'generation') == ARGV[1] then return 0 end
+redis.call('HSET', tag .. 'generations', ARGV[1], 'swept')
 local prefix = tag .. ARGV[1] .. ':'
 for i = 2, #ARGV do
   redis.call('UNLINK', prefix .. ARGV[i])
   redis.call('SREM', prefix .. 'index', ARGV[i])
 end
-if redis.call('EXISTS', prefix .. 'index') == 0 then redis.call('SREM', tag .. 'generations', ARGV[1]) end
+if redis.call('EXISTS', prefix .. 'index') == 0 then redis.call('HDEL', tag .. 'generations', ARGV[1]) end
 return 1
 `);
 

@@ -9,10 +9,10 @@ import { NEVER_HANDED_OUT, RETURNED, settle } from '../../lane/settle.js';
 import { tell } from '../../state/events.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { markDirty } from '../../state/marks.js';
+import { limitQueue } from '../../state/queues.js';
 import type { Lane, Queue } from '../../state/records.js';
 import { LOST } from '../../state/settlement.js';
 import type { CoreState } from '../../state/state.js';
-import { TokenBucket } from '../../structures/token-bucket.js';
 
 /** The answer where the key has no holder: nothing was changed. */
 const NOBODY: Omit<EvictionView, 'state'> = Object.freeze({
@@ -89,16 +89,14 @@ export function resumeQueue(state: CoreState, queue: Queue): void {
 
 /**
  * Sets the limits of a queue. A new `rate` begins with a full bucket. A lower `maxInFlight` ends no turn: none starts
- * before fewer live. Limits that a person set keep the queue from being forgotten, and are not kept across a restart
- * (S54).
+ * before fewer live. Limits that a person set keep the queue from being forgotten. They are not kept across a restart
+ * (S54), but in a partition of a cluster (S276).
  *
  * Precondition: `change` says something.
  */
 export function setLimits(state: CoreState, queue: Queue, change: LimitsChange, now: number): LimitsView {
-  const { rate, maxInFlight } = change;
-  if (rate !== undefined) queue.rate = rate === 'none' ? undefined : new TokenBucket(rate, now);
-  if (maxInFlight !== undefined) queue.maxInFlight = maxInFlight === 'none' ? undefined : maxInFlight;
-  queue.limitsChanged = true;
+  limitQueue(queue, change, now);
+  if (state.isPartition) queue.changes?.limits(queue);
   markDirty(state, queue);
   return limitsOf(state, queue);
 }

@@ -12,6 +12,7 @@ import type {
   FloorRow,
   ItemRef,
   ItemRow,
+  LimitsRow,
   ParkRow,
   PauseRow,
   ProgressRow,
@@ -20,7 +21,7 @@ import type {
   SessionRow,
   Table,
 } from '../../../core/contract/rows.js';
-import type { ByteReader } from './byte-reader.js';
+import { type ByteReader, NotAValue } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
 import { readItem, readRefs, writeEnd, writeFinished, writeRefs } from './item-codec.js';
 import { readOptional, writeOptional } from './optional.js';
@@ -46,6 +47,7 @@ const TABLE_NUMBERS: Readonly<Record<Table | 'contents', number>> = {
   progress: 7,
   items: 8,
   contents: 9,
+  limits: 10,
 };
 
 /** What a checksum begins with. */
@@ -70,6 +72,7 @@ export function keyOf(id: RowId | Row): RowKey {
     case 'parks':
       return id.lane === undefined ? names(id.queue, id.key) : names(id.queue, id.key, String(id.lane));
     case 'pauses':
+    case 'limits':
       return names(id.queue);
     case 'sessions':
       return names(id.id);
@@ -141,6 +144,8 @@ function writeFields(to: ByteWriter, row: Exclude<SimpleRow, { readonly table: '
       return to.number(row.ttl);
     case 'floor':
       return to.whole(row.token);
+    case 'limits':
+      return writeLimits(to, row);
   }
 }
 
@@ -160,7 +165,42 @@ function readFields(from: ByteReader, table: Exclude<Table, 'items'>, key: RowKe
       return { table, id: from.text(), ttl: from.number() } satisfies SessionRow;
     case 'floor':
       return { table, token: from.whole() } satisfies FloorRow;
+    case 'limits':
+      return readLimits(from);
   }
+}
+
+/** In a byte: nothing was set of it, it was taken away, or what follows was set. */
+const LIMIT_IS = { unset: 0, none: 1, set: 2 } as const;
+
+function writeLimits(to: ByteWriter, { queue, rate, maxInFlight }: LimitsRow): void {
+  to.text(queue);
+  to.byte(limitByte(rate));
+  if (typeof rate === 'object') {
+    to.number(rate.perSecond);
+    to.number(rate.burst);
+  }
+  to.byte(limitByte(maxInFlight));
+  if (typeof maxInFlight === 'number') to.whole(maxInFlight);
+}
+
+function limitByte(limit: unknown): number {
+  return limit === undefined ? LIMIT_IS.unset : limit === 'none' ? LIMIT_IS.none : LIMIT_IS.set;
+}
+
+function readLimits(from: ByteReader): LimitsRow {
+  const queue = from.text();
+  const rate = readLimit(from, () => ({ perSecond: from.number(), burst: from.number() }));
+  const maxInFlight = readLimit(from, () => from.whole());
+  return { table: 'limits', queue, rate, maxInFlight };
+}
+
+function readLimit<T>(from: ByteReader, read: () => T): T | 'none' | undefined {
+  const is = from.byte();
+  if (is === LIMIT_IS.unset) return undefined;
+  if (is === LIMIT_IS.none) return 'none';
+  if (is === LIMIT_IS.set) return read();
+  throw new NotAValue(`${is} where a limit is unset, none or set`);
 }
 
 const PROGRESS_IS = { takesRoom: 1, dependencyFailed: 2 } as const;

@@ -4,7 +4,7 @@ import type { ItemRow, Row, RowChange, RowId } from '../../../core/contract/rows
 import type { ByteWriter } from '../codec/byte-writer.js';
 import { writeContent, writeItem } from '../codec/item-codec.js';
 import { keyOf, type RowKey, type SimpleRow, seedOf, writeRow } from '../codec/row-codec.js';
-import type { StoredTable } from './tables.js';
+import { diskTable, type StoredTable } from './tables.js';
 
 interface Write {
   readonly table: StoredTable;
@@ -56,11 +56,11 @@ function isOpenItem(row: Row): row is ItemRow {
 function encodeRow(writer: ByteWriter, row: SimpleRow): Write {
   const key = keyOf(row);
   writeRow(writer, row, key);
-  return { table: row.table, key, value: writer.end() };
+  return { table: diskTable(row.table), key, value: writer.end() };
 }
 
 function removal(id: RowId): Write {
-  return { table: id.table, key: keyOf(id), value: undefined };
+  return { table: diskTable(id.table), key: keyOf(id), value: undefined };
 }
 
 /** @returns whether its content is a row of its own */

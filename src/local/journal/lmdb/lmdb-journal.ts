@@ -1,4 +1,4 @@
-import { type Content, type Row, type RowChange, TABLES } from '../../../core/contract/rows.js';
+import type { Content, Row, RowChange } from '../../../core/contract/rows.js';
 import { readFileHeader } from '../checks/file-header.js';
 import { checkPages } from '../checks/pages.js';
 import { ByteReader, NotAValue } from '../codec/byte-reader.js';
@@ -11,7 +11,7 @@ import { type DirectoryLock, lockDirectory } from './directory-lock.js';
 import { Room } from './room.js';
 import { badRowError, refuse, slices } from './slices.js';
 import { contentOf } from './stored-content.js';
-import { ABOUT, DATA_FILE, numberIn, openTables, type StoredTable, type Tables } from './tables.js';
+import { ABOUT, DATA_FILE, DISK_TABLES, numberIn, openTables, type StoredTable, type Tables } from './tables.js';
 
 /**
  * Opens the journal in a directory, which is made if it is not there. The directory is this process's own until the
@@ -189,5 +189,5 @@ export function lastWriteOf({ root }: Pick<Tables, 'root'>): number | undefined 
 }
 
 function rowsOf(tables: Tables): number {
-  return TABLES.reduce((sum, table) => sum + countOf(tables, table), 0);
+  return DISK_TABLES.reduce((sum, table) => sum + countOf(tables, table), 0);
 }

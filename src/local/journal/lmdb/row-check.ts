@@ -57,6 +57,7 @@ class RowCheck implements Checked {
       case 'pauses':
       case 'keys':
       case 'parks':
+      case 'limits':
         break;
     }
   }

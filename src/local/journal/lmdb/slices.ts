@@ -1,19 +1,19 @@
 /** Reading all rows of a data file. */
 import { Buffer } from 'node:buffer';
 import type { Transaction } from 'lmdb';
-import { type Row, TABLES, type Table } from '../../../core/contract/rows.js';
+import type { Row } from '../../../core/contract/rows.js';
 import { ByteReader, NotAValue, type Shown } from '../codec/byte-reader.js';
 import { NUMBERED, type RowKey, readRow } from '../codec/row-codec.js';
 import { accessError, journalError } from '../failures.js';
 import type { JournalError } from '../journal.js';
-import { DATA_FILE, type Tables } from './tables.js';
+import { DATA_FILE, DISK_TABLES, type DiskTable, type Tables } from './tables.js';
 
 /** Rows of a slice: a few milliseconds of reading. */
 const SLICE = 2_048;
 
 /** A row that is none. */
 export interface BadRow {
-  readonly table: Table;
+  readonly table: DiskTable;
   readonly key: RowKey;
   readonly why: string;
 }
@@ -26,7 +26,7 @@ export async function* slices(
   snapshot?: Transaction,
 ): AsyncGenerator<readonly Row[], void> {
   const reader = new ByteReader();
-  for (const table of TABLES) {
+  for (const table of DISK_TABLES) {
     for (let after: RowKey | undefined; ; ) {
       const found = slice(tables, directory, { table, after, snapshot }, reader, bad);
       if (found.rows.length > 0) yield found.rows;
@@ -57,7 +57,7 @@ export function show(key: RowKey): string {
 
 /** Where a slice begins. */
 interface Place {
-  readonly table: Table;
+  readonly table: DiskTable;
   readonly after: RowKey | undefined;
   /** Set: all slices show one and the same moment, whatever is written meanwhile. */
   readonly snapshot: Transaction | undefined;
@@ -99,7 +99,7 @@ function slice(
   return { rows, last: count < SLICE ? undefined : last };
 }
 
-function leastKey(table: Table): RowKey {
+function leastKey(table: DiskTable): RowKey {
   return NUMBERED.has(table) ? 0 : Buffer.alloc(1);
 }
 

@@ -7,9 +7,21 @@ import type { Shown } from '../codec/byte-reader.js';
 import { NUMBERED, type RowKey } from '../codec/row-codec.js';
 import { accessError, journalError } from '../failures.js';
 
+/**
+ * What a sidecar alone keeps. Limits that a person set are kept in clusters only: a directory has no table of them, so that
+ * this version and the one before it read and write the same.
+ */
+export type DiskTable = Exclude<Table, 'limits'>;
+export const DISK_TABLES: readonly DiskTable[] = TABLES.filter((table) => table !== 'limits');
+
 /** `contents` are those that are too large to stand in the row of their item. */
-export type StoredTable = Table | 'contents';
-export const STORED_TABLES: readonly StoredTable[] = [...TABLES, 'contents'];
+export type StoredTable = DiskTable | 'contents';
+export const STORED_TABLES: readonly StoredTable[] = [...DISK_TABLES, 'contents'];
+
+export function diskTable(table: Table): DiskTable {
+  if (table === 'limits') throw new TypeError('limits that a person set are kept in a cluster only');
+  return table;
+}
 
 export const DATA_FILE = 'data.mdb';
 export const LIBRARY_LOCK_FILE = 'lock.mdb';

@@ -1,0 +1,225 @@
+/** A sidecar of a cluster: opens store and registry, joins, links itself to the others, routes every call. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { GatewayHomes } from '../../../cluster/member/gateway.js';
+import { ClusterMember } from '../../../cluster/member/member.js';
+import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
+import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
+import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
+import type { Registry } from '../../../cluster/registry/registry.js';
+import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
+import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
+import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
+import type { ClusterSettings } from '../../../config/cluster-settings.js';
+import type { Config } from '../../../config/config.js';
+import type { Coordinator } from '../../../coordinator.js';
+import { SharedUse } from '../../../core/core.js';
+import { systemClock } from '../../../local/clock.js';
+import { HomeCoordinator } from '../../../local/home.js';
+import type { Logger } from '../../../observability/logger.js';
+import type { Engine } from '../engine.js';
+import { failStore } from './fail-store.js';
+import { type Peers, startPeers } from './peers.js';
+import { agree } from './record.js';
+
+/** The format of rows that this version reads and writes. */
+const FORMAT = 1;
+/** How often it is looked whether it is ready, ms. */
+const LOOK_EVERY = 250;
+
+export interface ClusterOptions {
+  readonly log: Logger;
+  readonly version: string;
+  /** Told why it is not ready, whenever that changes; unset: it is. */
+  readonly onReadiness: (why: string | undefined) => void;
+}
+
+/** @throws CommandFailure; nothing is left open then */
+export async function openCluster(config: Config, cluster: ClusterSettings, options: ClusterOptions): Promise<Engine> {
+  const opened: { close(): unknown }[] = [];
+  try {
+    const { name, replicas = 'auto' } = cluster;
+    const store = await openRedisStore(cluster.store.url, { cluster: name, replicas }).catch(failStore('store'));
+    opened.push(store);
+    const record = await agree(store, cluster, config.coordinator).catch(failStore('store'));
+    const registry = await openRedisRegistry(cluster.registry.url, { cluster: name, replicas }).catch(
+      failStore('registry'),
+    );
+    opened.push(registry);
+    const standing = new Standing();
+    const peers = await startPeers({ cluster, record, standing, limits: config.coordinator.limits, ...options });
+    opened.push(peers);
+    return new ClusterEngine({ config, cluster, record, store, registry, peers, standing, ...options });
+  } catch (error) {
+    await Promise.all(opened.map((one) => one.close()));
+    throw error;
+  }
+}
+
+/** What this sidecar is to the others, as far as it has been made. */
+export class Standing {
+  /** Unset: a gateway, or none yet. */
+  member: ClusterMember | undefined = undefined;
+
+  /** What links to this sidecar have to name; empty: none can be made. */
+  get incarnation(): string {
+    return this.member?.member.id ?? '';
+  }
+
+  home(partition: number): Coordinator | undefined {
+    return this.member?.isHere(partition) === true ? this.member.home(partition) : undefined;
+  }
+}
+
+interface Parts extends ClusterOptions {
+  readonly config: Config;
+  readonly cluster: ClusterSettings;
+  readonly record: ClusterRecord;
+  readonly store: ClusterStore;
+  readonly registry: Registry;
+  readonly peers: Peers;
+  readonly standing: Standing;
+}
+
+class ClusterEngine implements Engine {
+  readonly isNew = false;
+  readonly coordinator: ClusterCoordinator;
+  readonly #homes: ClusterMember | GatewayHomes;
+  readonly #shared = new SharedUse();
+  readonly #troubles = new Map<number | undefined, string>();
+  #begun: Promise<void> | undefined;
+  #look: NodeJS.Timeout | undefined;
+  #told: string | undefined;
+  #isClosed = false;
+  #onReady: (() => void) | undefined;
+
+  constructor(private readonly parts: Parts) {
+    const { config, cluster, record, standing } = parts;
+    const map = new PartitionMap(record.partitions, new Map(Object.entries(record.routes)));
+    this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member(map);
+    standing.member = this.#homes instanceof ClusterMember ? this.#homes : undefined;
+    const { member } = standing;
+    this.coordinator = new ClusterCoordinator({
+      homes: this.#homes,
+      map,
+      clock: systemClock,
+      settings: config.coordinator,
+      incarnation: randomUUID(),
+      ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
+    });
+    this.#homes.onChange(() => this.#releaseGone());
+  }
+
+  begin(): Promise<void> {
+    this.#begun ??= new Promise((resolve) => {
+      this.#onReady = resolve;
+      this.#homes.start();
+      this.#look = setInterval(() => this.#tell(), LOOK_EVERY);
+      this.#tell();
+    });
+    return this.#begun;
+  }
+
+  get remark(): string | undefined {
+    const homeless: string[] = [];
+    for (let partition = 0; partition < this.#homes.partitions; partition += 1)
+      if (this.#homes.home(partition) === undefined) homeless.push(this.#homes.whyNone(partition));
+    const [first] = homeless;
+    return first && `${homeless.length} of ${this.#homes.partitions} partitions have no home: ${first}`;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearInterval(this.#look);
+    this.#onReady?.();
+    await this.coordinator.close();
+    await this.#homes.close();
+    this.parts.peers.links.close();
+    await this.parts.peers.close();
+    await this.parts.registry.close();
+    await this.parts.store.close();
+  }
+
+  /** Joined, and the homes of partitions are known, as far as there are any. */
+  get #notReady(): string | undefined {
+    const homes = this.#homes;
+    if (homes instanceof ClusterMember) {
+      if (!homes.isLive) return `not a member of the cluster ${this.parts.cluster.name} yet${this.#why}`;
+      return homes.view.guards.length > 0 ? undefined : `the partitions were not read yet${this.#why}`;
+    }
+    return homes.isKnown ? undefined : `the map of homes was not read yet${this.#why}`;
+  }
+
+  get #why(): string {
+    const trouble = this.#troubles.get(undefined);
+    return trouble === undefined ? '' : `: ${trouble}`;
+  }
+
+  #tell(): void {
+    const why = this.#notReady;
+    if (why !== this.#told || this.#onReady !== undefined) this.parts.onReadiness(why);
+    this.#told = why;
+    if (why !== undefined) return;
+    this.#onReady?.();
+    this.#onReady = undefined;
+  }
+
+  #gateway(): GatewayHomes {
+    const { registry, record } = this.parts;
+    return new GatewayHomes({
+      clock: systemClock,
+      registry,
+      partitions: record.partitions,
+      connect: ({ address, member, partition }) => this.parts.peers.links.connect(address, member, partition),
+      trouble: (error) => this.#troubled(error, undefined),
+    });
+  }
+
+  #member(map: PartitionMap): ClusterMember {
+    const { config, cluster, record, registry, store, peers, version } = this.parts;
+    return new ClusterMember({
+      clock: systemClock,
+      store,
+      registry,
+      partitions: record.partitions,
+      ttl: cluster.session,
+      incarnation: () => ({
+        id: randomUUID(),
+        name: hostname(),
+        address: peers.address,
+        version,
+        format: FORMAT,
+        weight: cluster.weight,
+        isLeaving: false,
+        routes: record.version,
+      }),
+      makeHome: (options) =>
+        new HomeCoordinator(settingsOf(config.coordinator, map, options.partition.number), {
+          ...options,
+          shared: this.#shared,
+        }),
+      connect: ({ address, member, partition }) => peers.links.connect(address, member, partition),
+      trouble: (error, partition) => this.#troubled(error, partition),
+    });
+  }
+
+  /** Each trouble is told once, and its end. */
+  #troubled(error: Error | undefined, partition: number | undefined): void {
+    const { log } = this.parts;
+    const known = this.#troubles.get(partition);
+    if (error === undefined) {
+      if (this.#troubles.delete(partition)) log.info({ partition }, 'the cluster is reached again');
+    } else if (known !== error.message) {
+      this.#troubles.set(partition, error.message);
+      log.error({ partition, reason: error.message }, 'trouble with the cluster');
+    }
+  }
+
+  /** Links to incarnations that are the home of nothing any more. */
+  #releaseGone(): void {
+    const linked = this.parts.peers.links;
+    const homes = this.#homes.elsewhere();
+    for (const { incarnation } of [...linked.standing()]) if (!homes.has(incarnation)) linked.release(incarnation);
+  }
+}

@@ -1,0 +1,48 @@
+/** Where other sidecars reach this one. */
+import { connect } from 'node:net';
+import { type Address, formatAddress, parseAddress } from '../../../config/address.js';
+
+const STORE_PORT = 6_379;
+/** ms */
+const WITHIN = 2_000;
+
+/** The address of this machine from which it reaches the store. @throws Error */
+export function addressTowards(store: string): Promise<string> {
+  const { hostname, port } = new URL(store);
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port: port === '' ? STORE_PORT : Number(port), timeout: WITHIN });
+    socket.once('connect', () => {
+      const { localAddress } = socket;
+      socket.destroy();
+      if (localAddress === undefined) reject(new Error(`the connection to ${host} has no address here`));
+      else resolve(localAddress);
+    });
+    socket.once('timeout', () => socket.destroy(new Error(`${host} did not answer within ${WITHIN} ms`)));
+    socket.once('error', reject);
+  });
+}
+
+/**
+ * What others are told.
+ * @param said by `cluster.advertise`: an address, or a host alone
+ * @param listens where it listens, with the real port
+ * @param own the address from which this machine reaches the store
+ */
+export function advertised(said: string | undefined, listens: string, own: string): string {
+  const at = tcp(listens);
+  if (said === undefined) return isAnywhere(at.host) ? formatAddress({ ...at, host: own }) : listens;
+  const whole = parseAddress(said);
+  if (whole?.kind === 'tcp') return said;
+  return formatAddress({ ...tcp(`${said}:1`), port: at.port });
+}
+
+function isAnywhere(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+function tcp(text: string): Extract<Address, { kind: 'tcp' }> {
+  const address = parseAddress(text);
+  if (address?.kind !== 'tcp') throw new Error(`${text} is not host:port`);
+  return address;
+}

@@ -1,0 +1,101 @@
+/** The links between this sidecar and the others: its own server, and the connections to theirs. */
+import { randomUUID } from 'node:crypto';
+import type { ClusterRecord } from '../../../cluster/store/cluster-store.js';
+import { formatAddress } from '../../../config/address.js';
+import type { ClusterSettings, PeerTlsSettings } from '../../../config/cluster-settings.js';
+import type { Coordinator, Limits } from '../../../coordinator.js';
+import { peerLinks } from '../../../grpc/peer/connect.js';
+import type { PeerLinks } from '../../../grpc/peer/links.js';
+import { startPeerServer } from '../../../grpc/peer/peer-server.js';
+import type { Logger } from '../../../observability/logger.js';
+import { EXIT } from '../../exit-codes.js';
+import { CommandFailure } from '../../failure.js';
+import { cannotListen } from '../cannot-listen.js';
+import { Certificates } from '../certificates.js';
+import { addressTowards, advertised } from './peer-address.js';
+
+/** Taken unless another one is asked for, if it is free. */
+const PORT = 7_423;
+
+interface Around {
+  readonly cluster: ClusterSettings;
+  readonly record: ClusterRecord;
+  readonly limits: Limits;
+  readonly log: Logger;
+  readonly version: string;
+  readonly standing: { readonly incarnation: string; home(partition: number): Coordinator | undefined };
+}
+
+export interface Peers {
+  /** What others are told. */
+  readonly address: string;
+  readonly links: PeerLinks;
+  close(): Promise<void>;
+}
+
+/** @throws CommandFailure */
+export async function startPeers(around: Around): Promise<Peers> {
+  const { cluster, record, log, version } = around;
+  const own = await addressTowards(cluster.store.url).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CommandFailure(`store: ${cluster.store.shown} is not reached: ${why}`, EXIT.failure);
+  });
+  const certificates = await openCertificates(cluster.tls, log);
+  let material = certificates?.first;
+  const server = await listen(around, own, material);
+  void certificates?.watch((next) => {
+    material = next;
+    server.useCertificates(next);
+  });
+  const links = peerLinks({
+    certificates: certificates && (() => material ?? certificates.first),
+    secret: record.secret,
+    incarnation: randomUUID(),
+    version,
+    routes: () => record.version,
+    log,
+  });
+  return {
+    address: advertised(cluster.advertise, server.address, own),
+    links,
+    async close() {
+      certificates?.close();
+      links.close();
+      await server.stop();
+    },
+  };
+}
+
+function openCertificates({ cert, key, ca }: PeerTlsSettings, log: Logger): Promise<Certificates | undefined> {
+  return Certificates.open({ cert, key, clientCa: ca }, log);
+}
+
+/** A port that was not asked for and is taken is replaced by a free one. */
+async function listen(around: Around, own: string, certificates: Certificates['first'] | undefined) {
+  const { cluster, record, standing, limits, log, version } = around;
+  const start = (address: string) =>
+    startPeerServer({
+      listen: address,
+      ...(certificates && { certificates }),
+      secret: record.secret,
+      get incarnation() {
+        return standing.incarnation;
+      },
+      version,
+      home: (partition) => standing.home(partition),
+      routes: () => record.version,
+      limits,
+      log,
+    });
+  if (cluster.peerListen !== undefined) {
+    const asked = cluster.peerListen;
+    return start(asked).catch((error: unknown) => {
+      throw cannotListen('cluster.peer_listen', asked, error);
+    });
+  }
+  const at = (port: number) => formatAddress({ kind: 'tcp', host: own, port });
+  return start(at(PORT)).catch((error: unknown) => {
+    if (!String(error).includes('EADDRINUSE')) throw cannotListen('cluster.peer_listen', at(PORT), error);
+    return start(at(0));
+  });
+}

@@ -1,0 +1,125 @@
+import type {
+  Coordinator,
+  CoordinatorStanding,
+  CoordinatorStats,
+  DrainReport,
+  QueueNumbers,
+  Result,
+  Session,
+  SessionListener,
+} from '../../coordinator.js';
+import { DRAINING, limitRefusal } from '../../core/contract/refusals.js';
+import type { PartitionMap } from '../partitions/partition-map.js';
+import { RoutedAdministration } from './routed-administration.js';
+import { RoutedCalls } from './routed-calls.js';
+import { RoutedSession } from './routed-session.js';
+import { Router, type RouterOptions } from './router.js';
+import { StatsOfMember } from './stats.js';
+
+export interface ClusterOptions extends RouterOptions {
+  /** Hands over what this member has, before it drains. Unset: it drains what it has. */
+  readonly leave?: (timeout: number) => Promise<void>;
+}
+
+/** All partitions of a cluster as one coordinator, wherever their homes are. */
+export class ClusterCoordinator extends RoutedCalls implements Coordinator {
+  readonly admin: RoutedAdministration;
+  readonly #stats: StatsOfMember;
+  readonly #sessions = new Set<RoutedSession>();
+  readonly #leave: ClusterOptions['leave'];
+  readonly #stopListening: () => void;
+  #drained: Promise<DrainReport> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: ClusterOptions) {
+    const router = new Router(options);
+    super(router, router);
+    this.admin = new RoutedAdministration(router);
+    this.#stats = new StatsOfMember(router, () => this.#sessions.size);
+    this.#leave = options.leave;
+    this.#stopListening = router.homes.onChange((partitions) => this.#changed(partitions));
+  }
+
+  /** Queues are routed in another way from now on: those that are have to be empty. */
+  set map(map: PartitionMap) {
+    this.router.map = map;
+  }
+
+  openSession(listener: SessionListener): Result<Session> {
+    if (this.router.isClosed) return { ok: false, refusal: DRAINING };
+    const { sessions } = this.router.settings.limits;
+    if (this.#sessions.size >= sessions) return { ok: false, refusal: limitRefusal('sessions', sessions) };
+    const session = new RoutedSession(this.router, listener, (ended) => this.#sessions.delete(ended));
+    this.#sessions.add(session);
+    return { ok: true, value: session };
+  }
+
+  /** Of what runs in this process: each member tells of its own. */
+  stats(): CoordinatorStats {
+    return this.#stats.all();
+  }
+
+  statsInSlices(take: (queue: QueueNumbers) => void): Promise<CoordinatorStanding> {
+    return this.#stats.inSlices(take);
+  }
+
+  /** New work is let in while partitions are handed over: others take it then. */
+  drain(timeout: number): Promise<DrainReport> {
+    this.#drained ??= this.#leave === undefined ? this.#drainHere(timeout) : this.#leaveAndDrain(this.#leave, timeout);
+    return this.#drained;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #leaveAndDrain(leave: (timeout: number) => Promise<void>, timeout: number): Promise<DrainReport> {
+    const { clock } = this.router;
+    const end = clock.now() + timeout;
+    await leave(timeout);
+    return this.#drainHere(Math.max(0, end - clock.now()));
+  }
+
+  async #drainHere(timeout: number): Promise<DrainReport> {
+    const { router } = this;
+    router.ended = DRAINING;
+    // Homes here refuse who waits with them, each in its order; then those who wait elsewhere are refused.
+    const drained = this.#here().map((home) => home.drain(timeout));
+    router.endAll(DRAINING, false);
+    const reports = await Promise.all(drained);
+    return {
+      liveTurns: reports.reduce((sum, { liveTurns }) => sum + liveTurns, 0),
+      lostItems: reports.reduce((sum, { lostItems }) => sum + lostItems, 0),
+    };
+  }
+
+  async #close(): Promise<void> {
+    const { router } = this;
+    router.ended = DRAINING;
+    router.isClosed = true;
+    this.#stopListening();
+    const closed = this.#here().map((home) => home.close());
+    router.gates.close(DRAINING);
+    router.endAll(DRAINING, true);
+    this.admin.end();
+    await Promise.all(closed);
+  }
+
+  #changed(partitions: readonly number[]): void {
+    // Sessions first: calls that are held go where they were said hello.
+    for (const session of [...this.#sessions]) session.changed(partitions);
+    this.router.gates.changed(partitions);
+    this.admin.changed(partitions);
+  }
+
+  #here(): readonly Coordinator[] {
+    const { homes } = this.router;
+    const here: Coordinator[] = [];
+    for (let partition = 0; partition < homes.partitions; partition += 1) {
+      const home = homes.isHere(partition) ? homes.home(partition) : undefined;
+      if (home !== undefined) here.push(home);
+    }
+    return here;
+  }
+}

@@ -1,0 +1,273 @@
+import type {
+  Administration,
+  DeadLetterPage,
+  EvictionView,
+  ItemChoice,
+  KeyExplanation,
+  KeyPage,
+  KeyView,
+  LaneState,
+  LimitsChange,
+  LimitsView,
+  ListDeadLettersRequest,
+  ListKeysRequest,
+  ListQueuesRequest,
+  QueuePage,
+  Refusal,
+  Result,
+  RetryNowRequest,
+  RetryNowView,
+  Watch,
+  Watcher,
+} from '../../coordinator.js';
+import { badPageToken, DRAINING } from '../../core/contract/refusals.js';
+import { limitsOfParts } from '../../core/contract/spread.js';
+import {
+  type Asked,
+  askHome,
+  askHomes,
+  CHANGE_WITHIN,
+  gather,
+  gatherAll,
+  isAway,
+  partial,
+  READ_WITHIN,
+} from './asking.js';
+import { listQueues } from './list-queues.js';
+import { mergePages, placesOf } from './merged-pages.js';
+import { mergeExplanations, mergeLimits, tooFewForParts } from './merged-views.js';
+import { MergedWatch } from './merged-watch.js';
+import type { Router } from './router.js';
+
+type Resumed = { readonly resumed: boolean; readonly state: LaneState };
+
+/** The calls of people: about a key to its home, about a queue to the homes of all its parts, about all to all. */
+export class RoutedAdministration implements Administration {
+  readonly #watches = new Set<MergedWatch>();
+
+  constructor(private readonly router: Router) {}
+
+  listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>> {
+    return listQueues(this.router, request);
+  }
+
+  async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
+    const { queue, pageToken, pageSize } = request;
+    const only = this.#onlyPart(queue);
+    if (only !== undefined) return this.#readKey(only, (admin) => admin.listKeys(request));
+    const places = placesOf(pageToken);
+    if (places === undefined) return badPageToken(pageToken);
+    const sources = this.router.map.all(queue).map((partition) => ({
+      partition,
+      fetch: async (place: string, most: number) => {
+        const page = { ...request, pageToken: place, pageSize: most };
+        const answer = await askHome(this.router, partition, READ_WITHIN, (admin) => admin.listKeys(page));
+        if (!answer.ok) return answer;
+        const { keys, nextPageToken } = answer.value;
+        return { ok: true, value: { rows: keys, more: nextPageToken !== '' } } as const;
+      },
+    }));
+    const bytes = Number.POSITIVE_INFINITY;
+    const merged = await mergePages(sources, places, { most: pageSize, bytes, before: isLonger, sizeOf: () => 0 });
+    if (!merged.ok) return merged;
+    const { rows, token, unavailable } = merged.value;
+    return { ok: true, value: { keys: rows, nextPageToken: token, ...partial(unavailable) } };
+  }
+
+  async explainKey(queue: string, key: string): Promise<Result<KeyExplanation>> {
+    const only = key === '' ? this.#onlyPart(queue) : this.router.map.of(queue, key);
+    if (only !== undefined) return this.#readKey(only, (admin) => admin.explainKey(queue, key));
+    const asked = await askHomes(this.router, this.router.map.all(queue), READ_WITHIN, (admin) =>
+      admin.explainKey(queue, key),
+    );
+    const gathered = gather(asked);
+    if (!gathered.ok) return gathered;
+    const [first, ...others] = gathered.value.values;
+    if (first === undefined) return nobody(asked);
+    return { ok: true, value: { ...mergeExplanations([first, ...others]), ...partial(gathered.value.unavailable) } };
+  }
+
+  evictHolder(queue: string, key: string): Promise<Result<EvictionView>> {
+    return this.#changeKey(this.router.map.of(queue, key), (admin) => admin.evictHolder(queue, key));
+  }
+
+  async retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>> {
+    const { queue, what } = request;
+    const only = 'key' in what ? this.router.map.of(queue, what.key) : this.#onlyPart(queue);
+    if (only !== undefined) return this.#changeKey(only, (admin) => admin.retryNow(request));
+    const asked = await this.#changeParts(queue, (admin) => admin.retryNow(request));
+    const done = asked.find(({ result }) => result.ok)?.result;
+    if (done !== undefined) return done;
+    // It may be at one that could not be asked; else the one that knows most of the item tells it.
+    const refusals = asked.flatMap(({ result }) => (result.ok ? [] : result.refusal));
+    const [first] = refusals;
+    const away = refusals.find(isAway);
+    const known = refusals.find((refusal) => refusal.kind !== 'no_such' || refusal.ended !== undefined);
+    const refusal = away ?? known ?? first;
+    return refusal === undefined ? nobody(asked) : { ok: false, refusal };
+  }
+
+  async resumeKey(queue: string, key: string): Promise<Result<Resumed>> {
+    const only = key === '' ? this.#onlyPart(queue) : this.router.map.of(queue, key);
+    if (only !== undefined) return this.#changeKey(only, (admin) => admin.resumeKey(queue, key));
+    const all = gatherAll(await this.#changeParts(queue, (admin) => admin.resumeKey(queue, key)));
+    if (!all.ok) return all;
+    const resumed = all.value.find((one) => one.resumed) ?? all.value[0];
+    return { ok: true, value: resumed ?? { resumed: false, state: 'INIT' } };
+  }
+
+  pauseQueue(queue: string): Promise<Result<void>> {
+    return this.#doAll(queue, (admin) => admin.pauseQueue(queue));
+  }
+
+  resumeQueue(queue: string): Promise<Result<void>> {
+    return this.#doAll(queue, (admin) => admin.resumeQueue(queue));
+  }
+
+  async setLimits(queue: string, change: LimitsChange): Promise<Result<LimitsView>> {
+    const { map } = this.router;
+    const parts = map.all(queue);
+    const [only] = parts;
+    const isQuestion = change.rate === undefined && change.maxInFlight === undefined;
+    if (parts.length === 1 && only !== undefined) {
+      return this.#readKey(only, (admin) => admin.setLimits(queue, change), isQuestion ? READ_WITHIN : CHANGE_WITHIN);
+    }
+    const spread = map.spreadOf(queue);
+    const refusal = tooFewForParts(change, spread);
+    if (refusal !== undefined) return { ok: false, refusal };
+    const ask = (admin: Administration, partition: number) =>
+      admin.setLimits(queue, limitsOfParts(change, spread, map.partsIn(queue, partition)));
+    const asked = await askHomes(this.router, parts, isQuestion ? READ_WITHIN : CHANGE_WITHIN, ask);
+    if (!isQuestion) {
+      const all = gatherAll(asked);
+      return all.ok ? { ok: true, value: mergeLimits(all.value) } : all;
+    }
+    const gathered = gather(asked);
+    if (!gathered.ok) return gathered;
+    const { values, unavailable } = gathered.value;
+    return values.length === 0
+      ? nobody(asked)
+      : { ok: true, value: { ...mergeLimits(values), ...partial(unavailable) } };
+  }
+
+  async listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>> {
+    const { queue, key, pageToken, pageSize } = request;
+    const { router } = this;
+    const only = key === undefined || key === '' ? this.#onlyPart(queue) : router.map.of(queue, key);
+    if (only !== undefined) return this.#readKey(only, (admin) => admin.listDeadLetters(request));
+    const places = placesOf(pageToken);
+    if (places === undefined) return badPageToken(pageToken);
+    const sources = router.map.all(queue).map((partition) => ({
+      partition,
+      fetch: async (place: string, most: number) => {
+        // Each may carry a large payload: fewer at a time where there are many parts.
+        const page = { ...request, pageToken: place, pageSize: Math.min(most, FEW_LETTERS) };
+        const answer = await askHome(router, partition, READ_WITHIN, (admin) => admin.listDeadLetters(page));
+        if (!answer.ok) return answer;
+        const { deadLetters, nextPageToken } = answer.value;
+        return { ok: true, value: { rows: deadLetters, more: nextPageToken !== '' } } as const;
+      },
+    }));
+    const merged = await mergePages(sources, places, {
+      most: pageSize,
+      bytes: router.settings.limits.answerBytes,
+      before: (a, b) => a.item.submittedAt < b.item.submittedAt,
+      sizeOf: ({ item, lastError }) => item.payload.length + (lastError?.length ?? 0) + LETTER_FRAME,
+    });
+    if (!merged.ok) return merged;
+    const { rows, token, unavailable } = merged.value;
+    return { ok: true, value: { deadLetters: rows, nextPageToken: token, ...partial(unavailable) } };
+  }
+
+  redrive(choice: ItemChoice): Promise<Result<number>> {
+    return this.#count(choice, (admin) => admin.redrive(choice));
+  }
+
+  discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
+    return this.#count(choice, (admin) => admin.discard(choice, waiting));
+  }
+
+  watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
+    const { router } = this;
+    if (router.isClosed) return { ok: false, refusal: DRAINING };
+    const { watchers } = router.settings.limits;
+    if (this.#watches.size >= watchers) return { ok: false, refusal: tooMany(watchers) };
+    const onEnd = (ended: MergedWatch) => this.#watches.delete(ended);
+    const watch = new MergedWatch(router, { queue, key }, this.#watched(queue, key), watcher, onEnd);
+    const refusal = watch.begin();
+    if (refusal !== undefined) return { ok: false, refusal };
+    this.#watches.add(watch);
+    return { ok: true, value: watch };
+  }
+
+  changed(partitions: readonly number[]): void {
+    for (const watch of [...this.#watches]) watch.changed(partitions);
+  }
+
+  /** Whoever watches is told that nothing follows. */
+  end(): void {
+    for (const watch of [...this.#watches]) watch.end();
+  }
+
+  #watched(queue: string | undefined, key: string | undefined): readonly number[] {
+    const { map } = this.router;
+    if (queue === undefined) return Array.from({ length: map.partitions }, (_, partition) => partition);
+    return key === undefined || key === '' ? map.all(queue) : [map.of(queue, key)];
+  }
+
+  /** Unset: the queue is spread. */
+  #onlyPart(queue: string): number | undefined {
+    const { map } = this.router;
+    return map.isSpread(queue) ? undefined : map.of(queue, '');
+  }
+
+  /** One home knows all of the answer: without it there is none. */
+  #readKey<T>(partition: number, ask: (admin: Administration) => Promise<Result<T>>, within = READ_WITHIN) {
+    return askHome(this.router, partition, within, ask);
+  }
+
+  #changeKey<T>(partition: number, ask: (admin: Administration) => Promise<Result<T>>) {
+    return askHome(this.router, partition, CHANGE_WITHIN, ask);
+  }
+
+  #changeParts<T>(queue: string, ask: (admin: Administration) => Promise<Result<T>>) {
+    return askHomes(this.router, this.router.map.all(queue), CHANGE_WITHIN, ask);
+  }
+
+  async #doAll(queue: string, ask: (admin: Administration) => Promise<Result<void>>): Promise<Result<void>> {
+    const only = this.#onlyPart(queue);
+    if (only !== undefined) return this.#changeKey(only, ask);
+    const all = gatherAll(await this.#changeParts(queue, ask));
+    return all.ok ? { ok: true, value: undefined } : all;
+  }
+
+  async #count(choice: ItemChoice, ask: (admin: Administration) => Promise<Result<number>>): Promise<Result<number>> {
+    const { queue, key } = choice;
+    const only = key === undefined || key === '' ? this.#onlyPart(queue) : this.router.map.of(queue, key);
+    if (only !== undefined) return this.#changeKey(only, ask);
+    const all = gatherAll(await this.#changeParts(queue, ask));
+    return all.ok ? { ok: true, value: all.value.reduce((sum, one) => sum + one, 0) } : all;
+  }
+}
+
+/** Dead letters that are asked for at a time, of each part: each may be a megabyte. */
+const FEW_LETTERS = 4;
+/** As a home counts what a letter weighs besides payload and error. */
+const LETTER_FRAME = 2_048;
+
+/** Longest in its state first; of what nothing says since when, before the rest. */
+function isLonger(a: KeyView, b: KeyView): boolean {
+  return (a.since ?? 0) < (b.since ?? 0);
+}
+
+/** Nobody answered: the first reason is told. */
+function nobody(asked: readonly Asked<unknown>[]): { readonly ok: false; readonly refusal: Refusal } {
+  const refusal = asked.flatMap(({ result }) => (result.ok ? [] : result.refusal))[0];
+  if (refusal === undefined) throw new TypeError('a queue without a partition');
+  return { ok: false, refusal };
+}
+
+function tooMany(watchers: number): Refusal {
+  const description = `no more than ${watchers} watch at once (limits.watchers)`;
+  return { kind: 'limit', subject: 'watchers', limit: watchers, description, retryAfter: 1_000 };
+}

@@ -1,0 +1,162 @@
+import type { Calls, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
+import type { HeldCall } from './gates.js';
+import type { OpenCall } from './open-call.js';
+import type { Router } from './router.js';
+import type { Source, Target } from './target.js';
+
+/** How long a call that does not wait is held for want of a home, ms. */
+export const PATIENCE = 2_000;
+
+/**
+ * A call about one partition: it goes to its home, and to the next one if that is not the home any more. One object, because
+ * there is one for every call.
+ */
+export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, OpenCall {
+  #target: Target | undefined;
+  #pending: Waiting;
+  /** Held, or at the home; `bounced`: it did not take it, and is still in the middle of saying so. */
+  #at: 'begun' | 'asking' | 'asked' | 'bounced' | 'held' | 'over' = 'begun';
+  /** When it began, as far as that matters: its wait counts from then. */
+  #since: number | undefined;
+  #isTracked = false;
+
+  constructor(
+    protected readonly router: Router,
+    private readonly source: Source,
+    readonly partition: number,
+    private readonly reply: Reply<A>,
+  ) {}
+
+  /** The drain refuses it. What ends turns, or only looks, goes on. */
+  protected abstract readonly isNewWork: boolean;
+
+  /** @param elapsed ms for which the call has waited already */
+  protected abstract send(calls: Calls, elapsed: number): Waiting;
+
+  /** How long it may be held from its beginning, ms. */
+  protected patience(): number {
+    return PATIENCE;
+  }
+
+  get isOver(): boolean {
+    return this.#at === 'over';
+  }
+
+  get deadline(): number {
+    return this.#begun() + this.patience();
+  }
+
+  /** Call it once. */
+  begin(): Waiting {
+    const { router, partition } = this;
+    if (router.ended !== undefined && (this.isNewWork || router.isClosed) && !router.homes.isHere(partition)) {
+      this.#at = 'over';
+      this.reply.refuse(router.ended);
+      return undefined;
+    }
+    if (router.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
+    if (this.isOver || (this.#pending === undefined && this.#at === 'asked')) return undefined;
+    this.#begun();
+    this.#track();
+    return this;
+  }
+
+  ask(): boolean {
+    const target = this.source.target(this.partition);
+    if (target === undefined) return false;
+    this.#target = target;
+    this.#at = 'asking';
+    target.open += 1;
+    const since = this.#since;
+    const waiting = this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since);
+    // It may have been answered, or sent back, by now.
+    if (this.#at !== 'asking') return this.#at !== 'bounced';
+    this.#at = 'asked';
+    this.#pending = waiting;
+    return true;
+  }
+
+  answer(value: A): boolean {
+    if (!this.#finish()) return false;
+    return this.reply.answer(value);
+  }
+
+  refuse(refusal: Refusal): void {
+    if (refusal.kind === 'no_home') this.#bounce();
+    else if (this.#finish()) this.reply.refuse(refusal);
+  }
+
+  giveUp(refusal: Refusal): void {
+    if (this.#finish()) this.reply.refuse(refusal);
+  }
+
+  cancel(leave = false): void {
+    const pending = this.#pending;
+    if (this.#finish()) pending?.cancel(leave);
+  }
+
+  callOff(leave = false): boolean {
+    if (this.isOver) return false;
+    const pending = this.#pending;
+    if (this.#at !== 'held') {
+      // Its answer only waits for the disk.
+      if (pending === undefined) return false;
+      if (pending.callOff === undefined) pending.cancel(leave);
+      else if (!pending.callOff(leave)) return false;
+    }
+    this.#finish();
+    return true;
+  }
+
+  end(refusal: Refusal, closing: boolean): void {
+    if (!(closing || this.isNewWork)) return;
+    if (this.callOff()) this.reply.refuse(refusal);
+    else if (closing && this.#finish()) this.reply.refuse(refusal);
+  }
+
+  /** It is at its home and waits there: not any more. What that means for its answer is the home's to say. */
+  protected stopWaiting(): void {
+    if (this.#at === 'asked') this.#pending?.callOff?.();
+  }
+
+  #begun(): number {
+    this.#since ??= this.router.clock.now();
+    return this.#since;
+  }
+
+  #track(): void {
+    if (this.#isTracked) return;
+    this.#isTracked = true;
+    this.router.track(this);
+  }
+
+  #hold(): void {
+    this.#at = 'held';
+    this.#track();
+    this.router.gates.hold(this.source, this.partition, this);
+  }
+
+  /** Nothing was changed there: it is asked again, at the home that is. */
+  #bounce(): void {
+    if (this.isOver) return;
+    const isAsking = this.#at === 'asking';
+    this.#leave();
+    this.#at = 'bounced';
+    if (!isAsking) this.#hold();
+  }
+
+  #leave(): void {
+    this.#target?.done();
+    this.#target = undefined;
+    this.#pending = undefined;
+  }
+
+  /** @returns false: it was over before */
+  #finish(): boolean {
+    if (this.#at === 'over') return false;
+    this.#leave();
+    this.#at = 'over';
+    if (this.#isTracked) this.router.untrack(this);
+    return true;
+  }
+}

@@ -1,0 +1,187 @@
+import type {
+  HelloAnswer,
+  HelloRequest,
+  Notice,
+  Refusal,
+  Reply,
+  Session,
+  SessionListener,
+  SessionStamp,
+  TurnRef,
+} from '../../coordinator.js';
+import { DEFAULT_TTL, MOST_TOLD } from '../../core/calls/sessions.js';
+import { badRequest } from '../../core/contract/refusals.js';
+import { RoutedCalls } from './routed-calls.js';
+import type { Router } from './router.js';
+import { type Greeting, type SessionOwner, StreamsOfSession } from './streams-of-session.js';
+
+/** The answer to a hello does not wait longer for homes, ms. */
+const HELLO_WITHIN = 1_000;
+/** A hello that is older than another sidecar's by its clock is the newer one nevertheless: its stream has just begun. */
+const MOST_ROUNDS = 3;
+/** Notices that wait for the answer to the hello. */
+const MOST_NOTICES = 10_000;
+
+/** A hello that is not answered yet. */
+interface Hello {
+  readonly reply: Reply<HelloAnswer>;
+  readonly greeting: Greeting;
+  readonly turns: TurnRef[];
+  turnCount: number;
+  /** Homes that have not answered. */
+  left: number;
+  /** Homes that have the session. */
+  greeted: number;
+  rounds: number;
+  refusal: Refusal | undefined;
+  callOff: (() => void) | undefined;
+  /** They come behind the answer, which names the turns they are about. */
+  readonly notices: Notice[];
+}
+
+/** One stream of a worker: one session, whoever the homes of its turns are. */
+export class RoutedSession extends RoutedCalls implements Session, SessionOwner {
+  readonly #streams: StreamsOfSession;
+  readonly #listener: SessionListener;
+  readonly #onEnd: (session: RoutedSession) => void;
+  #sessionId: string | undefined;
+  #hello: Hello | undefined;
+  #isOver = false;
+
+  constructor(router: Router, listener: SessionListener, onEnd: (session: RoutedSession) => void) {
+    const streams = new StreamsOfSession(router);
+    super(router, streams);
+    streams.owner = this;
+    this.#streams = streams;
+    this.#listener = listener;
+    this.#onEnd = onEnd;
+  }
+
+  hello(request: HelloRequest, reply: Reply<HelloAnswer>): void {
+    const refusal = this.#mayNotGreet();
+    if (refusal !== undefined) return reply.refuse(refusal);
+    const { consumerId, ttl = DEFAULT_TTL } = request;
+    const sessionId = request.sessionId ?? `~${this.router.newId()}`;
+    this.#sessionId = sessionId;
+    const greeting = { consumerId, sessionId, ttl };
+    const isNew = request.sessionId === undefined;
+    this.#hello = newHello(greeting, reply);
+    this.#say(this.#hello, this.router.stamp(), !isNew);
+  }
+
+  close(): void {
+    this.#end();
+  }
+
+  /** Homes of these partitions are others now. */
+  changed(partitions: readonly number[]): void {
+    this.#streams.changed(partitions);
+  }
+
+  notice(notice: Notice): void {
+    if (this.#isOver) return;
+    if (this.#hello === undefined) return this.#listener.notice(notice);
+    this.#hello.notices.push(notice);
+    if (this.#hello.notices.length >= MOST_NOTICES) this.#answerHello(this.#hello);
+  }
+
+  replaced(): void {
+    if (this.#isOver) return;
+    const hello = this.#hello;
+    this.#end();
+    this.#listener.replaced();
+    hello?.reply.refuse({ kind: 'session_replaced', sessionId: hello.greeting.sessionId });
+  }
+
+  /** Of turns that the answer to the hello cannot name any more the worker hears one by one. */
+  greeted({ turns, turnCount }: HelloAnswer): void {
+    const hello = this.#hello;
+    if (hello === undefined) {
+      for (const turn of turns) this.notice({ kind: 'turn_kept', turn });
+      return;
+    }
+    for (const turn of turns) if (hello.turns.length < MOST_TOLD) hello.turns.push(turn);
+    hello.turnCount += turnCount;
+    hello.greeted += 1;
+    this.#homeAnswered(hello);
+  }
+
+  notGreeted(refusal: Refusal): void {
+    const hello = this.#hello;
+    if (hello === undefined) return;
+    hello.refusal ??= refusal;
+    this.#homeAnswered(hello);
+  }
+
+  isOlder(newer: SessionStamp): void {
+    const hello = this.#hello;
+    // Said hello again at a home that has changed: meanwhile another stream has taken the session.
+    if (hello === undefined || hello.rounds >= MOST_ROUNDS) return this.replaced();
+    this.#streams.retireAll();
+    hello.callOff?.();
+    this.#hello = { ...newHello(hello.greeting, hello.reply), rounds: hello.rounds + 1 };
+    this.#say(this.#hello, this.router.stamp(newer.at), true);
+  }
+
+  #mayNotGreet(): Refusal | undefined {
+    if (this.#isOver)
+      return badRequest('hello', 'this stream has ended, or another one took its session: open a new one');
+    if (this.#sessionId !== undefined)
+      return badRequest('hello', `this stream said hello already, as session "${this.#sessionId}": once is allowed`);
+    return undefined;
+  }
+
+  #say(hello: Hello, stamp: SessionStamp, everywhere: boolean): void {
+    // One more than the homes: it is not answered before all were asked.
+    hello.left = this.router.homes.partitions + 1;
+    const asked = this.#streams.greet(hello.greeting, stamp, everywhere);
+    if (this.#hello !== hello) return;
+    hello.left -= this.router.homes.partitions - asked;
+    this.#homeAnswered(hello);
+    if (this.#hello === hello) hello.callOff = this.router.clock.after(HELLO_WITHIN, () => this.#answerHello(hello));
+  }
+
+  #homeAnswered(hello: Hello): void {
+    hello.left -= 1;
+    if (hello.left === 0) this.#answerHello(hello);
+  }
+
+  #answerHello(hello: Hello): void {
+    if (this.#hello !== hello) return;
+    this.#hello = undefined;
+    hello.callOff?.();
+    const { reply, greeting, turns, turnCount, notices } = hello;
+    if (hello.greeted === 0 && hello.refusal !== undefined && hello.refusal.kind !== 'no_home') {
+      // No home takes it: the stream has no session, and may try again.
+      this.#sessionId = undefined;
+      this.#streams.forget();
+      return reply.refuse(hello.refusal);
+    }
+    reply.answer({ sessionId: greeting.sessionId, ttl: greeting.ttl, turns, turnCount });
+    for (const notice of notices) this.notice(notice);
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#hello?.callOff?.();
+    this.#hello = undefined;
+    this.#streams.end();
+    this.#onEnd(this);
+  }
+}
+
+function newHello(greeting: Greeting, reply: Reply<HelloAnswer>): Hello {
+  return {
+    reply,
+    greeting,
+    turns: [],
+    turnCount: 0,
+    left: 0,
+    greeted: 0,
+    rounds: 1,
+    refusal: undefined,
+    callOff: undefined,
+    notices: [],
+  };
+}

@@ -1,0 +1,201 @@
+import type {
+  Coordinator,
+  HelloAnswer,
+  HelloRequest,
+  Notice,
+  Refusal,
+  SessionListener,
+  SessionStamp,
+} from '../../coordinator.js';
+import type { Router } from './router.js';
+import { NoStream, StreamAtHome, type StreamOwner } from './stream-at-home.js';
+import type { Source, Target } from './target.js';
+
+/** What the streams of a session tell it. */
+export interface SessionOwner extends SessionListener {
+  /** A home has the session now, with these turns. */
+  greeted(answer: HelloAnswer): void;
+  /** A home has not, for this reason; it is tried again. */
+  notGreeted(refusal: Refusal): void;
+  /** A newer stream has the session there. */
+  isOlder(newer: SessionStamp): void;
+}
+
+/** What is said at each home. */
+export interface Greeting {
+  readonly consumerId: string;
+  readonly sessionId: string;
+  readonly ttl: number;
+}
+
+/** The streams of one session at the homes of all partitions, each opened when it is needed. */
+export class StreamsOfSession implements Source, StreamOwner {
+  readonly #streams: (StreamAtHome | undefined)[] = [];
+  #greeting: HelloRequest | undefined;
+  /** Calls that waited for the answer to this hello hear that it was refused. */
+  #refused: { readonly partition: number; readonly refusal: Refusal } | undefined;
+  /** Partitions whose homes have to hear of the session, and have not. */
+  readonly #missing = new Set<number>();
+  #isOver = false;
+  readonly #again = () => this.greetMissing();
+
+  /** Set before anything is asked. */
+  owner: SessionOwner | undefined;
+
+  constructor(private readonly router: Router) {}
+
+  target(partition: number): Target | undefined {
+    // Calls that only end turns go on without the session.
+    if (this.#isOver) return this.router.target(partition);
+    const home = this.router.homes.home(partition);
+    if (home === undefined) return undefined;
+    const known = this.#streams[partition];
+    if (known !== undefined && known.home === home) return known.isReady ? known : undefined;
+    if (this.#refused?.partition === partition) return new NoStream(partition, home, this.#refused.refusal);
+    const opened = this.#open(partition, home);
+    if (opened instanceof StreamAtHome && opened.isReady) return opened;
+    // The hello may have been refused at once; where it is not, calls wait for its answer.
+    const refusal = opened instanceof StreamAtHome ? opened.refusal : opened;
+    return refusal === undefined || refusal.kind === 'no_home' ? undefined : new NoStream(partition, home, refusal);
+  }
+
+  /**
+   * Says hello at every home, also where there is a stream; or, `everywhere` unset, only where there is one, and elsewhere
+   * when it is needed.
+   * @returns how many homes were asked
+   */
+  greet(greeting: Greeting, stamp: SessionStamp, everywhere: boolean): number {
+    const said = { ...greeting, stamp };
+    this.#greeting = said;
+    const { homes } = this.router;
+    let asked = 0;
+    // An answer may end it all, or begin it anew.
+    for (let partition = 0; partition < homes.partitions && this.#greeting === said; partition += 1) {
+      const known = this.#streams[partition];
+      if (!everywhere && known === undefined) continue;
+      asked += 1;
+      if (known !== undefined && known.home === homes.home(partition)) known.hello(said);
+      else if (!this.#greetAt(partition)) asked -= 1;
+    }
+    return asked;
+  }
+
+  /** As if it had said no hello. */
+  forget(): void {
+    this.retireAll();
+    this.#greeting = undefined;
+    this.#missing.clear();
+  }
+
+  /** Forgets all streams, which end when what they were asked is answered. */
+  retireAll(): void {
+    for (const stream of this.#streams) stream?.retire();
+    this.#streams.length = 0;
+  }
+
+  /** Homes have changed: where turns of the session may live it is said hello at once, so that they live on. */
+  changed(partitions: readonly number[]): void {
+    for (const partition of partitions) {
+      const home = this.router.homes.home(partition);
+      const known = this.#streams[partition];
+      if (home === undefined || known?.home === home) continue;
+      if (known !== undefined && this.#greeting !== undefined) this.#missing.add(partition);
+      known?.retire();
+      this.#streams[partition] = undefined;
+      if (this.#missing.has(partition)) this.#greetAt(partition);
+    }
+  }
+
+  /** Homes that are known and were not reached. */
+  greetMissing(): void {
+    for (const partition of [...this.#missing]) {
+      if (this.router.homes.home(partition) !== undefined) this.#greetAt(partition);
+    }
+    this.#urgeIfNeeded();
+  }
+
+  /** From now on calls go to the homes without a session. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#greeting = undefined;
+    this.router.gates.rest(this.#again);
+    for (const stream of this.#streams) stream?.close();
+    this.#streams.length = 0;
+    this.#missing.clear();
+  }
+
+  notice(notice: Notice): void {
+    this.owner?.notice(notice);
+  }
+
+  replaced(stream: StreamAtHome): void {
+    if (this.#isCurrent(stream)) this.owner?.replaced();
+  }
+
+  greeted(stream: StreamAtHome, answer: HelloAnswer): void {
+    if (!this.#isCurrent(stream)) return;
+    this.#missing.delete(stream.partition);
+    this.owner?.greeted(answer);
+    this.router.gates.opened(this, stream.partition);
+  }
+
+  notGreeted(stream: StreamAtHome, refusal: Refusal): void {
+    if (!this.#isCurrent(stream)) return;
+    this.#streams[stream.partition] = undefined;
+    stream.retire();
+    if (refusal.kind === 'session_replaced' && refusal.newer !== undefined) return this.owner?.isOlder(refusal.newer);
+    this.#notGreeted(stream.partition, refusal);
+  }
+
+  #notGreeted(partition: number, refusal: Refusal): void {
+    if (refusal.kind === 'no_home') {
+      this.#missing.add(partition);
+      this.#urgeIfNeeded();
+    } else {
+      // It is tried again by the next call that goes there.
+      this.#refused = { partition, refusal };
+      this.router.gates.opened(this, partition);
+      this.#refused = undefined;
+    }
+    this.owner?.notGreeted(refusal);
+  }
+
+  #isCurrent(stream: StreamAtHome): boolean {
+    return !this.#isOver && this.#streams[stream.partition] === stream;
+  }
+
+  /** @returns whether a home was asked */
+  #greetAt(partition: number): boolean {
+    const home = this.router.homes.home(partition);
+    if (home === undefined) {
+      this.#missing.add(partition);
+      return false;
+    }
+    const opened = this.#open(partition, home);
+    if (!(opened instanceof StreamAtHome)) this.#notGreeted(partition, opened);
+    return true;
+  }
+
+  /**
+   * Of a session that said hello: hello comes before any call.
+   * @returns why the home took it not, if it said so at once
+   */
+  #open(partition: number, home: Coordinator): StreamAtHome | Refusal {
+    this.#streams[partition]?.retire();
+    this.#streams[partition] = undefined;
+    const opened = StreamAtHome.open(partition, home, this);
+    if (!(opened instanceof StreamAtHome)) return opened;
+    this.#streams[partition] = opened;
+    if (this.#greeting !== undefined) opened.hello(this.#greeting);
+    return opened;
+  }
+
+  #urgeIfNeeded(): void {
+    const { homes, gates } = this.router;
+    let isUrgent = false;
+    for (const partition of this.#missing) isUrgent ||= !this.#isOver && homes.home(partition) !== undefined;
+    if (isUrgent) gates.urge(this.#again);
+    else gates.rest(this.#again);
+  }
+}

@@ -1,0 +1,25 @@
+import type { Calls, Coordinator } from '../../coordinator.js';
+
+/** Where the calls about one partition go now: its home, or a session's stream there. */
+export class Target {
+  /** Calls that it has not answered. */
+  open = 0;
+
+  constructor(
+    readonly partition: number,
+    /** Compared: as long as it is the same one the target is good. */
+    readonly home: Coordinator,
+    readonly calls: Calls,
+  ) {}
+
+  /** A call was answered, refused or given up. */
+  done(): void {
+    this.open -= 1;
+  }
+}
+
+/** Whose calls they are: those of a session go to its streams at the homes, others to the homes themselves. */
+export interface Source {
+  /** Unset: nobody takes calls about this partition now. */
+  target(partition: number): Target | undefined;
+}

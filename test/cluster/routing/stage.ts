@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { PartitionMap } from '../../../src/cluster/partitions/partition-map.js';
+import { ClusterCoordinator } from '../../../src/cluster/routing/cluster-coordinator.js';
+import type { Route } from '../../../src/cluster/store/cluster-store.js';
+import type { Policy } from '../../../src/coordinator.js';
+import { durable } from '../../contract/durable-subject.js';
+import { Worker } from '../../contract/worker.js';
+import { type SettingsChange, settings } from '../../support/builders.js';
+import { homeOf } from '../../support/cluster-subject.js';
+import { FakeClock } from '../../support/fake-clock.js';
+import { FakeHome, FakeHomes } from './fake-homes.js';
+
+export interface StageOptions {
+  readonly partitions?: number;
+  readonly policy?: Partial<Policy>;
+  readonly change?: SettingsChange;
+  readonly routes?: Readonly<Record<string, Route>>;
+  readonly incarnation?: string;
+  /** Of another sidecar of the same cluster. */
+  readonly shares?: RoutingStage;
+}
+
+/** A router over homes that a test moves, with the calls of a worker without a session. */
+export class RoutingStage extends Worker {
+  readonly clock: FakeClock;
+  readonly homes: FakeHomes;
+  readonly map: PartitionMap;
+  readonly coordinator: ClusterCoordinator;
+  readonly #make: (partition: number) => FakeHome;
+
+  constructor(options: StageOptions = {}) {
+    const { partitions = 4, policy = {}, change = {}, routes = {}, incarnation = 'm1', shares } = options;
+    const all = durable(settings({ queues: {}, defaultPolicy: policy, ...change }));
+    const clock = shares?.clock ?? new FakeClock();
+    const homes = shares?.homes ?? new FakeHomes(partitions);
+    const map = new PartitionMap(partitions, new Map(Object.entries(routes)));
+    const coordinator = new ClusterCoordinator({ homes, map, clock, settings: all, incarnation });
+    super(coordinator);
+    this.clock = clock;
+    this.homes = homes;
+    this.map = map;
+    this.coordinator = coordinator;
+    this.#make = (partition) => new FakeHome(homeOf(all, clock, partition, partitions), partition);
+    if (shares === undefined) for (let partition = 0; partition < partitions; partition += 1) this.begin(partition);
+  }
+
+  /** A new home, which knows nothing of what was before. */
+  begin(partition: number, told = true): FakeHome {
+    const home = this.#make(partition);
+    this.homes.set(partition, home, told);
+    return home;
+  }
+
+  /** The same core behind another face: as if another home had read all that this one wrote. */
+  moved(from: FakeHome, partition: number, told = true): FakeHome {
+    from.shut();
+    const home = new FakeHome(from.inner, partition);
+    this.homes.set(partition, home, told);
+    return home;
+  }
+
+  at(partition: number): FakeHome {
+    const home = this.homes.home(partition);
+    assert.ok(home instanceof FakeHome);
+    return home;
+  }
+
+  homeOf(queue: string): FakeHome {
+    return this.at(this.map.of(queue, ''));
+  }
+
+  /** Names of queues, the first of which is at partition 0, and so on. */
+  queues(): readonly string[] {
+    return Array.from({ length: this.map.partitions }, (_, partition) => this.queueAt(partition));
+  }
+
+  queueAt(partition: number, nth = 0): string {
+    let left = nth;
+    for (let number = 0; ; number += 1) {
+      const name = `q${number}`;
+      if (this.map.of(name, '') === partition && left-- === 0) return name;
+    }
+  }
+
+  /** A key of a spread queue that is decided about there. */
+  keyAt(queue: string, partition: number, nth = 0): string {
+    let left = nth;
+    for (let number = 0; ; number += 1) {
+      const key = `k${number}`;
+      if (this.map.of(queue, key) === partition && left-- === 0) return key;
+    }
+  }
+
+  advance(ms: number): void {
+    this.clock.advance(ms);
+  }
+}

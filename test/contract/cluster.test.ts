@@ -1,0 +1,14 @@
+/** The same contract over a cluster of 64 partitions. What is promised within a group only is checked where all queues are of one. */
+import type { Route } from '../../src/cluster/store/cluster-store.js';
+import type { CoordinatorSettings } from '../../src/coordinator.js';
+import type { Clock } from '../../src/local/clock.js';
+import { clusterOf, OneGroup } from '../support/cluster-subject.js';
+import { describeCoordinator } from './coordinator-contract.js';
+import { durable } from './durable-subject.js';
+
+const WORLDS = { 'one group': new OneGroup(), 'many groups': new Map<string, Route>() } as const;
+
+for (const world of ['one group', 'many groups'] as const) {
+  const make = (settings: CoordinatorSettings, clock: Clock) => clusterOf(durable(settings), clock, WORLDS[world]);
+  describeCoordinator(`ClusterCoordinator, 64 partitions, queues of ${world},`, make, 'on disk', world);
+}
