@@ -191,7 +191,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
       makeCore: (tokenFloor) => this.loop.makeCore(tokenFloor, since),
       now: since,
       emit: (state) => this.#storeChanged(state),
-      isCalledOff: () => this.#closed !== undefined,
+      isCalledOff: () => this.loop.isEnded,
     }).then((core) => (core === undefined ? undefined : this.#begin(core, since)));
   }
 
@@ -205,7 +205,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
       core.stoodStill(this.#clock.now() - since);
       const begin = () => {
         this.#isStartOver = true;
-        if (this.#closed !== undefined) return resolve();
+        if (this.loop.isEnded) return resolve();
         this.loop.start(core, since);
         if (this.#drained !== undefined) core.drain(this.loop.now());
         this.#storeChanged({ at: 'ready' });

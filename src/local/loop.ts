@@ -48,6 +48,7 @@ export class Loop {
   #disarm: (() => void) | undefined;
   #carrying = false;
   #running = false;
+  #isEnded = false;
   /** It is going to. */
   #looksForRoom = false;
 
@@ -84,6 +85,7 @@ export class Loop {
    */
   start(core: Core, since: number): void {
     this.core = core;
+    if (this.#isEnded) return;
     this.#stoodStill = this.#clock.now() - since;
     this.#running = true;
     const { shared } = this.options;
@@ -118,6 +120,7 @@ export class Loop {
 
   /** @param stoodStill for how long the gate let no time pass, ms */
   resume(stoodStill: number): void {
+    if (this.#isEnded) return;
     this.#stoodStill += stoodStill;
     this.core.stoodStill(stoodStill);
     this.#running = true;
@@ -127,11 +130,19 @@ export class Loop {
     this.afterStep();
   }
 
-  /** It is not used any more: what it used of the limits is free for the other cores of the process. */
+  /**
+   * It is not used any more, also if what is on the disk comes only now: what it used of the limits is free for the other cores
+   * of the process.
+   */
   end(): void {
+    this.#isEnded = true;
     this.pause();
     const { shared } = this.options;
     if (shared !== undefined) this.core.leave(shared);
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
   /** Call it after every step: carries out the effects, and arms the timer for the next due time. */

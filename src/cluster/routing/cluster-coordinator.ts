@@ -103,6 +103,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     router.gates.close(DRAINING);
     router.endAll(DRAINING, true);
     this.admin.end();
+    for (const session of [...this.#sessions]) session.close();
     await Promise.all(closed);
   }
 

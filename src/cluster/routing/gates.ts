@@ -43,7 +43,8 @@ export class Gates {
   readonly #impatient = new Set<() => void>();
   #disarm: (() => void) | undefined;
   #armedAt = Number.POSITIVE_INFINITY;
-  #isClosed = false;
+  /** Why nothing is held any more. */
+  #closed: Refusal | undefined;
 
   constructor(
     private readonly clock: Clock,
@@ -65,7 +66,8 @@ export class Gates {
   /** Until it is taken, given up, or over. */
   hold(source: Source, partition: number, call: HeldCall): void {
     const held = this.#held.get(partition) ?? 0;
-    if (this.#isClosed || held >= MOST_HELD) return call.giveUp(this.#full(partition));
+    if (this.#closed !== undefined) return call.giveUp(this.#closed);
+    if (held >= MOST_HELD) return call.giveUp(this.#full(partition));
     if (call.deadline <= this.clock.now()) return call.giveUp(this.refusal(partition));
     const gate = this.#gate(source, partition);
     gate.calls.push(call);
@@ -97,7 +99,7 @@ export class Gates {
 
   /** Nothing is held any more. */
   close(refusal: Refusal): void {
-    this.#isClosed = true;
+    this.#closed = refusal;
     this.#disarm?.();
     this.#disarm = undefined;
     this.#impatient.clear();
@@ -182,7 +184,7 @@ export class Gates {
   }
 
   #arm(deadline: number): void {
-    if (this.#isClosed) return;
+    if (this.#closed !== undefined) return;
     const now = this.clock.now();
     const at = Math.min(now + AGAIN, deadline);
     if (this.#disarm !== undefined && this.#armedAt <= at) return;

@@ -19,6 +19,8 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   /** When it began, as far as that matters: its wait counts from then. */
   #since: number | undefined;
   #isTracked = false;
+  /** Why it was called off here. */
+  #ending: Refusal | undefined;
 
   constructor(
     protected readonly router: Router,
@@ -83,7 +85,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   refuse(refusal: Refusal): void {
     if (refusal.kind === 'no_home') this.#bounce();
-    else if (this.#finish()) this.reply.refuse(refusal);
+    else if (this.#finish()) this.reply.refuse((refusal.kind === 'cancelled' && this.#ending) || refusal);
   }
 
   giveUp(refusal: Refusal): void {
@@ -110,6 +112,8 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   end(refusal: Refusal, closing: boolean): void {
     if (!(closing || this.isNewWork)) return;
+    // A home elsewhere says by itself whether it could be called off.
+    this.#ending = refusal;
     if (this.callOff()) this.reply.refuse(refusal);
     else if (closing && this.#finish()) this.reply.refuse(refusal);
   }

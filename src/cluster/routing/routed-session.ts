@@ -10,13 +10,15 @@ import type {
   TurnRef,
 } from '../../coordinator.js';
 import { DEFAULT_TTL, MOST_TOLD } from '../../core/calls/sessions.js';
-import { badRequest } from '../../core/contract/refusals.js';
+import { badRequest, CANCELLED } from '../../core/contract/refusals.js';
 import { RoutedCalls } from './routed-calls.js';
 import type { Router } from './router.js';
 import { type Greeting, type SessionOwner, StreamsOfSession } from './streams-of-session.js';
 
 /** The answer to a hello does not wait longer for homes, ms. */
 const HELLO_WITHIN = 1_000;
+/** For so long every home has the session: another one of that id meets it everywhere, ms. */
+const UNUSED_FOR = 2_000;
 /** A hello that is older than another sidecar's by its clock is the newer one nevertheless: its stream has just begun. */
 const MOST_ROUNDS = 3;
 /** Notices that wait for the answer to the hello. */
@@ -47,6 +49,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
   #sessionId: string | undefined;
   #hello: Hello | undefined;
   #isOver = false;
+  #callOffRelease: (() => void) | undefined;
 
   constructor(router: Router, listener: SessionListener, onEnd: (session: RoutedSession) => void) {
     const streams = new StreamsOfSession(router);
@@ -70,7 +73,9 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
   }
 
   close(): void {
+    const hello = this.#hello;
     this.#end();
+    hello?.reply.refuse(CANCELLED);
   }
 
   /** Homes of these partitions are others now. */
@@ -157,6 +162,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
       this.#streams.forget();
       return reply.refuse(hello.refusal);
     }
+    this.#callOffRelease = this.router.clock.after(UNUSED_FOR, () => this.#streams.releaseUnused());
     reply.answer({ sessionId: greeting.sessionId, ttl: greeting.ttl, turns, turnCount });
     for (const notice of notices) this.notice(notice);
   }
@@ -164,6 +170,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#callOffRelease?.();
     this.#hello?.callOff?.();
     this.#hello = undefined;
     this.#streams.end();

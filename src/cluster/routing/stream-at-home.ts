@@ -24,6 +24,8 @@ export class StreamAtHome extends Target implements SessionListener, Reply<Hello
   /** `mute`: its home is not the home any more; what is open is answered still. */
   #at: 'open' | 'greeting' | 'mute' | 'closed' = 'open';
   #refusal: Refusal | undefined;
+  /** It was asked something, or turns are tied to its session there. */
+  isUsed = false;
 
   private constructor(
     partition: number,
@@ -65,6 +67,7 @@ export class StreamAtHome extends Target implements SessionListener, Reply<Hello
   answer(value: HelloAnswer): boolean {
     if (this.#at !== 'greeting') return false;
     this.#at = 'open';
+    if (value.turnCount > 0) this.isUsed = true;
     this.owner.greeted(this, value);
     return true;
   }

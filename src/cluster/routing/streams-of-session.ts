@@ -7,6 +7,7 @@ import type {
   SessionListener,
   SessionStamp,
 } from '../../coordinator.js';
+import { isAway } from './asking.js';
 import type { Router } from './router.js';
 import { NoStream, StreamAtHome, type StreamOwner } from './stream-at-home.js';
 import type { Source, Target } from './target.js';
@@ -50,13 +51,17 @@ export class StreamsOfSession implements Source, StreamOwner {
     const home = this.router.homes.home(partition);
     if (home === undefined) return undefined;
     const known = this.#streams[partition];
-    if (known !== undefined && known.home === home) return known.isReady ? known : undefined;
+    if (known !== undefined && known.home === home) {
+      known.isUsed = true;
+      return known.isReady ? known : undefined;
+    }
     if (this.#refused?.partition === partition) return new NoStream(partition, home, this.#refused.refusal);
     const opened = this.#open(partition, home);
+    if (opened instanceof StreamAtHome) opened.isUsed = true;
     if (opened instanceof StreamAtHome && opened.isReady) return opened;
     // The hello may have been refused at once; where it is not, calls wait for its answer.
     const refusal = opened instanceof StreamAtHome ? opened.refusal : opened;
-    return refusal === undefined || refusal.kind === 'no_home' ? undefined : new NoStream(partition, home, refusal);
+    return refusal === undefined || isAway(refusal) ? undefined : new NoStream(partition, home, refusal);
   }
 
   /**
@@ -85,6 +90,18 @@ export class StreamsOfSession implements Source, StreamOwner {
     this.retireAll();
     this.#greeting = undefined;
     this.#missing.clear();
+  }
+
+  /**
+   * Streams at homes that have no turn of the session and were not asked anything: there may be very many, and each takes a
+   * place there. The next call opens one again.
+   */
+  releaseUnused(): void {
+    for (const [partition, stream] of this.#streams.entries()) {
+      if (stream === undefined || stream.isUsed || !stream.isReady) continue;
+      this.#streams[partition] = undefined;
+      stream.retire();
+    }
   }
 
   /** Forgets all streams, which end when what they were asked is answered. */
@@ -149,7 +166,7 @@ export class StreamsOfSession implements Source, StreamOwner {
   }
 
   #notGreeted(partition: number, refusal: Refusal): void {
-    if (refusal.kind === 'no_home') {
+    if (isAway(refusal)) {
       this.#missing.add(partition);
       this.#urgeIfNeeded();
     } else {

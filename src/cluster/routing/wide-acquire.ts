@@ -327,7 +327,8 @@ class Part implements Reply<AcquireAnswer> {
     this.pause?.();
     this.pause = undefined;
     if (this.state !== 'asked') return 'stopped';
-    if (this.#call?.callOff() === false) return this.isAsked ? 'decided' : 'stopped';
+    // What a home elsewhere answers after all is not kept for the ticket: others may have answered too.
+    if (this.#call?.callOff(true) === false) return this.isAsked ? 'decided' : 'stopped';
     this.state = 'empty';
     return 'stopped';
   }

@@ -64,6 +64,8 @@ export class FakeHome implements Coordinator {
   /** Answers stay on their way until they are delivered. */
   isLate = false;
   isShut = false;
+  /** It is the home, and refuses. */
+  trouble: Refusal | undefined;
   readonly #onTheWay: (() => void)[] = [];
   readonly #open = new Set<OpenCall<unknown>>();
   readonly #calls: Calls;
@@ -143,8 +145,9 @@ export class FakeHome implements Coordinator {
 
   ask<A>(what: string, send: (to: Reply<A>) => Waiting, reply: Reply<A>): Waiting {
     this.asked.push(what);
-    if (this.isShut) {
-      reply.refuse(this.noHome);
+    const refusal = this.isShut ? this.noHome : this.trouble;
+    if (refusal !== undefined) {
+      reply.refuse(refusal);
       return undefined;
     }
     const call = new OpenCall(this, reply);

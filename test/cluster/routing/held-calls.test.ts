@@ -133,6 +133,8 @@ describe('a partition without a home', () => {
     stage.homes.set(partition, undefined);
     const calls = [stage.enQueue({ queue: Q, wait: 0 }), stage.await('i', 60_000, Q)];
     const dequeue = stage.deQueue({ queue: Q, holder: { token: 1 } });
+    const stream = open(stage.coordinator);
+    assert.ok(stream.hello().value);
     const closed = stage.coordinator.close();
     for (const call of [...calls, dequeue]) assert.equal(call.refusal.kind, 'draining');
     stage.clock.turn();

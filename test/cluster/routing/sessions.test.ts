@@ -122,6 +122,52 @@ describe('hello', () => {
     assert.deepEqual([hello.value.turnCount, again.notices], [1, ['lost evicted k']]);
   });
 
+  it('S252: homes that have no turn of it and are asked nothing are let go after two seconds, and hear of it again', () => {
+    const stage = new RoutingStage();
+    const [queue = '', other = ''] = stage.queues();
+    const first = tied(stage.coordinator);
+    first.hold({ queue });
+    first.close();
+    const stream = tied(stage.coordinator);
+    stream.enQueue({ queue: other });
+    const open = () => [0, 1, 2, 3].map((p) => stage.at(p).sessions);
+    stage.advance(1_999);
+    assert.deepEqual(open(), [1, 1, 1, 1]);
+    stage.advance(1);
+    assert.deepEqual(open(), [1, 1, 0, 0]);
+    stage.advance(HOUR);
+    assert.equal(stream.hold({ queue: stage.queueAt(3) }).leaseExpiresAt, Number.POSITIVE_INFINITY);
+    assert.deepEqual(open(), [1, 1, 0, 1]);
+  });
+
+  it('a stream that ends before its hello is answered: the hello has an answer all the same', () => {
+    const stage = new RoutingStage();
+    stage.at(0).isLate = true;
+    const stream = open(stage.coordinator);
+    const hello = stream.hello();
+    stream.close();
+    assert.equal(hello.refusal.kind, 'cancelled');
+    stage.at(0).deliver();
+    assert.equal(stage.at(0).sessions, 0);
+  });
+
+  it('a home whose store is away for a moment is said hello to again, and calls wait for that', () => {
+    const stage = new RoutingStage();
+    const [queue = ''] = stage.queues();
+    const stream = tied(stage.coordinator);
+    const turn = stream.hold({ queue });
+    stream.close();
+    stage.at(0).trouble = { kind: 'store_unavailable', description: 'away', retryAfter: 50 };
+    const again = open(stage.coordinator);
+    assert.deepEqual(again.hello().value.turns, []);
+    const call = again.end(turn);
+    assert.ok(call.open);
+    stage.at(0).trouble = undefined;
+    stage.advance(50);
+    assert.equal(again.kept.length, 1);
+    assert.ok(call.value);
+  });
+
   it('a home that takes no more sessions refuses the calls that go there; the others go on', () => {
     const stage = new RoutingStage({ change: { queues: {}, limits: { sessions: 3 } } });
     const [queue = '', other = ''] = stage.queues();

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { EnQueueAnswer, Refusal } from '../../../src/coordinator.js';
+import { SharedUse } from '../../../src/core/core.js';
 import { Tokens } from '../../../src/core/structures/tokens.js';
 import type { Gate } from '../../../src/local/gate.js';
 import { HomeCoordinator } from '../../../src/local/home.js';
@@ -42,12 +43,13 @@ class HomeStage extends Worker {
   readonly home: HomeCoordinator;
   readonly gate: Deadline;
 
-  constructor(disk = new MemoryDisk()) {
+  constructor(disk = new MemoryDisk(), shared = new SharedUse()) {
     const clock = new FakeClock();
     const gate = new Deadline(clock);
     const queues = { q: { durable: true, lease: 3_000, ticketTtl: 60_000 } };
     const partition = { number: 0, of: 1, tokenFloor: 0 };
-    const home = new HomeCoordinator(settings({ queues }), { clock, seed: 1, journal: disk.open(), partition, gate });
+    const options = { clock, seed: 1, journal: disk.open(), partition, gate, shared };
+    const home = new HomeCoordinator(settings({ queues }), options);
     gate.home = home;
     super(home);
     this.clock = clock;
@@ -221,5 +223,46 @@ describe('the home of a partition', () => {
     assert.equal(isEmpty, undefined);
     await stage.advance(200);
     assert.equal(isEmpty, false);
+  });
+});
+
+describe('S273: a home that is given up', () => {
+  const GONE: Refusal = { kind: 'no_home', partition: 0, description: 'it is elsewhere', retryAfter: 1 };
+
+  it('gives back what it used of the limits', async () => {
+    const shared = new SharedUse();
+    const stage = new HomeStage(undefined, shared);
+    const recovered = stage.home.recover();
+    await stage.flush();
+    await recovered;
+    assert.equal(shared.cores, 1);
+    stage.home.abandon(GONE);
+    assert.equal(shared.cores, 0);
+    stage.home.abandon(GONE);
+    await stage.flush();
+    assert.deepEqual([shared.cores, shared.use.payloadBytes, stage.clock.pending], [0, 0, 0]);
+  });
+
+  it('while it was being read never begins: no timer runs, and nothing of it counts', async () => {
+    const disk = new MemoryDisk();
+    const before = await HomeStage.start(disk);
+    before.submit([{ itemId: 'i', delay: 60_000 }]);
+    await before.flush();
+    disk.crash();
+    for (let turns = 0; turns < 8; turns++) {
+      const shared = new SharedUse();
+      const stage = new HomeStage(disk, shared);
+      const recovering = stage.home.recover();
+      for (let turn = 0; turn < turns; turn++) {
+        stage.clock.turn();
+        await setImmediate();
+      }
+      stage.home.abandon(GONE);
+      await stage.flush();
+      await stage.flush();
+      await recovering;
+      assert.deepEqual([shared.cores, stage.clock.pending], [0, 0], `given up after ${turns} turns`);
+      disk.crash();
+    }
   });
 });
