@@ -203,9 +203,7 @@ export class ClusterMember implements Homes {
       makeHome,
       deadline: this.#deadline,
       partitions: this.partitions,
-      get format() {
-        return session.member.format;
-      },
+      format: (partition) => this.#format(partition),
       get member() {
         return session.member.id;
       },
@@ -216,6 +214,14 @@ export class ClusterMember implements Homes {
       happened: (partition, what) => watcher?.happened(partition, what),
       wrote: (ms, rows) => watcher?.wrote(ms, rows),
     };
+  }
+
+  /** The newest that all members read that may own, so that each of them can be the next home; never an older one than it has. */
+  #format(partition: number): number {
+    const { guards, members } = this.view;
+    const owners = [...members.values()].filter(({ weight }) => weight > 0);
+    const common = Math.min(this.member.format, ...owners.map(({ format }) => format));
+    return Math.max(common, guards[partition]?.format ?? 0);
   }
 
   #seen(view: View): void {
