@@ -325,6 +325,8 @@ describe('what runs here', () => {
     const taken: string[] = [];
     await stage.coordinator.statsInSlices(({ name }) => void taken.push(name));
     assert.deepEqual(taken, ['named']);
+    stage.homes.isElsewhere(stage.map.of('named', ''));
+    assert.deepEqual(stage.coordinator.stats().queues, []);
   });
 
   it('S262: of a queue the same object every time, and gone when its partition has moved away', async () => {
