@@ -3,7 +3,25 @@ import type { Packed } from './engine.js';
 /** What may be kept of all partitions together, bytes. */
 export class RingBudget {
   used = 0;
+  /** Those that have something. */
+  readonly #rings = new Set<{ forgetOld(now: number): void }>();
+
   constructor(readonly limit: number) {}
+
+  count(ring: { forgetOld(now: number): void }, bytes: number): void {
+    this.used += bytes;
+    if (bytes > 0) this.#rings.add(ring);
+  }
+
+  left(ring: { forgetOld(now: number): void }): void {
+    this.#rings.delete(ring);
+  }
+
+  /** Partitions that write nothing any more would keep what is too old, and the others would have no room. */
+  isOver(now: number): boolean {
+    if (this.used > this.limit) for (const ring of this.#rings) ring.forgetOld(now);
+    return this.used > this.limit;
+  }
 }
 
 interface Kept<P> {
@@ -51,24 +69,37 @@ export class Ring<P extends Packed> {
     this.#count(-this.#bytes);
     this.#kept.length = 0;
     this.#first = 0;
+    this.budget.left(this);
+  }
+
+  /** For {@link RingBudget}. */
+  forgetOld(now: number): void {
+    for (let oldest = this.#oldest; oldest !== undefined && oldest.until <= now; oldest = this.#oldest)
+      this.#drop(oldest);
+  }
+
+  get #oldest(): Kept<P> | undefined {
+    return this.#kept[this.#first];
   }
 
   #trim(now: number): void {
-    for (let oldest = this.#kept[this.#first]; oldest !== undefined; oldest = this.#kept[this.#first]) {
-      const isTooMuch = this.#bytes > this.limits.bytes || this.budget.used > this.budget.limit;
-      if (oldest.until > now && !isTooMuch) break;
-      this.#count(-oldest.batch.bytes);
-      this.#kept[this.#first] = undefined;
-      this.#first += 1;
-    }
+    this.forgetOld(now);
+    const isOver = () => this.#bytes > this.limits.bytes || this.budget.isOver(now);
+    for (let oldest = this.#oldest; oldest !== undefined && isOver(); oldest = this.#oldest) this.#drop(oldest);
     // Not each time, which would cost as much as there is.
     if (this.#first < 1_024 && this.#first * 2 < this.#kept.length) return;
     this.#kept.splice(0, this.#first);
     this.#first = 0;
   }
 
+  #drop(oldest: Kept<P>): void {
+    this.#count(-oldest.batch.bytes);
+    this.#kept[this.#first] = undefined;
+    this.#first += 1;
+  }
+
   #count(bytes: number): void {
     this.#bytes += bytes;
-    this.budget.used += bytes;
+    this.budget.count(this, bytes);
   }
 }
