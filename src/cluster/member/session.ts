@@ -53,6 +53,11 @@ export class MemberSession {
     this.#arm(0);
   }
 
+  /** Everybody is told with the next renewal. */
+  listens(grpc: string): void {
+    this.#member = { ...this.#member, grpc };
+  }
+
   /** Everybody is told with the next renewal, at once. */
   leaving(): void {
     this.#member = { ...this.#member, isLeaving: true };

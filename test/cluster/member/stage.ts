@@ -90,7 +90,7 @@ export class MembersStage {
       incarnation: () => {
         const id = `${name}-${ids.length}`;
         ids.push(id);
-        const fixed = { version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
+        const fixed = { grpc: `${name}:2`, version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
         return { id, name, address: `${name}:1`, ...fixed, ...more };
       },
       makeHome: (options) => {
