@@ -15,6 +15,8 @@ import { whyNone } from './why-none.js';
 
 /** Only when the members have not changed for so long a partition is moved, ms. */
 const UNCHANGED = 15_000;
+/** How long it is looked often for partitions that should come here, ms. */
+const MOVES_TAKE = 10_000;
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
 /** The same when the member leaves. */
@@ -79,6 +81,7 @@ export class ClusterMember implements Homes {
       this.#deadline,
       (view) => this.#seen(view),
       trouble,
+      (view) => this.#isMoving(view),
     );
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
@@ -122,9 +125,8 @@ export class ClusterMember implements Homes {
     this.#listing.look();
   }
 
-  /** Looks at once: something has changed. */
   look(): void {
-    this.#listing.look();
+    this.#listing.soon();
   }
 
   home(partition: number): Coordinator | undefined {
@@ -200,9 +202,7 @@ export class ClusterMember implements Homes {
       makeHome,
       deadline: this.#deadline,
       partitions: this.partitions,
-      get format() {
-        return session.member.format;
-      },
+      format: (partition) => this.#format(partition),
       get member() {
         return session.member.id;
       },
@@ -213,6 +213,14 @@ export class ClusterMember implements Homes {
     };
   }
 
+  /** The newest that all members read that may own, so that each of them can be the next home; never an older one than it has. */
+  #format(partition: number): number {
+    const { guards, members } = this.view;
+    const owners = [...members.values()].filter(({ weight }) => weight > 0);
+    const common = Math.min(this.member.format, ...owners.map(({ format }) => format));
+    return Math.max(common, guards[partition]?.format ?? 0);
+  }
+
   #seen(view: View): void {
     const now = this.#options.clock.now();
     for (const own of this.#own) this.#see(own, view, now);
@@ -221,6 +229,15 @@ export class ClusterMember implements Homes {
     }
     this.#publish(now);
     this.#onProgress?.();
+  }
+
+  /** A member leaves, or hands over what this one is the home for: whoever sees the guard free first need not wait for it. */
+  #isMoving({ guards, members, wanted, since }: View): boolean {
+    for (const { isLeaving } of members.values()) if (isLeaving) return true;
+    const age = this.#options.clock.now() - since;
+    if (age < UNCHANGED || age > UNCHANGED + MOVES_TAKE) return false;
+    const { id } = this.member;
+    return guards.some(({ partition, member }) => member !== id && wanted.of(partition) === id);
   }
 
   #see(own: MemberPartition, { guards, members, wanted }: View, now: number): void {
@@ -276,6 +293,9 @@ export class ClusterMember implements Homes {
 
   #changed(partition: number): void {
     this.#publishedAt = Number.NEGATIVE_INFINITY;
+    // Gateways are told with the next look. Not of what was handed over: who sees it free before the next home does would claim it
+    // back.
+    if (this.isHere(partition)) this.#listing.soon();
     this.#changes.add(partition);
     if (this.#onProgress !== undefined) this.#options.clock.soon(() => this.#onProgress?.());
   }
