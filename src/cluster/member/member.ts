@@ -6,6 +6,7 @@ import type { HomeEntry, Member, Registry } from '../registry/registry.js';
 import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
+import type { MemberWatcher } from './happenings.js';
 import { Listing, type View } from './listing.js';
 import { MemberPartition, type PartitionHost } from './member-partition.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
@@ -15,6 +16,8 @@ import { whyNone } from './why-none.js';
 
 /** Only when the members have not changed for so long a partition is moved, ms. */
 const UNCHANGED = 15_000;
+/** How long it is looked often for partitions that should come here, ms. */
+const MOVES_TAKE = 10_000;
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
 /** The same when the member leaves. */
@@ -42,6 +45,8 @@ export interface MemberOptions {
   readonly handedOver?: (partition: number, to: Member) => void;
   /** What goes wrong; `partition` unset: with registry or store as a whole. `error` unset: it goes right again. */
   readonly trouble?: (error: Error | undefined, partition: number | undefined) => void;
+  /** For metrics and the log. */
+  readonly watcher?: MemberWatcher;
 }
 
 export class ClusterMember implements Homes {
@@ -79,6 +84,7 @@ export class ClusterMember implements Homes {
       this.#deadline,
       (view) => this.#seen(view),
       trouble,
+      (view) => this.#isMoving(view),
     );
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
@@ -122,9 +128,8 @@ export class ClusterMember implements Homes {
     this.#listing.look();
   }
 
-  /** Looks at once: something has changed. */
   look(): void {
-    this.#listing.look();
+    this.#listing.soon();
   }
 
   home(partition: number): Coordinator | undefined {
@@ -192,7 +197,7 @@ export class ClusterMember implements Homes {
   }
 
   #host(): PartitionHost {
-    const { clock, store, makeHome } = this.#options;
+    const { clock, store, makeHome, watcher } = this.#options;
     const session = this.#session;
     return {
       clock,
@@ -208,6 +213,8 @@ export class ClusterMember implements Homes {
       changed: (partition) => this.#changed(partition),
       handedOver: (partition) => this.#handedOver(partition),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
+      happened: (partition, what) => watcher?.happened(partition, what),
+      wrote: (ms, rows) => watcher?.wrote(ms, rows),
     };
   }
 
@@ -227,6 +234,15 @@ export class ClusterMember implements Homes {
     }
     this.#publish(now);
     this.#onProgress?.();
+  }
+
+  /** A member leaves, or hands over what this one is the home for: whoever sees the guard free first need not wait for it. */
+  #isMoving({ guards, members, wanted, since }: View): boolean {
+    for (const { isLeaving } of members.values()) if (isLeaving) return true;
+    const age = this.#options.clock.now() - since;
+    if (age < UNCHANGED || age > UNCHANGED + MOVES_TAKE) return false;
+    const { id } = this.member;
+    return guards.some(({ partition, member }) => member !== id && wanted.of(partition) === id);
   }
 
   #see(own: MemberPartition, { guards, members, wanted }: View, now: number): void {
@@ -282,6 +298,9 @@ export class ClusterMember implements Homes {
 
   #changed(partition: number): void {
     this.#publishedAt = Number.NEGATIVE_INFINITY;
+    // Gateways are told with the next look. Not of what was handed over: who sees it free before the next home does would claim it
+    // back.
+    if (this.isHere(partition)) this.#listing.soon();
     this.#changes.add(partition);
     if (this.#onProgress !== undefined) this.#options.clock.soon(() => this.#onProgress?.());
   }
