@@ -63,11 +63,14 @@ export const LIMITS_GROUP: Group<Limits> = {
       count(0, MOST_IN_A_MAP),
       'What items wait for, each counted for each item that waits for it, in all queues.',
     ),
-    payloadMemoryBytes: own(count(4_096, TEBIBYTE), 'Payloads, headers and remembered results of all queues together.'),
+    payloadMemoryBytes: own(
+      count(4_096, TEBIBYTE),
+      'Payloads, headers and remembered results of all queues together; in a cluster of all partitions of this sidecar, stored or not.',
+    ),
     idleLanes: own(count(1, MOST_IN_A_MAP), 'Keys with nothing to do that are remembered.'),
     busyLanes: own(count(1, MOST_IN_A_MAP), 'Keys with something to do.'),
     queues: own(count(1, 1_000_000), 'Queues, the named ones included.'),
-    sessions: own(count(1, 1_000_000), 'Sessions.'),
+    sessions: own(count(1, 1_000_000), 'Sessions; in a cluster those of the workers of all sidecars.'),
     connections: own(
       count(1, 1_000_000),
       'Connections of gRPC clients: the calls of a further one are refused, and it is closed.',

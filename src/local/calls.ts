@@ -104,7 +104,7 @@ class PendingCall implements Pending {
 
   cancel(leave = false): void {
     const { loop } = this;
-    loop.store?.cancelled(this.reply);
+    loop.store?.cancelled(this.reply, leave);
     loop.core.cancel(this.call, this.reply, leave, loop.now());
     loop.afterStep();
   }
@@ -112,7 +112,7 @@ class PendingCall implements Pending {
   callOff(leave = false): boolean {
     const { loop } = this;
     const isCancelled = loop.core.callOff(this.call, this.reply, leave, loop.now()) === 'gone';
-    if (isCancelled) loop.store?.cancelled(this.reply);
+    if (isCancelled) loop.store?.cancelled(this.reply, leave);
     loop.afterStep();
     return isCancelled;
   }

@@ -193,7 +193,7 @@ export class Loop {
 
   #carryWith(store: Store, held: Held): void {
     if (held.kind === 'flush_waiter') held.flushed(undefined);
-    else if (store.isGone(held)) this.#undeliverable(turnsOf(held));
+    else if (store.isGone(held)) this.#undeliverable(turnsOf(held), store.isLeft(held));
     else this.#carry(store.fill(held));
   }
 
@@ -250,8 +250,8 @@ export class Loop {
     }
   }
 
-  #undeliverable(turns: readonly Turn[]): void {
-    if (turns.length > 0) this.core.undeliverable(turns, this.now());
+  #undeliverable(turns: readonly Turn[], unwanted = false): void {
+    if (turns.length > 0) this.core.undeliverable(turns, this.now(), unwanted);
   }
 
   #wakeAt(): number {

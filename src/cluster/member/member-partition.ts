@@ -29,8 +29,8 @@ export interface PartitionHost {
   readonly store: ClusterStore;
   readonly partitions: number;
   readonly makeHome: MakeHome;
-  /** The newest format of rows that is written. */
-  readonly format: number;
+  /** In which rows of a partition are written by who claims it now. */
+  format(partition: number): number;
   /** The incarnation that claims now. */
   readonly member: string;
   isOwn(member: string): boolean;
@@ -170,7 +170,8 @@ export class MemberPartition {
   }
 
   async #claim(expected: string): Promise<OwnershipEvent> {
-    const { store, member, format } = this.host;
+    const { store, member } = this.host;
+    const format = this.host.format(this.number);
     try {
       // No token is given before the first batch, which reserves some: nothing is to be raised yet.
       const answer = await store.claim({ partition: this.number, expected, member, floor: 0, format });
@@ -211,7 +212,8 @@ export class MemberPartition {
   async #reclaim(): Promise<OwnershipEvent> {
     const tenure = this.#tenure;
     if (tenure === undefined) throw new TypeError(`partition ${this.number} is claimed again without a core`);
-    const { store, member, format } = this.host;
+    const { store, member } = this.host;
+    const format = this.host.format(this.number);
     try {
       const floor = tenure.raiseTokens();
       const claim = (wanted: Wanted) => store.claim({ ...wanted, partition: this.number, floor, format, member });

@@ -200,9 +200,7 @@ export class ClusterMember implements Homes {
       makeHome,
       deadline: this.#deadline,
       partitions: this.partitions,
-      get format() {
-        return session.member.format;
-      },
+      format: (partition) => this.#format(partition),
       get member() {
         return session.member.id;
       },
@@ -211,6 +209,14 @@ export class ClusterMember implements Homes {
       handedOver: (partition) => this.#handedOver(partition),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
     };
+  }
+
+  /** The newest that all members read that may own, so that each of them can be the next home; never an older one than it has. */
+  #format(partition: number): number {
+    const { guards, members } = this.view;
+    const owners = [...members.values()].filter(({ weight }) => weight > 0);
+    const common = Math.min(this.member.format, ...owners.map(({ format }) => format));
+    return Math.max(common, guards[partition]?.format ?? 0);
   }
 
   #seen(view: View): void {

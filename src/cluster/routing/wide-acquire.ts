@@ -137,7 +137,7 @@ export class WideAcquire implements Pending, OpenCall {
     this.#callOffTimer?.();
     const found = this.#parts.flatMap((part) => part.found);
     this.#at = 'sweep';
-    for (const part of this.#parts) part.stop();
+    for (const part of this.#parts) part.stop(false);
     if (found.length === 0) return this.#sweep();
     this.#end('over');
     // The homes were told that it reaches somebody.
@@ -237,6 +237,7 @@ export class WideAcquire implements Pending, OpenCall {
   #win(deliveries: readonly Delivery[]): boolean {
     this.#end('over');
     // Before the answer: who asks again at once must not stand behind calls that are over.
+    // Nothing is kept for the ticket there: a turn that is on its way is nobody's, and would stand still for `ticket_ttl`.
     for (const part of this.#parts) part.stop();
     return this.reply.answer({ deliveries });
   }
@@ -322,13 +323,16 @@ class Part implements Reply<AcquireAnswer> {
     this.whole.refused(this, refusal);
   }
 
-  /** @returns `decided`: its answer follows */
-  stop(): 'stopped' | 'decided' {
+  /**
+   * @param leave what a home elsewhere answers after all is not kept for the ticket: others may have answered too. Not of what
+   * the ticket had before
+   * @returns `decided`: its answer follows
+   */
+  stop(leave = true): 'stopped' | 'decided' {
     this.pause?.();
     this.pause = undefined;
     if (this.state !== 'asked') return 'stopped';
-    // What a home elsewhere answers after all is not kept for the ticket: others may have answered too.
-    if (this.#call?.callOff(true) === false) return this.isAsked ? 'decided' : 'stopped';
+    if (this.#call?.callOff(leave) === false) return this.isAsked ? 'decided' : 'stopped';
     this.state = 'empty';
     return 'stopped';
   }

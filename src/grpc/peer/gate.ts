@@ -11,11 +11,14 @@ const MOST_LINKS = 4_096;
 /** Links that are over, whose gateway may come back and say what it had received; for how long, ms. */
 const MOST_ENDED = 256;
 const KEPT_FOR = 10_000;
+/** ms */
+const BETWEEN_LINES = 1_000;
 
 export class LinkGate implements Omit<Gate, 'over'> {
   readonly #links = new Map<string, GatedLink>();
   readonly #ended = new Map<string, GatedLink>();
   #isStopping = false;
+  #lineAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly context: ServedContext) {}
 
@@ -38,6 +41,10 @@ export class LinkGate implements Omit<Gate, 'over'> {
   }
 
   refused({ message }: Ending, open: Open | undefined): void {
+    const now = performance.now();
+    // Whoever reaches the port could fill the log.
+    if (now - this.#lineAt < BETWEEN_LINES) return;
+    this.#lineAt = now;
     this.context.log.warn({ gateway: open?.gateway, program: open?.program }, `a link was refused: ${message}`);
   }
 

@@ -9,10 +9,11 @@
 import type { TurnRef } from '../../coordinator.js';
 import { WireWriter } from '../session/codec/wire-writer.js';
 import type { Scheduler } from '../session/flow.js';
-import { type Header, NO_HEADER, readHeader, writeHeader } from './codec/header.js';
+import { HEADER_BYTES, type Header, NO_HEADER, putHeader, readHeader, writeHeader } from './codec/header.js';
 import { WireReader } from './codec/wire-reader.js';
 import { Given, type Taker } from './given.js';
 import { Inbox, type InboxListener } from './inbox.js';
+import { BEAT } from './limits.js';
 
 /** A stream that has done its handshake. */
 export interface LaneStream {
@@ -21,7 +22,7 @@ export interface LaneStream {
 }
 
 interface LaneListener extends InboxListener {
-  /** The other side has not answered for too long. The stream is of no use. */
+  /** Nothing came from the other side for too long. The stream is of no use. */
   silent(): void;
   /** The version of the cluster's record that this side follows; of a home 0. */
   routes(): number;
@@ -30,8 +31,10 @@ interface LaneListener extends InboxListener {
 interface LaneLimits {
   /** Bytes on their way that the other side has not done yet. */
   readonly window: number;
-  /** ms between two beats; silence of {@link BEATS} of them ends a stream. */
-  readonly beat: number;
+  /** Where a message ends; one entry may be larger, and travels alone. */
+  readonly message: number;
+  /** Of our own beats without a message of the other side; then the stream is given up. */
+  readonly silence: number;
 }
 
 interface Message {
@@ -40,17 +43,13 @@ interface Message {
   readonly given: Given;
 }
 
-/** Where a message ends: see `session/outgoing.ts`. */
-const MESSAGE_BYTES = 1_048_576;
 /** Messages that are handed to a stream and have not left: one that it works on, and one that waits for it. */
 const MOST_HANDED = 2;
 /** What was done is said when it is so much, with what goes back anyway, or with the next beat. */
-const DONE_BYTES = 131_072;
-/** Beats without an echo after which a stream is of no use. */
-const BEATS = 4;
+const DONE_BYTES = 32_768;
 
 export class Lane {
-  readonly out = new WireWriter();
+  readonly out = new WireWriter(HEADER_BYTES);
   #given = new Given();
   readonly #cut: Message[] = [];
   readonly #unacked: Message[] = [];
@@ -70,8 +69,6 @@ export class Lane {
   #sayDone = false;
 
   #beat = 0;
-  #theirBeat = 0;
-  #echoed = 0;
   #silence = 0;
   #stopTicking: (() => void) | undefined;
   #isOver = false;
@@ -131,7 +128,7 @@ export class Lane {
    * @param before how much had been written before it
    */
   keepApart(before: number): void {
-    if (this.out.length <= MESSAGE_BYTES || before === 0) return;
+    if (this.out.length <= this.limits.message || before === 0) return;
     const message = this.#seal(before);
     this.#cut.push(message);
     this.#cutBytes += message.bytes.length;
@@ -181,6 +178,7 @@ export class Lane {
 
   receive(bytes: Buffer): void {
     if (this.#isOver) return;
+    this.#silence = 0;
     try {
       const header = readHeader(this.#headerReader.over(bytes));
       this.#take(header, bytes);
@@ -193,11 +191,6 @@ export class Lane {
 
   #take(header: Header, bytes: Buffer): void {
     this.#acknowledge(header.taken);
-    if (header.beat > this.#theirBeat) this.#theirBeat = header.beat;
-    if (header.echo > this.#echoed) {
-      this.#echoed = header.echo;
-      this.#silence = 0;
-    }
     if (header.number === 0) {
       if (header.body < bytes.length) throw new RangeError('a message without a number carries entries');
       return;
@@ -277,16 +270,16 @@ export class Lane {
 
   #seal(length: number): Message {
     this.#sealed += 1;
-    const header = writeHeader({
+    const header = {
       ...NO_HEADER,
       number: this.#sealed,
       taken: this.#saidDone(),
       after: this.waitsFor?.everything ?? 0,
       routes: this.listener.routes(),
-    });
+    };
     const message = {
       number: this.#sealed,
-      bytes: Buffer.concat([header, this.out.take(length)]),
+      bytes: putHeader(this.out.take(length), header),
       given: this.#given,
     };
     if (!message.given.isEmpty) this.#given = new Given();
@@ -308,14 +301,17 @@ export class Lane {
     this.#send(stream, writeHeader({ ...NO_HEADER, ...header }));
   }
 
-  /** By beats, not by the time between them: a process that stood still must not take that for the other's silence. */
+  /**
+   * Each side looks at what comes in, and so a connection that carries one way only is found by the side that gets nothing.
+   * By beats, not by the time between them: a process that stood still must not take that for the other's silence.
+   */
   readonly #tick = (): void => {
     const stream = this.#stream;
     if (stream === undefined) return;
     this.#silence += 1;
-    if (this.#silence > BEATS) return this.listener.silent();
+    if (this.#silence > this.limits.silence) return this.listener.silent();
     this.#beat += 1;
-    this.#sayOnly(stream, { taken: this.#saidDone(), beat: this.#beat, echo: this.#theirBeat });
-    this.#stopTicking = this.scheduler.after(this.limits.beat, this.#tick);
+    this.#sayOnly(stream, { taken: this.#saidDone(), beat: this.#beat });
+    this.#stopTicking = this.scheduler.after(BEAT, this.#tick);
   };
 }

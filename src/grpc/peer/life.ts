@@ -10,7 +10,7 @@ import { ASK, TELL, writeNumbers, writeUndeliverable } from './codec/entries.js'
 import { readRefusal } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
 import { Lane } from './lane.js';
-import { BEAT, MOST_OPEN, MOST_UNSENT, WINDOW, WINDOW_LARGE } from './limits.js';
+import { LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
 import { linkFull, tooManyCalls } from './refusals.js';
 import { writeEntry } from './write-entry.js';
 
@@ -60,22 +60,18 @@ export class Life {
     private readonly scheduler: Scheduler,
     listener: LifeListener,
   ) {
-    const lane = (window: number): Lane => {
-      const made: Lane = new Lane(
-        scheduler,
-        { window, beat: BEAT },
-        {
-          entry: (field, from) => this.#entry(field, from),
-          begins: () => undefined,
-          malformed: (error) => listener.malformed(error),
-          silent: () => listener.silent(made),
-          routes: () => listener.routes(),
-        },
-      );
+    const lane = (limits: typeof SMALL_LANE | typeof LARGE_LANE): Lane => {
+      const made: Lane = new Lane(scheduler, limits, {
+        entry: (field, from) => this.#entry(field, from),
+        begins: () => undefined,
+        malformed: (error) => listener.malformed(error),
+        silent: () => listener.silent(made),
+        routes: () => listener.routes(),
+      });
       return made;
     };
-    this.small = lane(WINDOW);
-    this.large = lane(WINDOW_LARGE);
+    this.small = lane(SMALL_LANE);
+    this.large = lane(LARGE_LANE);
     this.large.waitsFor = this.small;
     this.small.onDone = this.large.work;
   }

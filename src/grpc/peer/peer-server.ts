@@ -44,7 +44,7 @@ export interface PeerServer {
 }
 
 /** Streams that have not shown yet that they belong to the cluster: others are turned away meanwhile. */
-const MOST_STRANGERS = 256;
+const MOST_STRANGERS = 64;
 /** ms; what is left is cut. */
 const STOP_WITHIN = 500;
 

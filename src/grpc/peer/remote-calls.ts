@@ -28,6 +28,7 @@ import type { Life } from './life.js';
 import type { Link } from './link.js';
 import { type CallOwner, OpenCall } from './open-call.js';
 import { noHome } from './refusals.js';
+import { placed } from './write-entry.js';
 
 interface Beside {
   readonly maxWait?: number | undefined;
@@ -115,26 +116,28 @@ export abstract class RemoteCalls implements Calls, CallOwner {
     call.id = id;
     // What is renewed late is lost, and nothing that is asked before changes what it comes to.
     const wanted = kind.outcome === RENEW.outcome ? life.small : this.lane(life);
+    const { out } = wanted;
+    const before = out.length;
     try {
-      call.lane = life.write(wanted, (out) => {
-        const start = out.open(ASK.calls);
-        out.number(CALL.session, handle);
-        out.number(CALL.partition, this.partition);
-        if (maxWait !== undefined) out.number(CALL.maxWait, Math.ceil(Math.max(0, maxWait)) + 1);
-        const command = out.open(CALL.command);
-        out.number(1, id);
-        kind.write(out, request);
-        out.close(command);
-        if (stamp !== undefined) {
-          out.number(CALL.stampAt, stamp.at);
-          out.text(CALL.stampBy, stamp.by);
-        }
-        out.close(start);
-      });
+      const start = out.open(ASK.calls);
+      out.number(CALL.session, handle);
+      out.number(CALL.partition, this.partition);
+      if (maxWait !== undefined) out.number(CALL.maxWait, Math.ceil(Math.max(0, maxWait)) + 1);
+      const command = out.open(CALL.command);
+      out.number(1, id);
+      kind.write(out, request);
+      out.close(command);
+      if (stamp !== undefined) {
+        out.number(CALL.stampAt, stamp.at);
+        out.text(CALL.stampBy, stamp.by);
+      }
+      out.close(start);
     } catch (error) {
+      out.rewind(before);
       life.forget(id);
       throw error;
     }
+    call.lane = placed(life, wanted, before);
     call.message = call.lane.gathering;
     this.went(life, call.lane);
     call.lane.schedule();

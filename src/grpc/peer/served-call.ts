@@ -1,4 +1,4 @@
-import type { Pending, Refusal, Reply, Turn } from '../../coordinator.js';
+import type { Pending, Refusal, Reply, TurnRef } from '../../coordinator.js';
 import type { Form } from '../session/outgoing.js';
 import type { Taker } from './given.js';
 
@@ -12,6 +12,23 @@ export interface CallSink {
 export interface Order extends Taker {
   /** The message of the large lane that what follows must not overtake. */
   largeUntil: number;
+}
+
+/** Of calls that come on no session. */
+export class Unordered implements Order {
+  constructor(private readonly home: Taker) {}
+
+  get largeUntil(): number {
+    return 0;
+  }
+
+  set largeUntil(_message: number) {
+    // Nothing has to stay behind it.
+  }
+
+  undeliverable(turns: readonly TurnRef[]): void {
+    this.home.undeliverable(turns);
+  }
 }
 
 /** A call of a gateway: the reply that the port answers, and the entry among the open ones, in one object. */
@@ -42,10 +59,4 @@ export class ServedCall implements Reply<unknown> {
   refuse(refusal: Refusal): void {
     this.sink.refused(this, refusal);
   }
-}
-
-export function turnsOf(form: Form, answer: unknown): readonly Turn[] {
-  const turns: Turn[] = [];
-  form.gives(answer, turns);
-  return turns;
 }

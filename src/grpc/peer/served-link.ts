@@ -2,7 +2,7 @@
  * A link of a gateway, on the side of the home: gives its calls to the coordinators of their partitions, and brings back
  * what they say.
  */
-import type { Coordinator, Notice, Refusal, SessionStamp } from '../../coordinator.js';
+import type { Coordinator, Notice, Refusal, SessionStamp, Turn } from '../../coordinator.js';
 import { type Log, report } from '../call/handler.js';
 import type { Caller } from '../convert/deadline.js';
 import { enQueueRequest, helloRequest } from '../convert/requests.js';
@@ -18,12 +18,12 @@ import { ASK, TELL, writeBytes, writeNumbers } from './codec/entries.js';
 import { RefusalBytes } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
 import { Lane } from './lane.js';
-import { BEAT, LARGE_BYTES, MOST_OPEN, MOST_UNSENT, WINDOW, WINDOW_LARGE } from './limits.js';
+import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
 import { CANCELLED, failed, noHome, tooManyCalls } from './refusals.js';
 import { ServedAdministration } from './served-administration.js';
-import { type CallSink, type Order, ServedCall, turnsOf } from './served-call.js';
+import { type CallSink, type Order, ServedCall, Unordered } from './served-call.js';
 import { type OpenedSession, type ServedSession, ServedSessions, type SessionSink } from './served-session.js';
-import { writeEntry } from './write-entry.js';
+import { placed, writeEntry } from './write-entry.js';
 
 export interface ServedContext {
   readonly scheduler: Scheduler;
@@ -57,6 +57,8 @@ export class ServedLink implements CallSink, SessionSink {
   readonly #orders = new WeakMap<Coordinator, Order>();
   readonly #refusals = new RefusalBytes();
   readonly #admin: ServedAdministration;
+  /** Of the answer in hand. */
+  readonly #turns: Turn[] = [];
   #spare: ServedCall | undefined;
   #isOver = false;
 
@@ -64,8 +66,8 @@ export class ServedLink implements CallSink, SessionSink {
     private readonly context: ServedContext,
     private readonly listener: ServedListener,
   ) {
-    this.small = this.#lane(WINDOW);
-    this.large = this.#lane(WINDOW_LARGE);
+    this.small = this.#lane(SMALL_LANE);
+    this.large = this.#lane(LARGE_LANE);
     this.large.waitsFor = this.small;
     this.small.onDone = this.large.work;
     this.#sessions = new ServedSessions(this);
@@ -90,21 +92,27 @@ export class ServedLink implements CallSink, SessionSink {
 
   answered(call: ServedCall, answer: unknown): boolean {
     if (!this.#close(call)) return false;
+    const wanted = this.#laneFor(call.order);
+    const { out } = wanted;
+    const before = out.length;
     try {
-      const lane = this.#write(call.order, (out) => {
-        const start = out.open(TELL.replies);
-        out.number(1, call.id);
-        call.form.write(out, answer);
-        out.close(start);
-      });
-      const turns = turnsOf(call.form, answer);
-      if (turns.length > 0) lane.gives(call.order, turns);
-      lane.schedule();
-      return true;
+      const start = out.open(TELL.replies);
+      out.number(1, call.id);
+      call.form.write(out, answer);
+      out.close(start);
     } catch (error) {
+      out.rewind(before);
       this.#fail(call.id, error);
       return false;
     }
+    const lane = this.#went(call.order, placed(this, wanted, before));
+    call.form.gives(answer, this.#turns);
+    if (this.#turns.length > 0) {
+      lane.gives(call.order, this.#turns);
+      this.#turns.length = 0;
+    }
+    lane.schedule();
+    return true;
   }
 
   refused(call: ServedCall, refusal: Refusal): void {
@@ -160,21 +168,17 @@ export class ServedLink implements CallSink, SessionSink {
     }
   };
 
-  #lane(window: number): Lane {
+  #lane(limits: typeof SMALL_LANE | typeof LARGE_LANE): Lane {
     let isOld = false;
-    const lane: Lane = new Lane(
-      this.context.scheduler,
-      { window, beat: BEAT },
-      {
-        begins: (routes) => {
-          isOld = routes < this.context.routes();
-        },
-        entry: (field, from) => this.#entry(field, from, isOld),
-        malformed: (error) => this.listener.malformed(error),
-        silent: () => this.listener.silent(lane),
-        routes: () => 0,
+    const lane: Lane = new Lane(this.context.scheduler, limits, {
+      begins: (routes) => {
+        isOld = routes < this.context.routes();
       },
-    );
+      entry: (field, from) => this.#entry(field, from, isOld),
+      malformed: (error) => this.listener.malformed(error),
+      silent: () => this.listener.silent(lane),
+      routes: () => 0,
+    });
     return lane;
   }
 
@@ -298,7 +302,7 @@ export class ServedLink implements CallSink, SessionSink {
   #orderOf(home: Coordinator): Order {
     const known = this.#orders.get(home);
     if (known !== undefined) return known;
-    const order: Order = { largeUntil: 0, undeliverable: (turns) => home.undeliverable(turns) };
+    const order = new Unordered(home);
     this.#orders.set(home, order);
     return order;
   }
@@ -331,10 +335,18 @@ export class ServedLink implements CallSink, SessionSink {
     if (this.#canTell()) this.#write(order, write).schedule();
   }
 
-  /** What is large takes the other lane, and what follows in its order does not overtake it. @throws as `write` does */
+  /** @throws as `write` does */
   #write(order: Order | undefined, write: (out: WireWriter) => void): Lane {
-    const isBehind = order !== undefined && order.largeUntil > this.large.acked;
-    const lane = writeEntry(this, isBehind ? this.large : this.small, write);
+    const lane = writeEntry(this, this.#laneFor(order), write);
+    return this.#went(order, lane);
+  }
+
+  /** What follows something large in its order does not overtake it. */
+  #laneFor(order: Order | undefined): Lane {
+    return order !== undefined && order.largeUntil > this.large.acked ? this.large : this.small;
+  }
+
+  #went(order: Order | undefined, lane: Lane): Lane {
     if (order !== undefined && lane === this.large) order.largeUntil = lane.gathering;
     return lane;
   }

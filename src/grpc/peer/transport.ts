@@ -63,8 +63,14 @@ export const SCHEDULER: Scheduler = {
 /** @param certificates asked for each connection; unset: without TLS */
 export function grpcDial(certificates: (() => Certificates) | undefined): Dial {
   return (address, listener) => {
-    const client = new Client(address, credentialsOf(certificates), OPTIONS);
-    return new ClientStream(client, client.makeBidiStreamRequest(METHOD.path, asItIs, asItIs), listener);
+    try {
+      const client = new Client(address, credentialsOf(certificates), OPTIONS);
+      return new ClientStream(client, client.makeBidiStreamRequest(METHOD.path, asItIs, asItIs), listener);
+    } catch (error) {
+      // An address that is none, certificates that do not fit each other: we may be called by a timer.
+      listener.ended(`${address} cannot be called: ${String(error)}`);
+      return NO_STREAM;
+    }
   };
 }
 
@@ -78,6 +84,8 @@ function credentialsOf(certificates: (() => Certificates) | undefined): ChannelC
   const context = createSecureContext({ cert, key, ca: clientCa, minVersion: OLDEST_VERSION });
   return credentials.createFromSecureContext(context, { checkServerIdentity: () => undefined });
 }
+
+const NO_STREAM: DialedStream = { send: () => undefined, end: () => undefined };
 
 class ClientStream implements DialedStream {
   #isOver = false;

@@ -53,6 +53,8 @@ export class Store {
   #written: Held[] = [];
   readonly #failed: FailedEffects;
   readonly #gone = new WeakSet<Reply<never> | SessionListener>();
+  /** Of those: nothing is kept for the ticket of the call. */
+  readonly #left = new WeakSet<Reply<never> | SessionListener>();
   #trouble: Refusal | undefined;
   #cutting = false;
   /**
@@ -103,8 +105,14 @@ export class Store {
   }
 
   /** The call was cancelled: its answer is not sent, though it may be decided. */
-  cancelled(reply: Reply<never>): void {
+  cancelled(reply: Reply<never>, leave: boolean): void {
     this.#gone.add(reply);
+    if (leave) this.#left.add(reply);
+  }
+
+  /** Who asked is gone, and wanted nothing to be kept. */
+  isLeft(effect: Effect): boolean {
+    return 'to' in effect && this.#left.has(effect.to);
   }
 
   isGone(effect: Effect): boolean {

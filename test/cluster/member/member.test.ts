@@ -77,6 +77,28 @@ describe('a member of a cluster', () => {
     assert.equal(waits.value.decision, 'accept');
   });
 
+  it('S231: no write of a closed home meets its own claim, and is taken for that of a stranger', async () => {
+    const stage = new MembersStage(1);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const home = a.member.home(0);
+    a.store.wire.fault = ({ does }) => (does === 'write' ? { lost: 'request' } : {});
+    workerAt(a.member).items('one');
+    await stage.pass(50);
+    workerAt(a.member).items('two');
+    stage.registry.endSession(a.ids[0] ?? '');
+    await stage.until(() => a.member.standing(0) !== 'open');
+    a.store.wire.fault = ({ does }) => (does === 'claim' ? { back: 900 } : {});
+    await stage.until(() => a.member.standing(0) === 'open');
+    assert.equal(a.member.home(0), home);
+    const got = workerAt(a.member).acquire({ maxItemsPerTurn: 10 });
+    await stage.pass(2_000);
+    assert.deepEqual(
+      got.value.deliveries.flatMap(({ items }) => items.map(({ itemId }) => itemId)),
+      ['one', 'two'],
+    );
+  });
+
   it('S231: a renewal alone opens nothing: what lapsed is claimed, though the session never ended', async () => {
     const stage = new MembersStage();
     const a = stage.start('a');
@@ -138,6 +160,8 @@ describe('a member of a cluster', () => {
     const answered = workerAt(b.member).items('of-b');
     await stage.pass(50);
     assert.equal(answered.value.results[0]?.decision, 'accept');
+    // B is slow to look at its guard: A, which comes back just then, must not be the first.
+    b.store.wire.fault = ({ does }) => (does === 'look' ? { there: 900 } : {});
     stage.store.failOver(stage.store.changes - before);
     assert.equal(stage.store.guard(0).member, a.ids[0]);
     thaw();
@@ -230,6 +254,23 @@ describe('a member of a cluster', () => {
     const got = workerAt(b.member).acquire();
     await stage.pass(50);
     assert.equal(got.value.deliveries[0]?.items[0]?.itemId, 'one');
+  });
+
+  it('S235: claims in the newest format that all members read, and never in an older one than the rows have', async () => {
+    const stage = new MembersStage(1);
+    const old = stage.start('old', { format: 1, weight: 0.001 });
+    await stage.until(() => stage.hasAll(old.member));
+    const young = stage.start('young', { format: 2, weight: 1_000 });
+    await stage.until(() => young.member.isHere(0), 30_000);
+    assert.equal(stage.store.guard(0).format, 1);
+    old.kill();
+    await stage.pass(4_000);
+    stage.registry.endAll();
+    await stage.until(() => young.member.isHere(0) && stage.store.guard(0).format === 2, 30_000);
+    young.kill();
+    const again = stage.start('old-again', { format: 1 });
+    await stage.pass(3 * TTL);
+    assert.equal(again.member.isHere(0), false);
   });
 
   it('tells of homes that changed, also elsewhere, and knows the same object for as long as it is the same home', async () => {

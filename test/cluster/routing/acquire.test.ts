@@ -53,6 +53,8 @@ describe('Acquire over several homes', () => {
     stage.advance(1_000);
     submit(stage, queues[1], 'b');
     assert.deepEqual(idsOf(call), [['b']]);
+    // A turn that crosses that would stand still for its ticket: a home behind a link takes it back by itself.
+    for (const p of [0, 2, 3]) assert.equal(stage.at(p).asked.at(-1), 'call off, leave');
     assert.equal(stage.coordinator.stats().waitingCalls, 0);
     for (const queue of [queues[0], queues[3]]) submit(stage, queue, `later-${queue}`);
     assert.deepEqual(waiting(stage, queues[0]), [`later-${queues[0]}`]);

@@ -214,6 +214,7 @@ class OpenCall<A> implements Reply<A>, Pending {
 
   callOff(leave?: boolean): boolean {
     if (this.isDone || this.#isDecided || this.pending === undefined) return false;
+    this.home.asked.push(leave === true ? 'call off, leave' : 'call off');
     return this.pending.callOff?.(leave) === true && this.#end();
   }
 

@@ -206,10 +206,28 @@ describe('a connection that stands and carries nothing', () => {
       stage.advance(1_900);
       assert.ok(call.open && !small.isOver);
       stage.advance(1_100);
-      assert.ok(small.isOver && large.isOver);
+      assert.ok(small.isOver && !large.isOver);
       assert.equal(call.value.decision, 'accept', 'it goes on where it was');
     });
   }
+
+  it('S291: a slow connection is not given up for what it still carries', () => {
+    const stage = new LinkStage();
+    const { large, small } = stage;
+    large.up.isHeld = true;
+    const call = stage.worker.submit([{ payload: new Uint8Array(4 * 1_048_576) }]);
+    stage.advance(15_000);
+    assert.ok(!large.isOver && !small.isOver && call.open);
+    large.up.isHeld = false;
+    large.up.flow();
+    stage.settle();
+    assert.equal(call.refusal.kind, 'bad_request', 'it is more than a payload may have');
+    stage.advance(10_000);
+    assert.ok(!large.isOver);
+    large.up.isHeld = true;
+    stage.advance(25_000);
+    assert.ok(large.isOver && !small.isOver);
+  });
 
   it('a process that stood still does not take that for the silence of the other', () => {
     const stage = new LinkStage();

@@ -168,6 +168,19 @@ describe('what is large and what is small', () => {
     );
   });
 
+  it('S287: a large answer holds up no other unary call', () => {
+    const stage = new LinkStage();
+    stage.worker.submit([{ itemId: 'large', payload: new Uint8Array(MIB) }]);
+    stage.settle();
+    stage.large.down.isHeld = true;
+    const taken = stage.worker.acquire();
+    const other = stage.worker.enQueue({ key: 'b' });
+    stage.settle();
+    const later = stage.worker.enQueue({ key: 'c' });
+    stage.settle();
+    assert.ok(taken.open && !other.open && !later.open);
+  });
+
   it('an answer of 3 MiB and more comes whole', () => {
     const stage = new LinkStage();
     const payload = new Uint8Array(MIB).fill(7);

@@ -156,6 +156,14 @@ describe('a link over sockets', () => {
       await proxy.close();
     }));
 
+  it('an address that is none is no more than a home that cannot be reached', () =>
+    withSite(async (site) => {
+      const remote = site.connect('dns:///[', undefined);
+      await until(() => site.said.length > 0);
+      const refused = await enQueue(remote, 'a');
+      assert.ok(!refused.ok && refused.refusal.kind === 'no_home');
+    }));
+
   it('a home that stops: its links end at once, and it can be started again at its port', () =>
     withSite(async (site) => {
       const address = await site.start();

@@ -188,6 +188,20 @@ describe('an answer of a durable queue', () => {
   });
 });
 
+for (const leave of [false, true])
+  it(`of a call with a ticket that is cancelled ${leave ? 'and leaves' : ''} while it is written ${leave ? 'keeps nothing' : 'is kept for the ticket'}`, async () => {
+    const stage = await DurableStage.start();
+    const worker = stage.acquire({ wait: 60_000, ticket: 't' });
+    const go = stage.stop();
+    stage.submit([{ key: 'a' }]);
+    await stage.flush();
+    worker.cancel(leave);
+    await go();
+    const next = stage.acquire();
+    await stage.flush();
+    assert.equal(next.value.deliveries.length, leave ? 1 : 0);
+  });
+
 describe('who waits for nothing', () => {
   it('a memory queue, whatever the disk does', async () => {
     const stage = await DurableStage.start();

@@ -28,13 +28,18 @@ const LAST_NANO = 999_999_999;
 
 export class WireWriter {
   #bytes = NONE;
-  #at = 0;
+  #at: number;
   /** How much the last one became: the next begins with as much room. Only the number is kept. */
   #last = 0;
 
+  /** @param front bytes that are left free before what is written: {@link take} gives them along */
+  constructor(private readonly front = 0) {
+    this.#at = front;
+  }
+
   /** Bytes written and not yet taken. */
   get length(): number {
-    return this.#at;
+    return this.#at - this.front;
   }
 
   /** A whole number from 0 to 2^53-1, or an enum. */
@@ -126,28 +131,25 @@ export class WireWriter {
 
   /** A copy of what was written beyond this length, which is forgotten here. */
   cut(length: number): Buffer {
-    const rest = Buffer.from(this.#bytes.subarray(length, this.#at));
-    this.#at = length;
+    const rest = Buffer.from(this.#bytes.subarray(this.front + length, this.#at));
+    this.rewind(length);
     return rest;
   }
 
   /** Forgets what was written beyond this length. */
   rewind(length: number): void {
-    this.#at = length;
+    this.#at = this.front + length;
   }
 
   /** The first bytes, taken out. A stream that has nothing to say keeps no memory. */
-  take(length = this.#at): Buffer {
-    const taken = this.#bytes.subarray(0, length);
-    const rest = this.#bytes.subarray(length, this.#at);
+  take(length = this.length): Buffer {
+    const end = this.front + length;
+    const taken = this.#bytes.subarray(0, end);
+    const rest = this.#bytes.subarray(end, this.#at);
     this.#last = Math.min(taken.length, MOST_AT_ONCE);
     this.#bytes = NONE;
-    this.#at = 0;
-    if (rest.length > 0) {
-      this.#reserve(rest.length);
-      this.#bytes.set(rest, 0);
-      this.#at = rest.length;
-    }
+    this.#at = this.front;
+    if (rest.length > 0) this.append(rest);
     return taken;
   }
 

@@ -1,0 +1,85 @@
+/** Sidecars as processes on one Redis: homes, a gateway and Redis itself are killed, and a ledger outside judges. */
+import { deepStrictEqual, strictEqual } from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { connect, type Keyturn } from '@keyturn/client';
+import { ServeProcess } from '../cli/serve-process.js';
+import { needs } from '../support/needed-program.js';
+import { REDIS, TestRedis } from '../support/redis.js';
+import { WorkLedger } from './work-ledger.js';
+
+/** Every write is on the disk of Redis before it is answered: it may be killed, too. */
+const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+const QUEUES = ['orders', 'mails', 'photos', 'bills', 'calls', 'visits'];
+const KEYS = ['ada', 'bob', 'cy'];
+const EACH = 10;
+const ALL = QUEUES.length * KEYS.length * EACH;
+
+function member(t: TestContext, redis: TestRedis, ...more: string[]): Promise<ServeProcess> {
+  return ServeProcess.start(t, ['--store', redis.url, '--cluster-session', '1s', ...more]);
+}
+
+async function clientOf(t: TestContext, sidecar: ServeProcess): Promise<Keyturn> {
+  const keyturn = connect(await sidecar.address('grpc'));
+  t.after(() => keyturn.close({ timeout: 0 }));
+  return keyturn;
+}
+
+/** So many items of each key, numbered; resolves when all are answered. */
+async function submitAll(keyturn: Keyturn, ledger: WorkLedger): Promise<void> {
+  await Promise.all(
+    QUEUES.flatMap((queue) =>
+      KEYS.map(async (key) => {
+        for (let number = 1; number <= EACH; number += 1) {
+          await keyturn.submit(queue, { key, payload: Buffer.from(String(number)) });
+          ledger.accepted(queue, key, number);
+        }
+      }),
+    ),
+  );
+}
+
+function work(keyturn: Keyturn, ledger: WorkLedger): void {
+  keyturn.consume(QUEUES, (turn) => ledger.handled(turn), {
+    concurrency: 8,
+    onError: (error, { stage }) => ledger.trouble(stage, error),
+  });
+}
+
+test('a sidecar without a disk goes on where it was killed', needs([REDIS]), async (t) => {
+  const redis = await TestRedis.start(t, DURABLE);
+  const first = await member(t, redis);
+  const ledger = new WorkLedger();
+  await submitAll(await clientOf(t, first), ledger);
+  first.signal('SIGKILL');
+  await first.exited;
+  const next = await member(t, redis);
+  work(await clientOf(t, next), ledger);
+  await ledger.whenHandled(ALL);
+  deepStrictEqual(ledger.broken, []);
+});
+
+test(
+  'a worker at a gateway sees the deaths of homes and of Redis as nothing but a pause',
+  needs([REDIS]),
+  async (t) => {
+    const redis = await TestRedis.start(t, DURABLE);
+    const homes = [await member(t, redis), await member(t, redis)];
+    const gateway = await member(t, redis, '--cluster-weight', '0');
+    const keyturn = await clientOf(t, gateway);
+    const ledger = new WorkLedger();
+    const submitting = submitAll(keyturn, ledger);
+    work(keyturn, ledger);
+    await ledger.whenHandled(ALL / 6);
+    homes[0]?.signal('SIGKILL');
+    await ledger.whenHandled(ALL / 3);
+    homes.push(await member(t, redis));
+    await redis.kill();
+    await redis.start();
+    await ledger.whenHandled(ALL / 2);
+    homes[1]?.signal('SIGTERM');
+    strictEqual(await homes[1]?.exited, 0);
+    await submitting;
+    await ledger.whenHandled(ALL);
+    deepStrictEqual(ledger.broken, []);
+  },
+);
