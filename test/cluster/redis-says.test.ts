@@ -87,12 +87,7 @@ describe('a server', () => {
     master_replid: 'b',
   };
   const check = (info: Readonly<Record<string, string>>) =>
-    checkServer(ADDRESS, {
-      ask: async () =>
-        `# Server\r\n${Object.entries(info)
-          .map(([name, value]) => `${name}:${value}\r\n`)
-          .join('')}`,
-    });
+    checkServer(ADDRESS, { ask: async () => linesOf(info) }, 1_000);
 
   it('is known by its run and by what it replicates; its replicas are counted', async () => {
     assert.deepEqual(await check({ ...GOOD, connected_slaves: '2' }), { identity: 'a b', replicas: 2 });
@@ -110,3 +105,8 @@ describe('a server', () => {
     it(`with ${JSON.stringify(difference)} is refused`, () => assert.rejects(check({ ...GOOD, ...difference }), says));
   }
 });
+
+function linesOf(info: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(info).map(([name, value]) => `${name}:${value}`);
+  return ['# Server', ...lines, ''].join('\r\n');
+}

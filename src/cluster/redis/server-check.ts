@@ -17,9 +17,10 @@ const OLDEST = 7;
 export async function checkServer(
   address: RedisAddress,
   connection: Pick<RedisConnection, 'ask'>,
+  deadline: number,
 ): Promise<ServerFacts> {
   const info = new Map<string, string>();
-  for (const line of String(await connection.ask(['INFO'])).split('\r\n')) {
+  for (const line of String(await connection.ask(['INFO'], deadline)).split('\r\n')) {
     const colon = line.indexOf(':');
     if (colon > 0) info.set(line.slice(0, colon), line.slice(colon + 1));
   }
