@@ -23,7 +23,7 @@ interface MemberSettings {
   readonly weight: number;
   /** ms */
   readonly session: number;
-  /** Unset: as many as it has. */
+  /** Unset: as many as are connected when it starts. */
   readonly replicas: number | undefined;
 }
 
@@ -159,7 +159,7 @@ const MEMBER_SETTINGS: { readonly [K in keyof MemberSettings]: ServerSetting<Mem
     env: 'KEYTURN_CLUSTER_REPLICAS',
     flag: '--cluster-replicas',
     operand: 'count',
-    doc: 'How many replicas of the store must have a write before it is answered. `auto`: 1 if it has any, else 0.',
+    doc: 'How many replicas of the store must have a write before it is answered. `auto`: as many as are connected to it when this sidecar starts.',
   },
 };
 

@@ -28,6 +28,7 @@ export function clusterOf(
       partitions,
       home,
       isHere: (number) => homes[number] !== undefined,
+      look: () => undefined,
       whyNone: () => 'every partition has a home here',
       onChange: () => () => undefined,
     },

@@ -8,6 +8,8 @@ import { type Connect, RemoteHomes } from './remote-homes.js';
 
 /** One key a second, however many gateways there are, ms. */
 const READ_EVERY = 1_000;
+/** While a call waits for a home, ms. */
+const READ_SOON = 50;
 
 export interface GatewayOptions {
   readonly clock: Clock;
@@ -24,7 +26,7 @@ export class GatewayHomes implements Homes {
   readonly #remote: RemoteHomes;
   readonly #changes: HomeChanges;
   #isReading = false;
-  #isWanted = false;
+  #isSoon = false;
   #isKnown = false;
   #isEnded = false;
   #trouble: Error | undefined;
@@ -43,17 +45,14 @@ export class GatewayHomes implements Homes {
   }
 
   start(): void {
-    this.look();
+    this.#read();
   }
 
-  /** Reads at once: a home said that it is none any more. */
   look(): void {
-    if (this.#isEnded) return;
-    this.#isWanted = this.#isReading;
-    if (this.#isReading) return;
+    if (this.#isEnded || this.#isReading || this.#isSoon) return;
+    this.#isSoon = true;
     this.#disarm?.();
-    this.#isReading = true;
-    void this.#read();
+    this.#disarm = this.#options.clock.after(READ_SOON, () => this.#read());
   }
 
   close(): void {
@@ -83,7 +82,14 @@ export class GatewayHomes implements Homes {
     return this.#changes.listen(listener);
   }
 
-  async #read(): Promise<void> {
+  #read(): void {
+    if (this.#isEnded) return;
+    this.#isReading = true;
+    this.#isSoon = false;
+    void this.#readNow();
+  }
+
+  async #readNow(): Promise<void> {
     try {
       const homes = await this.#options.registry.homes();
       if (this.#isEnded) return;
@@ -95,8 +101,7 @@ export class GatewayHomes implements Homes {
     }
     this.#isReading = false;
     if (this.#isEnded) return;
-    if (this.#isWanted) this.look();
-    else this.#disarm = this.#options.clock.after(READ_EVERY, () => this.look());
+    this.#disarm = this.#options.clock.after(READ_EVERY, () => this.#read());
   }
 
   #take(homes: readonly HomeEntry[]): void {

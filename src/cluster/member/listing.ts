@@ -6,6 +6,8 @@ import type { LocalDeadline } from './deadline.js';
 
 /** ms */
 const LIST_EVERY = 250;
+/** While something is on its way, or a call waits for a home, ms. */
+const LIST_SOON = 25;
 
 /** What was seen of the cluster at one look. */
 export interface View {
@@ -32,6 +34,7 @@ export class Listing {
   #disarm: (() => void) | undefined;
   #isLooking = false;
   #isWanted = false;
+  #isSoon = false;
   #isEnded = false;
 
   constructor(
@@ -43,6 +46,8 @@ export class Listing {
     private readonly seen: (view: View) => void,
     /** Unset: nothing is wrong any more. */
     private readonly trouble: (error: Error | undefined) => void,
+    /** Something is on its way: the next look is soon. */
+    private readonly isMoving: (view: View) => boolean = () => false,
   ) {}
 
   get view(): View {
@@ -57,7 +62,16 @@ export class Listing {
     this.#disarm?.();
     this.#disarm = undefined;
     this.#isLooking = true;
+    this.#isSoon = false;
     void this.#look();
+  }
+
+  /** Somebody waits for what it may bring. */
+  soon(): void {
+    if (this.#isEnded || this.#isLooking || this.#isSoon) return;
+    this.#isSoon = true;
+    this.#disarm?.();
+    this.#disarm = this.clock.after(LIST_SOON, () => this.look());
   }
 
   end(): void {
@@ -81,7 +95,7 @@ export class Listing {
     this.#isLooking = false;
     if (this.#isEnded) return;
     if (this.#isWanted) this.look();
-    else this.#disarm = this.clock.after(LIST_EVERY, () => this.look());
+    else this.#disarm = this.clock.after(this.isMoving(this.#view) ? LIST_SOON : LIST_EVERY, () => this.look());
   }
 
   #see(guards: readonly Guard[], members: readonly Member[]): void {

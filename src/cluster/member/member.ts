@@ -15,6 +15,8 @@ import { whyNone } from './why-none.js';
 
 /** Only when the members have not changed for so long a partition is moved, ms. */
 const UNCHANGED = 15_000;
+/** How long it is looked often for partitions that should come here, ms. */
+const MOVES_TAKE = 10_000;
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
 /** The same when the member leaves. */
@@ -79,6 +81,7 @@ export class ClusterMember implements Homes {
       this.#deadline,
       (view) => this.#seen(view),
       trouble,
+      (view) => this.#isMoving(view),
     );
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
@@ -122,9 +125,8 @@ export class ClusterMember implements Homes {
     this.#listing.look();
   }
 
-  /** Looks at once: something has changed. */
   look(): void {
-    this.#listing.look();
+    this.#listing.soon();
   }
 
   home(partition: number): Coordinator | undefined {
@@ -229,6 +231,15 @@ export class ClusterMember implements Homes {
     this.#onProgress?.();
   }
 
+  /** A member leaves, or hands over what this one is the home for: whoever sees the guard free first need not wait for it. */
+  #isMoving({ guards, members, wanted, since }: View): boolean {
+    for (const { isLeaving } of members.values()) if (isLeaving) return true;
+    const age = this.#options.clock.now() - since;
+    if (age < UNCHANGED || age > UNCHANGED + MOVES_TAKE) return false;
+    const { id } = this.member;
+    return guards.some(({ partition, member }) => member !== id && wanted.of(partition) === id);
+  }
+
   #see(own: MemberPartition, { guards, members, wanted }: View, now: number): void {
     const { number } = own;
     const guard = guards[number];
@@ -282,6 +293,9 @@ export class ClusterMember implements Homes {
 
   #changed(partition: number): void {
     this.#publishedAt = Number.NEGATIVE_INFINITY;
+    // Gateways are told with the next look. Not of what was handed over: who sees it free before the next home does would claim it
+    // back.
+    if (this.isHere(partition)) this.#listing.soon();
     this.#changes.add(partition);
     if (this.#onProgress !== undefined) this.#options.clock.soon(() => this.#onProgress?.());
   }

@@ -17,6 +17,11 @@ export interface Homes {
   /** Why none is known, for an error text: what is waited for, and what to look at. */
   whyNone(partition: number): string;
   /**
+   * Somebody waits for a home, or was told that what is known is none: it is looked sooner than usual. May be called as often as
+   * one likes.
+   */
+  look(): void;
+  /**
    * Calls `listener` after the homes of these partitions have changed, also from or to none.
    * @returns what ends that
    */

@@ -48,7 +48,7 @@ export class Gates {
 
   constructor(
     private readonly clock: Clock,
-    private readonly homes: Pick<Homes, 'whyNone' | 'home'>,
+    private readonly homes: Pick<Homes, 'whyNone' | 'home' | 'look'>,
   ) {}
 
   /** How many calls are held. */
@@ -72,6 +72,7 @@ export class Gates {
     const gate = this.#gate(source, partition);
     gate.calls.push(call);
     this.#held.set(partition, held + 1);
+    this.homes.look();
     this.#arm(call.deadline);
   }
 
@@ -196,6 +197,7 @@ export class Gates {
   #tick(): void {
     this.#disarm = undefined;
     for (const gate of this.#all()) this.#try(gate);
+    if (this.#gates.size > 0) this.homes.look();
     for (const again of [...this.#impatient]) again();
     if (this.#gates.size === 0 && this.#impatient.size === 0) return;
     let next = Number.POSITIVE_INFINITY;

@@ -90,6 +90,29 @@ describe('what a member sees of the cluster', () => {
     assert.equal(seen, 6);
   });
 
+  for (const isMoving of [false, true])
+    it(`looks after 25 ms while ${isMoving ? 'something is on its way' : 'somebody waits for a home'}, however often that is said`, async () => {
+      const clock = new FakeClock();
+      const store = new FakeEngine(clock).open('a');
+      const registry = new FakeRegistryEngine(clock).open('a');
+      const deadline = new LocalDeadline(clock, 3_000, () => undefined);
+      const nothing = () => undefined;
+      const listing = new Listing(store, registry, clock, 1, deadline, nothing, nothing, () => isMoving);
+      listing.look();
+      await settled(clock);
+      const before = store.wire.calls;
+      for (let i = 0; i < 24; i++) {
+        if (!isMoving) listing.soon();
+        clock.advance(1);
+        await settled(clock);
+      }
+      assert.equal(store.wire.calls, before);
+      clock.advance(1);
+      await settled(clock);
+      assert.equal(store.wire.calls, before + 1);
+      listing.end();
+    });
+
   it('knows since when nobody came or went, and does not compute anew what is the same', async () => {
     const clock = new FakeClock();
     const registry = new FakeRegistryEngine(clock);

@@ -318,6 +318,17 @@ describe('what runs here', () => {
     assert.deepEqual([...taken.keys()].sort(), names);
   });
 
+  it('S262: a queue that the configuration names is told by the one that decides about it', async () => {
+    const stage = new RoutingStage({ change: { queues: { named: {} } } });
+    const names = stage.coordinator.stats().queues.map(({ view }) => view.name);
+    assert.deepEqual(names, ['named']);
+    const taken: string[] = [];
+    await stage.coordinator.statsInSlices(({ name }) => void taken.push(name));
+    assert.deepEqual(taken, ['named']);
+    stage.homes.isElsewhere(stage.map.of('named', ''));
+    assert.deepEqual(stage.coordinator.stats().queues, []);
+  });
+
   it('S262: of a queue the same object every time, and gone when its partition has moved away', async () => {
     const stage = wide();
     const [a = ''] = stage.queues();

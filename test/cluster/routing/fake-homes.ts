@@ -40,6 +40,12 @@ export class FakeHomes implements Homes {
     return () => this.#listeners.delete(listener);
   }
 
+  looks = 0;
+
+  look(): void {
+    this.looks += 1;
+  }
+
   get listeners(): number {
     return this.#listeners.size;
   }

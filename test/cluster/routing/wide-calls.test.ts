@@ -144,6 +144,8 @@ describe('S254: one step over queues of several groups', () => {
   it('two queues that are decided about by one home by chance are of two groups all the same', () => {
     const [a, b] = [stage.queueAt(0), stage.queueAt(0, 1)];
     assert.equal(stage.submit([after(a)], { queue: b }).refusal.kind, 'other_group');
+    const turn = stage.hold({ queue: a, key: 'chance' });
+    assert.equal(stage.ack(turn, { followUps: [{ queue: b, item: item() }] }).refusal.kind, 'other_group');
   });
 
   it('of a queue that is spread: a follow-up of its own key, and nothing else', () => {
