@@ -51,6 +51,7 @@ import type {
   RetryNowView,
 } from './core/contract/views.js';
 
+export type * from './core/contract/cluster.js';
 export type * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
 export type * from './core/contract/policy.js';

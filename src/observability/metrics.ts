@@ -1,9 +1,10 @@
 /** EVERY metric of Keyturn, in one list. The numbers are the coordinator's; they are read once per scrape. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { Coordinator, CoordinatorStanding } from '../coordinator.js';
+import type { ClusterNumbers, Coordinator, CoordinatorStanding } from '../coordinator.js';
 import { AdminChanges } from './admin-changes.js';
 import { CallDurations, type FinishedCall } from './call-durations.js';
+import { registerClusterMetrics } from './cluster-metrics.js';
 import { PlainRegistry } from './plain.js';
 import { registerJournalMetrics, registerProcessMetrics, type Surroundings } from './process-metrics.js';
 import { type LabelledStats, QueueLabels } from './queue-label.js';
@@ -15,6 +16,8 @@ interface MetricsOptions {
   readonly version: string;
   /** Asked once per scrape. Unset: nothing is told of it. */
   readonly surroundings?: () => Promise<Surroundings>;
+  /** Asked once per scrape. Unset: it stands alone. */
+  readonly cluster?: (() => ClusterNumbers) | undefined;
 }
 
 export interface Metrics {
@@ -45,7 +48,7 @@ interface Scrape {
 /** Their names are not what a checker of names lets pass, and nobody needs them besides their parts. */
 const UNWANTED = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
-export function createMetrics({ coordinator, version, surroundings }: MetricsOptions): Metrics {
+export function createMetrics({ coordinator, version, surroundings, cluster }: MetricsOptions): Metrics {
   const registry = new PlainRegistry();
   const calls = new CallDurations();
   const changes = new AdminChanges();
@@ -63,6 +66,11 @@ export function createMetrics({ coordinator, version, surroundings }: MetricsOpt
     surroundings: () => scrape.around,
   });
   if (stats.journal !== undefined) registerJournalMetrics(registry, () => scrape.stats);
+  let inCluster = cluster?.();
+  if (inCluster !== undefined) {
+    const known = inCluster;
+    registerClusterMetrics(registry, () => inCluster ?? known);
+  }
   const ofNode = new Registry();
   collectDefaultMetrics({ register: ofNode });
   for (const name of UNWANTED) ofNode.removeSingleMetric(name);
@@ -70,6 +78,7 @@ export function createMetrics({ coordinator, version, surroundings }: MetricsOpt
     const labelling = labels.begin();
     const now = await coordinator.statsInSlices((queue) => labelling.take(queue));
     const queues = await inSlices(labelling.end());
+    inCluster = cluster?.();
     scrape = { stats: now, queues, around: (await surroundings?.()) ?? {} };
     const body = await inSlices(encoded(registry.text()));
     for (const { name } of ofNode.getMetricsAsArray()) {

@@ -43,11 +43,24 @@ export const QUESTIONS: Readonly<Record<string, string>> = {
   keyturn_journal_failures_total: 'Does the disk refuse writes?',
   keyturn_journal_unwritten_changes: 'How much would a crash lose of what is not answered as written?',
   keyturn_journal_last_write_timestamp_seconds: 'Since when has nothing been written?',
+  keyturn_cluster_partitions:
+    'Has every partition a home (`none` is 0), and does this sidecar have its share? `closed` and `loading` pass within seconds.',
+  keyturn_cluster_members: 'Do all sidecars see each other?',
+  keyturn_cluster_claims_total: 'Did a sidecar die (`failover`), or was the store out of reach for it (`warm`, `own`)?',
+  keyturn_cluster_fenced_total: 'Was this sidecar taken for dead while it lived: too slow, or cut off?',
+  keyturn_cluster_store_fell_back_total: 'Did a failover of the store lose what it had confirmed?',
+  keyturn_cluster_forwarded_calls_total: 'How much goes a second way, and to whom?',
+  keyturn_cluster_moves_total: 'How often do partitions change their home as planned?',
+  keyturn_cluster_failover_seconds:
+    'For how long did work stand still after the death of a sidecar, its `cluster.session` not counted?',
+  keyturn_store_write_seconds: 'How slow is the store?',
+  keyturn_store_batch_rows: 'How much is written to the store by one batch?',
   keyturn_build_info: 'What runs where?',
 };
 
 /** When a metric is not always there. */
 const DATA = 'with a data directory';
+export const IN_CLUSTER = 'in a cluster';
 export const WHEN: Readonly<Record<string, string>> = {
   keyturn_certificate_end_timestamp_seconds: 'with TLS',
   keyturn_certificate_begin_timestamp_seconds: 'with TLS',
@@ -57,5 +70,15 @@ export const WHEN: Readonly<Record<string, string>> = {
   keyturn_journal_batch_rows: DATA,
   keyturn_journal_failures_total: DATA,
   keyturn_journal_unwritten_changes: DATA,
+  keyturn_cluster_partitions: IN_CLUSTER,
+  keyturn_cluster_members: `${IN_CLUSTER}, not of a gateway`,
+  keyturn_cluster_claims_total: IN_CLUSTER,
+  keyturn_cluster_fenced_total: IN_CLUSTER,
+  keyturn_cluster_store_fell_back_total: IN_CLUSTER,
+  keyturn_cluster_forwarded_calls_total: `${IN_CLUSTER}, after the first such call`,
+  keyturn_cluster_moves_total: IN_CLUSTER,
+  keyturn_cluster_failover_seconds: IN_CLUSTER,
+  keyturn_store_write_seconds: IN_CLUSTER,
+  keyturn_store_batch_rows: IN_CLUSTER,
   keyturn_journal_last_write_timestamp_seconds: `${DATA}, after the first write`,
 };

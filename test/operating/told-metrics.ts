@@ -1,5 +1,7 @@
 /** Every metric that a sidecar can expose: from a sidecar's own metrics, with numbers for everything that may be there. */
-import type { CoordinatorStats } from '../../src/coordinator.js';
+import { MemberCounts } from '../../src/cluster/member/member-counts.js';
+import type { ClusterNumbers, CoordinatorStats } from '../../src/coordinator.js';
+import { PARTITION_STATES } from '../../src/core/contract/cluster.js';
 import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
@@ -22,13 +24,19 @@ export interface ToldLabel {
 }
 
 /** Whose values are not ours. */
-const OPEN_LABELS: ReadonlySet<string> = new Set(['queue', 'method', 'code', 'version', 'node']);
+const OPEN_LABELS: ReadonlySet<string> = new Set(['queue', 'method', 'code', 'version', 'node', 'to']);
 /** Of Node: where a short life has no sample. The test of a live sidecar holds this. */
 const NODE_LABELS: Readonly<Record<string, string>> = {
   nodejs_active_handles: 'type',
   nodejs_active_requests: 'type',
   nodejs_active_resources: 'type',
   nodejs_gc_duration_seconds: 'kind',
+};
+const CLUSTER: ClusterNumbers = {
+  ...new MemberCounts().numbers,
+  partitions: Object.fromEntries(PARTITION_STATES.map((state) => [state, 0])) as ClusterNumbers['partitions'],
+  members: 1,
+  forwarded: new Map([['host', 1]]),
 };
 const JOURNAL = { commit: histogram(), batchRows: histogram(), failures: 0, unwritten: 0, lastWrite: 1 };
 
@@ -58,6 +66,7 @@ export async function toldMetrics(): Promise<readonly ToldMetric[]> {
         certificate: { begins: new Date(1), ends: new Date(2) },
         disk: { fileBytes: 1, freeBytes: 1 },
       }),
+      cluster: () => CLUSTER,
     });
     metrics.observe({ method: 'EnQueue', code: 'OK', seconds: 0 });
     return [...parseExposition(Buffer.concat((await metrics.render()).body).toString()).values()].map(told);

@@ -1,6 +1,6 @@
 /** What decides about turns in this process, with all that it stands on. */
 import type { Config } from '../../config/config.js';
-import type { Coordinator } from '../../coordinator.js';
+import type { ClusterNumbers, Coordinator } from '../../coordinator.js';
 import { LocalCoordinator } from '../../local/coordinator.js';
 import type { StoreState } from '../../local/durable/state.js';
 import { failData, openDataDirectory } from './data-directory.js';
@@ -14,6 +14,8 @@ export interface Engine {
    * @throws CommandFailure: then it is only to be closed
    */
   begin(): Promise<void>;
+  /** For metrics. Unset: it stands alone. */
+  readonly numbers?: (() => ClusterNumbers) | undefined;
   /** What people who ask whether it is ready should know besides. */
   readonly remark: string | undefined;
   /** Ends everything; resolves when nothing is held any more. */

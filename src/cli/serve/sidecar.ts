@@ -63,7 +63,7 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
       certificate: certificates?.valid,
       disk: config.server.dataDir === undefined ? undefined : await diskSpace(config.server.dataDir),
     });
-    const metrics = createMetrics({ coordinator, version, surroundings });
+    const metrics = createMetrics({ coordinator, version, surroundings, cluster: engine.numbers });
     const hold = new StartupHold();
     // There is nothing to wait for, and nobody need be refused.
     if (engine.isNew) await engine.begin();

@@ -1,4 +1,5 @@
 import type { Content, Row, RowChange } from '../../core/contract/rows.js';
+import type { Clock } from '../../local/clock.js';
 import { type Journal, JournalError, type JournalPast } from '../../local/journal/journal.js';
 import type { PartitionStore } from '../store/cluster-store.js';
 
@@ -20,7 +21,10 @@ export class HeldJournal implements Journal {
   onFellBack: (() => void) | undefined;
   #underWay: Promise<void> = Promise.resolve();
 
-  constructor(private readonly store: PartitionStore) {
+  constructor(
+    private readonly store: PartitionStore,
+    private readonly host: { readonly clock: Pick<Clock, 'now'>; wrote(ms: number, rows: number): void },
+  ) {
     this.before = store.before;
   }
 
@@ -39,6 +43,8 @@ export class HeldJournal implements Journal {
     }
     if (this.#state === 'stopped')
       throw new JournalError('fenced', 'this sidecar is not the home of the partition any more');
+    const { clock } = this.host;
+    const begun = clock.now();
     const writing = this.store.write(changes, at);
     this.#underWay = writing.catch(() => undefined);
     try {
@@ -47,6 +53,7 @@ export class HeldJournal implements Journal {
       if (error instanceof JournalError && error.problem === 'fell_back') this.onFellBack?.();
       throw error;
     }
+    this.host.wrote(clock.now() - begun, changes.length);
   }
 
   /** What waits to be written now is part of something that is about to be written. @returns to be called when that is there */

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../coordinator.js';
+import type { ClaimKind, Refusal } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { HomeCoordinator } from '../../local/home.js';
 import { JournalError } from '../../local/journal/journal.js';
@@ -13,6 +13,7 @@ import {
 } from '../partitions/ownership.js';
 import type { Claimed, ClusterStore, Guard } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
+import type { Happening } from './happenings.js';
 import { reclaim, type Wanted } from './reclaim.js';
 import { type MakeHome, Tenure } from './tenure.js';
 
@@ -39,6 +40,10 @@ export interface PartitionHost {
   /** The guard is free now, and all is written. */
   handedOver(partition: number): void;
   trouble(partition: number, error: Error): void;
+  /** For metrics and the log. */
+  happened(partition: number, what: Happening): void;
+  /** A batch is in the store. */
+  wrote(ms: number, rows: number): void;
 }
 
 /** What this member is to one partition: carries out what {@link step} says, one thing at a time. */
@@ -52,6 +57,12 @@ export class MemberPartition {
   #notBefore = Number.NEGATIVE_INFINITY;
   #problem: string | undefined;
   #isEnded = false;
+  /** The incarnation that was seen as the last that claimed it. */
+  #claimer = '';
+  /** When a session of another one that has it was seen last; before one was: when it was looked at first. */
+  #hadOwner: number | undefined;
+  /** It is claimed from one whose session was over. */
+  #isFailover = false;
 
   constructor(
     readonly number: number,
@@ -82,6 +93,8 @@ export class MemberPartition {
     const { isLive } = this.host.deadline;
     const own = this.guard;
     const { guard, now, mayClaim } = sight;
+    this.#claimer = guard.member;
+    if (this.#hadOwner === undefined || sight.isOwnerLive || guard.owner === '') this.#hadOwner = now;
     const isOther = own !== undefined && guard.owner !== own.owner && guard.epoch > own.epoch;
     const isSucceeded = isOther && !this.host.isOwn(guard.member);
     const may = isLive && mayClaim && now >= this.#notBefore;
@@ -147,7 +160,7 @@ export class MemberPartition {
         return this.#begin(() => this.#load());
       case 'open':
         this.#problem = undefined;
-        return;
+        return this.#opened();
       case 'shut':
         return this.#tenure?.shut(this.#refusal('it waits until it reaches registry and store again'));
       case 'reopen':
@@ -157,8 +170,15 @@ export class MemberPartition {
       case 'hand_over':
         return this.#begin(() => this.#handOver());
       case 'drop':
+        this.host.happened(this.number, { kind: action.why });
         this.#dropping = this.#drop(action.why);
     }
+  }
+
+  #opened(): void {
+    const { clock, happened } = this.host;
+    const noHomeFor = this.#isFailover ? clock.now() - (this.#hadOwner ?? clock.now()) : undefined;
+    happened(this.number, { kind: 'opened', noHomeFor });
   }
 
   /** One after the other: what is told at the end of one begins the next. */
@@ -172,17 +192,25 @@ export class MemberPartition {
   async #claim(expected: string): Promise<OwnershipEvent> {
     const { store, member } = this.host;
     const format = this.host.format(this.number);
+    const how = this.#how(expected);
     try {
       // No token is given before the first batch, which reserves some: nothing is to be raised yet.
       const answer = await store.claim({ partition: this.number, expected, member, floor: 0, format });
       // Of a member that ends others claim it, when its session is over.
       if (!answer.claimed || this.#isEnded) return { kind: 'not_claimed' };
       this.#claimed = answer;
+      this.#isFailover = how === 'failover';
+      this.host.happened(this.number, { kind: 'claimed', how });
       return { kind: 'claimed' };
     } catch (error) {
       this.#fail(error);
       return { kind: 'claim_unknown' };
     }
+  }
+
+  #how(expected: string): ClaimKind {
+    if (expected === '') return 'free';
+    return this.host.isOwn(this.#claimer) ? 'own' : 'failover';
   }
 
   async #load(): Promise<OwnershipEvent> {
@@ -197,6 +225,7 @@ export class MemberPartition {
       () => this.#rewrite(tenure),
     );
     this.#tenure = tenure;
+    store.onFellBack = () => this.host.happened(this.number, { kind: 'fell_back' });
     store.onFenced = () => {
       if (tenure === this.#tenure) this.#tell({ kind: 'fenced' });
     };
@@ -217,7 +246,9 @@ export class MemberPartition {
     try {
       const floor = tenure.raiseTokens();
       const claim = (wanted: Wanted) => store.claim({ ...wanted, partition: this.number, floor, format, member });
-      return await reclaim(tenure.store, claim, this.host);
+      const event = await reclaim(tenure.store, claim, this.host);
+      if (event.kind === 'reclaimed') this.host.happened(this.number, { kind: 'claimed', how: 'warm' });
+      return event;
     } catch (error) {
       this.#fail(error);
       if (isFellBack(error)) await this.#rewriteOnce(tenure);
@@ -270,7 +301,7 @@ export class MemberPartition {
 
   async #rewriteOnce(tenure: Tenure): Promise<void> {
     try {
-      await tenure.rewrite();
+      if (await tenure.rewrite()) this.host.happened(this.number, { kind: 'fell_back' });
     } catch (error) {
       if (tenure === this.#tenure && this.at !== 'dropping') this.#fail(error);
     }

@@ -6,6 +6,7 @@ import type { HomeEntry, Member, Registry } from '../registry/registry.js';
 import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
+import type { MemberWatcher } from './happenings.js';
 import { Listing, type View } from './listing.js';
 import { MemberPartition, type PartitionHost } from './member-partition.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
@@ -44,6 +45,8 @@ export interface MemberOptions {
   readonly handedOver?: (partition: number, to: Member) => void;
   /** What goes wrong; `partition` unset: with registry or store as a whole. `error` unset: it goes right again. */
   readonly trouble?: (error: Error | undefined, partition: number | undefined) => void;
+  /** For metrics and the log. */
+  readonly watcher?: MemberWatcher;
 }
 
 export class ClusterMember implements Homes {
@@ -194,7 +197,7 @@ export class ClusterMember implements Homes {
   }
 
   #host(): PartitionHost {
-    const { clock, store, makeHome } = this.#options;
+    const { clock, store, makeHome, watcher } = this.#options;
     const session = this.#session;
     return {
       clock,
@@ -210,6 +213,8 @@ export class ClusterMember implements Homes {
       changed: (partition) => this.#changed(partition),
       handedOver: (partition) => this.#handedOver(partition),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
+      happened: (partition, what) => watcher?.happened(partition, what),
+      wrote: (ms, rows) => watcher?.wrote(ms, rows),
     };
   }
 

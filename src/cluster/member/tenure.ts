@@ -17,6 +17,8 @@ interface TenureHost {
   readonly deadline: LocalDeadline;
   readonly partitions: number;
   readonly makeHome: MakeHome;
+  /** A batch is in the store. */
+  wrote(ms: number, rows: number): void;
 }
 
 /**
@@ -40,7 +42,7 @@ export class Tenure {
     fellBack: () => void,
   ) {
     this.#gate = new PartitionGate(host.clock, host.deadline, lapsed);
-    this.#journal = new HeldJournal(store);
+    this.#journal = new HeldJournal(store, host);
     this.#journal.onFellBack = fellBack;
     const partition = { number: guard.partition, of: host.partitions, tokenFloor: floorBefore };
     const clock = new PartitionClock(host.clock, now);
@@ -94,10 +96,11 @@ export class Tenure {
   /**
    * The store lost more than can be sent again: the partition is written anew as it is in memory. No write passes meanwhile: one that
    * is older would make rows old again.
+   * @returns whether it was this call that did it
    * @throws JournalError
    */
-  async rewrite(): Promise<void> {
-    if (this.#isRewriting) return;
+  async rewrite(): Promise<boolean> {
+    if (this.#isRewriting) return false;
     this.#isRewriting = true;
     const wasHeld = this.#journal.isHeld;
     try {
@@ -113,6 +116,7 @@ export class Tenure {
       if (!wasHeld && this.#gate.mayAnswer()) this.#journal.letGo();
     }
     this.#gate.asserted();
+    return true;
   }
 
   /** Another one is, or will be, the home. */

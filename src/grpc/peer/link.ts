@@ -54,6 +54,8 @@ type Name = 'small' | 'large';
 export class Link {
   /** Set: calls are taken. A stream of it may be broken, for a second. */
   life: Life | undefined;
+  /** Calls of workers that went over it. */
+  asked = 0;
   readonly #sessions = new Map<number, LinkSession>();
   readonly #streams: { small: GatewayStream | undefined; large: GatewayStream | undefined } = {
     small: undefined,

@@ -46,9 +46,12 @@ export class PeerLinks {
     readonly incarnation: string;
     readonly address: string;
     readonly problem: string | undefined;
+    /** Calls of workers that went over it. */
+    readonly asked: number;
   }> {
     for (const [incarnation, { link }] of this.#links) {
-      yield { incarnation, address: link.address, problem: link.life === undefined ? link.why : undefined };
+      const problem = link.life === undefined ? link.why : undefined;
+      yield { incarnation, address: link.address, problem, asked: link.asked };
     }
   }
 

@@ -137,6 +137,7 @@ export abstract class RemoteCalls implements Calls, CallOwner {
       life.forget(id);
       throw error;
     }
+    this.link.asked += 1;
     call.lane = placed(life, wanted, before);
     call.message = call.lane.gathering;
     this.went(life, call.lane);

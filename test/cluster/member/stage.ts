@@ -1,6 +1,7 @@
 /** Members with real cores on a store and a registry in memory, on one clock, which a test moves. */
 import { setImmediate } from 'node:timers/promises';
 import { ClusterMember } from '../../../src/cluster/member/member.js';
+import { MemberCounts } from '../../../src/cluster/member/member-counts.js';
 import type { Member } from '../../../src/cluster/registry/registry.js';
 import { HomeCoordinator } from '../../../src/local/home.js';
 import { Worker } from '../../contract/worker.js';
@@ -21,6 +22,7 @@ interface StagedMember {
   readonly registry: FakeRegistry;
   /** Ids of its incarnations. */
   readonly ids: string[];
+  readonly counts: MemberCounts;
   /** Runs nothing of it until it is let go: as a stopped process. */
   freeze(): () => void;
   kill(): void;
@@ -77,6 +79,7 @@ export class MembersStage {
     const registry = this.registry.open(name, own);
     for (const { wire } of [store, registry]) wire.deliver = run;
     const ids: string[] = [];
+    const counts = new MemberCounts();
     const queues = { q: { durable: true, wait: 60_000 } };
     const member = new ClusterMember({
       clock: own,
@@ -101,6 +104,7 @@ export class MembersStage {
         if (error instanceof TypeError) throw error;
         if (error !== undefined) this.troubles.push(`${name} ${partition}: ${error.message}`);
       },
+      watcher: counts,
     });
     member.start();
     const kill = () => {
@@ -116,7 +120,7 @@ export class MembersStage {
         for (const task of waiting) clock.soon(() => run(task));
       };
     };
-    this.last = { member, store, registry, ids, kill, freeze };
+    this.last = { member, store, registry, ids, counts, kill, freeze };
     return this.last;
   }
 

@@ -3,22 +3,26 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
+import { MemberCounts } from '../../../cluster/member/member-counts.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
 import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
-import type { Registry } from '../../../cluster/registry/registry.js';
+import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
 import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
-import type { Coordinator } from '../../../coordinator.js';
+import type { ClusterNumbers, Coordinator } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
 import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
+import { Forwarded } from './forwarded.js';
+import { PartitionLog } from './partition-log.js';
+import { partitionsByState } from './partitions-by-state.js';
 import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
 
@@ -86,6 +90,9 @@ class ClusterEngine implements Engine {
   readonly coordinator: ClusterCoordinator;
   readonly #homes: ClusterMember | GatewayHomes;
   readonly #shared = new SharedUse();
+  readonly #counts = new MemberCounts();
+  readonly #forwarded = new Forwarded();
+  readonly #partitionLog: PartitionLog;
   readonly #troubles = new Map<number | undefined, string>();
   #begun: Promise<void> | undefined;
   #look: NodeJS.Timeout | undefined;
@@ -94,7 +101,8 @@ class ClusterEngine implements Engine {
   #onReady: (() => void) | undefined;
 
   constructor(private readonly parts: Parts) {
-    const { config, cluster, record, standing } = parts;
+    const { config, cluster, record, standing, log } = parts;
+    this.#partitionLog = new PartitionLog(log, systemClock);
     const map = new PartitionMap(record.partitions, new Map(Object.entries(record.routes)));
     this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member(map);
     standing.member = this.#homes instanceof ClusterMember ? this.#homes : undefined;
@@ -128,6 +136,14 @@ class ClusterEngine implements Engine {
     return first && `${homeless.length} of ${this.#homes.partitions} partitions have no home: ${first}`;
   }
 
+  readonly numbers = (): ClusterNumbers => {
+    const homes = this.#homes;
+    const { links } = this.parts.peers;
+    const members = homes instanceof ClusterMember ? homes.view.members.size : undefined;
+    const forwarded = this.#forwarded.counts(links.standing());
+    return { ...this.#counts.numbers, partitions: partitionsByState(homes), members, forwarded };
+  };
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -135,6 +151,7 @@ class ClusterEngine implements Engine {
     this.#onReady?.();
     await this.coordinator.close();
     await this.#homes.close();
+    this.#partitionLog.flush();
     this.parts.peers.links.close();
     await this.parts.peers.close();
     await this.parts.registry.close();
@@ -171,14 +188,14 @@ class ClusterEngine implements Engine {
       clock: systemClock,
       registry,
       partitions: record.partitions,
-      connect: ({ address, member, partition }) => this.parts.peers.links.connect(address, member, partition),
+      connect: (home) => this.#link(home, undefined),
       trouble: (error) => this.#troubled(error, undefined),
     });
   }
 
   #member(map: PartitionMap): ClusterMember {
     const { config, cluster, record, registry, store, peers, version } = this.parts;
-    return new ClusterMember({
+    const member: ClusterMember = new ClusterMember({
       clock: systemClock,
       store,
       registry,
@@ -199,9 +216,22 @@ class ClusterEngine implements Engine {
           ...options,
           shared: this.#shared,
         }),
-      connect: ({ address, member, partition }) => peers.links.connect(address, member, partition),
+      connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
+      watcher: {
+        happened: (partition, what) => {
+          this.#counts.happened(partition, what);
+          this.#partitionLog.happened(partition, what);
+        },
+        wrote: (ms, rows) => this.#counts.wrote(ms, rows),
+      },
     });
+    return member;
+  }
+
+  #link({ address, member, partition }: HomeEntry, name: string | undefined): Coordinator {
+    this.#forwarded.linked(member, name);
+    return this.parts.peers.links.connect(address, member, partition);
   }
 
   /** Each trouble is told once, and its end. */
@@ -220,6 +250,10 @@ class ClusterEngine implements Engine {
   #releaseGone(): void {
     const linked = this.parts.peers.links;
     const homes = this.#homes.elsewhere();
-    for (const { incarnation } of [...linked.standing()]) if (!homes.has(incarnation)) linked.release(incarnation);
+    for (const link of [...linked.standing()]) {
+      if (homes.has(link.incarnation)) continue;
+      this.#forwarded.released(link);
+      linked.release(link.incarnation);
+    }
   }
 }

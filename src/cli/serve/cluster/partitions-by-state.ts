@@ -1,0 +1,20 @@
+import type { Homes } from '../../../cluster/partitions/homes.js';
+import type { Ownership } from '../../../cluster/partitions/ownership.js';
+import type { PartitionState } from '../../../coordinator.js';
+import { PARTITION_STATES } from '../../../core/contract/cluster.js';
+
+type Known = Homes & { readonly standing?: (partition: number) => Ownership['at'] };
+
+/** How many partitions are what to this sidecar; each is counted once. */
+export function partitionsByState(homes: Known): Readonly<Record<PartitionState, number>> {
+  // All from the start: who asks for those without a home wants a 0.
+  const counts = Object.fromEntries(PARTITION_STATES.map((state) => [state, 0])) as Record<PartitionState, number>;
+  for (let partition = 0; partition < homes.partitions; partition += 1) counts[stateOf(homes, partition)] += 1;
+  return counts;
+}
+
+function stateOf(homes: Known, partition: number): PartitionState {
+  const own = homes.standing?.(partition) ?? 'free';
+  if (own !== 'free') return own;
+  return homes.home(partition) === undefined ? 'none' : 'elsewhere';
+}

@@ -1,0 +1,87 @@
+/** What a sidecar of a cluster tells of it. */
+import type { HistogramView, MaybePartial } from './views.js';
+
+/** As one sidecar sees it, at one moment. */
+export interface ClusterView extends MaybePartial {
+  readonly name: string;
+  readonly partitions: number;
+  /** Addresses, without user and password. */
+  readonly store: string;
+  readonly registry: string;
+  readonly members: readonly MemberView[];
+  /** Of each partition, by number. */
+  readonly homes: readonly HomeView[];
+}
+
+export interface MemberView {
+  /** Of the incarnation: another one after each start. */
+  readonly id: string;
+  /** The host. Several may have the same one. */
+  readonly name: string;
+  /** Where other sidecars reach it. */
+  readonly peer: string;
+  /** Where its gRPC listens. */
+  readonly address: string;
+  readonly version: string;
+  readonly weight: number;
+  readonly state: 'live' | 'leaving';
+  /** How many it has. */
+  readonly partitions: number;
+}
+
+/** What the sidecar that is asked is itself to a partition. */
+export const OWN_STATES = Object.freeze([
+  'claiming',
+  'loading',
+  'open',
+  'handing_over',
+  'closed',
+  'reclaiming',
+  'dropping',
+] as const);
+
+/** `unreachable`: a member has it and was not reached. `none`: nobody has it. */
+export type HomeState = (typeof OWN_STATES)[number] | 'unreachable' | 'none';
+
+export interface HomeView {
+  readonly partition: number;
+  /** The id of the member that has it, or had it last; empty: none ever had it. */
+  readonly member: string;
+  /** Grows with every claim; 0: never claimed. */
+  readonly epoch: number;
+  readonly state: HomeState;
+  /** How many queues live there, as far as that is known. */
+  readonly queues: number;
+}
+
+/** Asks about the cluster. */
+export interface Cluster {
+  view(): Promise<ClusterView>;
+}
+
+/** Where a partition is, for a metric. */
+export const PARTITION_STATES = Object.freeze([...OWN_STATES, 'elsewhere', 'none'] as const);
+export type PartitionState = (typeof PARTITION_STATES)[number];
+
+/**
+ * How a partition was claimed: it was free, its owner's session was over, it was this process's own already, or (warm) its
+ * core was there still.
+ */
+export const CLAIMS = Object.freeze(['free', 'failover', 'own', 'warm'] as const);
+export type ClaimKind = (typeof CLAIMS)[number];
+
+/** Of one sidecar, since it began. */
+export interface ClusterNumbers {
+  readonly partitions: Readonly<Record<PartitionState, number>>;
+  /** Unset: a gateway does not list them. */
+  readonly members: number | undefined;
+  readonly claims: Readonly<Record<ClaimKind, number>>;
+  readonly fenced: number;
+  readonly fellBack: number;
+  readonly moves: number;
+  /** By the name of the member. */
+  readonly forwarded: ReadonlyMap<string, number>;
+  readonly failover: HistogramView;
+  readonly write: HistogramView;
+  readonly batchRows: HistogramView;
+}
