@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
@@ -38,6 +37,11 @@ async function textOf(stream: Readable): Promise<string> {
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
+/** Whatever ends what a test began: a TestContext is one. */
+interface Cleanup {
+  after(task: () => unknown): void;
+}
+
 /** A sidecar that runs. What is left of it at the end of the test is killed. */
 export class ServeProcess {
   readonly lines: LogLine[] = [];
@@ -46,13 +50,13 @@ export class ServeProcess {
   #ended = false;
   readonly exited: Promise<number | null>;
 
-  static async start(t: TestContext, args: readonly string[] = [], env: Environment = {}): Promise<ServeProcess> {
+  static async start(t: Cleanup, args: readonly string[] = [], env: Environment = {}): Promise<ServeProcess> {
     const sidecar = new ServeProcess(t, ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0', ...args], env);
     await sidecar.logged('listening');
     return sidecar;
   }
 
-  private constructor(t: TestContext, args: readonly string[], env: Environment) {
+  private constructor(t: Cleanup, args: readonly string[], env: Environment) {
     const child = spawn(process.execPath, [MAIN, 'serve', ...args], {
       env: { ...ENVIRONMENT, ...env },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -16,7 +16,7 @@ import { NodeProcess } from '../support/node-process.js';
 import { REDIS, TestRedis } from '../support/redis.js';
 import { sharedRedis } from './redis-scene.js';
 
-const OPTIONS = { cluster: 'keyturn' } as const;
+const OPTIONS = { cluster: 'keyturn', startDeadline: 1_000 } as const;
 
 describe('opening a store in Redis', needs([REDIS]), () => {
   const redis = sharedRedis(['--requirepass', 'geheim']);
@@ -88,7 +88,11 @@ describe('opening a store in Redis', needs([REDIS]), () => {
     await once(server, 'listening');
     const address = server.address();
     assert.ok(typeof address === 'object' && address !== null);
-    const opening = openRedisStore(`redis://127.0.0.1:${address.port}`, { ...OPTIONS, deadline: 50 });
+    const opening = openRedisStore(`redis://127.0.0.1:${address.port}`, {
+      ...OPTIONS,
+      deadline: 50,
+      startDeadline: 50,
+    });
     await assert.rejects(opening, /no answer within 50 ms .*a port with TLS wants rediss:/);
   });
 

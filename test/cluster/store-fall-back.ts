@@ -140,6 +140,23 @@ export function fallBackCases(place: Place): void {
     const guard = (await store.guards(1))[0];
     assert.deepEqual([guard?.owner, guard?.floor], [first.guard.owner, 100]);
   });
+
+  it('and was emptied, and taken by another cluster, is no successor: what is here may be all there is', async (t) => {
+    const there = await place(t);
+    const store = await there.open();
+    await store.record(RECORD);
+    const home = store.open(await claim(store));
+    await home.write(puts([itemRow(1)]), 1);
+    await there.empty();
+    const other = await there.open();
+    await other.record({ ...RECORD, id: 'cluster-2' });
+    const stranger = other.open(await claim(other, { member: 'b' }));
+    await stranger.write(puts([itemRow(7)]), 1);
+    await assert.rejects(home.write(puts([itemRow(2)]), 2), isProblem('no_guard'));
+    await assert.rejects(home.rewrite([[itemRow(1)]], 3, { evenWithoutGuard: true }), isProblem('no_guard'));
+    assert.equal(home.isFenced, false);
+    assert.deepEqual(await rowsOf(stranger), [itemRow(7)]);
+  });
 }
 
 export function rewriteCases(place: Place): void {

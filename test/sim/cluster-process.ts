@@ -37,7 +37,9 @@ class FrozenClock implements Clock {
 
   after(ms: number, task: () => void): () => void {
     let isOff = false;
-    const callOff = this.time.after(ms / this.rate, () => this.run(() => void (isOff || task())));
+    // No timer is as fine as that: what drifts might be due a little later than now for ever.
+    const wait = ms <= 0 ? 0 : Math.max(ms, 0.01);
+    const callOff = this.time.after(wait / this.rate, () => this.run(() => void (isOff || task())));
     return () => {
       isOff = true;
       callOff();

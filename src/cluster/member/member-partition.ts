@@ -115,10 +115,10 @@ export class MemberPartition {
   failedOver(): void {
     const tenure = this.#tenure;
     if (tenure === undefined || this.#state.at === 'loading' || this.#state.at === 'dropping') return;
-    tenure.assert().catch((error: unknown) => {
+    tenure.assert().catch(async (error: unknown) => {
       if (tenure !== this.#tenure || this.at === 'dropping') return;
       this.#fail(error);
-      if (isFellBack(error)) return this.#rewrite(tenure);
+      if (isFellBack(error) && (await this.#rewriteOnce(tenure))) return;
       // Within what is left of the time in which it has to succeed, or as a closed one.
       this.host.clock.after(ASSERT_AGAIN, () => {
         if (tenure === this.#tenure) this.failedOver();

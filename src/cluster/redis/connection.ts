@@ -34,8 +34,8 @@ export class RedisConnection {
   }
 
   /** @throws JournalError that says what is wrong: unreachable, password, database, TLS */
-  static async open(address: RedisAddress, patience: Patience): Promise<RedisConnection> {
-    const { clock, deadline } = patience;
+  static async open(address: RedisAddress, patience: Patience, deadline = patience.deadline): Promise<RedisConnection> {
+    const { clock } = patience;
     const client = makeClient(address, deadline);
     // Errors are told by what was asked; without a listener they would end the process.
     client.on('error', () => undefined);

@@ -28,8 +28,13 @@ const PROBES: Readonly<Record<string, (key: string) => readonly string[]>> = {
 export type Right = keyof typeof PROBES;
 
 /** @throws JournalError `unfit`, which names the first command that is not allowed */
-export async function checkRights(connection: RedisConnection, commands: readonly Right[], key: string): Promise<void> {
-  const asked = commands.map((command) => connection.ask(PROBES[command]?.(key) ?? ['PING']));
+export async function checkRights(
+  connection: RedisConnection,
+  commands: readonly Right[],
+  key: string,
+  deadline: number,
+): Promise<void> {
+  const asked = commands.map((command) => connection.ask(PROBES[command]?.(key) ?? ['PING'], deadline));
   for (const answer of await Promise.allSettled(asked)) {
     if (answer.status === 'fulfilled') continue;
     const { reason } = answer;

@@ -14,16 +14,20 @@ export interface ServerFacts {
 const OLDEST = 7;
 
 /** @throws JournalError `unfit`, or `io` */
-export async function checkServer(address: RedisAddress, connection: RedisConnection): Promise<ServerFacts> {
+export async function checkServer(
+  address: RedisAddress,
+  connection: Pick<RedisConnection, 'ask'>,
+  deadline: number,
+): Promise<ServerFacts> {
   const info = new Map<string, string>();
-  for (const line of String(await connection.ask(['INFO'])).split('\r\n')) {
+  for (const line of String(await connection.ask(['INFO'], deadline)).split('\r\n')) {
     const colon = line.indexOf(':');
     if (colon > 0) info.set(line.slice(0, colon), line.slice(colon + 1));
   }
   const { name } = address;
   const version = info.get('redis_version') ?? '';
-  if (Number.parseInt(version, 10) < OLDEST) {
-    throw storeError('unfit', `${name} is Redis ${version}; it has to be ${OLDEST}.0 or newer`);
+  if (!(Number.parseInt(version, 10) >= OLDEST)) {
+    throw storeError('unfit', `${name} is Redis ${version || 'of no version'}; it has to be ${OLDEST}.0 or newer`);
   }
   if (info.get('role') !== 'master') {
     const master = info.get('master_host');

@@ -9,6 +9,8 @@ export interface ServerOptions {
   /** A request has its answer after this, or its outcome is unknown, ms. */
   readonly deadline: number;
   readonly clock: Clock;
+  /** The same for the first connection and what is asked on it: a process that begins has other things to do too. */
+  readonly startDeadline?: number;
   /** Connections at most. */
   readonly connections: number;
   /** Requests at once on each of them. */
@@ -22,6 +24,14 @@ const FIRST_BACK_OFF = 25;
 const LONGEST_BACK_OFF = 1_000;
 /** Requests that wait for a connection that is free. Whoever asks has few under way: this is never reached but by a mistake. */
 const MOST_WAITING = 10_000;
+
+const START_DEADLINE = 5_000;
+
+export function startDeadline({ deadline, startDeadline: start = START_DEADLINE }: StartOptions): number {
+  return Math.max(deadline, start);
+}
+
+type StartOptions = Pick<ServerOptions, 'deadline' | 'startDeadline'>;
 
 /** So many deadlines a request waits for a connection that is there and busy. */
 const MOST_PATIENCE = 10;
@@ -68,9 +78,10 @@ export class RedisServer {
 
   /** @throws JournalError, which says why it cannot be used */
   static async open(address: RedisAddress, options: ServerOptions): Promise<RedisServer> {
-    const first = await RedisConnection.open(address, options);
+    const deadline = startDeadline(options);
+    const first = await RedisConnection.open(address, options, deadline);
     try {
-      return new RedisServer(address, options, await checkServer(address, first), first);
+      return new RedisServer(address, options, await checkServer(address, first, deadline), first);
     } catch (error) {
       first.destroy();
       throw error;
@@ -181,7 +192,7 @@ export class RedisServer {
   async #open(): Promise<void> {
     const connection = await RedisConnection.open(this.address, this.options);
     try {
-      const facts = await checkServer(this.address, connection);
+      const facts = await checkServer(this.address, connection, this.options.deadline);
       if (this.#isClosed) throw this.#unreachable();
       const { sameAs } = this.options;
       if (sameAs !== undefined && facts.identity !== sameAs.identity) {

@@ -59,9 +59,10 @@ export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
   #rest(elapsed: number): EnQueueRequest {
     const { request } = this;
     const { wait, maxWait } = request;
-    // Where nothing is said of the wait, the queue's is cut by what the call has left.
-    const left = Math.max(0, (maxWait ?? this.patience()) - elapsed);
-    return { ...request, wait: wait === undefined ? undefined : Math.max(0, wait - elapsed), maxWait: left };
+    // Where nothing is said of the wait, the queue's is cut by what is left of it.
+    if (wait === undefined) return { ...request, maxWait: Math.max(0, this.patience() - elapsed) };
+    const left = maxWait === undefined ? undefined : Math.max(0, maxWait - elapsed);
+    return { ...request, wait: Math.max(0, wait - elapsed), maxWait: left };
   }
 }
 

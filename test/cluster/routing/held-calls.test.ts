@@ -176,6 +176,20 @@ describe('a home that is not the home any more', () => {
     assert.deepEqual(acquire.value.deliveries, []);
   });
 
+  it('an EnQueue that says no wait waits for what is left of the wait of its queue, whatever its deadline', () => {
+    for (const maxWait of [undefined, 60_000]) {
+      const stage = new RoutingStage({ policy: { wait: 1_000 } });
+      stage.hold({ queue: Q });
+      const call = stage.enQueue({ queue: Q, maxWait });
+      stage.advance(700);
+      stage.moved(stage.homeOf(Q), stage.map.of(Q, ''));
+      stage.advance(299);
+      assert.ok(call.open);
+      stage.advance(1);
+      assert.equal(call.value.decision, 'block');
+    }
+  });
+
   it('it is asked again, not more often than every 50 ms, while nobody tells of another', () => {
     const stage = new RoutingStage();
     const home = stage.homeOf(Q);

@@ -196,9 +196,19 @@ describe('what is large and what is small', () => {
 
   it('a window that is full holds the rest back, and more than is kept is refused', () => {
     const stage = new LinkStage({ limits: { payloadMemoryBytes: 1_000 * MIB } });
-    stage.large.up.isHeld = true;
+    const { up } = stage.large;
+    up.isHeld = true;
+    let sent = 0;
+    const send = up.send.bind(up);
+    up.send = (message, left) => {
+      sent += message.length;
+      // It leaves this process at once, and arrives nowhere.
+      send(message, () => undefined);
+      left();
+    };
     const calls = Array.from({ length: 150 }, () => stage.worker.submit([{ payload: new Uint8Array(MIB) }]));
     stage.settle();
+    assert.ok(sent > 30 * MIB && sent < 36 * MIB, `${sent} bytes are on their way`);
     const refused = calls.filter(({ open }) => !open);
     assert.ok(refused.length > 10 && refused.length < 40, `${refused.length} were refused`);
     assert.deepEqual(new Set(refused.map(({ refusal }) => refusal.kind)), new Set(['limit']));

@@ -127,7 +127,8 @@ class FakeConnection implements Engine<FakeBatch> {
     return this.wire.request('look', partition, () => this.engine.guard(partition));
   }
 
-  hasRecord(): Promise<boolean> {
+  async hasRecord(): Promise<boolean | undefined> {
+    if (this.cluster === '') return undefined;
     return this.wire.request('hasRecord', undefined, () => this.engine.recordNow?.id === this.cluster);
   }
 

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../../local/clock.js';
 import { redisAddress } from '../../redis/address.js';
 import { checkRights, type Right } from '../../redis/rights.js';
 import { Script } from '../../redis/script.js';
-import { RedisServer } from '../../redis/server.js';
+import { RedisServer, startDeadline } from '../../redis/server.js';
 import { storeError } from '../../store/partition/failures.js';
 import type { HomeEntry, Member, Registry } from '../registry.js';
 import { homeOf, memberOf } from './records.js';
@@ -12,6 +12,8 @@ export interface RedisRegistryOptions {
   readonly cluster: string;
   /** A request has its answer after this, or its outcome is unknown, ms. Well below the time of a session. */
   readonly deadline?: number;
+  /** The same for the first connection and what is asked on it, if that is more. */
+  readonly startDeadline?: number;
   /** How many replicas must know of a session; `auto`: as many as are connected at the start. */
   readonly replicas?: number | 'auto';
   readonly clock?: Clock;
@@ -95,9 +97,13 @@ const MOST_MEMBERS = 1_000;
  */
 export async function openRedisRegistry(url: string, options: RedisRegistryOptions): Promise<Registry> {
   const { cluster, deadline = DEADLINE, replicas = 'auto', clock = systemClock } = options;
-  const server = await RedisServer.open(redisAddress(url), { deadline, clock, connections: 1, each: AT_ONCE });
+  const start = options.startDeadline === undefined ? {} : { startDeadline: options.startDeadline };
+  const patience = { deadline, clock, ...start };
+  const server = await RedisServer.open(redisAddress(url), { ...patience, connections: 1, each: AT_ONCE });
   try {
-    await server.use((connection) => checkRights(connection, RIGHTS, `{${cluster}.members}:probe`));
+    await server.use((connection) =>
+      checkRights(connection, RIGHTS, `{${cluster}.members}:probe`, startDeadline(patience)),
+    );
     const wanted = replicas === 'auto' ? server.facts.replicas : replicas;
     return new RedisRegistry(server, `{${cluster}.members}:`, wanted, Math.floor(deadline * FOR_REPLICAS));
   } catch (error) {

@@ -52,8 +52,8 @@ export interface Engine<P extends Packed> {
   write(step: Step, batch: P): Promise<Guard | undefined>;
   /** The guard of a partition; its owner is empty also where there is none, its epoch is 0 only there. */
   look(partition: number): Promise<Guard>;
-  /** Whether the record of the cluster still stands there: else the store was emptied, or is another one. */
-  hasRecord(): Promise<boolean>;
+  /** Whether the record of the cluster still stands there: else the store was emptied, or is another one. Unset: it was never read. */
+  hasRecord(): Promise<boolean | undefined>;
   /** Puts the guard back to `mine` with the number of `seen`, if it is still as it was seen. @returns whether it is */
   reassert(seen: Guard, mine: Guard): Promise<boolean>;
   /** Empties the owner, if it is this one. */

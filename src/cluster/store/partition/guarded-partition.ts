@@ -220,14 +220,12 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
         this.#switched(found.seq);
         return false;
       }
-      if (found.seq > seq) throw this.#fence();
+      if (found.seq > seq) throw await this.#succeeded();
       await this.#sendAgain(found.seq);
       return false;
     }
-    if (found.epoch >= epoch) throw this.#fence();
-    if (found.epoch === 0 && !(await this.engine.hasRecord())) {
-      throw storeError('no_guard', `there is no guard of ${this.#where} any more, though this sidecar wrote it`);
-    }
+    if (found.epoch >= epoch) throw await this.#succeeded();
+    if (found.epoch === 0 && (await this.engine.hasRecord()) !== true) throw this.#missing();
     // The claim itself was lost. Whoever claimed after that has a larger epoch.
     await this.engine.reassert(found, { ...this.#guard, seq: found.seq });
     return false;
@@ -259,10 +257,8 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   async #rewrite(rows: Iterable<readonly Row[]>, at: number, evenWithoutGuard: boolean): Promise<void> {
     const { partition, owner, epoch } = this.#guard;
     const seen = await this.engine.look(partition);
-    if (seen.owner !== owner && seen.epoch >= epoch) throw this.#fence();
-    if (seen.epoch === 0 && !evenWithoutGuard) {
-      throw storeError('no_guard', `there is no guard of ${this.#where} any more, though this sidecar wrote it`);
-    }
+    if (seen.owner !== owner && seen.epoch >= epoch) throw await this.#succeeded();
+    if (seen.epoch === 0 && !evenWithoutGuard) throw this.#missing();
     const stage = await this.engine.stage(partition);
     for (const slice of rows) {
       for (let from = 0; from < slice.length; from += MOST_ROWS) {
@@ -288,6 +284,15 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
     }
     this.#switches.clear();
     this.ring.clear();
+  }
+
+  /** Unless the store was emptied and somebody began anew there: that is no successor, and what is here may be all there is. */
+  async #succeeded(): Promise<JournalError> {
+    return (await this.engine.hasRecord()) === false ? this.#missing() : this.#fence();
+  }
+
+  #missing(): JournalError {
+    return storeError('no_guard', `there is no guard of ${this.#where} any more, though this sidecar wrote it`);
   }
 
   #fence(): JournalError {

@@ -36,7 +36,7 @@ export class RedisEngine implements Engine<RedisBatch> {
     private readonly server: RedisServer,
     private readonly reader: RedisServer,
     private readonly settings: { readonly cluster: string; readonly replicas: number },
-    readonly hasRecord: () => Promise<boolean>,
+    readonly hasRecord: () => Promise<boolean | undefined>,
   ) {}
 
   pack(changes: readonly RowChange[]): RedisBatch {

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../local/clock.js';
 import { redisAddress } from '../../redis/address.js';
 import type { RedisConnection } from '../../redis/connection.js';
 import { checkRights, type Right } from '../../redis/rights.js';
-import { RedisServer } from '../../redis/server.js';
+import { RedisServer, startDeadline } from '../../redis/server.js';
 import type {
   Claim,
   Claimed,
@@ -29,6 +29,8 @@ export interface RedisStoreOptions {
   readonly replicas?: number | 'auto';
   /** A request has its answer after this, or its outcome is unknown, ms. */
   readonly deadline?: number;
+  /** The same for the first connection and what is asked on it, if that is more. */
+  readonly startDeadline?: number;
   /** What is kept of each partition to be sent again. */
   readonly ring?: { readonly ms: number; readonly bytes: number };
   readonly clock?: Clock;
@@ -83,9 +85,13 @@ export async function openRedisStore(url: string, options: RedisStoreOptions): P
   // A connection waits with what it has written for its replicas, and with all behind that.
   const shape = replicas === 0 ? { connections: 2, each: AT_ONCE / 2 } : { connections: AT_ONCE, each: 1 };
   const address = redisAddress(url);
-  const server = await RedisServer.open(address, { deadline, clock, ...shape });
+  const start = options.startDeadline === undefined ? {} : { startDeadline: options.startDeadline };
+  const patience = { deadline, clock, ...start };
+  const server = await RedisServer.open(address, { ...patience, ...shape });
   try {
-    await server.use((connection) => checkRights(connection, RIGHTS, `{${cluster}.probe}:own`));
+    await server.use((connection) =>
+      checkRights(connection, RIGHTS, `{${cluster}.probe}:own`, startDeadline(patience)),
+    );
     const wanted = replicas === 'auto' ? server.facts.replicas : replicas;
     // Large answers of a partition that is read hold up no write.
     const reader = await RedisServer.open(address, {
@@ -208,8 +214,8 @@ class RedisStore implements ClusterStore {
       throw storeError('io', `${has} of ${replicas} replicas of ${this.name} have the cluster's record`);
   }
 
-  async #hasRecord(): Promise<boolean> {
-    if (this.#id === '') return false;
+  async #hasRecord(): Promise<boolean | undefined> {
+    if (this.#id === '') return undefined;
     const found = await this.server.use((connection) => connection.ask(['GET', this.#recordKey]));
     return recordOf(found)?.id === this.#id;
   }
