@@ -174,8 +174,9 @@ class ClusterEngine implements Engine {
     const homes = this.#homes;
     const own = (partition: number) => (homes instanceof ClusterMember ? homes.standing(partition) : 'free');
     try {
-      const seen = await lastSeen(homes, store, registry, record.partitions);
+      // The answer may be that of the next home, which was waited for: who that is is known afterwards.
       const answers = await this.coordinator.countQueues();
+      const seen = await lastSeen(homes, store, registry, record.partitions);
       const names = { name: cluster.name, store: store.name, registry: registry.name };
       return { ok: true, value: clusterView({ ...names, ...seen, answers, own }) };
     } catch (error) {
