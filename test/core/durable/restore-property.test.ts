@@ -179,7 +179,11 @@ async function more({ admin }: Coordinator, queue: string): Promise<unknown> {
     const page = await admin.listKeys({ queue, state, pageSize: 1_000, pageToken: '' });
     assert.ok(page.ok);
     const began = state === 'READY' || state === 'DELAY';
-    keys.push(page.value.keys.map((key) => JSON.stringify({ ...key, since: began ? 0 : key.since })).sort());
+    // A place is by `since`, too.
+    const told = page.value.keys.map(({ place, since, ...key }) =>
+      JSON.stringify(began ? key : { ...key, since, place }),
+    );
+    keys.push(told.sort());
   }
   return { letters, keys };
 }
