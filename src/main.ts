@@ -2,6 +2,7 @@
 /** The command line: parse, pick a command, nothing else. */
 import { Command, CommanderError } from 'commander';
 import { bearClosedPipes } from './cli/closed-pipes.js';
+import { registerCluster } from './cli/cluster.js';
 import { registerData } from './cli/data.js';
 import { registerDeadLetters } from './cli/dead-letters.js';
 import { registerDemo } from './cli/demo.js';
@@ -26,6 +27,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   registerRun,
   registerSubmit,
   registerQueues,
+  registerCluster,
   registerKeys,
   registerExplain,
   registerDeadLetters,

@@ -40,7 +40,7 @@ export function checkCluster(about: About): void {
     problems.add(
       'data_dir',
       placeOf.server('dataDir') ?? SOMEWHERE,
-      `is ${showText(dataDir)}, but store is ${store.shown}, where everything is kept; leave one of them out ("keyturn store import" brings a directory over)`,
+      `is ${showText(dataDir)}, but store is ${store.shown}, where everything is kept; leave one of them out (what is in a directory is not brought over: a sidecar with it alone can finish it)`,
     );
   if (startupHold > 0)
     problems.add(

@@ -19,7 +19,14 @@ export interface RegistryPlace {
 const LONG = 600_000;
 
 function member(id: string, differences: Partial<Member> = {}): Member {
-  const about = { name: `host-${id}`, address: '10.0.0.1:7423', version: '0.1.0', format: 1, weight: 1 };
+  const about = {
+    name: `host-${id}`,
+    address: '10.0.0.1:7423',
+    grpc: '10.0.0.1:7420',
+    version: '0.1.0',
+    format: 1,
+    weight: 1,
+  };
   return { id, ...about, isLeaving: false, routes: 1, ...differences };
 }
 

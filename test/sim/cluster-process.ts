@@ -150,6 +150,16 @@ export class SimProcess {
     const id = `${this.name}-${this.world.chance.int(0, 1_000_000_000)}`;
     this.#ids.add(id);
     const { name } = this;
-    return { id, name, address: `${name}:1`, version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
+    return {
+      id,
+      name,
+      address: `${name}:1`,
+      grpc: `${name}:2`,
+      version: '1',
+      format: 1,
+      weight: 1,
+      isLeaving: false,
+      routes: 1,
+    };
   }
 }

@@ -2960,6 +2960,335 @@ func (x *WatchEventsResponse) GetMissed() uint64 {
 	return 0
 }
 
+// GetClusterRequest asks a sidecar how it sees its cluster.
+type GetClusterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterRequest) Reset() {
+	*x = GetClusterRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterRequest) ProtoMessage() {}
+
+func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
+func (*GetClusterRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{37}
+}
+
+// ClusterMember is one sidecar of a cluster. Those with weight 0 have no session and are not among them.
+type ClusterMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of this start of its process, random.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Its host. Several may have the same one.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Where other sidecars reach it, host:port.
+	Peer string `protobuf:"bytes,3,opt,name=peer,proto3" json:"peer,omitempty"`
+	// Where clients reach it: host:port, or unix: and a path of its machine.
+	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	// Of the program.
+	Version string `protobuf:"bytes,5,opt,name=version,proto3" json:"version,omitempty"`
+	// Its share of partitions against that of others.
+	Weight float64 `protobuf:"fixed64,6,opt,name=weight,proto3" json:"weight,omitempty"`
+	// `live`; `leaving`: it hands over what it has.
+	State string `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
+	// How many partitions it has.
+	Partitions    uint32 `protobuf:"varint,8,opt,name=partitions,proto3" json:"partitions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterMember) Reset() {
+	*x = ClusterMember{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterMember) ProtoMessage() {}
+
+func (x *ClusterMember) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
+func (*ClusterMember) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ClusterMember) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetPeer() string {
+	if x != nil {
+		return x.Peer
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *ClusterMember) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetPartitions() uint32 {
+	if x != nil {
+		return x.Partitions
+	}
+	return 0
+}
+
+// PartitionHome tells who decides about one partition.
+type PartitionHome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The partition, from 0.
+	Partition uint32 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// The id of the member that has it. Empty: nobody.
+	Member string `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
+	// Grows with every claim. 0: never claimed.
+	Epoch uint64 `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// `open`; `unreachable`: its member was asked and did not answer; `none`: nobody has it. Of the sidecar that answers also
+	// `claiming`, `loading`, `handing_over`, `closed`, `reclaiming`, `dropping`.
+	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// How many queues live there, as far as that is known.
+	Queues        uint32 `protobuf:"varint,5,opt,name=queues,proto3" json:"queues,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PartitionHome) Reset() {
+	*x = PartitionHome{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PartitionHome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PartitionHome) ProtoMessage() {}
+
+func (x *PartitionHome) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PartitionHome.ProtoReflect.Descriptor instead.
+func (*PartitionHome) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *PartitionHome) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *PartitionHome) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *PartitionHome) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *PartitionHome) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *PartitionHome) GetQueues() uint32 {
+	if x != nil {
+		return x.Queues
+	}
+	return 0
+}
+
+// GetClusterResponse tells of a cluster as one sidecar sees it.
+type GetClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name, `cluster.name`.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How many partitions it has.
+	Partitions uint32 `protobuf:"varint,2,opt,name=partitions,proto3" json:"partitions,omitempty"`
+	// The address of its store, without user and password.
+	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	// The address of its registry, without user and password.
+	Registry string `protobuf:"bytes,4,opt,name=registry,proto3" json:"registry,omitempty"`
+	// By id.
+	Members []*ClusterMember `protobuf:"bytes,5,rep,name=members,proto3" json:"members,omitempty"`
+	// Of each partition, by number.
+	Homes []*PartitionHome `protobuf:"bytes,6,rep,name=homes,proto3" json:"homes,omitempty"`
+	// Why partitions are not open, where they are not.
+	Unavailable   []*Unavailable `protobuf:"bytes,7,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterResponse) Reset() {
+	*x = GetClusterResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterResponse) ProtoMessage() {}
+
+func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
+func (*GetClusterResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *GetClusterResponse) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GetClusterResponse) GetPartitions() uint32 {
+	if x != nil {
+		return x.Partitions
+	}
+	return 0
+}
+
+func (x *GetClusterResponse) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *GetClusterResponse) GetRegistry() string {
+	if x != nil {
+		return x.Registry
+	}
+	return ""
+}
+
+func (x *GetClusterResponse) GetMembers() []*ClusterMember {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *GetClusterResponse) GetHomes() []*PartitionHome {
+	if x != nil {
+		return x.Homes
+	}
+	return nil
+}
+
+func (x *GetClusterResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
+}
+
 var File_keyturn_v1_admin_proto protoreflect.FileDescriptor
 
 const file_keyturn_v1_admin_proto_rawDesc = "" +
@@ -3188,7 +3517,35 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x05queue\x18\b \x01(\tR\x05queue\"X\n" +
 	"\x13WatchEventsResponse\x12)\n" +
 	"\x06events\x18\x01 \x03(\v2\x11.keyturn.v1.EventR\x06events\x12\x16\n" +
-	"\x06missed\x18\x02 \x01(\x04R\x06missed*\xab\x01\n" +
+	"\x06missed\x18\x02 \x01(\x04R\x06missed\"\x13\n" +
+	"\x11GetClusterRequest\"\xc9\x01\n" +
+	"\rClusterMember\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04peer\x18\x03 \x01(\tR\x04peer\x12\x18\n" +
+	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x18\n" +
+	"\aversion\x18\x05 \x01(\tR\aversion\x12\x16\n" +
+	"\x06weight\x18\x06 \x01(\x01R\x06weight\x12\x14\n" +
+	"\x05state\x18\a \x01(\tR\x05state\x12\x1e\n" +
+	"\n" +
+	"partitions\x18\b \x01(\rR\n" +
+	"partitions\"\x89\x01\n" +
+	"\rPartitionHome\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
+	"\x06member\x18\x02 \x01(\tR\x06member\x12\x14\n" +
+	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\x12\x14\n" +
+	"\x05state\x18\x04 \x01(\tR\x05state\x12\x16\n" +
+	"\x06queues\x18\x05 \x01(\rR\x06queues\"\x9b\x02\n" +
+	"\x12GetClusterResponse\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
+	"\n" +
+	"partitions\x18\x02 \x01(\rR\n" +
+	"partitions\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\x12\x1a\n" +
+	"\bregistry\x18\x04 \x01(\tR\bregistry\x123\n" +
+	"\amembers\x18\x05 \x03(\v2\x19.keyturn.v1.ClusterMemberR\amembers\x12/\n" +
+	"\x05homes\x18\x06 \x03(\v2\x19.keyturn.v1.PartitionHomeR\x05homes\x129\n" +
+	"\vunavailable\x18\a \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable*\xab\x01\n" +
 	"\tLaneState\x12\x1a\n" +
 	"\x16LANE_STATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLANE_STATE_INIT\x10\x01\x12\x16\n" +
@@ -3211,7 +3568,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12EVENT_KIND_REDRIVE\x10\n" +
 	"\x12\x16\n" +
 	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
-	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xed\a\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xba\b\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
@@ -3227,7 +3584,9 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\tSetLimits\x12\x1c.keyturn.v1.SetLimitsRequest\x1a\x1d.keyturn.v1.SetLimitsResponse\x12Z\n" +
 	"\x0fListDeadLetters\x12\".keyturn.v1.ListDeadLettersRequest\x1a#.keyturn.v1.ListDeadLettersResponse\x12B\n" +
 	"\aRedrive\x12\x1a.keyturn.v1.RedriveRequest\x1a\x1b.keyturn.v1.RedriveResponse\x12B\n" +
-	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12P\n" +
+	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12K\n" +
+	"\n" +
+	"GetCluster\x12\x1d.keyturn.v1.GetClusterRequest\x1a\x1e.keyturn.v1.GetClusterResponse\x12P\n" +
 	"\vWatchEvents\x12\x1e.keyturn.v1.WatchEventsRequest\x1a\x1f.keyturn.v1.WatchEventsResponse0\x01BL\n" +
 	"\rio.keyturn.v1P\x01Z9github.com/keyturn/keyturn/clients/go/keyturnv1;keyturnv1b\x06proto3"
 
@@ -3244,7 +3603,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                  // 0: keyturn.v1.LaneState
 	(EventKind)(0),                  // 1: keyturn.v1.EventKind
@@ -3285,92 +3644,101 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*WatchEventsRequest)(nil),      // 36: keyturn.v1.WatchEventsRequest
 	(*Event)(nil),                   // 37: keyturn.v1.Event
 	(*WatchEventsResponse)(nil),     // 38: keyturn.v1.WatchEventsResponse
-	(*durationpb.Duration)(nil),     // 39: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 40: google.protobuf.Timestamp
-	(*ItemRef)(nil),                 // 41: keyturn.v1.ItemRef
-	(*Item)(nil),                    // 42: keyturn.v1.Item
+	(*GetClusterRequest)(nil),       // 39: keyturn.v1.GetClusterRequest
+	(*ClusterMember)(nil),           // 40: keyturn.v1.ClusterMember
+	(*PartitionHome)(nil),           // 41: keyturn.v1.PartitionHome
+	(*GetClusterResponse)(nil),      // 42: keyturn.v1.GetClusterResponse
+	(*durationpb.Duration)(nil),     // 43: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 44: google.protobuf.Timestamp
+	(*ItemRef)(nil),                 // 45: keyturn.v1.ItemRef
+	(*Item)(nil),                    // 46: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	39, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	39, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	39, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	39, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	39, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	39, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	39, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	43, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	43, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	43, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	43, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	43, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	43, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	43, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	39, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	39, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	39, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	43, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	43, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	43, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	39, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	43, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	40, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	44, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	40, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	44, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	40, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	39, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	40, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	40, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	41, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	44, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	43, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	44, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	44, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	45, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
 	0,  // 29: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	40, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	44, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
 	14, // 31: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
 	15, // 32: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	40, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	44, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
 	7,  // 34: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 35: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	40, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	44, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
 	0,  // 37: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
 	0,  // 38: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
 	2,  // 39: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
 	2,  // 40: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
 	7,  // 41: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	42, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	40, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	46, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	44, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
 	30, // 44: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
 	7,  // 45: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	1,  // 46: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	40, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	44, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
 	37, // 48: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	8,  // 49: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 50: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 51: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	17, // 52: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	19, // 53: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	21, // 54: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	23, // 55: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	25, // 56: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	27, // 57: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	29, // 58: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	32, // 59: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	34, // 60: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	36, // 61: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 62: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 63: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	16, // 64: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	18, // 65: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	20, // 66: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	22, // 67: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	24, // 68: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	26, // 69: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	28, // 70: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	31, // 71: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	33, // 72: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	35, // 73: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	38, // 74: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	62, // [62:75] is the sub-list for method output_type
-	49, // [49:62] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	40, // 49: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
+	41, // 50: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
+	7,  // 51: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	8,  // 52: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 53: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 54: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	17, // 55: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	19, // 56: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	21, // 57: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	23, // 58: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	25, // 59: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	27, // 60: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	29, // 61: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	32, // 62: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	34, // 63: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	39, // 64: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	36, // 65: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 66: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 67: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	16, // 68: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	18, // 69: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	20, // 70: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	22, // 71: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	24, // 72: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	26, // 73: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	28, // 74: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	31, // 75: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	33, // 76: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	35, // 77: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	42, // 78: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	38, // 79: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	66, // [66:80] is the sub-list for method output_type
+	52, // [52:66] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -3390,7 +3758,7 @@ func file_keyturn_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   37,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -33,6 +33,7 @@ const (
 	AdminService_ListDeadLetters_FullMethodName = "/keyturn.v1.AdminService/ListDeadLetters"
 	AdminService_Redrive_FullMethodName         = "/keyturn.v1.AdminService/Redrive"
 	AdminService_Discard_FullMethodName         = "/keyturn.v1.AdminService/Discard"
+	AdminService_GetCluster_FullMethodName      = "/keyturn.v1.AdminService/GetCluster"
 	AdminService_WatchEvents_FullMethodName     = "/keyturn.v1.AdminService/WatchEvents"
 )
 
@@ -66,6 +67,8 @@ type AdminServiceClient interface {
 	Redrive(ctx context.Context, in *RedriveRequest, opts ...grpc.CallOption) (*RedriveResponse, error)
 	// Discard removes dead letters, and with `waiting` also items that wait.
 	Discard(ctx context.Context, in *DiscardRequest, opts ...grpc.CallOption) (*DiscardResponse, error)
+	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
+	GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error)
 }
@@ -198,6 +201,16 @@ func (c *adminServiceClient) Discard(ctx context.Context, in *DiscardRequest, op
 	return out, nil
 }
 
+func (c *adminServiceClient) GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetClusterResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_WatchEvents_FullMethodName, cOpts...)
@@ -247,6 +260,8 @@ type AdminServiceServer interface {
 	Redrive(context.Context, *RedriveRequest) (*RedriveResponse, error)
 	// Discard removes dead letters, and with `waiting` also items that wait.
 	Discard(context.Context, *DiscardRequest) (*DiscardResponse, error)
+	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
+	GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
@@ -294,6 +309,9 @@ func (UnimplementedAdminServiceServer) Redrive(context.Context, *RedriveRequest)
 }
 func (UnimplementedAdminServiceServer) Discard(context.Context, *DiscardRequest) (*DiscardResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Discard not implemented")
+}
+func (UnimplementedAdminServiceServer) GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method GetCluster not implemented")
 }
 func (UnimplementedAdminServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error {
 	return status.Errorf(codes.Unimplemented, "method WatchEvents not implemented")
@@ -535,6 +553,24 @@ func _AdminService_Discard_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_GetCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetCluster(ctx, req.(*GetClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_WatchEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchEventsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -600,6 +636,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Discard",
 			Handler:    _AdminService_Discard_Handler,
+		},
+		{
+			MethodName: "GetCluster",
+			Handler:    _AdminService_GetCluster_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

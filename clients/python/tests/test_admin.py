@@ -28,6 +28,10 @@ SHOWN: list[tuple[type[Any], Any]] = [
     (views.Resumed, pb.ResumeKeyResponse),
     (views.Limits, pb.SetLimitsResponse),
     (views.DeadItem, pb.DeadLetter),
+    (views.ClusterMember, pb.ClusterMember),
+    (views.PartitionHome, pb.PartitionHome),
+    (views.Cluster, pb.GetClusterResponse),
+    (views.Unavailable, pb.Unavailable),
     (views.DeadLetterPage, pb.ListDeadLettersResponse),
 ]
 

@@ -1,6 +1,6 @@
 /** What decides about turns in this process, with all that it stands on. */
 import type { Config } from '../../config/config.js';
-import type { ClusterNumbers, Coordinator } from '../../coordinator.js';
+import type { Cluster, ClusterNumbers, Coordinator } from '../../coordinator.js';
 import { LocalCoordinator } from '../../local/coordinator.js';
 import type { StoreState } from '../../local/durable/state.js';
 import { failData, openDataDirectory } from './data-directory.js';
@@ -16,6 +16,10 @@ export interface Engine {
   begin(): Promise<void>;
   /** For metrics. Unset: it stands alone. */
   readonly numbers?: (() => ClusterNumbers) | undefined;
+  /** For people who ask about it. Unset: it stands alone. */
+  readonly cluster?: Cluster | undefined;
+  /** Told where gRPC listens, with the real port. */
+  readonly listens?: ((grpc: string) => void) | undefined;
   /** What people who ask whether it is ready should know besides. */
   readonly remark: string | undefined;
   /** Ends everything; resolves when nothing is held any more. */

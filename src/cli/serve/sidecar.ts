@@ -2,7 +2,7 @@
 import { type Address, formatAddress, isLocal, parseAddress } from '../../config/address.js';
 import type { Config } from '../../config/config.js';
 import type { TlsMaterial } from '../../config/tls-files.js';
-import type { Coordinator, DrainReport } from '../../coordinator.js';
+import type { Cluster, Coordinator, DrainReport } from '../../coordinator.js';
 import { isDurable } from '../../core/contract/policy.js';
 import { type GrpcServer, startGrpcServer } from '../../grpc/server/server.js';
 import { type HttpServer, startHttpServer } from '../../http/server.js';
@@ -69,8 +69,10 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     if (engine.isNew) await engine.begin();
     // HTTP first: until gRPC listens it says that it is starting.
     http = await listenHttp(config, { metrics, readiness, remark: () => hold.remark ?? engine.remark, log });
-    const server = await listenGrpc(config, { coordinator, certificates: certificates?.first, metrics, log });
+    const { cluster } = engine;
+    const server = await listenGrpc(config, { coordinator, cluster, certificates: certificates?.first, metrics, log });
     grpc = server;
+    engine.listens?.(server.address);
     void certificates?.watch((material) => server.useCertificates(material));
     warnBeyondLoopback(config, log);
     readiness.listening();
@@ -179,6 +181,7 @@ async function listenHttp({ server }: Config, { metrics, readiness, remark, log 
 
 interface GrpcParts {
   readonly coordinator: Coordinator;
+  readonly cluster: Cluster | undefined;
   readonly certificates: TlsMaterial | undefined;
   readonly metrics: Metrics;
   readonly log: Logger;

@@ -132,6 +132,11 @@ export class ClusterMember implements Homes {
     this.#listing.soon();
   }
 
+  /** Where clients reach it. */
+  listens(grpc: string): void {
+    this.#session.listens(grpc);
+  }
+
   home(partition: number): Coordinator | undefined {
     return this.#own[partition]?.home ?? this.#remote.get(partition);
   }

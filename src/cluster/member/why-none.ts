@@ -31,7 +31,8 @@ export function whyNone(partition: number, { at, problem, trouble, owner, isLost
 }
 
 function elsewhere(owner: string | undefined, isLost: boolean, isQuiet: boolean): string {
-  if (isLost) return 'its guard is gone from the store; if that was emptied, run "keyturn cluster restore"';
+  if (isLost)
+    return 'its guard is gone from the store, so nobody claims it; bring back what the store had, or accept the loss: end all sidecars and start them again';
   if (isQuiet) return 'whoever was its home may come back until the time of a session has passed';
   if (owner !== undefined)
     return `it is that of ${owner}, which does not answer; another one takes it when its session is over`;

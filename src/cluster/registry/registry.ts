@@ -13,6 +13,8 @@ export interface Member {
   readonly name: string;
   /** Where other sidecars reach it, host:port. */
   readonly address: string;
+  /** Where clients reach it: host:port, or unix: and a path. Empty: it does not listen yet. */
+  readonly grpc: string;
   /** Of the program. */
   readonly version: string;
   /** The newest format of rows that it reads and writes. */

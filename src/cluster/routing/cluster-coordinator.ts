@@ -9,7 +9,9 @@ import type {
   SessionListener,
 } from '../../coordinator.js';
 import { DRAINING, limitRefusal } from '../../core/contract/refusals.js';
+import type { HomeAnswer } from '../partitions/cluster-view.js';
 import type { PartitionMap } from '../partitions/partition-map.js';
+import { countQueues } from './count-queues.js';
 import { RoutedAdministration } from './routed-administration.js';
 import { RoutedCalls } from './routed-calls.js';
 import { RoutedSession } from './routed-session.js';
@@ -43,6 +45,11 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
   /** Queues are routed in another way from now on: those that are have to be empty. */
   set map(map: PartitionMap) {
     this.router.map = map;
+  }
+
+  /** Of each partition, by number. */
+  countQueues(): Promise<readonly HomeAnswer[]> {
+    return countQueues(this.router);
   }
 
   openSession(listener: SessionListener): Result<Session> {

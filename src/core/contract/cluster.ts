@@ -1,4 +1,5 @@
 /** What a sidecar of a cluster tells of it. */
+import type { Result } from './model.js';
 import type { HistogramView, MaybePartial } from './views.js';
 
 /** As one sidecar sees it, at one moment. */
@@ -56,7 +57,7 @@ export interface HomeView {
 
 /** Asks about the cluster. */
 export interface Cluster {
-  view(): Promise<ClusterView>;
+  view(): Promise<Result<ClusterView>>;
 }
 
 /** Where a partition is, for a metric. */

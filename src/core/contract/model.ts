@@ -328,6 +328,12 @@ export type Refusal =
       readonly group: string;
       readonly other: string;
     }
+  /** It does not depend on the moment: this sidecar is in no cluster; the partition cannot be moved so. */
+  | {
+      readonly kind: 'not_possible';
+      readonly because: 'no_cluster' | 'not_movable';
+      readonly description: string;
+    }
   /** Ends a session's stream: a newer stream has its id. */
   | {
       readonly kind: 'session_replaced';

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
-import type { Coordinator, Limits, Refusal, Reply, Result, Turn, Waiting } from '../../coordinator.js';
+import type { Cluster, Coordinator, Limits, Refusal, Reply, Result, Turn, Waiting } from '../../coordinator.js';
 import { type Caller, isOver } from '../convert/deadline.js';
 import { Check } from '../convert/validate.js';
 import { type CallStatus, internalStatus, statusOf } from './status.js';
@@ -22,6 +22,8 @@ export interface HandlerContext {
   readonly coordinator: Coordinator;
   readonly limits: Limits;
   readonly log: Log;
+  /** Unset: this sidecar stands alone. */
+  readonly cluster?: Cluster | undefined;
   /** Counts failures of our own. */
   readonly failed?: () => void;
   /** Unary calls of CoordinatorService that wait now. */

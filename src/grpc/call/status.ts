@@ -104,6 +104,11 @@ const DESCRIBE: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => De
     details: [retryInfo(refusal.retryAfter)],
   }),
   other_group: (refusal) => otherGroup(refusal),
+  not_possible: (refusal) => ({
+    code: status.FAILED_PRECONDITION,
+    reason: refusal.because.toUpperCase(),
+    message: refusal.description,
+  }),
   session_replaced: (refusal) => ({
     code: status.ABORTED,
     reason: 'SESSION_REPLACED',
@@ -218,7 +223,7 @@ function otherGroup({ field, queue, group, other }: RefusalOf<'other_group'>): D
     reason: 'OTHER_GROUP',
     message:
       `${field}: queue ${to} is not of the group ${shorten(group)} of queue ${from}, and one step cannot reach both; ` +
-      `give both one group: "keyturn cluster route ${other} --group ${group}" while ${to} is empty, and "group" in their settings`,
+      `give both one "group" in the settings of all sidecars before the cluster begins; one that stands keeps its groups: take another cluster.name`,
     metadata: new Map([['queue', other]]),
   };
 }

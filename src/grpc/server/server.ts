@@ -1,6 +1,6 @@
 /** The gRPC server: what it serves, where it listens, how it stops. */
 import { type Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
-import type { Coordinator, Limits } from '../../coordinator.js';
+import type { Cluster, Coordinator, Limits } from '../../coordinator.js';
 import type { HandlerContext, Log } from '../call/handler.js';
 import type { Observe } from '../call/observe.js';
 import { OpenStreams } from '../call/streams.js';
@@ -21,6 +21,8 @@ interface GrpcServerOptions {
   readonly listen: string;
   readonly coordinator: Coordinator;
   readonly limits: Limits;
+  /** Unset: this sidecar stands alone. */
+  readonly cluster?: Cluster | undefined;
   /** Called once for every finished call, streams included. `code` is the name of its gRPC status. */
   readonly observe: Observe;
   /** Called once for every failure of our own, in a command of a session too. */

@@ -1,5 +1,6 @@
 /** AdminService: the calls of people. */
 
+import type { Result } from '../../coordinator.js';
 import { type HandlerContext, promised } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import {
@@ -19,6 +20,7 @@ import {
   retryNowRequest,
   retryNowResponse,
 } from '../convert/admin.js';
+import { clusterResponse } from '../convert/cluster.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
 import type { AdminServiceServer } from '../gen/keyturn/v1/admin.js';
 import { watchEvents } from './watch-events.js';
@@ -53,8 +55,17 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
       ({ choice, waiting }) => admin.discard(choice, waiting),
       (discarded) => ({ discarded }),
     ),
+    getCluster: promised(context, anything, () => context.cluster?.view() ?? alone(), clusterResponse),
     watchEvents: watchEvents(context, streams),
   };
+}
+
+function anything(): undefined {}
+
+async function alone(): Promise<Result<never>> {
+  const description =
+    'this sidecar stands alone: what it keeps is in its memory or its data directory; with "store: redis://HOST" (--store) it is a member of a cluster';
+  return { ok: false, refusal: { kind: 'not_possible', because: 'no_cluster', description } };
 }
 
 function nothing(): Record<string, never> {

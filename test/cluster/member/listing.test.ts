@@ -8,7 +8,17 @@ import { FakeRegistryEngine } from '../../support/cluster/fake-registry.js';
 import { FakeClock } from '../../support/fake-clock.js';
 
 function member(id: string): Member {
-  return { id, name: id, address: `${id}:1`, version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
+  return {
+    id,
+    name: id,
+    address: `${id}:1`,
+    grpc: `${id}:2`,
+    version: '1',
+    format: 1,
+    weight: 1,
+    isLeaving: false,
+    routes: 1,
+  };
 }
 
 async function settled(clock: FakeClock): Promise<void> {

@@ -14,6 +14,17 @@ describe('a member of a cluster', () => {
     assert.equal(call.value.decision, 'accept');
   });
 
+  it('S303: stays the home with the shortest session that can be set, as long as registry and store answer', async () => {
+    const stage = new MembersStage(4, {}, 1_000);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    for (let looks = 0; looks < 300; looks += 1) {
+      await stage.pass(10);
+      assert.ok(stage.hasAll(a.member), `not after ${looks * 10} ms`);
+    }
+    assert.equal(a.counts.numbers.claims.warm, 0);
+  });
+
   it('S232, S235: shares what it has with those that come, when nobody came or went for 15 s, 4 at once', async () => {
     const stage = new MembersStage(16);
     const a = stage.start('a');
@@ -203,7 +214,7 @@ describe('a member of a cluster', () => {
     stage.store.empty();
     await stage.pass(3 * TTL);
     assert.equal(b.member.isHere(0), false);
-    assert.match(b.member.whyNone(0), /keyturn cluster restore/);
+    assert.match(b.member.whyNone(0), /end all sidecars and start them again/);
   });
 
   it('S232: who leaves hands all over, with what was answered and not written yet, and others know at once', async () => {

@@ -40,6 +40,7 @@ export class MembersStage {
   constructor(
     readonly partitions = 4,
     private readonly change: SettingsChange = {},
+    private readonly ttl = TTL,
   ) {}
 
   /** Lets time pass, with all that is promised in between. */
@@ -86,11 +87,11 @@ export class MembersStage {
       store,
       registry,
       partitions: this.partitions,
-      ttl: TTL,
+      ttl: this.ttl,
       incarnation: () => {
         const id = `${name}-${ids.length}`;
         ids.push(id);
-        const fixed = { version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
+        const fixed = { grpc: `${name}:2`, version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
         return { id, name, address: `${name}:1`, ...fixed, ...more };
       },
       makeHome: (options) => {

@@ -114,9 +114,19 @@ const CASES: Readonly<Record<Refusal['kind'], Case>> = {
       reason: 'OTHER_GROUP',
       message:
         'follow_ups[2].queue: queue "bills" is not of the group "shop" of queue "orders", and one step cannot reach both; ' +
-        'give both one group: "keyturn cluster route bills --group shop" while "bills" is empty, and "group" in their settings',
+        'give both one "group" in the settings of all sidecars before the cluster begins; one that stands keeps its groups: take another cluster.name',
       types: ['ErrorInfo'],
       metadata: { queue: 'bills' },
+    },
+  },
+  not_possible: {
+    refusal: { kind: 'not_possible', because: 'no_cluster', description: 'it stands alone' },
+    expected: {
+      code: 'FAILED_PRECONDITION',
+      reason: 'NO_CLUSTER',
+      message: 'it stands alone',
+      types: ['ErrorInfo'],
+      metadata: {},
     },
   },
   session_replaced: {

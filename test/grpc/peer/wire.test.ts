@@ -42,6 +42,7 @@ const REFUSALS: { readonly [K in Refusal['kind']]: readonly Refusal[] } = {
   store_unavailable: [{ kind: 'store_unavailable', description: 'd', retryAfter: 1 }],
   no_home: [{ kind: 'no_home', partition: 63, description: 'd', retryAfter: 1 }],
   other_group: [{ kind: 'other_group', field: 'next.queues[1]', queue: 'q', group: 'g', other: 'o' }],
+  not_possible: [{ kind: 'not_possible', because: 'not_movable', description: 'd' }],
   session_replaced: [
     { kind: 'session_replaced', sessionId: 's' },
     { kind: 'session_replaced', sessionId: 's', newer: { at: 5, by: 'b' } },

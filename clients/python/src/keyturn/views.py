@@ -77,6 +77,14 @@ class QueueInfo(NamedTuple):
     paused: bool
 
 
+class Unavailable(NamedTuple):
+    """A partition of a cluster that could not be asked: what it would have told is missing in the answer."""
+
+    partition: int
+    why: str
+    """And what to look at."""
+
+
 class QueuePage(NamedTuple):
     """Queues, by name."""
 
@@ -85,6 +93,8 @@ class QueuePage(NamedTuple):
     """Empty: that was the last page."""
     startup_hold_until: datetime | None
     """Until then no queue gives a turn, because the sidecar was just started. None: they do."""
+    unavailable: Sequence[Unavailable] = ()
+    """Who could not be asked, of a cluster."""
 
 
 class KeyInfo(NamedTuple):
@@ -104,6 +114,8 @@ class KeyPage(NamedTuple):
     keys: Sequence[KeyInfo]
     next_page_token: str
     """Empty: that was the last page."""
+    unavailable: Sequence[Unavailable] = ()
+    """Who could not be asked, of a cluster."""
 
 
 class Holder(NamedTuple):
@@ -156,6 +168,8 @@ class KeyExplanation(NamedTuple):
     """Why it does not move, in one sentence; empty when nothing holds it."""
     until: datetime | None
     dead_letters: int
+    unavailable: Sequence[Unavailable] = ()
+    """Who could not be asked, of a cluster."""
 
 
 class Eviction(NamedTuple):
@@ -197,6 +211,8 @@ class Limits(NamedTuple):
     rate: Rate | None
     max_in_flight: int
     """0: none."""
+    unavailable: Sequence[Unavailable] = ()
+    """Who could not be asked, of a cluster."""
 
 
 class DeadItem(NamedTuple):
@@ -216,3 +232,53 @@ class DeadLetterPage(NamedTuple):
     dead_letters: Sequence[DeadItem]
     next_page_token: str
     """Empty: that was the last page."""
+    unavailable: Sequence[Unavailable] = ()
+    """Who could not be asked, of a cluster."""
+
+
+class ClusterMember(NamedTuple):
+    """One sidecar of a cluster."""
+
+    id: str
+    """Of this start of its process."""
+    name: str
+    """Its host. Several may have the same one."""
+    peer: str
+    """Where other sidecars reach it."""
+    address: str
+    """Where clients reach it."""
+    version: str
+    weight: float
+    state: str
+    """`live` or `leaving`."""
+    partitions: int
+    """How many it has."""
+
+
+class PartitionHome(NamedTuple):
+    """Who decides about one partition."""
+
+    partition: int
+    member: str
+    """The id of the member that has it; empty: nobody."""
+    epoch: int
+    """Grows with every claim."""
+    state: str
+    """`open`, `unreachable`, `none`; of the sidecar that answers also `claiming`, `loading`, `handing_over` and others."""
+    queues: int
+    """How many live there, as far as that is known."""
+
+
+class Cluster(NamedTuple):
+    """A cluster as one sidecar sees it."""
+
+    name: str
+    partitions: int
+    store: str
+    """Its address, without user and password."""
+    registry: str
+    members: Sequence[ClusterMember]
+    homes: Sequence[PartitionHome]
+    """Of each partition, by number."""
+    unavailable: Sequence[Unavailable] = ()
+    """Why partitions are not open, where they are not."""

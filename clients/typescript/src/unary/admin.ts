@@ -7,6 +7,7 @@ import type { Security } from '../wire/connection-failure.js';
 import { optionalFlag } from '../wire/fields.js';
 import { isServiceError } from '../wire/status.js';
 import type {
+  ClusterInfo,
   DeadLetterPage,
   EventBatch,
   EvictionView,
@@ -108,6 +109,12 @@ export class AdminCalls {
     const client = this.#admin;
     const request = { ...admin.wireChoice(choice), waiting: optionalFlag('waiting', waiting) };
     return (await this.#calls.ask(client, client.discard, request, settings)).discarded;
+  }
+
+  /** How the sidecar sees its cluster. One that stands alone refuses (`NO_CLUSTER`). */
+  async getCluster(settings?: CallSettings): Promise<ClusterInfo> {
+    const client = this.#admin;
+    return admin.clusterInfo(await this.#calls.ask(client, client.getCluster, {}, settings));
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import * as wire from '../gen/keyturn/v1/admin.js';
 import type {
+  ClusterInfo,
   DeadLetterPage,
   DeathCause,
   EventBatch,
@@ -55,6 +56,11 @@ export function retryNowView(message: wire.RetryNowResponse): RetryNowView {
     state: stateOf(state),
     why,
   };
+}
+
+export function clusterInfo(message: wire.GetClusterResponse): ClusterInfo {
+  const homes = message.homes.map((home) => ({ ...home, epoch: Number(home.epoch) }));
+  return { ...message, homes };
 }
 
 export function wireListKeys(call: ListKeysCall): wire.ListKeysRequest {

@@ -236,3 +236,46 @@ export interface EventBatch {
   /** How many before these the reader was too slow for. */
   readonly missed: number;
 }
+
+/** A cluster as one sidecar sees it. */
+export interface ClusterInfo {
+  readonly name: string;
+  readonly partitions: number;
+  /** Addresses, without user and password. */
+  readonly store: string;
+  readonly registry: string;
+  readonly members: readonly ClusterMember[];
+  /** Of each partition, by number. */
+  readonly homes: readonly PartitionHome[];
+  /** Why partitions are not open, where they are not. */
+  readonly unavailable: readonly { readonly partition: number; readonly why: string }[];
+}
+
+export interface ClusterMember {
+  /** Of this start of its process. */
+  readonly id: string;
+  /** Its host. Several may have the same one. */
+  readonly name: string;
+  /** Where other sidecars reach it. */
+  readonly peer: string;
+  /** Where clients reach it. */
+  readonly address: string;
+  readonly version: string;
+  readonly weight: number;
+  /** `live` or `leaving`. */
+  readonly state: string;
+  /** How many it has. */
+  readonly partitions: number;
+}
+
+export interface PartitionHome {
+  readonly partition: number;
+  /** The id of the member that has it; empty: nobody. */
+  readonly member: string;
+  /** Grows with every claim. */
+  readonly epoch: number;
+  /** `open`, `unreachable`, `none`; of the sidecar that answers also `claiming`, `loading`, `handing_over`, `closed` and others. */
+  readonly state: string;
+  /** How many live there, as far as that is known. */
+  readonly queues: number;
+}

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
+import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
 import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
@@ -13,16 +14,18 @@ import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
-import type { ClusterNumbers, Coordinator } from '../../../coordinator.js';
+import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
+import { JournalError } from '../../../local/journal/journal.js';
 import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
 import { Forwarded } from './forwarded.js';
 import { PartitionLog } from './partition-log.js';
 import { partitionsByState } from './partitions-by-state.js';
+import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
 
@@ -88,7 +91,10 @@ interface Parts extends ClusterOptions {
 class ClusterEngine implements Engine {
   readonly isNew = false;
   readonly coordinator: ClusterCoordinator;
+  readonly cluster: Cluster = { view: () => this.#view() };
   readonly #homes: ClusterMember | GatewayHomes;
+  /** Where clients reach it; empty: not yet. */
+  #grpc = '';
   readonly #shared = new SharedUse();
   readonly #counts = new MemberCounts();
   readonly #forwarded = new Forwarded();
@@ -136,6 +142,11 @@ class ClusterEngine implements Engine {
     return first && `${homeless.length} of ${this.#homes.partitions} partitions have no home: ${first}`;
   }
 
+  readonly listens = (grpc: string): void => {
+    this.#grpc = reachedAt(grpc, this.parts.peers.address);
+    if (this.#homes instanceof ClusterMember) this.#homes.listens(this.#grpc);
+  };
+
   readonly numbers = (): ClusterNumbers => {
     const homes = this.#homes;
     const { links } = this.parts.peers;
@@ -156,6 +167,21 @@ class ClusterEngine implements Engine {
     await this.parts.peers.close();
     await this.parts.registry.close();
     await this.parts.store.close();
+  }
+
+  async #view(): Promise<Result<ClusterView>> {
+    const { cluster, record, store, registry } = this.parts;
+    const homes = this.#homes;
+    const own = (partition: number) => (homes instanceof ClusterMember ? homes.standing(partition) : 'free');
+    try {
+      const seen = await lastSeen(homes, store, registry, record.partitions);
+      const answers = await this.coordinator.countQueues();
+      const names = { name: cluster.name, store: store.name, registry: registry.name };
+      return { ok: true, value: clusterView({ ...names, ...seen, answers, own }) };
+    } catch (error) {
+      if (!(error instanceof JournalError)) throw error;
+      return { ok: false, refusal: { kind: 'store_unavailable', description: error.message, retryAfter: 1_000 } };
+    }
   }
 
   /** Joined, and the homes of partitions are known, as far as there are any. */
@@ -205,6 +231,7 @@ class ClusterEngine implements Engine {
         id: randomUUID(),
         name: hostname(),
         address: peers.address,
+        grpc: this.#grpc,
         version,
         format: FORMAT,
         weight: cluster.weight,
@@ -256,4 +283,17 @@ class ClusterEngine implements Engine {
       linked.release(link.incarnation);
     }
   }
+}
+
+/** A member looks four times a second, and knows on a bad day what it saw last. A gateway asks. @throws JournalError */
+async function lastSeen(
+  homes: ClusterMember | GatewayHomes,
+  store: ClusterStore,
+  registry: Registry,
+  partitions: number,
+): Promise<Pick<SeenCluster, 'members' | 'guards'>> {
+  if (homes instanceof ClusterMember && homes.view.guards.length > 0)
+    return { members: [...homes.view.members.values()], guards: homes.view.guards };
+  const guards = await store.guards(partitions);
+  return { members: await registry.members(), guards };
 }

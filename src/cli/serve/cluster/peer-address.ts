@@ -37,6 +37,15 @@ export function advertised(said: string | undefined, listens: string, own: strin
   return formatAddress({ ...tcp(`${said}:1`), port: at.port });
 }
 
+/**
+ * Where clients reach it.
+ * @param grpc where it listens, with the real port
+ * @param peer what other sidecars are told
+ */
+export function reachedAt(grpc: string, peer: string): string {
+  return parseAddress(grpc)?.kind === 'tcp' ? advertised(undefined, grpc, tcp(peer).host) : grpc;
+}
+
 function isAnywhere(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }

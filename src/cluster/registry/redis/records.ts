@@ -7,6 +7,7 @@ const MEMBER: Kinds<Member> = {
   id: 'string',
   name: 'string',
   address: 'string',
+  grpc: 'string',
   version: 'string',
   format: 'number',
   weight: 'number',

@@ -56,6 +56,11 @@ const SHAPES: { readonly [K in Kind]: Shape<Of<K>> } = {
     sessionId: text,
     newer: absent(object<SessionStamp>({ at: number, by: text })),
   }),
+  not_possible: object<Of<'not_possible'>>({
+    kind: word('not_possible'),
+    because: word('no_cluster', 'not_movable'),
+    description: text,
+  }),
   cancelled: object({ kind: word('cancelled') }),
 };
 

@@ -59,6 +59,10 @@ class Admin:
             timeout,
         )
 
+    def get_cluster(self, *, timeout: float = _TIMEOUT) -> Call[views.Cluster]:
+        """Tell how the sidecar sees its cluster. One that stands alone refuses (`NO_CLUSTER`)."""
+        return self._ask("GetCluster", pb.GetClusterRequest, pb.GetClusterResponse, _as(views.Cluster), timeout)
+
     def list_keys(
         self,
         queue: str,

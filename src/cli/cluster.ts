@@ -1,0 +1,134 @@
+/** `keyturn cluster`: who is in the cluster of a sidecar, and who decides about what. */
+import type { Keyturn } from '@keyturn/client';
+import type { Command } from 'commander';
+import { harmlessJson } from '../observability/harmless.js';
+import { act } from './action.js';
+import { EXIT } from './exit-codes.js';
+import { type SidecarOptions, sidecarOptions } from './options.js';
+import { alignColumns, amount, count, plain } from './output.js';
+import { withSidecar } from './sidecar.js';
+
+interface ClusterOptions extends SidecarOptions {
+  readonly json?: boolean;
+}
+
+type ClusterInfo = Awaited<ReturnType<Keyturn['admin']['getCluster']>>;
+
+const HELP = `
+The first table has the members: their host, the beginning of their id (another one after each start), where clients
+and where other sidecars reach them, how many partitions and queues they have. Gateways (weight 0) are not among them.
+The second has the partitions, summed up by member and state:
+  open          its member decides about it
+  claiming, loading, handing_over, closed, reclaiming, dropping
+                of the sidecar that is asked: on the way to open, or from it
+  unreachable   its member was asked and did not answer
+  none          nobody has it; below the table stands why
+
+Examples:
+  $ keyturn cluster
+  $ keyturn cluster --json
+`;
+
+export function registerCluster(program: Command): void {
+  const command = program
+    .command('cluster')
+    .summary('show the members of the cluster, and who decides about what')
+    .description('Shows the members of the cluster of a sidecar, and which of them is the home of each partition.')
+    .option('--json', 'print one JSON object');
+  sidecarOptions(command)
+    .addHelpText('after', HELP)
+    .action((options: ClusterOptions) => act(() => showCluster(options)));
+}
+
+async function showCluster(options: ClusterOptions): Promise<number> {
+  const info = await withSidecar(options, ({ admin }) => admin.getCluster());
+  process.stdout.write(options.json === true ? `${harmlessJson(toJson(info))}\n` : toText(info));
+  return EXIT.ok;
+}
+
+/** With the names of the contract. */
+function toJson({ name, partitions, store, registry, members, homes }: ClusterInfo): Readonly<Record<string, unknown>> {
+  return {
+    name,
+    partitions,
+    store,
+    registry,
+    members: members.map(({ id, name: host, peer, address, version, weight, state, partitions: has }) => ({
+      id,
+      name: host,
+      peer,
+      address,
+      version,
+      weight,
+      state,
+      partitions: has,
+    })),
+    homes: homes.map(({ partition, member, epoch, state, queues }) => ({ partition, member, epoch, state, queues })),
+  };
+}
+
+function toText(info: ClusterInfo): string {
+  const { name, partitions, store, registry } = info;
+  const where = registry === store ? `in ${store}` : `in ${store}, registry ${registry}`;
+  const head = alignColumns([[`cluster ${plain(name)}: ${amount(partitions, 'partition')} ${where}`]]);
+  return [head, membersText(info), homesText(info), whyText(info)].filter((part) => part !== '').join('\n');
+}
+
+const HEAD = ['MEMBER', 'ID', 'ADDRESS', 'PEER', 'VERSION', 'WEIGHT', 'STATE', 'PARTITIONS', 'QUEUES'];
+/** So much of an id tells members apart. */
+const SHORT_ID = 8;
+
+function membersText({ members, homes }: ClusterInfo): string {
+  if (members.length === 0) return 'no members: nothing is decided until one is started with a weight above 0\n';
+  const queuesOf = (id: string) => homes.reduce((sum, { member, queues }) => sum + (member === id ? queues : 0), 0);
+  const rows = members.map((member) => [
+    plain(member.name),
+    plain(member.id.slice(0, SHORT_ID)),
+    member.address === '' ? '-' : plain(member.address),
+    plain(member.peer),
+    plain(member.version),
+    count(member.weight),
+    member.state,
+    count(member.partitions),
+    count(queuesOf(member.id)),
+  ]);
+  return alignColumns([HEAD, ...rows]);
+}
+
+function homesText({ members, homes }: ClusterInfo): string {
+  const hosts = new Map(members.map(({ id, name }) => [id, `${plain(name)} ${plain(id.slice(0, SHORT_ID))}`]));
+  const groups = new Map<string, { readonly row: readonly string[]; readonly partitions: number[] }>();
+  for (const { partition, member, state } of homes) {
+    const who = member === '' ? '-' : (hosts.get(member) ?? plain(member.slice(0, SHORT_ID)));
+    const group = groups.get(`${state} ${member}`) ?? { row: [who, state], partitions: [] };
+    group.partitions.push(partition);
+    groups.set(`${state} ${member}`, group);
+  }
+  const rows = [...groups.values()].map(({ row, partitions }) => [
+    ...row,
+    count(partitions.length),
+    ranges(partitions),
+  ]);
+  return alignColumns([['HOME', 'STATE', 'COUNT', 'PARTITIONS'], ...rows]);
+}
+
+/** `0-3, 7`. */
+function ranges(numbers: readonly number[]): string {
+  const parts: { from: number; to: number }[] = [];
+  for (const number of numbers) {
+    const last = parts.at(-1);
+    if (last?.to === number - 1) last.to = number;
+    else parts.push({ from: number, to: number });
+  }
+  return parts.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(', ');
+}
+
+/** More are much the same. */
+const MOST_WHY = 3;
+
+function whyText({ unavailable }: ClusterInfo): string {
+  if (unavailable.length === 0) return '';
+  const rest = unavailable.length - MOST_WHY;
+  const lines = unavailable.slice(0, MOST_WHY).map(({ why }) => [why]);
+  return alignColumns(rest > 0 ? [...lines, [`and ${amount(rest, 'partition')} more`]] : lines);
+}
