@@ -34,7 +34,7 @@ const FORMAT = 1;
 /** How often it is looked whether it is ready, ms. */
 const LOOK_EVERY = 250;
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly log: Logger;
   readonly version: string;
   /** Told why it is not ready, whenever that changes; unset: it is. */
@@ -64,7 +64,7 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
 }
 
 /** What this sidecar is to the others, as far as it has been made. */
-export class Standing {
+class Standing {
   /** Unset: a gateway, or none yet. */
   member: ClusterMember | undefined = undefined;
 
