@@ -2,8 +2,9 @@ import type { Clock } from '../../local/clock.js';
 import type { Member, Registry } from '../registry/registry.js';
 import type { LocalDeadline } from './deadline.js';
 
-/** ms */
+/** ms; and at least four times in a session. */
 const RENEW_EVERY = 750;
+const RENEWALS = 4;
 /** Who is later than that with its own timer serves nobody well, and is not renewed, ms. */
 const MOST_LAG = 1_000;
 /** After a session that is over, or when there is news, ms. */
@@ -22,6 +23,7 @@ export class MemberSession {
   #isAsking = false;
   #disarm: (() => void) | undefined;
   readonly #own = new Set<string>();
+  readonly #renewEvery: number;
 
   constructor(
     private readonly registry: Registry,
@@ -32,6 +34,7 @@ export class MemberSession {
     /** What went wrong, for a log; unset: nothing does any more. */
     private readonly trouble: (error: Error | undefined) => void,
   ) {
+    this.#renewEvery = Math.min(RENEW_EVERY, ttl / RENEWALS);
     this.#member = this.#next(incarnation());
   }
 
@@ -88,7 +91,7 @@ export class MemberSession {
       // One at a time: what follows is armed when that has ended.
       if (this.#isAsking) return;
       const isLate = this.clock.now() - due >= MOST_LAG;
-      if (isLate) this.#arm(RENEW_EVERY);
+      if (isLate) this.#arm(this.#renewEvery);
       else void this.#renew();
     });
   }
@@ -106,7 +109,7 @@ export class MemberSession {
     }
     this.#isAsking = false;
     const isNews = !this.#isJoined || this.#member.isLeaving !== isLeaving;
-    this.#arm(isNews ? AGAIN : Math.max(0, sentAt + RENEW_EVERY - this.clock.now()));
+    this.#arm(isNews ? AGAIN : Math.max(0, sentAt + this.#renewEvery - this.clock.now()));
   }
 
   async #join(sentAt: number): Promise<void> {

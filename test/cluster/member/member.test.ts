@@ -14,6 +14,17 @@ describe('a member of a cluster', () => {
     assert.equal(call.value.decision, 'accept');
   });
 
+  it('S303: stays the home with the shortest session that can be set, as long as registry and store answer', async () => {
+    const stage = new MembersStage(4, {}, 1_000);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    for (let looks = 0; looks < 300; looks += 1) {
+      await stage.pass(10);
+      assert.ok(stage.hasAll(a.member), `not after ${looks * 10} ms`);
+    }
+    assert.equal(a.counts.numbers.claims.warm, 0);
+  });
+
   it('S232, S235: shares what it has with those that come, when nobody came or went for 15 s, 4 at once', async () => {
     const stage = new MembersStage(16);
     const a = stage.start('a');

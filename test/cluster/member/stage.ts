@@ -40,6 +40,7 @@ export class MembersStage {
   constructor(
     readonly partitions = 4,
     private readonly change: SettingsChange = {},
+    private readonly ttl = TTL,
   ) {}
 
   /** Lets time pass, with all that is promised in between. */
@@ -86,7 +87,7 @@ export class MembersStage {
       store,
       registry,
       partitions: this.partitions,
-      ttl: TTL,
+      ttl: this.ttl,
       incarnation: () => {
         const id = `${name}-${ids.length}`;
         ids.push(id);
