@@ -6,6 +6,7 @@
  * path pays for no promise. Calls that people make are promises. Requests must be well-formed (sizes, ranges,
  * required fields): who takes them off a wire checks that first, with the `limits` of the configuration.
  */
+import type { ClusterView } from './core/contract/cluster.js';
 import type {
   AckAnswer,
   AckRequest,
@@ -155,6 +156,11 @@ export interface Administration {
   discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>>;
   /** An unset queue or key: all of them. */
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch>;
+}
+
+/** Asks about the cluster that this coordinator is of. */
+export interface Cluster {
+  view(): Promise<Result<ClusterView>>;
 }
 
 /** One who watches events. */

@@ -11,7 +11,7 @@ const READ_EVERY = 1_000;
 /** While a call waits for a home, ms. */
 const READ_SOON = 50;
 
-export interface GatewayOptions {
+interface GatewayOptions {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly partitions: number;

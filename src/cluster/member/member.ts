@@ -29,7 +29,7 @@ const AFTER_CALLED_OFF = 15_000;
 /** What homes say to gateways is said again after so many ms, though nothing changed. */
 const PUBLISH_AGAIN = 5_000;
 
-export interface MemberOptions {
+interface MemberOptions {
   readonly clock: Clock;
   readonly store: ClusterStore;
   readonly registry: Registry;

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import type { Route } from '../store/cluster-store.js';
 
 /** 2 … 256 and 1: powers of two, so that their number can be doubled one day. */
-export const MOST_PARTITIONS = 256;
+const MOST_PARTITIONS = 256;
 
 export class PartitionMap {
   readonly #mask: number;

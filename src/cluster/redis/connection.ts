@@ -7,7 +7,7 @@ import type { RedisAddress } from './address.js';
 import { connectError, replyError } from './failures.js';
 
 /** How a connection behaves. */
-export interface Patience {
+interface Patience {
   /** A request has its answer after this, or its outcome is unknown, ms. */
   readonly deadline: number;
   readonly clock: Clock;

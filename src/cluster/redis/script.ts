@@ -34,7 +34,7 @@ export class Script {
 }
 
 /** How many replicas are waited for, and how long, ms. */
-export interface Replicas {
+interface Replicas {
   readonly count: number;
   readonly ms: number;
 }

@@ -5,7 +5,7 @@ import type { RedisAddress } from './address.js';
 import { RedisConnection } from './connection.js';
 import { checkServer, type ServerFacts } from './server-check.js';
 
-export interface ServerOptions {
+interface ServerOptions {
   /** A request has its answer after this, or its outcome is unknown, ms. */
   readonly deadline: number;
   readonly clock: Clock;

@@ -18,7 +18,7 @@ import { RoutedSession } from './routed-session.js';
 import { Router, type RouterOptions } from './router.js';
 import { StatsOfMember } from './stats.js';
 
-export interface ClusterOptions extends RouterOptions {
+interface ClusterOptions extends RouterOptions {
   /** Hands over what this member has, before it drains. Unset: it drains what it has. */
   readonly leave?: (timeout: number) => Promise<void>;
 }

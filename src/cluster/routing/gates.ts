@@ -8,9 +8,9 @@ import type { Homes } from '../partitions/homes.js';
 import type { Source } from './target.js';
 
 /** Between two tries, ms. */
-export const AGAIN = 50;
+const AGAIN = 50;
 /** Of one partition. */
-export const MOST_HELD = 10_000;
+const MOST_HELD = 10_000;
 /** A call that is answered at once may bring the next one: so often before the clock is asked again. */
 const ROUNDS = 100;
 

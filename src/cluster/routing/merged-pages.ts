@@ -8,13 +8,13 @@ import { isAway, why } from './asking.js';
 /** Entries that are asked for at a time, of each home. */
 const FEW = 16;
 
-export interface Source<R> {
+interface Source<R> {
   readonly partition: number;
   /** Entries behind this place, and whether there are more. */
   fetch(place: string, most: number): Promise<Result<{ readonly rows: readonly R[]; readonly more: boolean }>>;
 }
 
-export interface Merge<R> {
+interface Merge<R> {
   readonly most: number;
   /** Of entries of several homes. */
   before(a: R, b: R): boolean;
@@ -23,7 +23,7 @@ export interface Merge<R> {
   sizeOf(row: R): number;
 }
 
-export interface Merged<R> {
+interface Merged<R> {
   readonly rows: readonly R[];
   /** Empty: that was the last. */
   readonly token: string;

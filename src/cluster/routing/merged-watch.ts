@@ -2,7 +2,7 @@ import type { CoordinatorEvent, Refusal, Watch, Watcher } from '../../coordinato
 import type { Router } from './router.js';
 
 /** Which events. Unset: all. */
-export interface Wanted {
+interface Wanted {
   readonly queue: string | undefined;
   readonly key: string | undefined;
 }

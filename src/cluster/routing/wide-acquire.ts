@@ -10,7 +10,7 @@ const RECALL = 1_000;
 const LEAST_PAUSE = 50;
 
 /** Queues of the call by partition. */
-export type AcquireParts = ReadonlyMap<number, readonly string[]>;
+type AcquireParts = ReadonlyMap<number, readonly string[]>;
 
 /** Where a session, or everybody without one, goes on: behind the partition that had something last. */
 export interface LastSuccess {

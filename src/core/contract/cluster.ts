@@ -1,5 +1,4 @@
 /** What a sidecar of a cluster tells of it. */
-import type { Result } from './model.js';
 import type { HistogramView, MaybePartial } from './views.js';
 
 /** As one sidecar sees it, at one moment. */
@@ -53,11 +52,6 @@ export interface HomeView {
   readonly state: HomeState;
   /** How many queues live there, as far as that is known. */
   readonly queues: number;
-}
-
-/** Asks about the cluster. */
-export interface Cluster {
-  view(): Promise<Result<ClusterView>>;
 }
 
 /** Where a partition is, for a metric. */

@@ -34,7 +34,7 @@ const FORMAT = 1;
 /** How often it is looked whether it is ready, ms. */
 const LOOK_EVERY = 250;
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly log: Logger;
   readonly version: string;
   /** Told why it is not ready, whenever that changes; unset: it is. */
@@ -64,7 +64,7 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
 }
 
 /** What this sidecar is to the others, as far as it has been made. */
-export class Standing {
+class Standing {
   /** Unset: a gateway, or none yet. */
   member: ClusterMember | undefined = undefined;
 
@@ -174,8 +174,9 @@ class ClusterEngine implements Engine {
     const homes = this.#homes;
     const own = (partition: number) => (homes instanceof ClusterMember ? homes.standing(partition) : 'free');
     try {
-      const seen = await lastSeen(homes, store, registry, record.partitions);
+      // The answer may be that of the next home, which was waited for: who that is is known afterwards.
       const answers = await this.coordinator.countQueues();
+      const seen = await lastSeen(homes, store, registry, record.partitions);
       const names = { name: cluster.name, store: store.name, registry: registry.name };
       return { ok: true, value: clusterView({ ...names, ...seen, answers, own }) };
     } catch (error) {

@@ -7,7 +7,7 @@ import { storeError } from '../../store/partition/failures.js';
 import type { HomeEntry, Member, Registry } from '../registry.js';
 import { homeOf, memberOf } from './records.js';
 
-export interface RedisRegistryOptions {
+interface RedisRegistryOptions {
   /** Of the cluster: begins every key. */
   readonly cluster: string;
   /** A request has its answer after this, or its outcome is unknown, ms. Well below the time of a session. */

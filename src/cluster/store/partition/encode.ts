@@ -4,7 +4,7 @@ import type { Row, RowChange, RowId, Table } from '../../../core/contract/rows.j
 import { type ByteReader, NotAValue } from '../../../local/journal/codec/byte-reader.js';
 import type { ByteWriter } from '../../../local/journal/codec/byte-writer.js';
 import { readWholeItem, writeWholeItem } from '../../../local/journal/codec/item-codec.js';
-import { keyOf, NUMBERED, type RowKey, readRow, seedOf, writeRow } from '../../../local/journal/codec/row-codec.js';
+import { keyOf, type RowKey, readRow, seedOf, writeRow } from '../../../local/journal/codec/row-codec.js';
 
 import type { StoredRow } from './engine.js';
 import { storeError } from './failures.js';
@@ -61,10 +61,6 @@ export function decode(reader: ByteReader, stored: readonly StoredRow[], where: 
       throw storeError('damaged', `${where} is damaged: in the table ${table}, row ${name}: ${error.message}`, error);
     }
   });
-}
-
-export function isNumbered(table: Table): boolean {
-  return NUMBERED.has(table);
 }
 
 /** In memory of its own. */

@@ -18,7 +18,7 @@ const STEPS: Readonly<Partial<Record<Table, number>>> = { items: 1_024, progress
 /** Of tables with names for keys: into how many hashes they are divided, by a hash of the name. */
 const PARTS: Readonly<Partial<Record<Table, number>>> = { keys: 256, parks: 16, pauses: 1, sessions: 4 };
 
-export interface Place {
+interface Place {
   readonly chunk: string;
   readonly field: string | Buffer;
 }
