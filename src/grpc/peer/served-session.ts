@@ -18,8 +18,6 @@ export interface SessionSink {
   replaced(session: ServedSession): void;
 }
 
-const QUIET: Reply<HelloAnswer> = { answer: () => true, refuse: () => undefined };
-
 /** A stream of a worker at a gateway. When its partition came back to this sidecar it is opened again, with its hello. */
 export class ServedSession implements SessionListener, Order {
   largeUntil = 0;
@@ -42,9 +40,17 @@ export class ServedSession implements SessionListener, Order {
     if (!opened.ok) return opened.refusal;
     this.#at = home;
     this.#session = opened.value;
-    if (this.#hello !== undefined) opened.value.hello(this.#hello, QUIET);
+    if (this.#hello !== undefined) opened.value.hello(this.#hello, this.#again);
     return opened.value;
   }
+
+  /** Its turns are those that the worker knows. A newer stream may have them. */
+  readonly #again: Reply<HelloAnswer> = {
+    answer: () => true,
+    refuse: ({ kind }) => {
+      if (kind === 'session_replaced') this.replaced();
+    },
+  };
 
   hello(session: Session, request: HelloRequest, reply: Reply<HelloAnswer>): void {
     session.hello(request, {

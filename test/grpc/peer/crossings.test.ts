@@ -9,7 +9,7 @@ import { FakeHome } from '../../cluster/routing/fake-homes.js';
 import { told, turnOf } from '../../contract/stage.js';
 import { newItem, QUEUE } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
-import { LinkStage, PARTITION } from './link-stage.js';
+import { LinkedSession, LinkStage, PARTITION } from './link-stage.js';
 
 const MIB = 1_048_576;
 
@@ -260,6 +260,21 @@ describe('what a home sends by mistake', () => {
     stage.settle();
     assert.ok(second.open);
   });
+});
+
+it('a session that another stream has taken meanwhile at the next coordinator of its partition is told so', () => {
+  const stage = new LinkStage();
+  const next = new LinkStage();
+  const one = new LinkedSession(stage.remote, 's', 10_000, { at: 1, by: 'a' });
+  stage.settle();
+  assert.equal(one.hello.value.sessionId, 's');
+  new LinkedSession(next.home, 's', 10_000, { at: 2, by: 'b' });
+  stage.homeNow = next.home;
+  one.worker.enQueue({ key: 'a' });
+  stage.settle();
+  next.settle();
+  stage.settle();
+  assert.ok(one.wasReplaced);
 });
 
 describe('events that are many and cross a few', () => {

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Coordinator, HelloAnswer, Notice, Session, SessionListener } from '../../../src/coordinator.js';
+import type {
+  Coordinator,
+  HelloAnswer,
+  Notice,
+  Session,
+  SessionListener,
+  SessionStamp,
+} from '../../../src/coordinator.js';
 import { LocalCoordinator } from '../../../src/local/coordinator.js';
 import { told } from '../../contract/stage.js';
 import { Worker } from '../../contract/worker.js';
@@ -97,10 +104,11 @@ export class LinkedSession implements SessionListener {
   readonly notices: Notice[] = [];
   wasReplaced = false;
 
-  constructor(coordinator: Coordinator, sessionId: string, ttl: number) {
+  constructor(coordinator: Coordinator, sessionId: string, ttl: number, stamp?: SessionStamp) {
     this.session = told(coordinator.openSession(this));
     this.worker = new Worker(this.session);
-    this.session.hello({ consumerId: 'worker', sessionId, ttl }, this.hello);
+    const request = { consumerId: 'worker', sessionId, ttl };
+    this.session.hello(stamp === undefined ? request : { ...request, stamp }, this.hello);
   }
 
   notice(notice: Notice): void {
