@@ -24,14 +24,17 @@ const MOST_ROUNDS = 3;
 /** Notices that wait for the answer to the hello. */
 const MOST_NOTICES = 10_000;
 
+/** Stands among the partitions that are waited for: a hello is not answered before all homes were asked. */
+const NOT_ALL_ASKED = -1;
+
 /** A hello that is not answered yet. */
 interface Hello {
   readonly reply: Reply<HelloAnswer>;
   readonly greeting: Greeting;
   readonly turns: TurnRef[];
   turnCount: number;
-  /** Homes that have not answered. */
-  left: number;
+  /** Partitions whose homes have not answered: one that is asked again counts once. */
+  readonly left: Set<number>;
   /** Homes that have the session. */
   greeted: number;
   rounds: number;
@@ -99,7 +102,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
   }
 
   /** Of turns that the answer to the hello cannot name any more the worker hears one by one. */
-  greeted({ turns, turnCount }: HelloAnswer): void {
+  greeted(partition: number, { turns, turnCount }: HelloAnswer): void {
     const hello = this.#hello;
     if (hello === undefined) {
       for (const turn of turns) this.notice({ kind: 'turn_kept', turn });
@@ -108,14 +111,14 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     for (const turn of turns) if (hello.turns.length < MOST_TOLD) hello.turns.push(turn);
     hello.turnCount += turnCount;
     hello.greeted += 1;
-    this.#homeAnswered(hello);
+    this.#homeAnswered(hello, partition);
   }
 
-  notGreeted(refusal: Refusal): void {
+  notGreeted(partition: number, refusal: Refusal): void {
     const hello = this.#hello;
     if (hello === undefined) return;
     hello.refusal ??= refusal;
-    this.#homeAnswered(hello);
+    this.#homeAnswered(hello, partition);
   }
 
   isOlder(newer: SessionStamp): void {
@@ -137,18 +140,17 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
   }
 
   #say(hello: Hello, stamp: SessionStamp, everywhere: boolean): void {
-    // One more than the homes: it is not answered before all were asked.
-    hello.left = this.router.homes.partitions + 1;
-    const asked = this.#streams.greet(hello.greeting, stamp, everywhere);
+    hello.left.add(NOT_ALL_ASKED);
+    for (let partition = 0; partition < this.router.homes.partitions; partition += 1) hello.left.add(partition);
+    const unasked = this.#streams.greet(hello.greeting, stamp, everywhere);
     if (this.#hello !== hello) return;
-    hello.left -= this.router.homes.partitions - asked;
-    this.#homeAnswered(hello);
+    for (const partition of unasked) hello.left.delete(partition);
+    this.#homeAnswered(hello, NOT_ALL_ASKED);
     if (this.#hello === hello) hello.callOff = this.router.clock.after(HELLO_WITHIN, () => this.#answerHello(hello));
   }
 
-  #homeAnswered(hello: Hello): void {
-    hello.left -= 1;
-    if (hello.left === 0) this.#answerHello(hello);
+  #homeAnswered(hello: Hello, partition: number): void {
+    if (hello.left.delete(partition) && hello.left.size === 0) this.#answerHello(hello);
   }
 
   #answerHello(hello: Hello): void {
@@ -184,7 +186,7 @@ function newHello(greeting: Greeting, reply: Reply<HelloAnswer>): Hello {
     greeting,
     turns: [],
     turnCount: 0,
-    left: 0,
+    left: new Set(),
     greeted: 0,
     rounds: 1,
     refusal: undefined,

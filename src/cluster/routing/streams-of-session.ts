@@ -15,9 +15,9 @@ import type { Source, Target } from './target.js';
 /** What the streams of a session tell it. */
 export interface SessionOwner extends SessionListener {
   /** A home has the session now, with these turns. */
-  greeted(answer: HelloAnswer): void;
+  greeted(partition: number, answer: HelloAnswer): void;
   /** A home has not, for this reason; it is tried again. */
-  notGreeted(refusal: Refusal): void;
+  notGreeted(partition: number, refusal: Refusal): void;
   /** A newer stream has the session there. */
   isOlder(newer: SessionStamp): void;
 }
@@ -67,22 +67,21 @@ export class StreamsOfSession implements Source, StreamOwner {
   /**
    * Says hello at every home, also where there is a stream; or, `everywhere` unset, only where there is one, and elsewhere
    * when it is needed.
-   * @returns how many homes were asked
+   * @returns partitions whose homes were not asked
    */
-  greet(greeting: Greeting, stamp: SessionStamp, everywhere: boolean): number {
+  greet(greeting: Greeting, stamp: SessionStamp, everywhere: boolean): readonly number[] {
     const said = { ...greeting, stamp };
     this.#greeting = said;
     const { homes } = this.router;
-    let asked = 0;
+    const unasked: number[] = [];
     // An answer may end it all, or begin it anew.
     for (let partition = 0; partition < homes.partitions && this.#greeting === said; partition += 1) {
       const known = this.#streams[partition];
-      if (!everywhere && known === undefined) continue;
-      asked += 1;
-      if (known !== undefined && known.home === homes.home(partition)) known.hello(said);
-      else if (!this.#greetAt(partition)) asked -= 1;
+      if (!everywhere && known === undefined) unasked.push(partition);
+      else if (known !== undefined && known.home === homes.home(partition)) known.hello(said);
+      else if (!this.#greetAt(partition)) unasked.push(partition);
     }
-    return asked;
+    return unasked;
   }
 
   /** As if it had said no hello. */
@@ -153,7 +152,7 @@ export class StreamsOfSession implements Source, StreamOwner {
   greeted(stream: StreamAtHome, answer: HelloAnswer): void {
     if (!this.#isCurrent(stream)) return;
     this.#missing.delete(stream.partition);
-    this.owner?.greeted(answer);
+    this.owner?.greeted(stream.partition, answer);
     this.router.gates.opened(this, stream.partition);
   }
 
@@ -175,7 +174,7 @@ export class StreamsOfSession implements Source, StreamOwner {
       this.router.gates.opened(this, partition);
       this.#refused = undefined;
     }
-    this.owner?.notGreeted(refusal);
+    this.owner?.notGreeted(partition, refusal);
   }
 
   #isCurrent(stream: StreamAtHome): boolean {

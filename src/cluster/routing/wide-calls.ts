@@ -230,6 +230,8 @@ export class AckThenNext implements Reply<AckAnswer>, Pending {
   #next: Waiting;
   #followUps: AckAnswer['followUps'] = [];
   #at: 'ack' | 'next' | 'over' = 'ack';
+  /** Nobody waits for its `next` any more. */
+  #isCalledOff = false;
 
   constructor(
     private readonly askNext: AskNext,
@@ -244,6 +246,7 @@ export class AckThenNext implements Reply<AckAnswer>, Pending {
 
   answer({ followUps }: AckAnswer): boolean {
     if (this.#at === 'over') return false;
+    if (this.#isCalledOff) return this.#end() && this.reply.answer({ followUps, next: { deliveries: [] } });
     this.#at = 'next';
     this.#followUps = followUps;
     const next = this.askNext({
@@ -267,6 +270,7 @@ export class AckThenNext implements Reply<AckAnswer>, Pending {
 
   /** The Ack was carried out, or is being: only the wait for its `next` ends, and the answer follows. */
   callOff(leave = false): boolean {
+    this.#isCalledOff = true;
     if (this.#at === 'ack' && this.#ack?.callOff?.(leave) === true) return this.#end();
     if (this.#at === 'next' && this.#next?.callOff?.(leave) === true && this.#end())
       this.reply.answer({ followUps: this.#followUps, next: { deliveries: [] } });

@@ -168,26 +168,40 @@ export class Life {
 
   #reply(from: WireReader): void {
     const outer = from.enter();
+    let id = 0;
     let entry: OpenEntry | undefined;
     for (let field = from.field(); field !== 0; field = from.field()) {
       if (field === 1) {
-        const id = from.number();
+        id = from.number();
         entry = this.#open.get(id);
         this.#open.delete(id);
       } else if (entry === undefined) from.skip();
       else {
-        entry.answered(field, from);
+        this.#tell(id, entry, (to) => to.answered(field, from));
         entry = undefined;
       }
     }
     from.leave(outer);
+    if (entry === undefined) return;
+    this.#open.set(id, entry);
+    throw new RangeError(`a reply to call ${id} without an answer`);
+  }
+
+  /** What is told something malformed waits still: the end of the link tells it that its answer is lost. */
+  #tell(id: number, entry: OpenEntry, tell: (entry: OpenEntry) => void): void {
+    try {
+      tell(entry);
+    } catch (error) {
+      this.#open.set(id, entry);
+      throw error;
+    }
   }
 
   #withId(from: WireReader, then: (entry: OpenEntry, bytes: Buffer) => void): void {
     const { id, bytes } = readIdAndBytes(from);
     const entry = this.#open.get(id);
     this.#open.delete(id);
-    if (entry !== undefined) then(entry, bytes);
+    if (entry !== undefined) this.#tell(id, entry, (to) => then(to, bytes));
   }
 
   #events(from: WireReader): void {

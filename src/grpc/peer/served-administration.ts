@@ -1,11 +1,11 @@
-import type { Coordinator, Refusal, Watch } from '../../coordinator.js';
+import type { Coordinator, CoordinatorEvent, Refusal, Watch } from '../../coordinator.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import { readAdminCall, readWatch } from './ask-reader.js';
 import { askAdmin, events as eventShape } from './codec/admin.js';
 import { TELL, writeBytes, writeNumbers } from './codec/entries.js';
 import { toBytes } from './codec/shapes.js';
 import type { WireReader } from './codec/wire-reader.js';
-import { MOST_OPEN } from './limits.js';
+import { LARGE_BYTES, MOST_OPEN } from './limits.js';
 import { noHome, tooManyCalls } from './refusals.js';
 
 interface Served {
@@ -22,6 +22,8 @@ interface Served {
 
 /** The most events in one message. */
 const EVENTS = 500;
+/** Of them, with room for their frame. */
+const MOST_BYTES = LARGE_BYTES - 64;
 const NONE = new Uint8Array(0);
 
 /** The calls of people that a gateway sends, and its watches. */
@@ -109,13 +111,20 @@ class Pump {
       if (this.served.isBusy()) return this.#wait();
       const { events, missed } = watch.take();
       if (events.length === 0 && missed === 0) return;
-      for (let from = 0; from < events.length; from += EVENTS) {
-        const some = toBytes(eventShape, events.slice(from, from + EVENTS));
-        this.served.tell((out) => writeBytes(out, TELL.events, this.id, some));
-      }
+      for (let from = 0; from < events.length; from += EVENTS) this.#tell(events.slice(from, from + EVENTS));
       if (missed > 0) this.served.tell((out) => writeBytes(out, TELL.events, this.id, NONE, missed));
     }
   };
+
+  /** In messages for the small lane: what follows would overtake a large one. */
+  #tell(events: readonly CoordinatorEvent[]): void {
+    const bytes = toBytes(eventShape, events);
+    if (bytes.length > MOST_BYTES && events.length > 1) {
+      const half = Math.ceil(events.length / 2);
+      this.#tell(events.slice(0, half));
+      this.#tell(events.slice(half));
+    } else this.served.tell((out) => writeBytes(out, TELL.events, this.id, bytes));
+  }
 
   end(): void {
     this.#watch = undefined;

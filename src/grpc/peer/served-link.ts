@@ -229,6 +229,8 @@ export class ServedLink implements CallSink, SessionSink {
     } catch (error) {
       this.context.check.forget();
       if (this.#close(served)) this.#fail(id, error);
+      // Whoever threw may have kept it, and answer it yet: it is not used for another call.
+      return;
     }
     if (served.stage === 'done') this.#spare = served;
     else if (!this.#isOver) this.#keep(served);

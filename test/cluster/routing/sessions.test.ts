@@ -140,6 +140,17 @@ describe('hello', () => {
     assert.deepEqual(open(), [1, 1, 0, 1]);
   });
 
+  it('a home that refuses again and again counts once: the others are waited for', () => {
+    const stage = new RoutingStage();
+    stage.at(0).trouble = { kind: 'store_unavailable', description: 'the store is away', retryAfter: 50 };
+    for (let p = 1; p < 4; p += 1) stage.at(p).isLate = true;
+    const hello = open(stage.coordinator).hello();
+    for (let tries = 0; tries < 6; tries += 1) stage.advance(50);
+    assert.ok(hello.open);
+    for (let p = 1; p < 4; p += 1) stage.at(p).deliver();
+    assert.equal(hello.value.turnCount, 0);
+  });
+
   it('a stream that ends before its hello is answered: the hello has an answer all the same', () => {
     const stage = new RoutingStage();
     stage.at(0).isLate = true;

@@ -96,6 +96,20 @@ describe('Ack with a next that is answered elsewhere', () => {
     assert.equal(stage.coordinator.stats().waitingCalls, 0);
   });
 
+  it('callOff × an Ack that its home is carrying out: its next is not asked for any more', () => {
+    const stage = new RoutingStage();
+    const [a = '', b = ''] = stage.queues();
+    stage.submit([{ itemId: 'i' }], { queue: a });
+    const { turn } = stage.take({ queues: [a] });
+    stage.at(0).isLate = true;
+    const call = new Call<AckAnswer>();
+    const pending = stage.coordinator.ack(ackRequest({ ...turn, next: next([b], 60_000) }), call);
+    assert.equal(pending?.callOff?.(), false);
+    stage.at(0).deliver();
+    assert.deepEqual(call.value.next?.deliveries, []);
+    assert.deepEqual(stage.at(1).asked, []);
+  });
+
   it('drain × next: empty', () => {
     const stage = new RoutingStage();
     const [a = '', b = ''] = stage.queues();

@@ -1,11 +1,15 @@
 /** What crosses on a link, in both orders. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RenewAnswer, SubmitAnswer } from '../../../src/coordinator.js';
-import { turnOf } from '../../contract/stage.js';
+import type { CoordinatorEvent, EnQueueAnswer, RenewAnswer, Reply, SubmitAnswer } from '../../../src/coordinator.js';
+import { TELL } from '../../../src/grpc/peer/codec/entries.js';
+import { HEADER_BYTES, NO_HEADER, putHeader } from '../../../src/grpc/peer/codec/header.js';
+import { WireWriter } from '../../../src/grpc/session/codec/wire-writer.js';
+import { FakeHome } from '../../cluster/routing/fake-homes.js';
+import { told, turnOf } from '../../contract/stage.js';
 import { newItem, QUEUE } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
-import { LinkStage } from './link-stage.js';
+import { LinkStage, PARTITION } from './link-stage.js';
 
 const MIB = 1_048_576;
 
@@ -217,4 +221,81 @@ describe('what is large and what is small', () => {
     for (let i = 0; i < 50; i++) stage.settle();
     assert.deepEqual(calls.filter(({ open }) => open).length, 0);
   });
+});
+
+describe('what a home sends by mistake', () => {
+  it('an answer of another kind, or none: the link ends, and the call is told that its answer is lost', () => {
+    for (const outcome of [3, undefined]) {
+      const stage = new LinkStage();
+      stage.there.enQueue({ key: 'a' });
+      const call = stage.worker.enQueue({ key: 'a', wait: 60_000 });
+      stage.settle();
+      assert.ok(call.open);
+      const out = new WireWriter(HEADER_BYTES);
+      const reply = out.open(TELL.replies);
+      out.number(1, 1);
+      if (outcome !== undefined) out.close(out.open(outcome));
+      out.close(reply);
+      stage.small.down.send(putHeader(out.take(out.length), { ...NO_HEADER, number: 1 }), () => undefined);
+      stage.settle();
+      assert.equal(call.refusal.kind, 'store_unavailable');
+    }
+  });
+
+  it('it fails inside and answers the call later all the same: no other call gets that', () => {
+    const stage = new LinkStage();
+    const home = new FakeHome(stage.home, PARTITION);
+    stage.homeNow = home;
+    const kept: Reply<EnQueueAnswer>[] = [];
+    home.enQueue = (_request, reply) => {
+      if (kept.push(reply) === 1) throw new Error('the test breaks it');
+      return { cancel: () => undefined };
+    };
+    const first = stage.worker.enQueue({ key: 'a' });
+    stage.settle();
+    assert.equal(first.refusal.kind, 'store_unavailable');
+    const second = stage.worker.enQueue({ key: 'b', wait: 60_000 });
+    stage.settle();
+    kept[0]?.refuse({ kind: 'cancelled' });
+    stage.settle();
+    assert.ok(second.open);
+  });
+});
+
+describe('events that are many and cross a few', () => {
+  it('come in their order', () => {
+    const stage = new LinkStage();
+    const ready: CoordinatorEvent[][] = [];
+    let wake = (): void => undefined;
+    stage.home.admin.watch = (_queue, _key, watcher) => {
+      wake = () => watcher.wake();
+      return {
+        ok: true,
+        value: { take: () => ({ events: ready.shift() ?? [], missed: 0 }), stop: () => undefined },
+      };
+    };
+    const seen: number[] = [];
+    const watch = told(stage.remote.admin.watch(undefined, undefined, { wake: () => take(), end: () => undefined }));
+    const take = (): void => {
+      for (let some = watch.take().events; some.length > 0; some = watch.take().events)
+        seen.push(...some.map(({ at }) => at));
+    };
+    stage.settle();
+    ready.push(
+      Array.from({ length: 500 }, (_, at) => event(at)),
+      [event(500)],
+    );
+    wake();
+    stage.advance(1_000);
+    take();
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 501 }, (_, at) => at),
+    );
+  });
+
+  function event(at: number): CoordinatorEvent {
+    const nothing = { token: undefined, itemId: undefined, consumerId: undefined, detail: undefined };
+    return { kind: 'arrival', at, queue: QUEUE, key: 'k'.repeat(200), ...nothing };
+  }
 });
