@@ -23,7 +23,9 @@ function recordCases(place: Place): void {
   it('is what the first one wants, for everybody', async (t) => {
     const there = await place(t);
     const [a, b] = [await there.open(), await there.open()];
+    assert.equal(await b.hasRecord(), false);
     assert.deepEqual(await a.record(RECORD), RECORD);
+    assert.equal(await b.hasRecord(), true);
     assert.deepEqual(await b.record({ ...RECORD, id: 'other', partitions: 8, secret: 'x' }), RECORD);
   });
 

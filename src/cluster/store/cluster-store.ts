@@ -92,6 +92,8 @@ export interface ClusterStore {
    * @throws JournalError
    */
   record(wanted: ClusterRecord): Promise<ClusterRecord>;
+  /** Whether there is a record. @throws JournalError */
+  hasRecord(): Promise<boolean>;
   /**
    * Writes a new record over the one of `version`.
    * @returns whether that was still the one that stood there

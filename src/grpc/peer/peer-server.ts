@@ -4,6 +4,7 @@ import type { Coordinator, Limits } from '../../coordinator.js';
 import type { Log } from '../call/handler.js';
 import { refuseMalformedText } from '../convert/utf8.js';
 import { Check } from '../convert/validate.js';
+import { grpcSpeaksTo } from '../server/grpc-log.js';
 import { parseListen, targetOf } from '../server/listen.js';
 import { TlsConnections } from '../server/tls-connections.js';
 import { type Certificates, TlsCredentials } from '../server/tls-credentials.js';
@@ -56,6 +57,7 @@ export async function startPeerServer(options: PeerServerOptions): Promise<PeerS
   if (certificates !== undefined && certificates.clientCa === undefined)
     throw new Error('the links between sidecars check both sides: cluster.tls needs cert, key and ca');
   refuseMalformedText();
+  grpcSpeaksTo(options.log);
   const running = new RunningPeerServer(options);
   await running.listen();
   return running;

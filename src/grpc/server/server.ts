@@ -1,5 +1,5 @@
 /** The gRPC server: what it serves, where it listens, how it stops. */
-import { type Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
+import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Cluster, Coordinator, Limits } from '../../coordinator.js';
 import type { HandlerContext, Log } from '../call/handler.js';
 import type { Observe } from '../call/observe.js';
@@ -12,6 +12,7 @@ import { COORDINATOR_SERVICE, coordinatorService } from '../services/coordinator
 import { Health } from '../services/health.js';
 import { addReflection } from '../services/reflection.js';
 import { Connections } from './connections.js';
+import { grpcSpeaksTo } from './grpc-log.js';
 import { openToGroup, parseListen, removeStaleSocket, targetOf } from './listen.js';
 import { TlsConnections } from './tls-connections.js';
 import { type Certificates, TlsCredentials } from './tls-credentials.js';
@@ -50,8 +51,7 @@ export interface GrpcServer {
 /** Starts to serve, and to tell health checks. Rejects when the address is malformed, in use, or not usable. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   refuseMalformedText();
-  // grpc-js writes through one logger of the process; what it says belongs to our log, not beside it.
-  setLogger({ error: (...said: unknown[]) => options.log.warn({ said: said.map(String) }, 'grpc-js') });
+  grpcSpeaksTo(options.log);
   const connections = new Connections(options.limits, options.log);
   const server = createServer(options.limits, options.observe, [connections.interceptor]);
   const streams = new OpenStreams();

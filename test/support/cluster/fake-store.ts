@@ -51,6 +51,10 @@ export class FakeStore implements ClusterStore {
     return record;
   }
 
+  hasRecord(): Promise<boolean> {
+    return this.wire.request('hasRecord', undefined, () => this.engine.recordNow !== undefined);
+  }
+
   changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
     return this.wire.request('changeRecord', undefined, () => this.engine.changeRecord(version, record));
   }

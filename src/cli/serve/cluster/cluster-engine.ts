@@ -48,11 +48,12 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
     const { name, replicas = 'auto' } = cluster;
     const store = await openRedisStore(cluster.store.url, { cluster: name, replicas }).catch(failStore('store'));
     opened.push(store);
-    const record = await agree(store, cluster, config.coordinator).catch(failStore('store'));
     const registry = await openRedisRegistry(cluster.registry.url, { cluster: name, replicas }).catch(
       failStore('registry'),
     );
     opened.push(registry);
+    const living = await registry.members().catch(failStore('registry'));
+    const record = await agree(store, living, cluster, config.coordinator).catch(failStore('store'));
     const standing = new Standing();
     const peers = await startPeers({ cluster, record, standing, limits: config.coordinator.limits, ...options });
     opened.push(peers);

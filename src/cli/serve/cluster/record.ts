@@ -1,6 +1,7 @@
 /** What all sidecars of a cluster must agree on: the first one writes it, the others find it. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { routesIn } from '../../../cluster/partitions/partition-settings.js';
+import type { Member } from '../../../cluster/registry/registry.js';
 import type { ClusterRecord, ClusterStore, Route } from '../../../cluster/store/cluster-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import { CLUSTER_DEFAULTS } from '../../../config/cluster-settings.js';
@@ -10,12 +11,20 @@ import { CommandFailure } from '../../failure.js';
 
 const SECRET_BYTES = 32;
 
-/** @throws CommandFailure when this configuration says something else than the cluster does; JournalError */
+type RecordKeeper = Pick<ClusterStore, 'name' | 'record' | 'hasRecord'>;
+
+/**
+ * @param living who lives in the registry, asked before this: a member joins when the record is there
+ * @throws CommandFailure when this configuration says something else than the cluster does, or the record is gone; JournalError
+ */
 export async function agree(
-  store: ClusterStore,
-  cluster: ClusterSettings,
-  settings: CoordinatorSettings,
+  store: RecordKeeper,
+  living: readonly Member[],
+  cluster: Pick<ClusterSettings, 'name' | 'partitions'>,
+  settings: Pick<CoordinatorSettings, 'queues'>,
 ): Promise<ClusterRecord> {
+  const [member] = living;
+  if (member !== undefined && !(await store.hasRecord())) throw emptied(store, cluster.name, member, living.length);
   const routes = routesIn(settings);
   const record = await store.record({
     id: randomUUID(),
@@ -29,8 +38,19 @@ export async function agree(
   return record;
 }
 
+/** With a record of its own this sidecar would begin empty, beside others that know what was there. */
+function emptied(store: RecordKeeper, cluster: string, member: Member, count: number): CommandFailure {
+  return new CommandFailure(
+    `there is no record of the cluster ${cluster} in ${store.name}, but ${count} of its members live, ${member.name} at ${member.address} among them; look whether the store was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or accept the loss: end all sidecars and start them again`,
+    EXIT.failure,
+  );
+}
+
 /** Who says nothing of it follows the record. */
-function differsInPartitions({ name, partitions }: ClusterSettings, record: ClusterRecord): readonly string[] {
+function differsInPartitions(
+  { name, partitions }: Pick<ClusterSettings, 'name' | 'partitions'>,
+  record: ClusterRecord,
+): readonly string[] {
   if (partitions === record.partitions || partitions === CLUSTER_DEFAULTS.partitions) return [];
   return [
     `cluster.partitions: is ${partitions}, but the cluster ${name} has ${record.partitions}, and that never changes; leave it out, or take another cluster.name`,

@@ -157,6 +157,10 @@ class RedisStore implements ClusterStore {
     return record;
   }
 
+  hasRecord(): Promise<boolean> {
+    return this.server.use(async (connection) => (await connection.ask(['EXISTS', this.#recordKey])) === 1);
+  }
+
   async changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
     const args = [String(version), JSON.stringify(record)];
     return this.server.use(async (connection) => {

@@ -1,0 +1,50 @@
+/** What a sidecar of a cluster agrees with before it joins. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CommandFailure } from '../../../src/cli/failure.js';
+import { agree } from '../../../src/cli/serve/cluster/record.js';
+import type { Member } from '../../../src/cluster/registry/registry.js';
+import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
+import { CLUSTER_DEFAULTS } from '../../../src/config/cluster-settings.js';
+
+const SETTINGS = { queues: new Map() };
+const ALPHA: Member = {
+  id: 'a1',
+  name: 'alpha',
+  address: '10.0.0.1:7423',
+  grpc: '10.0.0.1:7420',
+  version: '1',
+  format: 1,
+  weight: 1,
+  isLeaving: false,
+  routes: 1,
+};
+
+function storeWith(found: ClusterRecord | undefined) {
+  let record = found;
+  return {
+    name: 'redis://store:6379',
+    get found() {
+      return record;
+    },
+    hasRecord: async () => record !== undefined,
+    record: async (wanted: ClusterRecord) => (record ??= wanted),
+  };
+}
+
+test('the first sidecar writes the record, and the next one finds it beside the first', async () => {
+  const store = storeWith(undefined);
+  const first = await agree(store, [], CLUSTER_DEFAULTS, SETTINGS);
+  assert.deepEqual(await agree(store, [ALPHA], CLUSTER_DEFAULTS, SETTINGS), first);
+});
+
+test('S310: beside members that live nobody begins with a record of its own in a store that was emptied', async () => {
+  const store = storeWith(undefined);
+  await assert.rejects(agree(store, [ALPHA], CLUSTER_DEFAULTS, SETTINGS), (error: unknown) => {
+    assert.ok(error instanceof CommandFailure);
+    assert.match(error.message, /no record of the cluster keyturn in redis:\/\/store:6379/);
+    assert.match(error.message, /1 of its members live, alpha at 10\.0\.0\.1:7423/);
+    return true;
+  });
+  assert.equal(store.found, undefined);
+});
