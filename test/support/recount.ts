@@ -16,6 +16,7 @@ import {
   type Entry,
   Item,
   type Lane,
+  type Prerequisite,
   type Queue,
   Session,
   Turn,
@@ -41,6 +42,8 @@ class Recount {
   #idle = 0;
   #awaits = 0;
   #dependencies = 0;
+  /** Of what is waited for: how many of those that wait are on disk. */
+  readonly #onDisk = new Map<Prerequisite, number>();
 
   constructor(
     private readonly state: CoreState,
@@ -69,6 +72,7 @@ class Recount {
     equal(state.waiting.room, roomWaiters, 'Submits that wait for room');
     equal(state.waiting.await_item, this.#awaits, 'Await calls that wait');
     equal(state.dependencies.size, this.#dependencies, 'dependencies');
+    for (const [on, count] of this.#onDisk) equal(on.onDisk, count, `${on.itemId}: those that wait for it on disk`);
     this.#checkSessions();
     this.#checkTickets();
   }
@@ -210,6 +214,7 @@ class Recount {
     equal(waits.left, open.length, `${item.id}: what it waits for`);
     this.#dependencies += open.length;
     for (const { on } of open) {
+      this.#onDisk.set(on, (this.#onDisk.get(on) ?? 0) + (item.stored === undefined ? 0 : 1));
       if (on.end === undefined) equal(this.state.dependencies.find(on), on, `${on.itemId} is found as waited for`);
       else ok(this.state.dependencies.hasNews, 'those who wait for what ended will be told');
       if (on.end === undefined) ok(!this.#hasEnded(on.queue, on.itemId), `${on.itemId} has ended: ${item.id} is told`);

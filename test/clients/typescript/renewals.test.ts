@@ -82,6 +82,19 @@ describe('a turn that lives by its lease', () => {
     assert.equal(held.signal.aborted, false);
   });
 
+  for (const [skipped, cause] of [
+    [1_999, 'lease_expired'],
+    [2_000, 'unreachable'],
+  ] as const)
+    it(`${skipped} ms after a process stood still with a renewal under way, it is lost as ${cause}, whatever is read first`, async () => {
+      const { clock, sidecar, hold } = stage();
+      const held = hold();
+      clock.advance(1_000);
+      clock.skip(skipped);
+      await sidecar.answer({ alive: false, cause: 'lease_expired' });
+      assert.equal(causeOf(held), cause);
+    });
+
   it('never gives a renewal more than a third of the lease, or more than is left of it', async () => {
     const { clock, sidecar, hold } = stage();
     hold();

@@ -386,6 +386,19 @@ describe('a turn with a lease of its own', () => {
     assert.equal(causeOf(held), 'unreachable');
   });
 
+  for (const [passed, cause] of [
+    [17_999, 'lease_expired'],
+    [18_000, 'unreachable'],
+  ] as const)
+    it(`is lost as ${cause} when a process that stood still for ${passed} ms reads first that its lease ended`, async (t) => {
+      const set = stage(t);
+      const stream = await set.begin();
+      const held = set.client.hold(await given(set, { lease: 20_000 }), set.clock.now());
+      set.clock.skip(passed);
+      stream.tell(lost(7, LossCause.LOSS_CAUSE_LEASE_EXPIRED));
+      assert.equal(causeOf(held), cause);
+    });
+
   it('is told of its loss', async (t) => {
     const set = stage(t);
     const stream = await set.begin();

@@ -81,7 +81,8 @@ export class TurnKeeping implements Books {
   }
 
   /** Of a given turn and of any other that was held here. */
-  lose(held: Held, cause: TurnLoss): void {
+  lose(held: Held, told: TurnLoss): void {
+    const cause = this.#isOver(held) ? 'unreachable' : told;
     this.renewals.drop(held);
     if (!(held instanceof GivenTurn)) return held.lose(cause);
     this.#uncertain.delete(held);
@@ -216,6 +217,11 @@ export class TurnKeeping implements Books {
   loseAll(cause: TurnLoss): void {
     this.renewals.close(cause);
     for (const given of [...this.#turns.all()]) this.lose(given, cause);
+  }
+
+  /** It was lost by the clock before anything was told. */
+  #isOver(held: Held): boolean {
+    return this.renewals.isOver(held) || (held instanceof GivenTurn && held.safeUntil <= this.clock.now());
   }
 
   #loseTied(cause: TurnLoss): void {

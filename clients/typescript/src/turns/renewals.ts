@@ -56,6 +56,15 @@ export class Renewals {
     this.#alarm.by(life.nextAt);
   }
 
+  /**
+   * Its end by this clock is past: it was lost then, though a process that was held up tells its holder only now. So it does
+   * not depend on what such a process reads first, its clock or what the sidecar says.
+   */
+  isOver(held: Held): boolean {
+    const life = this.#lives.get(held);
+    return life !== undefined && life.loseAt <= this.#clock.now();
+  }
+
   drop(held: Held): void {
     this.#lives.delete(held);
     if (this.#lives.size === 0) this.#alarm.off();
@@ -116,7 +125,7 @@ export class Renewals {
       if (life === undefined) continue;
       life.asking = false;
       const result = results[at];
-      if (result?.alive === false) this.#lose(held, result.cause);
+      if (result?.alive === false) this.#lose(held, this.isOver(held) ? 'unreachable' : result.cause);
       else {
         life.confirmed(sentAt);
         this.#alarm.by(life.nextAt);

@@ -219,6 +219,19 @@ describe('who holds a key', () => {
     );
   });
 
+  it('has it since its turn was handed over, if that was kept for its ticket', () => {
+    const stage = new Stage();
+    const first = stage.enQueue('a');
+    assert.ok(first.value.decision === 'accept');
+    stage.enQueue('b', { ticket: 't', wait: 0 });
+    stage.deQueue('a', { holder: { token: first.value.turn.token } });
+    stage.pass(2_000);
+    const handedOver = stage.wall;
+    stage.enQueue('b', { ticket: 't', wait: 0 });
+    stage.pass(500);
+    assert.equal(stage.explain().holder?.since, handedOver);
+  });
+
   it('is told of without what was so of the one before in its place', () => {
     const stage = new Stage({ startupHold: 10_000 });
     stage.renew('c', 100);

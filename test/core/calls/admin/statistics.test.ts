@@ -164,9 +164,9 @@ describe('histograms', () => {
 
   it('repeat distance: how many arrivals of the queue lie between two of a key', () => {
     const stage = staged();
-    for (const key of ['a', 'b', 'a', 'a', 'c', 'b', '']) stage.submit('submitter', [{ key }]);
+    for (const key of ['', 'a', 'b', '', 'a', 'a', 'c', 'b', '']) stage.submit('submitter', [{ key }]);
     const { count, sum } = stats(stage).repeatDistance;
-    assert.deepEqual([count, sum], [3, 2 + 1 + 4]);
+    assert.deepEqual([count, sum], [3, 3 + 1 + 5]);
   });
 });
 
