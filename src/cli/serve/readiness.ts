@@ -7,6 +7,7 @@ export class Readiness {
   #isDraining = false;
   /** Of a sidecar of a cluster. */
   #notJoined: string | undefined;
+  #hasJoined = false;
   #store: Extract<StoreState, { readonly at: 'recovering' | 'failing' | 'ready' }> = { at: 'ready' };
   readonly #begun = performance.now();
 
@@ -38,7 +39,9 @@ export class Readiness {
   /** @param why it is no member of its cluster that knows where calls go; unset: it is */
   clusterChanged(why: string | undefined): void {
     if (why === undefined) this.log.info('joined the cluster');
-    else this.log.warn({ reason: why }, 'not ready');
+    else if (this.#hasJoined) this.log.warn({ reason: why }, 'not ready');
+    else this.log.info({ reason: why }, 'joining the cluster');
+    this.#hasJoined ||= why === undefined;
     this.#notJoined = why;
     this.#changed();
   }

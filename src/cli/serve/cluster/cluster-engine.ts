@@ -103,7 +103,8 @@ class ClusterEngine implements Engine {
   readonly #troubles = new Map<number | undefined, string>();
   #begun: Promise<void> | undefined;
   #look: NodeJS.Timeout | undefined;
-  #told: string | undefined;
+  /** Null: nothing yet. */
+  #told: string | undefined | null = null;
   #isClosed = false;
   #onReady: (() => void) | undefined;
 
@@ -136,11 +137,16 @@ class ClusterEngine implements Engine {
   }
 
   get remark(): string | undefined {
-    const homeless: string[] = [];
-    for (let partition = 0; partition < this.#homes.partitions; partition += 1)
-      if (this.#homes.home(partition) === undefined) homeless.push(this.#homes.whyNone(partition));
+    const homeless = this.#homeless();
     const [first] = homeless;
-    return first && `${homeless.length} of ${this.#homes.partitions} partitions have no home: ${first}`;
+    if (first === undefined) return undefined;
+    return `${homeless.length} of ${this.#homes.partitions} partitions have no home: ${this.#homes.whyNone(first)}`;
+  }
+
+  /** Partitions about which nobody decides now, as far as is known here. */
+  #homeless(): readonly number[] {
+    const all = Array.from({ length: this.#homes.partitions }, (_, partition) => partition);
+    return all.filter((partition) => this.#homes.home(partition) === undefined);
   }
 
   readonly listens = (grpc: string): void => {
@@ -190,10 +196,12 @@ class ClusterEngine implements Engine {
   get #notReady(): string | undefined {
     const homes = this.#homes;
     if (homes instanceof ClusterMember) {
-      if (!homes.isLive) return `not a member of the cluster ${this.parts.cluster.name} yet${this.#why}`;
-      return homes.view.guards.length > 0 ? undefined : `the partitions were not read yet${this.#why}`;
-    }
-    return homes.isKnown ? undefined : `the map of homes was not read yet${this.#why}`;
+      if (!homes.isLive) return `not a member of the cluster ${this.parts.cluster.name} now${this.#why}`;
+      if (homes.view.guards.length === 0) return `the partitions were not read yet${this.#why}`;
+    } else if (!homes.isKnown) return `the map of homes was not read yet${this.#why}`;
+    // Whatever is sent here would be refused: after the store was emptied, say.
+    if (this.#homeless().length < homes.partitions) return undefined;
+    return `no partition has a home: ${homes.whyNone(0)}`;
   }
 
   get #why(): string {
@@ -203,7 +211,7 @@ class ClusterEngine implements Engine {
 
   #tell(): void {
     const why = this.#notReady;
-    if (why !== this.#told || this.#onReady !== undefined) this.parts.onReadiness(why);
+    if (why !== this.#told) this.parts.onReadiness(why);
     this.#told = why;
     if (why !== undefined) return;
     this.#onReady?.();

@@ -7,16 +7,28 @@ const STORE_PORT = 6_379;
 const WITHIN = 2_000;
 
 /** The address of this machine from which it reaches the store. @throws Error */
-export function addressTowards(store: string): Promise<string> {
+export async function addressTowards(store: string): Promise<string> {
   const { hostname, port } = new URL(store);
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const own = await dial(host, port === '' ? STORE_PORT : Number(port));
+  if (own === undefined) throw new Error(`the connection to ${host} has no address here`);
+  return own;
+}
+
+/** Somebody answers at the address that others are told. @throws Error */
+export async function checkReachable(address: string): Promise<void> {
+  const { host, port } = tcp(address);
+  await dial(host, port);
+}
+
+/** @returns the address of this side */
+function dial(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port: port === '' ? STORE_PORT : Number(port), timeout: WITHIN });
+    const socket = connect({ host, port, timeout: WITHIN });
     socket.once('connect', () => {
       const { localAddress } = socket;
       socket.destroy();
-      if (localAddress === undefined) reject(new Error(`the connection to ${host} has no address here`));
-      else resolve(localAddress);
+      resolve(localAddress);
     });
     socket.once('timeout', () => socket.destroy(new Error(`${host} did not answer within ${WITHIN} ms`)));
     socket.once('error', reject);

@@ -12,7 +12,7 @@ import { EXIT } from '../../exit-codes.js';
 import { CommandFailure } from '../../failure.js';
 import { cannotListen } from '../cannot-listen.js';
 import { Certificates } from '../certificates.js';
-import { addressTowards, advertised } from './peer-address.js';
+import { addressTowards, advertised, checkReachable } from './peer-address.js';
 
 /** Taken unless another one is asked for, if it is free. */
 const PORT = 7_423;
@@ -43,6 +43,15 @@ export async function startPeers(around: Around): Promise<Peers> {
   const certificates = await openCertificates(cluster.tls, log);
   let material = certificates?.first;
   const server = await listen(around, own, material);
+  const address = advertised(cluster.advertise, server.address, own);
+  // Nobody links to a gateway. A member that nobody reaches would be given partitions all the same, and keep calls from them.
+  if (cluster.weight > 0) {
+    await checkReachable(address).catch(async (error: unknown) => {
+      certificates?.close();
+      await server.stop();
+      throw unreachable(address, error);
+    });
+  }
   void certificates?.watch((next) => {
     material = next;
     server.useCertificates(next);
@@ -56,7 +65,7 @@ export async function startPeers(around: Around): Promise<Peers> {
     log,
   });
   return {
-    address: advertised(cluster.advertise, server.address, own),
+    address,
     links,
     async close() {
       certificates?.close();
@@ -64,6 +73,15 @@ export async function startPeers(around: Around): Promise<Peers> {
       await server.stop();
     },
   };
+}
+
+function unreachable(address: string, error: unknown): CommandFailure {
+  const why = error instanceof Error ? error.message : String(error);
+  return new CommandFailure(
+    `cluster.advertise: other sidecars would look for this one at ${address}, where nobody answers (${why}). ` +
+      'Say an address of this machine that they reach: --cluster-advertise, KEYTURN_CLUSTER_ADVERTISE or cluster.advertise in the file.',
+    EXIT.failure,
+  );
 }
 
 function openCertificates({ cert, key, ca }: PeerTlsSettings, log: Logger): Promise<Certificates | undefined> {

@@ -1,0 +1,42 @@
+/** What a sidecar of a cluster says on bad days, as a process on a real Redis. */
+import { match, strictEqual } from 'node:assert/strict';
+import { test } from 'node:test';
+import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { RawRedis } from '../support/cluster/raw-redis.js';
+import { needs } from '../support/needed-program.js';
+import { REDIS, TestRedis } from '../support/redis.js';
+
+test(
+  'S311: who tells others an address at which nobody answers does not start, and says which setting',
+  needs([REDIS]),
+  async (t) => {
+    const redis = await TestRedis.start(t);
+    const nowhere = ['--cluster-advertise', '127.0.0.1:1'];
+    const { code, stderr } = await keyturn([
+      'serve',
+      '--store',
+      redis.url,
+      '--listen',
+      '127.0.0.1:0',
+      '--http-listen',
+      '127.0.0.1:0',
+      ...nowhere,
+    ]);
+    strictEqual(code, 1);
+    match(stderr, /cluster\.advertise: other sidecars would look for this one at 127\.0\.0\.1:1, where nobody answers/);
+  },
+);
+
+test('S312: after the store was emptied no sidecar is ready, and each says why', needs([REDIS]), async (t) => {
+  const redis = await TestRedis.start(t);
+  const sidecar = await ServeProcess.start(t, ['--store', redis.url, '--cluster-session', '1s']);
+  await sidecar.logged('joined the cluster');
+  strictEqual((await sidecar.get('/readyz')).status, 200);
+  const person = await RawRedis.connect({ after: (task) => t.after(task) }, redis.port);
+  await person.ask('FLUSHALL');
+  const { reason } = await sidecar.logged('not ready');
+  match(String(reason), /no partition has a home|not a member/);
+  const { status, body } = await sidecar.get('/readyz');
+  strictEqual(status, 503);
+  match(body, /partition 0 has no home|not a member/);
+});
