@@ -1,9 +1,8 @@
 /** A Redis server of the test's own: its port on loopback, its folder. It can be killed and started again. */
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.js';
 import { GuardedProcess } from './guarded-process.js';
 import { type NeededProgram, pathOf } from './needed-program.js';
 
@@ -61,15 +60,4 @@ export class TestRedis {
   async kill(): Promise<void> {
     await this.#process?.kill();
   }
-}
-
-/** A port that nobody has now: the server does not tell which one it took, so it cannot be left to choose. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a server on TCP has a port');
-  return address.port;
 }

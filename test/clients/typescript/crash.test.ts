@@ -3,7 +3,6 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,6 +10,7 @@ import { it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { connect, type ItemCall } from '@keyturn/client';
 import { ServeProcess } from '../../cli/serve-process.js';
+import { freePort } from '../../support/free-port.js';
 
 async function folder(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'keyturn-spool-'));
@@ -20,13 +20,7 @@ async function folder(t: TestContext): Promise<string> {
 
 /** Where nobody listens, and a sidecar can be started later. */
 async function freeAddress(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  ok(typeof address === 'object' && address !== null);
-  server.close();
-  await once(server, 'close');
-  return `127.0.0.1:${address.port}`;
+  return `127.0.0.1:${await freePort()}`;
 }
 
 class Child {
