@@ -196,9 +196,11 @@ test('ListQueues tells policy and counts', async (t) => {
   const page = { queues: [{ ...view, ...rest }, quiet], more: false, holdUntil: undefined };
   coordinator.admin.listQueues = () => Promise.resolve({ ok: true, value: page });
   const [first, second] = (await client.admin.listQueues()).queues;
+  // Where a queue lives is said by the cluster's record, not on this wire.
+  const told = ({ group: _group, spread: _spread, ...rest }: Policy) => rest;
   assert.deepEqual(first, {
     name: 'a',
-    policy: { ...policy, waitingPerKey: '3' },
+    policy: { ...told(policy), waitingPerKey: '3' },
     states,
     waiting: 5,
     liveTurns: 4,
@@ -206,7 +208,7 @@ test('ListQueues tells policy and counts', async (t) => {
     deadLetters: 5,
     paused: true,
   });
-  assert.deepEqual(second?.policy, { ...BUILT_IN_POLICY, waitingPerKey: 'unset' });
+  assert.deepEqual(second?.policy, { ...told(BUILT_IN_POLICY), waitingPerKey: 'unset' });
 });
 
 test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
