@@ -1,4 +1,4 @@
-# Keyturn in a container: about 230 MB, of which Debian is 75, Node 127, and Keyturn with its dependencies 26.
+# Keyturn in a container: about 230 MB, of which Debian is 75, Node 127, and Keyturn with its dependencies 29.
 #
 #   docker build -t keyturn .
 #   docker build --build-arg NODE_IMAGE=node:24-slim@sha256:… --build-arg REVISION="$(git rev-parse HEAD)" -t keyturn .
