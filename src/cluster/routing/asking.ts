@@ -77,7 +77,10 @@ export function gatherAll<T>(asked: readonly Asked<T>[]): Result<readonly T[]> {
   if (refused !== undefined) return { ok: false, refusal: refused.refusal };
   const names = failed.map(({ partition, refusal }) => `partition ${partition}: ${why(refusal)}`).join('; ');
   const description = `not done by ${failed.length} of ${asked.length} partitions, the others have done it; it may be repeated; ${names}`;
-  return { ok: false, refusal: { kind: 'no_home', partition: first.partition, description, retryAfter: 1_000 } };
+  // `no_home` says that nothing was changed: only where that is so.
+  const isNothing = failed.length === asked.length && failed.every(({ refusal }) => refusal.kind === 'no_home');
+  if (isNothing) return { ok: false, refusal: first.refusal };
+  return { ok: false, refusal: { kind: 'store_unavailable', description, retryAfter: 1_000 } };
 }
 
 export function why(refusal: Refusal): string {
@@ -131,8 +134,9 @@ class Asking<T> implements HeldCall {
   #limit(): () => void {
     const { partition, within } = this;
     const description = `the home of partition ${partition} has not answered within ${within} ms; look at its log ("keyturn cluster" names it)`;
+    // What was asked may have been done.
     return this.router.clock.after(within, () =>
-      this.giveUp({ kind: 'no_home', partition, description, retryAfter: 1_000 }),
+      this.giveUp({ kind: 'store_unavailable', description, retryAfter: 1_000 }),
     );
   }
 

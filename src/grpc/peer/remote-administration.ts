@@ -37,8 +37,8 @@ import type { Link } from './link.js';
 import { noAnswer, noHome, unknownOutcome } from './refusals.js';
 import { RemoteWatch } from './remote-watch.js';
 
-/** ms. Looking at everything of a large queue takes seconds. */
-const ANSWER_WITHIN = 10_000;
+/** ms. What changes something may have much to change; who only looks waits for less by itself (S260). */
+const ANSWER_WITHIN = 60_000;
 
 /** The calls that people make, for one partition of another sidecar. */
 export class RemoteAdministration implements Administration {

@@ -108,6 +108,22 @@ describe('a link that is broken for longer than a second', () => {
     assert.ok(stage.isFree('tied'));
   });
 
+  it('S260: a change by a person has 60 s at a home that is there; then it may have been carried out', async () => {
+    const stage = new LinkStage();
+    stage.home.admin.pauseQueue = () => new Promise(() => undefined);
+    let kind: string | undefined;
+    const asked = stage.remote.admin.pauseQueue('q').then((result) => {
+      kind = result.ok ? 'ok' : result.refusal.kind;
+    });
+    stage.settle();
+    stage.advance(59_999);
+    await Promise.resolve();
+    assert.equal(kind, undefined);
+    stage.advance(1);
+    await asked;
+    assert.equal(kind, 'store_unavailable');
+  });
+
   it('S290: a link that comes back says its sessions again: their turns are tied, and notices come', async () => {
     const stage = new LinkStage();
     const one = stage.session('s', 5_000);
