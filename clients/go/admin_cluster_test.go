@@ -2,6 +2,7 @@ package keyturn_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -17,7 +18,8 @@ func TestASidecarThatStandsAloneSaysThatItHasNoCluster(t *testing.T) {
 	defer cancel()
 	client := dial(t, sharedSidecar(t).address)
 	_, err := client.Admin().GetCluster(ctx, &keyturnv1.GetClusterRequest{})
-	if told := keyturn.ErrorFrom(err); told == nil || told.Code != codes.FailedPrecondition || told.Reason != "NO_CLUSTER" {
+	var told *keyturn.Error
+	if !errors.As(keyturn.ErrorFrom(err), &told) || told.Code != codes.FailedPrecondition || told.Reason != "NO_CLUSTER" {
 		t.Fatalf("%v", err)
 	}
 }
