@@ -126,6 +126,11 @@ class ClusterEngine implements Engine {
       clock: systemClock,
       settings: config.coordinator,
       incarnation: randomUUID(),
+      failed: (error) => {
+        const id = randomUUID();
+        log.error({ id, err: error }, 'a call that waited for a home failed inside the sidecar');
+        return id;
+      },
       ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
     });
     this.#homes.onChange(() => this.#releaseGone());
