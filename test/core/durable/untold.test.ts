@@ -257,6 +257,20 @@ describe('who was not told before a crash is told after it', () => {
 });
 
 describe('who waits no more', () => {
+  it('for the item that ended before a crash, is not counted among those who wait for the next one of that id', () => {
+    const world = new World({ resultTtl: 1_000 });
+    world.submitFirst();
+    world.submitDependants();
+    world.end();
+    world.lives.flush();
+    world.forget();
+    const after = [{ queue: QUEUE, itemId: FIRST }];
+    world.stage.submit('p', [{ itemId: 'later', key: 'later', after, afterUnknown: 'wait' }]);
+    world.crash();
+    recount(world.stage.core.inside, world.stage.now);
+    assert.equal(world.take(), MANY);
+  });
+
   it('is not counted any more among those on disk: an end that none of them has to learn of is not kept for them', () => {
     const world = new World();
     const { stage } = world;
