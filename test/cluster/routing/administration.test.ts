@@ -314,11 +314,14 @@ describe('WatchEvents over many homes', () => {
     assert.ok(asked > 10 && asked <= 21, `${asked}`);
     home.inner.admin.watch = (...args) => really.call(home.inner.admin, ...args);
     stage.advance(100);
-    assert.deepEqual([watch.take(), watch.take(), seen], [
-      { events: [], missed: 1 },
-      { events: [], missed: 0 },
-      { wakes: 1, ends: 0 },
-    ]);
+    assert.deepEqual(
+      [watch.take(), watch.take(), seen],
+      [
+        { events: [], missed: 1 },
+        { events: [], missed: 0 },
+        { wakes: 1, ends: 0 },
+      ],
+    );
     stage.hold({ queue });
     assert.equal(watch.take().events.length, 2);
   });
