@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
+import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
 import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
@@ -28,6 +29,7 @@ import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
+import { TroubleLog } from './trouble-log.js';
 
 /** The format of rows that this version reads and writes. */
 const FORMAT = 1;
@@ -100,7 +102,7 @@ class ClusterEngine implements Engine {
   readonly #counts = new MemberCounts();
   readonly #forwarded = new Forwarded();
   readonly #partitionLog: PartitionLog;
-  readonly #troubles = new Map<number | undefined, string>();
+  readonly #troubleLog: TroubleLog;
   #begun: Promise<void> | undefined;
   #look: NodeJS.Timeout | undefined;
   /** Null: nothing yet. */
@@ -111,6 +113,7 @@ class ClusterEngine implements Engine {
   constructor(private readonly parts: Parts) {
     const { config, cluster, record, standing, log } = parts;
     this.#partitionLog = new PartitionLog(log, systemClock);
+    this.#troubleLog = new TroubleLog(log, systemClock);
     const map = new PartitionMap(record.partitions, new Map(Object.entries(record.routes)));
     this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member(map);
     standing.member = this.#homes instanceof ClusterMember ? this.#homes : undefined;
@@ -175,6 +178,7 @@ class ClusterEngine implements Engine {
     await this.coordinator.close();
     await this.#homes.close();
     this.#partitionLog.flush();
+    this.#troubleLog.flush();
     this.parts.peers.links.close();
     await this.parts.peers.close();
     await this.parts.registry.close();
@@ -210,7 +214,7 @@ class ClusterEngine implements Engine {
   }
 
   get #why(): string {
-    const trouble = this.#troubles.get(undefined);
+    const { trouble } = this.#troubleLog;
     return trouble === undefined ? '' : `: ${trouble}`;
   }
 
@@ -264,6 +268,8 @@ class ClusterEngine implements Engine {
         happened: (partition, what) => {
           this.#counts.happened(partition, what);
           this.#partitionLog.happened(partition, what);
+          // It is served again, by whom that may be.
+          if (what.kind === 'opened' || what.kind === 'succeeded' || isBack(what)) this.#troubleLog.ended(partition);
         },
         wrote: (ms, rows) => this.#counts.wrote(ms, rows),
       },
@@ -276,16 +282,9 @@ class ClusterEngine implements Engine {
     return this.parts.peers.links.connect(address, member, partition);
   }
 
-  /** Each trouble is told once, and its end. */
   #troubled(error: Error | undefined, partition: number | undefined): void {
-    const { log } = this.parts;
-    const known = this.#troubles.get(partition);
-    if (error === undefined) {
-      if (this.#troubles.delete(partition)) log.info({ partition }, 'the cluster is reached again');
-    } else if (known !== error.message) {
-      this.#troubles.set(partition, error.message);
-      log.error({ partition, reason: error.message }, 'trouble with the cluster');
-    }
+    if (error === undefined) this.#troubleLog.ended(partition);
+    else this.#troubleLog.began(error, partition);
   }
 
   /** Links to incarnations that are the home of nothing any more. */
@@ -298,6 +297,10 @@ class ClusterEngine implements Engine {
       linked.release(link.incarnation);
     }
   }
+}
+
+function isBack(what: Happening): boolean {
+  return what.kind === 'claimed' && what.how === 'warm';
 }
 
 /** A member looks four times a second, and knows on a bad day what it saw last. A gateway asks. @throws JournalError */
