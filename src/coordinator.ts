@@ -23,6 +23,7 @@ import type {
   LaneState,
   NackAnswer,
   NackRequest,
+  Refusal,
   RenewAnswer,
   RenewRequest,
   Reply,
@@ -168,8 +169,8 @@ export interface Cluster {
 export interface Watcher {
   /** There is something to {@link Watch.take}. Called once, until a take came back empty. */
   wake(): void;
-  /** The coordinator ends; nothing follows. */
-  end(): void;
+  /** Nothing follows: the coordinator ends, or, with a refusal, cannot be watched any more, for this reason. */
+  end(why?: Refusal): void;
 }
 
 /** A bounded buffer of events: what a slow reader misses is counted, not kept. */

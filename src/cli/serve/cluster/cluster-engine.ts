@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
+import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
 import { Restoring } from '../../../cluster/member/restoring.js';
@@ -29,6 +30,7 @@ import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
+import { TroubleLog } from './trouble-log.js';
 
 /** The format of rows that this version reads and writes. */
 const FORMAT = 1;
@@ -105,7 +107,7 @@ class ClusterEngine implements Engine {
   readonly #counts = new MemberCounts();
   readonly #forwarded = new Forwarded();
   readonly #partitionLog: PartitionLog;
-  readonly #troubles = new Map<number | undefined, string>();
+  readonly #troubleLog: TroubleLog;
   #begun: Promise<void> | undefined;
   #look: NodeJS.Timeout | undefined;
   /** Null: nothing yet. */
@@ -116,6 +118,7 @@ class ClusterEngine implements Engine {
   constructor(private readonly parts: Parts) {
     const { config, cluster, record, standing, log } = parts;
     this.#partitionLog = new PartitionLog(log, systemClock);
+    this.#troubleLog = new TroubleLog(log, systemClock);
     const map = new PartitionMap(record.partitions, new Map(Object.entries(record.routes)));
     this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member(map);
     standing.member = this.#homes instanceof ClusterMember ? this.#homes : undefined;
@@ -188,6 +191,7 @@ class ClusterEngine implements Engine {
     await this.coordinator.close();
     await this.#homes.close();
     this.#partitionLog.flush();
+    this.#troubleLog.flush();
     this.parts.peers.links.close();
     await this.parts.peers.close();
     await this.parts.registry.close();
@@ -222,7 +226,7 @@ class ClusterEngine implements Engine {
   }
 
   get #why(): string {
-    const trouble = this.#troubles.get(undefined);
+    const { trouble } = this.#troubleLog;
     return trouble === undefined ? '' : `: ${trouble}`;
   }
 
@@ -277,6 +281,8 @@ class ClusterEngine implements Engine {
         happened: (partition, what) => {
           this.#counts.happened(partition, what);
           this.#partitionLog.happened(partition, what);
+          // It is served again, by whom that may be.
+          if (what.kind === 'opened' || what.kind === 'succeeded' || isBack(what)) this.#troubleLog.ended(partition);
         },
         wrote: (ms, rows) => this.#counts.wrote(ms, rows),
       },
@@ -289,16 +295,9 @@ class ClusterEngine implements Engine {
     return this.parts.peers.links.connect(address, member, partition);
   }
 
-  /** Each trouble is told once, and its end. */
   #troubled(error: Error | undefined, partition: number | undefined): void {
-    const { log } = this.parts;
-    const known = this.#troubles.get(partition);
-    if (error === undefined) {
-      if (this.#troubles.delete(partition)) log.info({ partition }, 'the cluster is reached again');
-    } else if (known !== error.message) {
-      this.#troubles.set(partition, error.message);
-      log.error({ partition, reason: error.message }, 'trouble with the cluster');
-    }
+    if (error === undefined) this.#troubleLog.ended(partition);
+    else this.#troubleLog.began(error, partition);
   }
 
   /** Links to incarnations that are the home of nothing any more. */
@@ -317,6 +316,10 @@ class ClusterEngine implements Engine {
 function asRefusal(error: unknown): { readonly ok: false; readonly refusal: Refusal } {
   if (!(error instanceof JournalError)) throw error;
   return { ok: false, refusal: { kind: 'store_unavailable', description: error.message, retryAfter: 1_000 } };
+}
+
+function isBack(what: Happening): boolean {
+  return what.kind === 'claimed' && what.how === 'warm';
 }
 
 /** A member looks four times a second, and knows on a bad day what it saw last. A gateway asks. @throws JournalError */

@@ -17,3 +17,14 @@ const TO_DO: Readonly<Record<Problem, string>> = {
 export function storeError(problem: Problem, what: string, cause?: unknown): JournalError {
   return new JournalError(problem, `${what}; ${TO_DO[problem]}`, cause === undefined ? {} : { cause });
 }
+
+/** Who begins waits for nothing: it ends. */
+const AT_START = 'nothing was changed; start it again then';
+
+/** The text of an error that ended the start. */
+export function startText({ message, problem }: JournalError): string {
+  const toDo = problem === 'io' || problem === 'full' ? TO_DO[problem] : undefined;
+  if (toDo === undefined || !message.endsWith(toDo)) return message;
+  const [first = toDo] = toDo.split('; ');
+  return `${message.slice(0, -toDo.length)}${first}; ${AT_START}`;
+}
