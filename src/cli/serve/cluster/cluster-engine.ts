@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
+import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
+import { Restoring } from '../../../cluster/member/restoring.js';
 import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
@@ -14,7 +16,7 @@ import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
-import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
+import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Refusal, Result } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
@@ -28,6 +30,7 @@ import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
+import { TroubleLog } from './trouble-log.js';
 
 /** The format of rows that this version reads and writes. */
 const FORMAT = 1;
@@ -92,7 +95,11 @@ interface Parts extends ClusterOptions {
 class ClusterEngine implements Engine {
   readonly isNew = false;
   readonly coordinator: ClusterCoordinator;
-  readonly cluster: Cluster = { view: () => this.#view() };
+  readonly cluster: Cluster = {
+    view: () => this.#view(),
+    restore: (request) => this.#restoring.restore(request).catch(asRefusal),
+  };
+  readonly #restoring: Restoring;
   readonly #homes: ClusterMember | GatewayHomes;
   /** Where clients reach it; empty: not yet. */
   #grpc = '';
@@ -100,7 +107,7 @@ class ClusterEngine implements Engine {
   readonly #counts = new MemberCounts();
   readonly #forwarded = new Forwarded();
   readonly #partitionLog: PartitionLog;
-  readonly #troubles = new Map<number | undefined, string>();
+  readonly #troubleLog: TroubleLog;
   #begun: Promise<void> | undefined;
   #look: NodeJS.Timeout | undefined;
   /** Null: nothing yet. */
@@ -111,6 +118,7 @@ class ClusterEngine implements Engine {
   constructor(private readonly parts: Parts) {
     const { config, cluster, record, standing, log } = parts;
     this.#partitionLog = new PartitionLog(log, systemClock);
+    this.#troubleLog = new TroubleLog(log, systemClock);
     const map = new PartitionMap(record.partitions, new Map(Object.entries(record.routes)));
     this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member(map);
     standing.member = this.#homes instanceof ClusterMember ? this.#homes : undefined;
@@ -121,9 +129,22 @@ class ClusterEngine implements Engine {
       clock: systemClock,
       settings: config.coordinator,
       incarnation: randomUUID(),
+      failed: (error) => {
+        const id = randomUUID();
+        log.error({ id, err: error }, 'a call that waited for a home failed inside the sidecar');
+        return id;
+      },
       ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
     });
     this.#homes.onChange(() => this.#releaseGone());
+    this.#restoring = new Restoring({
+      clock: systemClock,
+      store: parts.store,
+      registry: parts.registry,
+      record: () => member?.view.record ?? record,
+      ttl: cluster.session,
+      isEnded: () => this.#isClosed,
+    });
   }
 
   begin(): Promise<void> {
@@ -170,6 +191,7 @@ class ClusterEngine implements Engine {
     await this.coordinator.close();
     await this.#homes.close();
     this.#partitionLog.flush();
+    this.#troubleLog.flush();
     this.parts.peers.links.close();
     await this.parts.peers.close();
     await this.parts.registry.close();
@@ -187,8 +209,7 @@ class ClusterEngine implements Engine {
       const names = { name: cluster.name, store: store.name, registry: registry.name };
       return { ok: true, value: clusterView({ ...names, ...seen, answers, own }) };
     } catch (error) {
-      if (!(error instanceof JournalError)) throw error;
-      return { ok: false, refusal: { kind: 'store_unavailable', description: error.message, retryAfter: 1_000 } };
+      return asRefusal(error);
     }
   }
 
@@ -205,7 +226,7 @@ class ClusterEngine implements Engine {
   }
 
   get #why(): string {
-    const trouble = this.#troubles.get(undefined);
+    const { trouble } = this.#troubleLog;
     return trouble === undefined ? '' : `: ${trouble}`;
   }
 
@@ -247,6 +268,7 @@ class ClusterEngine implements Engine {
         weight: cluster.weight,
         isLeaving: false,
         routes: record.version,
+        cluster: record.id,
       }),
       makeHome: (options) =>
         new HomeCoordinator(settingsOf(config.coordinator, map, options.partition.number), {
@@ -259,6 +281,8 @@ class ClusterEngine implements Engine {
         happened: (partition, what) => {
           this.#counts.happened(partition, what);
           this.#partitionLog.happened(partition, what);
+          // It is served again, by whom that may be.
+          if (what.kind === 'opened' || what.kind === 'succeeded' || isBack(what)) this.#troubleLog.ended(partition);
         },
         wrote: (ms, rows) => this.#counts.wrote(ms, rows),
       },
@@ -271,16 +295,9 @@ class ClusterEngine implements Engine {
     return this.parts.peers.links.connect(address, member, partition);
   }
 
-  /** Each trouble is told once, and its end. */
   #troubled(error: Error | undefined, partition: number | undefined): void {
-    const { log } = this.parts;
-    const known = this.#troubles.get(partition);
-    if (error === undefined) {
-      if (this.#troubles.delete(partition)) log.info({ partition }, 'the cluster is reached again');
-    } else if (known !== error.message) {
-      this.#troubles.set(partition, error.message);
-      log.error({ partition, reason: error.message }, 'trouble with the cluster');
-    }
+    if (error === undefined) this.#troubleLog.ended(partition);
+    else this.#troubleLog.began(error, partition);
   }
 
   /** Links to incarnations that are the home of nothing any more. */
@@ -293,6 +310,16 @@ class ClusterEngine implements Engine {
       linked.release(link.incarnation);
     }
   }
+}
+
+/** @throws what is no error of the cluster's store */
+function asRefusal(error: unknown): { readonly ok: false; readonly refusal: Refusal } {
+  if (!(error instanceof JournalError)) throw error;
+  return { ok: false, refusal: { kind: 'store_unavailable', description: error.message, retryAfter: 1_000 } };
+}
+
+function isBack(what: Happening): boolean {
+  return what.kind === 'claimed' && what.how === 'warm';
 }
 
 /** A member looks four times a second, and knows on a bad day what it saw last. A gateway asks. @throws JournalError */
