@@ -6,7 +6,7 @@
  * path pays for no promise. Calls that people make are promises. Requests must be well-formed (sizes, ranges,
  * required fields): who takes them off a wire checks that first, with the `limits` of the configuration.
  */
-import type { ClusterView } from './core/contract/cluster.js';
+import type { ClusterView, RestoreRequest, RestoreView } from './core/contract/cluster.js';
 import type {
   AckAnswer,
   AckRequest,
@@ -162,6 +162,7 @@ export interface Administration {
 /** Asks about the cluster that this coordinator is of. */
 export interface Cluster {
   view(): Promise<Result<ClusterView>>;
+  restore(request: RestoreRequest): Promise<Result<RestoreView>>;
 }
 
 /** One who watches events. */

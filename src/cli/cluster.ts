@@ -3,9 +3,10 @@ import type { Keyturn } from '@keyturn/client';
 import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
+import { registerRestore } from './cluster-restore.js';
 import { EXIT } from './exit-codes.js';
 import { type SidecarOptions, sidecarOptions } from './options.js';
-import { alignColumns, amount, count, plain } from './output.js';
+import { alignColumns, amount, count, plain, ranges } from './output.js';
 import { withSidecar } from './sidecar.js';
 
 interface ClusterOptions extends SidecarOptions {
@@ -38,6 +39,7 @@ export function registerCluster(program: Command): void {
   sidecarOptions(command)
     .addHelpText('after', HELP)
     .action((options: ClusterOptions) => act(() => showCluster(options)));
+  registerRestore(command);
 }
 
 async function showCluster(options: ClusterOptions): Promise<number> {
@@ -110,17 +112,6 @@ function homesText({ members, homes }: ClusterInfo): string {
     ranges(partitions),
   ]);
   return alignColumns([['HOME', 'STATE', 'COUNT', 'PARTITIONS'], ...rows]);
-}
-
-/** `0-3, 7`. */
-function ranges(numbers: readonly number[]): string {
-  const parts: { from: number; to: number }[] = [];
-  for (const number of numbers) {
-    const last = parts.at(-1);
-    if (last?.to === number - 1) last.to = number;
-    else parts.push({ from: number, to: number });
-  }
-  return parts.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(', ');
 }
 
 /** More are much the same. */

@@ -84,6 +84,28 @@ export interface Route {
   readonly spread: number;
 }
 
+/**
+ * What became of a partition whose guard was gone when the record was put back. `wait`: nothing yet, so nobody claims it. `core`:
+ * the member that keeps the core of that claim writes it back. `empty`: it may be claimed, and has nothing; a person accepted that.
+ */
+export type RestoreOrder =
+  | { readonly kind: 'wait' }
+  | { readonly kind: 'core'; readonly epoch: number }
+  | { readonly kind: 'empty' };
+
+/** Guards, and the record as it stood after them. */
+export interface ClusterSight {
+  /** By number. A partition that was never claimed has an empty one. */
+  readonly guards: readonly Guard[];
+  /**
+   * Read behind the guards: a guard that was freed because of what the record says is seen with that record, or a later one.
+   * Unset: there is none.
+   */
+  readonly record: ClusterRecord | undefined;
+  /** What people decided about partitions that had no guard when the record was put back. */
+  readonly orders: ReadonlyMap<number, RestoreOrder>;
+}
+
 export interface ClusterStore {
   /** For people: the address without user and password. */
   readonly name: string;
@@ -99,8 +121,21 @@ export interface ClusterStore {
    * @returns whether that was still the one that stood there
    */
   changeRecord(version: number, record: ClusterRecord): Promise<boolean>;
+  /** The guards of all partitions and the record, in one request. @throws JournalError */
+  look(partitions: number): Promise<ClusterSight>;
   /** The guards of all partitions, by number. A partition that was never claimed has an empty one. @throws JournalError */
   guards(partitions: number): Promise<readonly Guard[]>;
+  /**
+   * Puts the record back, and orders these partitions to wait, in one step. If another cluster has begun there, its guards and rows
+   * go in the same step.
+   * @param seen id of the record that stands there; empty: none
+   * @returns false: another one stands there now, nothing was done. @throws JournalError
+   */
+  restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean>;
+  /** @throws JournalError */
+  order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void>;
+  /** Their guards are back. @throws JournalError */
+  ordered(partitions: readonly number[]): Promise<void>;
   /**
    * Takes the guard over, if it is as expected, and raises the floor. The answer may be lost although it was done: then
    * `guards` shows an owner that this member made. @throws JournalError

@@ -21,11 +21,16 @@ import type {
   ListKeysCall,
   ListQueuesCall,
   QueuePage,
+  RestoreCall,
+  RestoreInfo,
   RetryNowCall,
   RetryNowView,
 } from '../words/admin-words.js';
 import type { CallSettings } from '../words/calls.js';
 import { OpenCalls } from './open-calls.js';
+
+/** A sidecar gathers what members keep (a session and a few seconds), and waits 20 s for them to write it back, ms. */
+const RESTORE_TAKES = 60_000;
 
 /** The calls of AdminService. They are unary whatever the transport of the worker's calls is. */
 export class AdminCalls {
@@ -115,6 +120,15 @@ export class AdminCalls {
   async getCluster(settings?: CallSettings): Promise<ClusterInfo> {
     const client = this.#admin;
     return admin.clusterInfo(await this.#calls.ask(client, client.getCluster, {}, settings));
+  }
+
+  /**
+   * Writes partitions back from the memory of live members, after the store was emptied. What is `under_way` may be asked for again.
+   */
+  async restorePartitions(call: RestoreCall = {}, settings?: CallSettings): Promise<RestoreInfo> {
+    const client = this.#admin;
+    const request = { partitions: [...(call.partitions ?? [])], acceptLoss: call.acceptLoss ?? false };
+    return this.#calls.ask(client, client.restorePartitions, request, settings, RESTORE_TAKES);
   }
 
   /**

@@ -5,6 +5,7 @@ import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
+import { Restoring } from '../../../cluster/member/restoring.js';
 import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
@@ -15,7 +16,7 @@ import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
-import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
+import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Refusal, Result } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
@@ -94,7 +95,11 @@ interface Parts extends ClusterOptions {
 class ClusterEngine implements Engine {
   readonly isNew = false;
   readonly coordinator: ClusterCoordinator;
-  readonly cluster: Cluster = { view: () => this.#view() };
+  readonly cluster: Cluster = {
+    view: () => this.#view(),
+    restore: (request) => this.#restoring.restore(request).catch(asRefusal),
+  };
+  readonly #restoring: Restoring;
   readonly #homes: ClusterMember | GatewayHomes;
   /** Where clients reach it; empty: not yet. */
   #grpc = '';
@@ -132,6 +137,14 @@ class ClusterEngine implements Engine {
       ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
     });
     this.#homes.onChange(() => this.#releaseGone());
+    this.#restoring = new Restoring({
+      clock: systemClock,
+      store: parts.store,
+      registry: parts.registry,
+      record: () => member?.view.record ?? record,
+      ttl: cluster.session,
+      isEnded: () => this.#isClosed,
+    });
   }
 
   begin(): Promise<void> {
@@ -196,8 +209,7 @@ class ClusterEngine implements Engine {
       const names = { name: cluster.name, store: store.name, registry: registry.name };
       return { ok: true, value: clusterView({ ...names, ...seen, answers, own }) };
     } catch (error) {
-      if (!(error instanceof JournalError)) throw error;
-      return { ok: false, refusal: { kind: 'store_unavailable', description: error.message, retryAfter: 1_000 } };
+      return asRefusal(error);
     }
   }
 
@@ -256,6 +268,7 @@ class ClusterEngine implements Engine {
         weight: cluster.weight,
         isLeaving: false,
         routes: record.version,
+        cluster: record.id,
       }),
       makeHome: (options) =>
         new HomeCoordinator(settingsOf(config.coordinator, map, options.partition.number), {
@@ -297,6 +310,12 @@ class ClusterEngine implements Engine {
       linked.release(link.incarnation);
     }
   }
+}
+
+/** @throws what is no error of the cluster's store */
+function asRefusal(error: unknown): { readonly ok: false; readonly refusal: Refusal } {
+  if (!(error instanceof JournalError)) throw error;
+  return { ok: false, refusal: { kind: 'store_unavailable', description: error.message, retryAfter: 1_000 } };
 }
 
 function isBack(what: Happening): boolean {

@@ -10,7 +10,7 @@ const TO_DO: Readonly<Record<Problem, string>> = {
   fenced: 'nothing has to be done: another sidecar is the home of this partition',
   fell_back: 'the home writes the partition anew from its memory; look at the replication of the store',
   no_guard:
-    'look whether it was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or accept the loss: end all sidecars and start them again',
+    'look whether it was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or "keyturn cluster restore all" writes back what live sidecars keep in memory: end none of them',
   unfit: 'change that there, or name another store: --store, KEYTURN_STORE or store',
 };
 

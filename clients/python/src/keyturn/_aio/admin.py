@@ -17,6 +17,7 @@ A = TypeVar("A")
 M = TypeVar("M", bound=Message)
 
 _TIMEOUT: Final = 10.0
+_RESTORE_TIMEOUT: Final = 60.0
 
 
 class Admin:
@@ -62,6 +63,18 @@ class Admin:
     def get_cluster(self, *, timeout: float = _TIMEOUT) -> Call[views.Cluster]:
         """Tell how the sidecar sees its cluster. One that stands alone refuses (`NO_CLUSTER`)."""
         return self._ask("GetCluster", pb.GetClusterRequest, pb.GetClusterResponse, _as(views.Cluster), timeout)
+
+    def restore_partitions(
+        self, partitions: Sequence[int] = (), *, accept_loss: bool = False, timeout: float = _RESTORE_TIMEOUT
+    ) -> Call[views.Restore]:
+        """Write partitions back from the memory of live members, after the store was emptied; none named: all that are lost."""
+        return self._ask(
+            "RestorePartitions",
+            lambda: pb.RestorePartitionsRequest(partitions=partitions, accept_loss=accept_loss),
+            pb.RestorePartitionsResponse,
+            _as(views.Restore),
+            timeout,
+        )
 
     def list_keys(
         self,
