@@ -13,6 +13,7 @@ import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registr
 import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
 import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
+import { FORMAT } from '../../../cluster/store/format.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
@@ -32,8 +33,6 @@ import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
 import { TroubleLog } from './trouble-log.js';
 
-/** The format of rows that this version reads and writes. */
-const FORMAT = 1;
 /** How often it is looked whether it is ready, ms. */
 const LOOK_EVERY = 250;
 
