@@ -1,7 +1,8 @@
 import type { Clock } from '../../local/clock.js';
+import { type Pins, pinsOf } from '../partitions/pins.js';
 import { WantedHomes } from '../partitions/wanted-homes.js';
 import type { Member, Registry } from '../registry/registry.js';
-import type { ClusterStore, Guard } from '../store/cluster-store.js';
+import type { ClusterSight, ClusterStore, Guard } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
 
 /** ms */
@@ -15,7 +16,9 @@ export interface View {
   readonly guards: readonly Guard[];
   readonly members: ReadonlyMap<string, Member>;
   readonly wanted: WantedHomes;
-  /** Since when these members have been there, none other, by the clock, ms. */
+  /** What people want of partitions. */
+  readonly pins: Pins;
+  /** Since when these members have been there, none other, with these pins, by the clock, ms. */
   readonly since: number;
 }
 
@@ -23,6 +26,7 @@ const NOBODY: View = Object.freeze({
   guards: [],
   members: new Map<string, Member>(),
   wanted: new WantedHomes(0, []),
+  pins: new Map(),
   since: 0,
 });
 
@@ -82,12 +86,12 @@ export class Listing {
   async #look(): Promise<void> {
     try {
       const sentAt = this.clock.now();
-      const guards = await this.store.guards(this.partitions);
+      const sight = await this.store.look(this.partitions);
       this.deadline.heard(sentAt);
       // Only now: whoever claimed before its guard was read had a session then, and is found, or is over.
       const members = await this.registry.members();
       if (this.#isEnded) return;
-      this.#see(guards, members);
+      this.#see(sight, members);
       this.trouble(undefined);
     } catch (error) {
       this.trouble(error instanceof Error ? error : new Error(String(error)));
@@ -98,18 +102,22 @@ export class Listing {
     else this.#disarm = this.clock.after(this.isMoving(this.#view) ? LIST_SOON : LIST_EVERY, () => this.look());
   }
 
-  #see(guards: readonly Guard[], members: readonly Member[]): void {
+  #see({ guards, record }: ClusterSight, members: readonly Member[]): void {
+    // Of a store that was emptied what was known still counts.
+    const pins = record === undefined ? this.#view.pins : pinsOf(record);
     const formats = guards.map(({ format }) => format);
     const names = JSON.stringify([
-      members.map(({ id, weight, isLeaving, format }) => [id, weight, isLeaving, format]),
+      members.map(({ id, name, address, weight, isLeaving, format }) => [id, name, address, weight, isLeaving, format]),
       formats,
+      [...pins],
     ]);
     const isSame = names === this.#names;
     this.#names = names;
     this.#view = {
       guards,
       members: new Map(members.map((member) => [member.id, member])),
-      wanted: isSame ? this.#view.wanted : new WantedHomes(this.partitions, members, formats),
+      wanted: isSame ? this.#view.wanted : new WantedHomes(this.partitions, members, formats, pins),
+      pins,
       since: isSame ? this.#view.since : this.clock.now(),
     };
     this.seen(this.#view);

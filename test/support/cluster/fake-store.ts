@@ -4,6 +4,7 @@ import type {
   Claim,
   Claimed,
   ClusterRecord,
+  ClusterSight,
   ClusterStore,
   Guard,
   NotClaimed,
@@ -55,8 +56,15 @@ export class FakeStore implements ClusterStore {
     return this.wire.request('hasRecord', undefined, () => this.engine.recordNow !== undefined);
   }
 
-  changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
-    return this.wire.request('changeRecord', undefined, () => this.engine.changeRecord(version, record));
+  changeRecord(revision: number, record: ClusterRecord): Promise<boolean> {
+    return this.wire.request('changeRecord', undefined, () => this.engine.changeRecord(revision, record));
+  }
+
+  look(partitions: number): Promise<ClusterSight> {
+    return this.wire.request('guards', undefined, () => ({
+      guards: Array.from({ length: partitions }, (_, partition) => this.engine.guard(partition)),
+      record: this.engine.recordNow,
+    }));
   }
 
   guards(partitions: number): Promise<readonly Guard[]> {

@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
+import { asRefusal, Moving } from '../../../cluster/member/moving.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
 import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
+import { pinsOf } from '../../../cluster/partitions/pins.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
 import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
@@ -18,7 +20,6 @@ import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '
 import { SharedUse } from '../../../core/core.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
-import { JournalError } from '../../../local/journal/journal.js';
 import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
@@ -31,6 +32,8 @@ import { agree } from './record.js';
 
 /** The format of rows that this version reads and writes. */
 const FORMAT = 1;
+/** A link to a member that a partition is handed over to, though it is the home of nothing yet, ms. */
+const KEEPS_LINK = 10_000;
 /** How often it is looked whether it is ready, ms. */
 const LOOK_EVERY = 250;
 
@@ -74,6 +77,10 @@ class Standing {
     return this.member?.member.id ?? '';
   }
 
+  takesOver(partition: number, shutFor: number): void {
+    this.member?.takesOver(partition, shutFor);
+  }
+
   home(partition: number): Coordinator | undefined {
     return this.member?.isHere(partition) === true ? this.member.home(partition) : undefined;
   }
@@ -92,7 +99,10 @@ interface Parts extends ClusterOptions {
 class ClusterEngine implements Engine {
   readonly isNew = false;
   readonly coordinator: ClusterCoordinator;
-  readonly cluster: Cluster = { view: () => this.#view() };
+  readonly cluster: Cluster = { view: () => this.#view(), move: (request) => this.#moving.move(request).catch(asRefusal) };
+  readonly #moving: Moving;
+  /** Members that partitions are handed over to, until when they are kept a link, by the clock. */
+  readonly #next = new Map<string, number>();
   readonly #homes: ClusterMember | GatewayHomes;
   /** Where clients reach it; empty: not yet. */
   #grpc = '';
@@ -124,6 +134,9 @@ class ClusterEngine implements Engine {
       ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
     });
     this.#homes.onChange(() => this.#releaseGone());
+    const { store, registry } = parts;
+    const { partitions } = record;
+    this.#moving = new Moving({ clock: systemClock, store, registry, partitions, isEnded: () => this.#isClosed });
   }
 
   begin(): Promise<void> {
@@ -187,8 +200,7 @@ class ClusterEngine implements Engine {
       const names = { name: cluster.name, store: store.name, registry: registry.name };
       return { ok: true, value: clusterView({ ...names, ...seen, answers, own }) };
     } catch (error) {
-      if (!(error instanceof JournalError)) throw error;
-      return { ok: false, refusal: { kind: 'store_unavailable', description: error.message, retryAfter: 1_000 } };
+      return asRefusal(error);
     }
   }
 
@@ -253,6 +265,11 @@ class ClusterEngine implements Engine {
           ...options,
           shared: this.#shared,
         }),
+      handingOver: ({ id, address }) => {
+        this.#next.set(id, systemClock.now() + KEEPS_LINK);
+        peers.links.prepare(address, id);
+      },
+      handedOver: (partition, { id, address }, shutFor) => peers.links.handedOver(address, id, partition, shutFor),
       connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
       watcher: {
@@ -287,8 +304,10 @@ class ClusterEngine implements Engine {
   #releaseGone(): void {
     const linked = this.parts.peers.links;
     const homes = this.#homes.elsewhere();
+    const now = systemClock.now();
+    for (const [id, until] of this.#next) if (until < now) this.#next.delete(id);
     for (const link of [...linked.standing()]) {
-      if (homes.has(link.incarnation)) continue;
+      if (homes.has(link.incarnation) || this.#next.has(link.incarnation)) continue;
       this.#forwarded.released(link);
       linked.release(link.incarnation);
     }
@@ -301,9 +320,10 @@ async function lastSeen(
   store: ClusterStore,
   registry: Registry,
   partitions: number,
-): Promise<Pick<SeenCluster, 'members' | 'guards'>> {
+): Promise<Pick<SeenCluster, 'members' | 'guards' | 'pins'>> {
   if (homes instanceof ClusterMember && homes.view.guards.length > 0)
-    return { members: [...homes.view.members.values()], guards: homes.view.guards };
-  const guards = await store.guards(partitions);
-  return { members: await registry.members(), guards };
+    return { members: [...homes.view.members.values()], guards: homes.view.guards, pins: homes.view.pins };
+  const { guards, record } = await store.look(partitions);
+  const pins = record === undefined ? new Map() : pinsOf(record);
+  return { members: await registry.members(), guards, pins };
 }

@@ -1,7 +1,7 @@
 /** Members and homes as they are written: JSON. What is none, of whoever wrote it, is not seen. */
 import type { HomeEntry, Member } from '../registry.js';
 
-type Kinds<T> = { readonly [F in keyof T]: 'string' | 'number' | 'boolean' };
+type Kinds<T> = { readonly [F in keyof Required<T>]: 'string' | 'number' | 'boolean' };
 
 const MEMBER: Kinds<Member> = {
   id: 'string',
@@ -15,7 +15,7 @@ const MEMBER: Kinds<Member> = {
   routes: 'number',
 };
 
-const HOME: Kinds<HomeEntry> = { partition: 'number', epoch: 'number', member: 'string', address: 'string' };
+const HOME: Kinds<Omit<HomeEntry, 'paused'>> = { partition: 'number', epoch: 'number', member: 'string', address: 'string' };
 
 export function memberOf(text: unknown): Member | undefined {
   const found = parsed(text);
@@ -25,7 +25,10 @@ export function memberOf(text: unknown): Member | undefined {
 /** Behind its epoch, which a script compares. */
 export function homeOf(text: unknown): HomeEntry | undefined {
   const found = typeof text === 'string' ? parsed(text.slice(text.indexOf(' ') + 1)) : undefined;
-  return fits(HOME, found) ? found : undefined;
+  if (!fits(HOME, found)) return undefined;
+  const { paused } = { paused: undefined, ...found };
+  const { partition, epoch, member, address } = found;
+  return { partition, epoch, member, address, ...(typeof paused === 'number' && { paused }) };
 }
 
 function parsed(text: unknown): unknown {

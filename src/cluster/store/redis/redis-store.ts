@@ -8,6 +8,7 @@ import type {
   Claim,
   Claimed,
   ClusterRecord,
+  ClusterSight,
   ClusterStore,
   Guard,
   NotClaimed,
@@ -122,6 +123,8 @@ class RedisStore implements ClusterStore {
   readonly #budget = new RingBudget(ALL_RINGS);
   /** Id of the record; empty: not read yet. */
   #id = '';
+  /** As it was read last: mostly it is the same. */
+  #last: { readonly text: unknown; readonly record: ClusterRecord | undefined } = { text: null, record: undefined };
 
   constructor(
     private readonly server: RedisServer,
@@ -161,8 +164,8 @@ class RedisStore implements ClusterStore {
     return this.server.use(async (connection) => (await connection.ask(['EXISTS', this.#recordKey])) === 1);
   }
 
-  async changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
-    const args = [String(version), JSON.stringify(record)];
+  async changeRecord(revision: number, record: ClusterRecord): Promise<boolean> {
+    const args = [String(revision), JSON.stringify(record)];
     return this.server.use(async (connection) => {
       const [answer] = await CHANGE_RECORD.run(connection, this.#recordKey, args);
       await this.#replicasOn(connection);
@@ -171,14 +174,28 @@ class RedisStore implements ClusterStore {
   }
 
   guards(partitions: number): Promise<readonly Guard[]> {
+    return this.server.use((connection) => this.#guardsOn(connection, partitions));
+  }
+
+  look(partitions: number): Promise<ClusterSight> {
+    return this.server.use(async (connection) => {
+      // Of one connection: the record is read behind the guards.
+      const [guards, text] = await Promise.all([
+        this.#guardsOn(connection, partitions),
+        connection.ask(['GET', this.#recordKey]),
+      ]);
+      if (text !== this.#last.text) this.#last = { text, record: recordOf(text) };
+      return { guards, record: this.#last.record };
+    });
+  }
+
+  #guardsOn(connection: RedisConnection, partitions: number): Promise<readonly Guard[]> {
     const all = Array.from({ length: partitions }, (_, partition) => partition);
-    return this.server.use((connection) =>
-      Promise.all(
-        all.map(async (partition) => {
-          const key = `${tagOf(this.settings.cluster, partition)}own`;
-          return plainGuard(guardOf(partition, await connection.ask(['HMGET', key, ...FIELDS])));
-        }),
-      ),
+    return Promise.all(
+      all.map(async (partition) => {
+        const key = `${tagOf(this.settings.cluster, partition)}own`;
+        return plainGuard(guardOf(partition, await connection.ask(['HMGET', key, ...FIELDS])));
+      }),
     );
   }
 
@@ -237,12 +254,14 @@ function recordOf(text: unknown): ClusterRecord | undefined {
 
 function isRecord(value: unknown): value is ClusterRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, partitions, secret, version, routes } = {
+  const { id, partitions, secret, version, routes, revision, pins } = {
     id: 0,
     partitions: 0,
     secret: 0,
     version: 0,
     routes: 0,
+    revision: undefined,
+    pins: undefined,
     ...value,
   };
   return (
@@ -251,6 +270,17 @@ function isRecord(value: unknown): value is ClusterRecord {
     typeof secret === 'string' &&
     typeof version === 'number' &&
     typeof routes === 'object' &&
-    routes !== null
+    routes !== null &&
+    (revision === undefined || typeof revision === 'number') &&
+    (pins === undefined || arePins(pins))
   );
+}
+
+function arePins(pins: unknown): boolean {
+  if (typeof pins !== 'object' || pins === null) return false;
+  return Object.values(pins).every((pin: unknown) => {
+    if (typeof pin !== 'object' || pin === null) return false;
+    const { name, address, at } = { name: 0, address: undefined, at: 0, ...pin };
+    return typeof name === 'string' && (address === undefined || typeof address === 'string') && typeof at === 'number';
+  });
 }
