@@ -67,7 +67,9 @@ async function move(partition: number, member: string | undefined, options: Move
   const moved = await withSidecar(options, ({ admin }) =>
     member === undefined ? admin.releasePartition(partition) : admin.movePartition(partition, member),
   );
-  process.stdout.write(options.json === true ? `${harmlessJson(toJson(partition, moved))}\n` : toText(partition, moved));
+  process.stdout.write(
+    options.json === true ? `${harmlessJson(toJson(partition, moved))}\n` : toText(partition, moved),
+  );
   return moved.state === 'under_way' ? EXIT.failure : EXIT.ok;
 }
 

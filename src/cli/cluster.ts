@@ -81,7 +81,9 @@ function toText(info: ClusterInfo): string {
   const { name, partitions, store, registry } = info;
   const where = registry === store ? `in ${store}` : `in ${store}, registry ${registry}`;
   const head = alignColumns([[`cluster ${plain(name)}: ${amount(partitions, 'partition')} ${where}`]]);
-  return [head, membersText(info), homesText(info), pinsText(info), whyText(info)].filter((part) => part !== '').join('\n');
+  return [head, membersText(info), homesText(info), pinsText(info), whyText(info)]
+    .filter((part) => part !== '')
+    .join('\n');
 }
 
 const HEAD = ['MEMBER', 'ID', 'ADDRESS', 'PEER', 'VERSION', 'WEIGHT', 'STATE', 'PARTITIONS', 'QUEUES'];

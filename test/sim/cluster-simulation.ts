@@ -118,7 +118,17 @@ export class ClusterSimulation {
     if (this.#violations.length === 0) await this.#checkEnd();
     const { grants, takenOver, items, finished, excused } = this.#ledger;
     const { calls, forwarded } = this.#network;
-    const outcome = { grants, takenOver, items, finished, excused, calls, forwarded, deeds: this.#deeds, pinned: this.#pinned };
+    const outcome = {
+      grants,
+      takenOver,
+      items,
+      finished,
+      excused,
+      calls,
+      forwarded,
+      deeds: this.#deeds,
+      pinned: this.#pinned,
+    };
     for (const process of this.#processes.values()) process.crash();
     return { violations: this.#violations, lines: this.#lines, ...outcome };
   }
@@ -141,6 +151,7 @@ export class ClusterSimulation {
       settings: this.#settings,
       partitions: PARTITIONS,
       connect: (from, home) => this.#network.connect(from, home),
+      handedOver: (...told) => this.#network.handedOver(...told),
       note: (line) => this.#note(line),
       broken: (what) => this.#broken(what),
     });
@@ -253,7 +264,8 @@ export class ClusterSimulation {
     const by = this.#anybody();
     if (by === undefined) return;
     const partition = chance.int(0, PARTITIONS - 1);
-    for (let people = chance.of(1, 1, 2); people > 0; people--) this.#pin(by, partition, chance.of(...MEMBERS, undefined));
+    for (let people = chance.of(1, 1, 2); people > 0; people--)
+      this.#pin(by, partition, chance.of(...MEMBERS, undefined));
     const target = this.#processes.get(chance.of(...MEMBERS));
     if (!isFatal || target === undefined) return;
     this.#time.after(chance.int(0, 600), () => {

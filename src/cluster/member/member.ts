@@ -333,7 +333,13 @@ export class ClusterMember implements Homes {
     for (const { number, home, guard } of this.#own) {
       if (home === undefined || guard === undefined) continue;
       const paused = this.#pauses.of(number);
-      homes.push({ partition: number, epoch: guard.epoch, member: id, address, ...(paused !== undefined && { paused }) });
+      homes.push({
+        partition: number,
+        epoch: guard.epoch,
+        member: id,
+        address,
+        ...(paused !== undefined && { paused }),
+      });
     }
     if (homes.length === 0) return;
     this.#options.registry.publish(homes).catch((error: unknown) => this.#troubled(asError(error)));

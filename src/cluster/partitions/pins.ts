@@ -65,7 +65,8 @@ export function whyNotHome({ name, id, weight, isLeaving, version, format }: Mem
   const who = `${name} ${id.slice(0, SHORT_ID)}`;
   if (weight <= 0) return `${who} is a gateway (weight 0), and owns nothing`;
   if (isLeaving) return `${who} is leaving`;
-  if (format < rows) return `${who} (version ${version}) reads rows up to format ${format}, and these have format ${rows}`;
+  if (format < rows)
+    return `${who} (version ${version}) reads rows up to format ${format}, and these have format ${rows}`;
   return undefined;
 }
 

@@ -27,6 +27,7 @@ export async function amend(
     if (changed === undefined) return record;
     const next = { ...changed, revision: before + 1 };
     if (await store.changeRecord(before, next)) return next;
-    if (tries === TRIES) throw storeError('io', `the record of the cluster was changed by others ${TRIES} times meanwhile`);
+    if (tries === TRIES)
+      throw storeError('io', `the record of the cluster was changed by others ${TRIES} times meanwhile`);
   }
 }

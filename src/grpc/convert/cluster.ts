@@ -23,7 +23,8 @@ export function clusterResponse(view: ClusterView): wire.GetClusterResponse {
 
 export function moveRequest({ partition, member, anywhere }: wire.MovePartitionRequest, check: Check): MoveRequest {
   if (anywhere && member !== '') check.wrong('anywhere', 'true together with member', 'one of the two');
-  if (!anywhere && member === '') check.missing('member', 'anywhere', 'the id of a member, the beginning of it, or its name');
+  if (!anywhere && member === '')
+    check.missing('member', 'anywhere', 'the id of a member, the beginning of it, or its name');
   return { partition, member: anywhere ? undefined : check.text('member', member, MOST_NAME) };
 }
 

@@ -56,12 +56,7 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
       (discarded) => ({ discarded }),
     ),
     getCluster: promised(context, anything, () => context.cluster?.view() ?? alone(), clusterResponse),
-    movePartition: promised(
-      context,
-      moveRequest,
-      (request) => context.cluster?.move(request) ?? alone(),
-      moveResponse,
-    ),
+    movePartition: promised(context, moveRequest, (request) => context.cluster?.move(request) ?? alone(), moveResponse),
     watchEvents: watchEvents(context, streams),
   };
 }

@@ -61,7 +61,10 @@ describe('a partition that a person moves', () => {
     const view = await moved(stage, moving.move({ partition: 3, member: 'c' }));
     const c = members[1];
     assert.equal(c?.member.isHere(3), true);
-    assert.deepEqual({ ...view, paused: 0 }, { state: 'moved', member: 'c-0', name: 'c', previous: 'a', paused: 0, why: '' });
+    assert.deepEqual(
+      { ...view, paused: 0 },
+      { state: 'moved', member: 'c-0', name: 'c', previous: 'a', paused: 0, why: '' },
+    );
     assert.ok(view.paused !== undefined && view.paused > 0 && view.paused <= 100, `${view.paused} ms`);
     assert.ok(stage.clock.now() - begun < 1_000, `after ${stage.clock.now() - begun} ms`);
     const got = workerAt(c?.member ?? assert.fail(), 3).acquire();
@@ -218,7 +221,10 @@ describe('a partition that a person moves', () => {
   it('S332: without a record, as after FLUSHALL, nothing is moved and nothing is written', async () => {
     const { stage, moving } = await scene('b');
     stage.store.empty();
-    assert.match(whyNot(await outcome(stage, moving.move({ partition: 3, member: 'b' }))), /there is no record of the cluster/);
+    assert.match(
+      whyNot(await outcome(stage, moving.move({ partition: 3, member: 'b' }))),
+      /there is no record of the cluster/,
+    );
     assert.equal(stage.store.recordNow, undefined);
   });
 

@@ -35,7 +35,10 @@ describe('the member that a person names', () => {
     });
 
   const not: readonly [said: string, why: RegExp][] = [
-    ['west', /^there is no member "west"; there are north aaaa1111, south aaaa2222, twin bbbb3333, twin cccc4444, aaaa dddd5555 \(sidecars of weight 0/],
+    [
+      'west',
+      /^there is no member "west"; there are north aaaa1111, south aaaa2222, twin bbbb3333, twin cccc4444, aaaa dddd5555 \(sidecars of weight 0/,
+    ],
     ['bbb', /^there is no member "bbb"/],
     ['twin', /^"twin" is ambiguous; say the id, .*: twin bbbb3333, twin cccc4444$/],
     ['', /^there is no member ""/],

@@ -121,7 +121,8 @@ describe('wanted homes of partitions that people moved', () => {
     for (let i = 0; i < TRIES; i++) {
       const members = some(chance, chance.int(2, 6));
       const pins: Record<string, { name: string }> = {};
-      for (let n = chance.int(1, 10); n > 0; n--) pins[chance.int(0, P - 1)] = { name: members[chance.int(0, members.length - 1)]?.name ?? '' };
+      for (let n = chance.int(1, 10); n > 0; n--)
+        pins[chance.int(0, P - 1)] = { name: members[chance.int(0, members.length - 1)]?.name ?? '' };
       const homes = new WantedHomes(P, members, [], pinned(pins));
       for (const [partition, { name }] of Object.entries(pins)) {
         assert.equal(homes.of(Number(partition)), name);

@@ -3,10 +3,10 @@
  * state and be emptied.
  */
 import { Buffer } from 'node:buffer';
+import { revisionOf } from '../../../src/cluster/store/amend.js';
 import type { Claim, Claimed, ClusterRecord, Guard, NotClaimed } from '../../../src/cluster/store/cluster-store.js';
 import type { StoredChange } from '../../../src/cluster/store/partition/encode.js';
 import type { Packed, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
-import { revisionOf } from '../../../src/cluster/store/amend.js';
 import { nextEpoch, noGuard } from '../../../src/cluster/store/partition/guard.js';
 import { TABLES } from '../../../src/core/contract/rows.js';
 import { JournalError } from '../../../src/local/journal/journal.js';

@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
-import { asRefusal, Moving } from '../../../cluster/member/moving.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
+import { asRefusal, Moving } from '../../../cluster/member/moving.js';
 import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
-import { pinsOf } from '../../../cluster/partitions/pins.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
+import { pinsOf } from '../../../cluster/partitions/pins.js';
 import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
 import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
@@ -99,7 +99,10 @@ interface Parts extends ClusterOptions {
 class ClusterEngine implements Engine {
   readonly isNew = false;
   readonly coordinator: ClusterCoordinator;
-  readonly cluster: Cluster = { view: () => this.#view(), move: (request) => this.#moving.move(request).catch(asRefusal) };
+  readonly cluster: Cluster = {
+    view: () => this.#view(),
+    move: (request) => this.#moving.move(request).catch(asRefusal),
+  };
   readonly #moving: Moving;
   /** Members that partitions are handed over to, until when they are kept a link, by the clock. */
   readonly #next = new Map<string, number>();

@@ -15,7 +15,12 @@ const MEMBER: Kinds<Member> = {
   routes: 'number',
 };
 
-const HOME: Kinds<Omit<HomeEntry, 'paused'>> = { partition: 'number', epoch: 'number', member: 'string', address: 'string' };
+const HOME: Kinds<Omit<HomeEntry, 'paused'>> = {
+  partition: 'number',
+  epoch: 'number',
+  member: 'string',
+  address: 'string',
+};
 
 export function memberOf(text: unknown): Member | undefined {
   const found = parsed(text);
