@@ -133,7 +133,7 @@ function pinsText({ homes }: ClusterInfo): string {
     else known.push(partition);
   }
   if (byPin.size === 0) return '';
-  const rows = [...byPin].map(([pinned, partitions]) => [plain(pinned), ranges(partitions)]);
+  const rows = [...byPin].map(([pinned, partitions]) => [pinned, ranges(partitions)]);
   return alignColumns([['MOVED TO', 'PARTITIONS'], ...rows]);
 }
 
