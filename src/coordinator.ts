@@ -6,7 +6,7 @@
  * path pays for no promise. Calls that people make are promises. Requests must be well-formed (sizes, ranges,
  * required fields): who takes them off a wire checks that first, with the `limits` of the configuration.
  */
-import type { ClusterView, MoveRequest, MoveView } from './core/contract/cluster.js';
+import type { ClusterView, MoveRequest, MoveView, RestoreRequest, RestoreView } from './core/contract/cluster.js';
 import type {
   AckAnswer,
   AckRequest,
@@ -23,6 +23,7 @@ import type {
   LaneState,
   NackAnswer,
   NackRequest,
+  Refusal,
   RenewAnswer,
   RenewRequest,
   Reply,
@@ -163,14 +164,15 @@ export interface Cluster {
   view(): Promise<Result<ClusterView>>;
   /** Makes a member the home of a partition, and waits until it is, for 20 s. */
   move(request: MoveRequest): Promise<Result<MoveView>>;
+  restore(request: RestoreRequest): Promise<Result<RestoreView>>;
 }
 
 /** One who watches events. */
 export interface Watcher {
   /** There is something to {@link Watch.take}. Called once, until a take came back empty. */
   wake(): void;
-  /** The coordinator ends; nothing follows. */
-  end(): void;
+  /** Nothing follows: the coordinator ends, or, with a refusal, cannot be watched any more, for this reason. */
+  end(why?: Refusal): void;
 }
 
 /** A bounded buffer of events: what a slow reader misses is counted, not kept. */

@@ -5,6 +5,7 @@ import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
+import { optionsOf } from './group-options.js';
 import { type SidecarOptions, sidecarOptions, wholeBetween } from './options.js';
 import { plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -48,16 +49,6 @@ export function registerMove(cluster: Command): void {
     .action((partition: number, member: string | undefined, _: unknown, self: Command) =>
       act(() => move(partition, member, optionsOf(self, cluster))),
     );
-}
-
-/** Those of `cluster` may stand before `move` as well: what was said counts, and of both what was said last. */
-function optionsOf(command: Command, cluster: Command): MoveOptions {
-  const options: MoveOptions & Record<string, unknown> = { ...command.opts<MoveOptions>() };
-  for (const [name, value] of Object.entries(cluster.opts())) {
-    const isSaid = (one: Command) => !['default', undefined].includes(one.getOptionValueSource(name));
-    if (isSaid(cluster) && !isSaid(command)) options[name] = value;
-  }
-  return options;
 }
 
 async function move(partition: number, member: string | undefined, options: MoveOptions): Promise<number> {

@@ -4,9 +4,10 @@ import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { registerMove } from './cluster-move.js';
+import { registerRestore } from './cluster-restore.js';
 import { EXIT } from './exit-codes.js';
 import { type SidecarOptions, sidecarOptions } from './options.js';
-import { alignColumns, amount, count, plain } from './output.js';
+import { alignColumns, amount, count, plain, ranges } from './output.js';
 import { withSidecar } from './sidecar.js';
 
 interface ClusterOptions extends SidecarOptions {
@@ -41,6 +42,7 @@ export function registerCluster(program: Command): void {
     .addHelpText('after', HELP)
     .action((options: ClusterOptions) => act(() => showCluster(options)));
   registerMove(command);
+  registerRestore(command);
 }
 
 async function showCluster(options: ClusterOptions): Promise<number> {
@@ -135,17 +137,6 @@ function pinsText({ homes }: ClusterInfo): string {
   if (byPin.size === 0) return '';
   const rows = [...byPin].map(([pinned, partitions]) => [pinned, ranges(partitions)]);
   return alignColumns([['MOVED TO', 'PARTITIONS'], ...rows]);
-}
-
-/** `0-3, 7`. */
-function ranges(numbers: readonly number[]): string {
-  const parts: { from: number; to: number }[] = [];
-  for (const number of numbers) {
-    const last = parts.at(-1);
-    if (last?.to === number - 1) last.to = number;
-    else parts.push({ from: number, to: number });
-  }
-  return parts.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(', ');
 }
 
 /** More are much the same. */

@@ -3454,6 +3454,190 @@ func (x *MovePartitionResponse) GetWhy() string {
 	return ""
 }
 
+// RestorePartitionsRequest names partitions of which the store has nothing any more.
+type RestorePartitionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By number. Empty: all that are lost.
+	Partitions []uint32 `protobuf:"varint,1,rep,packed,name=partitions,proto3" json:"partitions,omitempty"`
+	// Those that no live member keeps begin empty. If another cluster began in the store, what it has there is dropped.
+	AcceptLoss    bool `protobuf:"varint,2,opt,name=accept_loss,json=acceptLoss,proto3" json:"accept_loss,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestorePartitionsRequest) Reset() {
+	*x = RestorePartitionsRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestorePartitionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestorePartitionsRequest) ProtoMessage() {}
+
+func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestorePartitionsRequest.ProtoReflect.Descriptor instead.
+func (*RestorePartitionsRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *RestorePartitionsRequest) GetPartitions() []uint32 {
+	if x != nil {
+		return x.Partitions
+	}
+	return nil
+}
+
+func (x *RestorePartitionsRequest) GetAcceptLoss() bool {
+	if x != nil {
+		return x.AcceptLoss
+	}
+	return false
+}
+
+// RestoredPartition tells what became of one partition.
+type RestoredPartition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The partition, from 0.
+	Partition uint32 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// `written_back`; `begun_empty`; `not_lost`: the store has it; `no_core`: no live member keeps it, and nothing was done;
+	// `under_way`: it was not done in 20 s, and still will be.
+	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// The name of the member that kept it, or that began it. Empty: none.
+	Member string `protobuf:"bytes,3,opt,name=member,proto3" json:"member,omitempty"`
+	// What is in the way.
+	Why           string `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoredPartition) Reset() {
+	*x = RestoredPartition{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoredPartition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoredPartition) ProtoMessage() {}
+
+func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
+func (*RestoredPartition) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *RestoredPartition) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *RestoredPartition) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *RestoredPartition) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *RestoredPartition) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+// RestorePartitionsResponse tells what became of each partition.
+type RestorePartitionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The record of the cluster was gone from the store, too, and is back.
+	RecordWritten bool `protobuf:"varint,1,opt,name=record_written,json=recordWritten,proto3" json:"record_written,omitempty"`
+	// By number.
+	Partitions    []*RestoredPartition `protobuf:"bytes,2,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestorePartitionsResponse) Reset() {
+	*x = RestorePartitionsResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestorePartitionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestorePartitionsResponse) ProtoMessage() {}
+
+func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestorePartitionsResponse.ProtoReflect.Descriptor instead.
+func (*RestorePartitionsResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *RestorePartitionsResponse) GetRecordWritten() bool {
+	if x != nil {
+		return x.RecordWritten
+	}
+	return false
+}
+
+func (x *RestorePartitionsResponse) GetPartitions() []*RestoredPartition {
+	if x != nil {
+		return x.Partitions
+	}
+	return nil
+}
+
 var File_keyturn_v1_admin_proto protoreflect.FileDescriptor
 
 const file_keyturn_v1_admin_proto_rawDesc = "" +
@@ -3722,7 +3906,23 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1a\n" +
 	"\bprevious\x18\x04 \x01(\tR\bprevious\x121\n" +
 	"\x06paused\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06paused\x12\x10\n" +
-	"\x03why\x18\x06 \x01(\tR\x03why*\xab\x01\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\"[\n" +
+	"\x18RestorePartitionsRequest\x12\x1e\n" +
+	"\n" +
+	"partitions\x18\x01 \x03(\rR\n" +
+	"partitions\x12\x1f\n" +
+	"\vaccept_loss\x18\x02 \x01(\bR\n" +
+	"acceptLoss\"u\n" +
+	"\x11RestoredPartition\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x18\n" +
+	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12\x16\n" +
+	"\x06member\x18\x03 \x01(\tR\x06member\x12\x10\n" +
+	"\x03why\x18\x04 \x01(\tR\x03why\"\x81\x01\n" +
+	"\x19RestorePartitionsResponse\x12%\n" +
+	"\x0erecord_written\x18\x01 \x01(\bR\rrecordWritten\x12=\n" +
+	"\n" +
+	"partitions\x18\x02 \x03(\v2\x1d.keyturn.v1.RestoredPartitionR\n" +
+	"partitions*\xab\x01\n" +
 	"\tLaneState\x12\x1a\n" +
 	"\x16LANE_STATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLANE_STATE_INIT\x10\x01\x12\x16\n" +
@@ -3745,7 +3945,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12EVENT_KIND_REDRIVE\x10\n" +
 	"\x12\x16\n" +
 	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
-	"\x14EVENT_KIND_RETRY_NOW\x10\f2\x90\t\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xf2\t\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
@@ -3764,7 +3964,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12K\n" +
 	"\n" +
 	"GetCluster\x12\x1d.keyturn.v1.GetClusterRequest\x1a\x1e.keyturn.v1.GetClusterResponse\x12T\n" +
-	"\rMovePartition\x12 .keyturn.v1.MovePartitionRequest\x1a!.keyturn.v1.MovePartitionResponse\x12P\n" +
+	"\rMovePartition\x12 .keyturn.v1.MovePartitionRequest\x1a!.keyturn.v1.MovePartitionResponse\x12`\n" +
+	"\x11RestorePartitions\x12$.keyturn.v1.RestorePartitionsRequest\x1a%.keyturn.v1.RestorePartitionsResponse\x12P\n" +
 	"\vWatchEvents\x12\x1e.keyturn.v1.WatchEventsRequest\x1a\x1f.keyturn.v1.WatchEventsResponse0\x01BL\n" +
 	"\rio.keyturn.v1P\x01Z9github.com/keyturn/keyturn/clients/go/keyturnv1;keyturnv1b\x06proto3"
 
@@ -3781,147 +3982,153 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_keyturn_v1_admin_proto_goTypes = []any{
-	(LaneState)(0),                  // 0: keyturn.v1.LaneState
-	(EventKind)(0),                  // 1: keyturn.v1.EventKind
-	(*Rate)(nil),                    // 2: keyturn.v1.Rate
-	(*Retry)(nil),                   // 3: keyturn.v1.Retry
-	(*Policy)(nil),                  // 4: keyturn.v1.Policy
-	(*StateCount)(nil),              // 5: keyturn.v1.StateCount
-	(*QueueInfo)(nil),               // 6: keyturn.v1.QueueInfo
-	(*Unavailable)(nil),             // 7: keyturn.v1.Unavailable
-	(*ListQueuesRequest)(nil),       // 8: keyturn.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),      // 9: keyturn.v1.ListQueuesResponse
-	(*ListKeysRequest)(nil),         // 10: keyturn.v1.ListKeysRequest
-	(*KeyInfo)(nil),                 // 11: keyturn.v1.KeyInfo
-	(*ListKeysResponse)(nil),        // 12: keyturn.v1.ListKeysResponse
-	(*ExplainKeyRequest)(nil),       // 13: keyturn.v1.ExplainKeyRequest
-	(*Holder)(nil),                  // 14: keyturn.v1.Holder
-	(*LineEntry)(nil),               // 15: keyturn.v1.LineEntry
-	(*ExplainKeyResponse)(nil),      // 16: keyturn.v1.ExplainKeyResponse
-	(*EvictHolderRequest)(nil),      // 17: keyturn.v1.EvictHolderRequest
-	(*EvictHolderResponse)(nil),     // 18: keyturn.v1.EvictHolderResponse
-	(*RetryNowRequest)(nil),         // 19: keyturn.v1.RetryNowRequest
-	(*RetryNowResponse)(nil),        // 20: keyturn.v1.RetryNowResponse
-	(*ResumeKeyRequest)(nil),        // 21: keyturn.v1.ResumeKeyRequest
-	(*ResumeKeyResponse)(nil),       // 22: keyturn.v1.ResumeKeyResponse
-	(*PauseQueueRequest)(nil),       // 23: keyturn.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),      // 24: keyturn.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),      // 25: keyturn.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),     // 26: keyturn.v1.ResumeQueueResponse
-	(*SetLimitsRequest)(nil),        // 27: keyturn.v1.SetLimitsRequest
-	(*SetLimitsResponse)(nil),       // 28: keyturn.v1.SetLimitsResponse
-	(*ListDeadLettersRequest)(nil),  // 29: keyturn.v1.ListDeadLettersRequest
-	(*DeadLetter)(nil),              // 30: keyturn.v1.DeadLetter
-	(*ListDeadLettersResponse)(nil), // 31: keyturn.v1.ListDeadLettersResponse
-	(*RedriveRequest)(nil),          // 32: keyturn.v1.RedriveRequest
-	(*RedriveResponse)(nil),         // 33: keyturn.v1.RedriveResponse
-	(*DiscardRequest)(nil),          // 34: keyturn.v1.DiscardRequest
-	(*DiscardResponse)(nil),         // 35: keyturn.v1.DiscardResponse
-	(*WatchEventsRequest)(nil),      // 36: keyturn.v1.WatchEventsRequest
-	(*Event)(nil),                   // 37: keyturn.v1.Event
-	(*WatchEventsResponse)(nil),     // 38: keyturn.v1.WatchEventsResponse
-	(*GetClusterRequest)(nil),       // 39: keyturn.v1.GetClusterRequest
-	(*ClusterMember)(nil),           // 40: keyturn.v1.ClusterMember
-	(*PartitionHome)(nil),           // 41: keyturn.v1.PartitionHome
-	(*GetClusterResponse)(nil),      // 42: keyturn.v1.GetClusterResponse
-	(*MovePartitionRequest)(nil),    // 43: keyturn.v1.MovePartitionRequest
-	(*MovePartitionResponse)(nil),   // 44: keyturn.v1.MovePartitionResponse
-	(*durationpb.Duration)(nil),     // 45: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 46: google.protobuf.Timestamp
-	(*ItemRef)(nil),                 // 47: keyturn.v1.ItemRef
-	(*Item)(nil),                    // 48: keyturn.v1.Item
+	(LaneState)(0),                    // 0: keyturn.v1.LaneState
+	(EventKind)(0),                    // 1: keyturn.v1.EventKind
+	(*Rate)(nil),                      // 2: keyturn.v1.Rate
+	(*Retry)(nil),                     // 3: keyturn.v1.Retry
+	(*Policy)(nil),                    // 4: keyturn.v1.Policy
+	(*StateCount)(nil),                // 5: keyturn.v1.StateCount
+	(*QueueInfo)(nil),                 // 6: keyturn.v1.QueueInfo
+	(*Unavailable)(nil),               // 7: keyturn.v1.Unavailable
+	(*ListQueuesRequest)(nil),         // 8: keyturn.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),        // 9: keyturn.v1.ListQueuesResponse
+	(*ListKeysRequest)(nil),           // 10: keyturn.v1.ListKeysRequest
+	(*KeyInfo)(nil),                   // 11: keyturn.v1.KeyInfo
+	(*ListKeysResponse)(nil),          // 12: keyturn.v1.ListKeysResponse
+	(*ExplainKeyRequest)(nil),         // 13: keyturn.v1.ExplainKeyRequest
+	(*Holder)(nil),                    // 14: keyturn.v1.Holder
+	(*LineEntry)(nil),                 // 15: keyturn.v1.LineEntry
+	(*ExplainKeyResponse)(nil),        // 16: keyturn.v1.ExplainKeyResponse
+	(*EvictHolderRequest)(nil),        // 17: keyturn.v1.EvictHolderRequest
+	(*EvictHolderResponse)(nil),       // 18: keyturn.v1.EvictHolderResponse
+	(*RetryNowRequest)(nil),           // 19: keyturn.v1.RetryNowRequest
+	(*RetryNowResponse)(nil),          // 20: keyturn.v1.RetryNowResponse
+	(*ResumeKeyRequest)(nil),          // 21: keyturn.v1.ResumeKeyRequest
+	(*ResumeKeyResponse)(nil),         // 22: keyturn.v1.ResumeKeyResponse
+	(*PauseQueueRequest)(nil),         // 23: keyturn.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),        // 24: keyturn.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),        // 25: keyturn.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),       // 26: keyturn.v1.ResumeQueueResponse
+	(*SetLimitsRequest)(nil),          // 27: keyturn.v1.SetLimitsRequest
+	(*SetLimitsResponse)(nil),         // 28: keyturn.v1.SetLimitsResponse
+	(*ListDeadLettersRequest)(nil),    // 29: keyturn.v1.ListDeadLettersRequest
+	(*DeadLetter)(nil),                // 30: keyturn.v1.DeadLetter
+	(*ListDeadLettersResponse)(nil),   // 31: keyturn.v1.ListDeadLettersResponse
+	(*RedriveRequest)(nil),            // 32: keyturn.v1.RedriveRequest
+	(*RedriveResponse)(nil),           // 33: keyturn.v1.RedriveResponse
+	(*DiscardRequest)(nil),            // 34: keyturn.v1.DiscardRequest
+	(*DiscardResponse)(nil),           // 35: keyturn.v1.DiscardResponse
+	(*WatchEventsRequest)(nil),        // 36: keyturn.v1.WatchEventsRequest
+	(*Event)(nil),                     // 37: keyturn.v1.Event
+	(*WatchEventsResponse)(nil),       // 38: keyturn.v1.WatchEventsResponse
+	(*GetClusterRequest)(nil),         // 39: keyturn.v1.GetClusterRequest
+	(*ClusterMember)(nil),             // 40: keyturn.v1.ClusterMember
+	(*PartitionHome)(nil),             // 41: keyturn.v1.PartitionHome
+	(*GetClusterResponse)(nil),        // 42: keyturn.v1.GetClusterResponse
+	(*MovePartitionRequest)(nil),      // 43: keyturn.v1.MovePartitionRequest
+	(*MovePartitionResponse)(nil),     // 44: keyturn.v1.MovePartitionResponse
+	(*RestorePartitionsRequest)(nil),  // 45: keyturn.v1.RestorePartitionsRequest
+	(*RestoredPartition)(nil),         // 46: keyturn.v1.RestoredPartition
+	(*RestorePartitionsResponse)(nil), // 47: keyturn.v1.RestorePartitionsResponse
+	(*durationpb.Duration)(nil),       // 48: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 49: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 50: keyturn.v1.ItemRef
+	(*Item)(nil),                      // 51: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	45, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	45, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	45, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	45, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	45, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	45, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	45, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	48, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	48, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	48, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	48, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	48, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	48, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	48, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	45, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	45, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	45, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	48, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	48, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	48, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	45, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	48, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	46, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	49, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	46, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	49, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	46, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	45, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	46, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	46, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	47, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	49, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	48, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	49, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	49, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	50, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
 	0,  // 29: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	46, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	49, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
 	14, // 31: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
 	15, // 32: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	46, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	49, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
 	7,  // 34: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 35: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	46, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	49, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
 	0,  // 37: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
 	0,  // 38: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
 	2,  // 39: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
 	2,  // 40: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
 	7,  // 41: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	48, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	46, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	51, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	49, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
 	30, // 44: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
 	7,  // 45: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	1,  // 46: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	46, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	49, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
 	37, // 48: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
 	40, // 49: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
 	41, // 50: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
 	7,  // 51: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	45, // 52: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	8,  // 53: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 54: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 55: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	17, // 56: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	19, // 57: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	21, // 58: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	23, // 59: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	25, // 60: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	27, // 61: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	29, // 62: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	32, // 63: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	34, // 64: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	39, // 65: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	43, // 66: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	36, // 67: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 68: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 69: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	16, // 70: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	18, // 71: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	20, // 72: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	22, // 73: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	24, // 74: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	26, // 75: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	28, // 76: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	31, // 77: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	33, // 78: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	35, // 79: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	42, // 80: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	44, // 81: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	38, // 82: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	68, // [68:83] is the sub-list for method output_type
-	53, // [53:68] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	48, // 52: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	46, // 53: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	8,  // 54: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 55: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 56: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	17, // 57: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	19, // 58: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	21, // 59: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	23, // 60: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	25, // 61: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	27, // 62: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	29, // 63: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	32, // 64: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	34, // 65: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	39, // 66: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	43, // 67: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	45, // 68: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	36, // 69: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 70: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 71: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	16, // 72: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	18, // 73: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	20, // 74: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	22, // 75: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	24, // 76: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	26, // 77: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	28, // 78: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	31, // 79: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	33, // 80: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	35, // 81: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	42, // 82: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	44, // 83: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	47, // 84: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	38, // 85: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	70, // [70:86] is the sub-list for method output_type
+	54, // [54:70] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -3941,7 +4148,7 @@ func file_keyturn_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   43,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

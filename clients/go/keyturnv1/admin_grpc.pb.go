@@ -21,21 +21,22 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_ListQueues_FullMethodName      = "/keyturn.v1.AdminService/ListQueues"
-	AdminService_ListKeys_FullMethodName        = "/keyturn.v1.AdminService/ListKeys"
-	AdminService_ExplainKey_FullMethodName      = "/keyturn.v1.AdminService/ExplainKey"
-	AdminService_EvictHolder_FullMethodName     = "/keyturn.v1.AdminService/EvictHolder"
-	AdminService_RetryNow_FullMethodName        = "/keyturn.v1.AdminService/RetryNow"
-	AdminService_ResumeKey_FullMethodName       = "/keyturn.v1.AdminService/ResumeKey"
-	AdminService_PauseQueue_FullMethodName      = "/keyturn.v1.AdminService/PauseQueue"
-	AdminService_ResumeQueue_FullMethodName     = "/keyturn.v1.AdminService/ResumeQueue"
-	AdminService_SetLimits_FullMethodName       = "/keyturn.v1.AdminService/SetLimits"
-	AdminService_ListDeadLetters_FullMethodName = "/keyturn.v1.AdminService/ListDeadLetters"
-	AdminService_Redrive_FullMethodName         = "/keyturn.v1.AdminService/Redrive"
-	AdminService_Discard_FullMethodName         = "/keyturn.v1.AdminService/Discard"
-	AdminService_GetCluster_FullMethodName      = "/keyturn.v1.AdminService/GetCluster"
-	AdminService_MovePartition_FullMethodName   = "/keyturn.v1.AdminService/MovePartition"
-	AdminService_WatchEvents_FullMethodName     = "/keyturn.v1.AdminService/WatchEvents"
+	AdminService_ListQueues_FullMethodName        = "/keyturn.v1.AdminService/ListQueues"
+	AdminService_ListKeys_FullMethodName          = "/keyturn.v1.AdminService/ListKeys"
+	AdminService_ExplainKey_FullMethodName        = "/keyturn.v1.AdminService/ExplainKey"
+	AdminService_EvictHolder_FullMethodName       = "/keyturn.v1.AdminService/EvictHolder"
+	AdminService_RetryNow_FullMethodName          = "/keyturn.v1.AdminService/RetryNow"
+	AdminService_ResumeKey_FullMethodName         = "/keyturn.v1.AdminService/ResumeKey"
+	AdminService_PauseQueue_FullMethodName        = "/keyturn.v1.AdminService/PauseQueue"
+	AdminService_ResumeQueue_FullMethodName       = "/keyturn.v1.AdminService/ResumeQueue"
+	AdminService_SetLimits_FullMethodName         = "/keyturn.v1.AdminService/SetLimits"
+	AdminService_ListDeadLetters_FullMethodName   = "/keyturn.v1.AdminService/ListDeadLetters"
+	AdminService_Redrive_FullMethodName           = "/keyturn.v1.AdminService/Redrive"
+	AdminService_Discard_FullMethodName           = "/keyturn.v1.AdminService/Discard"
+	AdminService_GetCluster_FullMethodName        = "/keyturn.v1.AdminService/GetCluster"
+	AdminService_MovePartition_FullMethodName     = "/keyturn.v1.AdminService/MovePartition"
+	AdminService_RestorePartitions_FullMethodName = "/keyturn.v1.AdminService/RestorePartitions"
+	AdminService_WatchEvents_FullMethodName       = "/keyturn.v1.AdminService/WatchEvents"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -72,6 +73,8 @@ type AdminServiceClient interface {
 	GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error)
 	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
 	MovePartition(ctx context.Context, in *MovePartitionRequest, opts ...grpc.CallOption) (*MovePartitionResponse, error)
+	// RestorePartitions writes partitions back from the memory of live members, after the store was emptied.
+	RestorePartitions(ctx context.Context, in *RestorePartitionsRequest, opts ...grpc.CallOption) (*RestorePartitionsResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error)
 }
@@ -224,6 +227,16 @@ func (c *adminServiceClient) MovePartition(ctx context.Context, in *MovePartitio
 	return out, nil
 }
 
+func (c *adminServiceClient) RestorePartitions(ctx context.Context, in *RestorePartitionsRequest, opts ...grpc.CallOption) (*RestorePartitionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestorePartitionsResponse)
+	err := c.cc.Invoke(ctx, AdminService_RestorePartitions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_WatchEvents_FullMethodName, cOpts...)
@@ -277,6 +290,8 @@ type AdminServiceServer interface {
 	GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error)
 	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
 	MovePartition(context.Context, *MovePartitionRequest) (*MovePartitionResponse, error)
+	// RestorePartitions writes partitions back from the memory of live members, after the store was emptied.
+	RestorePartitions(context.Context, *RestorePartitionsRequest) (*RestorePartitionsResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
@@ -330,6 +345,9 @@ func (UnimplementedAdminServiceServer) GetCluster(context.Context, *GetClusterRe
 }
 func (UnimplementedAdminServiceServer) MovePartition(context.Context, *MovePartitionRequest) (*MovePartitionResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method MovePartition not implemented")
+}
+func (UnimplementedAdminServiceServer) RestorePartitions(context.Context, *RestorePartitionsRequest) (*RestorePartitionsResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method RestorePartitions not implemented")
 }
 func (UnimplementedAdminServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error {
 	return status.Errorf(codes.Unimplemented, "method WatchEvents not implemented")
@@ -607,6 +625,24 @@ func _AdminService_MovePartition_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_RestorePartitions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestorePartitionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).RestorePartitions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_RestorePartitions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).RestorePartitions(ctx, req.(*RestorePartitionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_WatchEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchEventsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -680,6 +716,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "MovePartition",
 			Handler:    _AdminService_MovePartition_Handler,
+		},
+		{
+			MethodName: "RestorePartitions",
+			Handler:    _AdminService_RestorePartitions_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -32,6 +32,8 @@ SHOWN: list[tuple[type[Any], Any]] = [
     (views.PartitionHome, pb.PartitionHome),
     (views.Cluster, pb.GetClusterResponse),
     (views.MovedPartition, pb.MovePartitionResponse),
+    (views.RestoredPartition, pb.RestoredPartition),
+    (views.Restore, pb.RestorePartitionsResponse),
     (views.Unavailable, pb.Unavailable),
     (views.DeadLetterPage, pb.ListDeadLettersResponse),
 ]

@@ -9,6 +9,7 @@ import { LocalDeadline } from './deadline.js';
 import type { MemberWatcher } from './happenings.js';
 import { Listing, type View } from './listing.js';
 import { MemberPartition, type PartitionHost } from './member-partition.js';
+import { MissingGuards, mayClaimBy } from './missing-guards.js';
 import { Moves } from './moves.js';
 import { Pauses } from './pauses.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
@@ -58,6 +59,7 @@ export class ClusterMember implements Homes {
   readonly #changes: HomeChanges;
   readonly #moves: Moves;
   readonly #pauses = new Pauses();
+  readonly #missing: MissingGuards;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
   /** After a failover, and after the start, nobody claims for one ttl. */
@@ -84,7 +86,9 @@ export class ClusterMember implements Homes {
       (view) => this.#seen(view),
       trouble,
       (view) => this.#moves.areUnderWay(this.member.id, view, clock.now()),
+      () => this.member.cluster,
     );
+    this.#missing = new MissingGuards(store, (kept) => this.#session.keeps(kept), trouble);
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
@@ -158,14 +162,24 @@ export class ClusterMember implements Homes {
 
   whyNone(partition: number): string {
     const own = this.#own[partition];
-    const { guards, members } = this.view;
+    const { guards, members, standing, orders } = this.view;
     const guard = guards[partition];
-    const isLost = guard?.epoch === 0 && (this.#epochs[partition] ?? 0) > 0;
+    const isLost = guard?.epoch === 0 && ((this.#epochs[partition] ?? 0) > 0 || orders.has(partition));
+    const isKept = own?.kept !== undefined;
     const isQuiet = this.#options.clock.now() < this.#quietUntil;
     const owner =
       guard === undefined || guard.owner === '' ? undefined : (members.get(guard.member)?.name ?? guard.member);
     const trouble = this.#trouble?.message;
-    return whyNone(partition, { at: own?.at ?? 'free', problem: own?.problem, trouble, owner, isLost, isQuiet });
+    return whyNone(partition, {
+      at: own?.at ?? 'free',
+      problem: own?.problem,
+      trouble,
+      owner,
+      standing,
+      isLost,
+      isKept,
+      isQuiet,
+    });
   }
 
   onChange(listener: (partitions: readonly number[]) => void): () => void {
@@ -217,6 +231,7 @@ export class ClusterMember implements Homes {
       deadline: this.#deadline,
       partitions: this.partitions,
       format: (partition) => this.#format(partition),
+      beginsEmpty: (partition) => this.view.orders.get(partition)?.kind === 'empty',
       get member() {
         return session.member.id;
       },
@@ -245,6 +260,7 @@ export class ClusterMember implements Homes {
     const now = this.#options.clock.now();
     this.#moves.see(view, now);
     for (const own of this.#own) this.#see(own, view, now);
+    this.#missing.seen(view, this.#own, this.#epochs);
     if (!this.#isLeaving && this.#deadline.isLive && now >= this.#quietUntil) {
       this.#handOverSome(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
       this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
@@ -253,7 +269,7 @@ export class ClusterMember implements Homes {
     this.#onProgress?.();
   }
 
-  #see(own: MemberPartition, { guards, members, wanted }: View, now: number): void {
+  #see(own: MemberPartition, { guards, members, wanted, standing, orders }: View, now: number): void {
     const { number } = own;
     const guard = guards[number];
     if (guard === undefined) return;
@@ -263,14 +279,15 @@ export class ClusterMember implements Homes {
     // Of a partition that nobody ever had, no claim was lost.
     const isQuiet = now < this.#quietUntil && (guard.epoch > 0 || known > 0);
     const isLost = guard.epoch === 0 && known > 0;
+    // A home that still has its core puts its guard back.
+    const mayPutBack = !isLost || own.guard !== undefined;
     own.see({
       now,
       guard,
       isOwnerLive: members.has(guard.member),
       isMine: guard.member === id,
       rank: this.#isLeaving ? undefined : wanted.rank(number, id),
-      // A home that still has its core puts its guard back.
-      mayClaim: !isQuiet && (!isLost || own.guard !== undefined),
+      mayClaim: standing === 'own' && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
   }

@@ -9,7 +9,7 @@ import { JournalError } from '../../local/journal/journal.js';
 import { fitsPin, memberNamed, pinsOf, pinText, whyNotHome, withPin } from '../partitions/pins.js';
 import type { Member, Registry } from '../registry/registry.js';
 import { amend } from '../store/amend.js';
-import type { ClusterStore, Guard, Pin } from '../store/cluster-store.js';
+import type { ClusterRecord, ClusterStore, Guard, Pin } from '../store/cluster-store.js';
 
 /** So long it is waited for the new home, ms. */
 const PATIENCE = 20_000;
@@ -24,7 +24,8 @@ export interface MovingOptions {
   readonly clock: Clock;
   readonly store: Pick<ClusterStore, 'changeRecord' | 'look'>;
   readonly registry: Pick<Registry, 'members' | 'homes'>;
-  readonly partitions: number;
+  /** Of the cluster, as it was read once. */
+  readonly record: Pick<ClusterRecord, 'id' | 'partitions'>;
   /** Nothing is waited for any more. */
   isEnded(): boolean;
 }
@@ -49,7 +50,7 @@ export class Moving {
 
   /** @throws Error of the registry, JournalError */
   async move(request: MoveRequest): Promise<Result<MoveView>> {
-    const { partitions } = this.options;
+    const { partitions } = this.options.record;
     const { partition } = request;
     if (!Number.isInteger(partition) || partition < 0 || partition >= partitions) {
       const allowed = `allowed: 0 to ${partitions - 1}`;
@@ -65,7 +66,7 @@ export class Moving {
   }
 
   async #release(partition: number): Promise<Result<MoveView>> {
-    const record = await amend(this.options.store, (now) =>
+    const record = await this.#amend((now) =>
       now.pins?.[partition] === undefined ? undefined : withPin(now, partition, undefined),
     );
     if (record === undefined) return noRecord();
@@ -82,7 +83,7 @@ export class Moving {
     const { member } = named;
     const cannot = whyNotHome(member, before.guard.format);
     if (cannot !== undefined) return notMovable(`partition ${partition} cannot be moved there: ${cannot}`);
-    const record = await amend(this.options.store, (now, at) => withPin(now, partition, { ...named.pin, at }));
+    const record = await this.#amend((now, at) => withPin(now, partition, { ...named.pin, at }));
     const pin = record?.pins?.[partition];
     if (pin === undefined) return noRecord();
     return this.#wait(partition, { member, pin, before });
@@ -132,12 +133,19 @@ export class Moving {
   }
 
   async #look(partition: number): Promise<Seen> {
-    const { store, registry, partitions } = this.options;
-    const { guards, record } = await store.look(partitions);
-    const members = await registry.members();
+    const { store, registry, record: own } = this.options;
+    const { guards, record } = await store.look(own.partitions);
+    const members = (await registry.members()).filter(({ cluster }) => cluster === undefined || cluster === own.id);
     const guard = guards[partition];
     if (guard === undefined) throw new TypeError(`partition ${partition} has no guard`);
     return { members, guard, pin: record && pinsOf(record).get(partition) };
+  }
+
+  /** Of an emptied store in which another cluster began nothing is changed. @returns unset: there is no record of this cluster */
+  async #amend(change: Parameters<typeof amend>[1]): Promise<ClusterRecord | undefined> {
+    const { store, record: own } = this.options;
+    const record = await amend(store, (now, at) => (now.id === own.id ? change(now, at) : undefined));
+    return record?.id === own.id ? record : undefined;
   }
 }
 

@@ -25,6 +25,13 @@ export interface Member {
   readonly isLeaving: boolean;
   /** The version of the cluster's record that it follows. */
   readonly routes: number;
+  /** Id of the record that it follows; unset: it does not say. */
+  readonly cluster?: string;
+  /**
+   * Set while guards are gone from the store that it knows of: the partitions of which it keeps the core, each with the epoch of the
+   * claim that the core is of.
+   */
+  readonly keeps?: readonly (readonly [partition: number, epoch: number])[];
 }
 
 export interface Registry {

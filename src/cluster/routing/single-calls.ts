@@ -141,6 +141,9 @@ export class AcquireCall extends RoutedCall<AcquireAnswer> {
 }
 
 export class AckCall extends RoutedCall<AckAnswer> {
+  /** No new work is taken any more: where it is asked from now on, it is without its `next`. */
+  #isAlone = false;
+
   constructor(
     router: Router,
     source: Source,
@@ -158,14 +161,21 @@ export class AckCall extends RoutedCall<AckAnswer> {
   protected send(calls: Calls, elapsed: number): Waiting {
     const { request } = this;
     const { next } = request;
+    if (next !== undefined && this.#isAlone) return calls.ack({ ...request, next: undefined }, this);
     if (elapsed === 0 || next === undefined) return calls.ack(request, this);
     return calls.ack({ ...request, next: { ...next, wait: Math.max(0, next.wait - elapsed) } }, this);
   }
 
   /** Only its `next` is new work: the Ack is answered, with an empty one. */
   override end(refusal: Refusal, closing: boolean): void {
+    this.#isAlone = true;
     if (closing) super.end(refusal, closing);
     else this.stopWaiting();
+  }
+
+  override answer(value: AckAnswer): boolean {
+    const isCut = this.#isAlone && this.request.next !== undefined && value.next === undefined;
+    return super.answer(isCut ? { ...value, next: { deliveries: [] } } : value);
   }
 }
 

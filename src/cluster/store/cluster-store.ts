@@ -96,6 +96,14 @@ export interface Pin {
   /** The revision of the record that set it: who asks for the same again asks anew. */
   readonly at: number;
 }
+/**
+ * What became of a partition whose guard was gone when the record was put back. `wait`: nothing yet, so nobody claims it. `core`:
+ * the member that keeps the core of that claim writes it back. `empty`: it may be claimed, and has nothing; a person accepted that.
+ */
+export type RestoreOrder =
+  | { readonly kind: 'wait' }
+  | { readonly kind: 'core'; readonly epoch: number }
+  | { readonly kind: 'empty' };
 
 /** Guards, and the record as it stood after them. */
 export interface ClusterSight {
@@ -106,6 +114,8 @@ export interface ClusterSight {
    * Unset: there is none.
    */
   readonly record: ClusterRecord | undefined;
+  /** What people decided about partitions that had no guard when the record was put back. */
+  readonly orders: ReadonlyMap<number, RestoreOrder>;
 }
 
 export interface ClusterStore {
@@ -128,6 +138,17 @@ export interface ClusterStore {
   look(partitions: number): Promise<ClusterSight>;
   /** The guards of all partitions, by number. A partition that was never claimed has an empty one. @throws JournalError */
   guards(partitions: number): Promise<readonly Guard[]>;
+  /**
+   * Puts the record back, and orders these partitions to wait, in one step. If another cluster has begun there, its guards and rows
+   * go in the same step.
+   * @param seen id of the record that stands there; empty: none
+   * @returns false: another one stands there now, nothing was done. @throws JournalError
+   */
+  restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean>;
+  /** @throws JournalError */
+  order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void>;
+  /** Their guards are back. @throws JournalError */
+  ordered(partitions: readonly number[]): Promise<void>;
   /**
    * Takes the guard over, if it is as expected, and raises the floor. The answer may be lost although it was done: then
    * `guards` shows an owner that this member made. @throws JournalError

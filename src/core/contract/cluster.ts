@@ -77,6 +77,36 @@ export interface MoveView {
   readonly why: string;
 }
 
+/** Partitions that are to be written back, of which the store has no guard any more. */
+export interface RestoreRequest {
+  /** By number; empty: all that are lost. */
+  readonly partitions: readonly number[];
+  /** Those that no live member keeps begin empty; and what another cluster has written there since is dropped. */
+  readonly acceptLoss: boolean;
+}
+
+/**
+ * `written_back`: from the memory of a member. `begun_empty`: nobody kept it. `not_lost`: its guard is there. `no_core`: no live
+ * member keeps it, and nothing was done. `under_way`: it will be done.
+ */
+type RestoreOutcome = 'written_back' | 'begun_empty' | 'not_lost' | 'no_core' | 'under_way';
+
+export interface RestoredPartition {
+  readonly partition: number;
+  readonly outcome: RestoreOutcome;
+  /** Name of the member that kept it, or of the one that began it; empty: none. */
+  readonly member: string;
+  /** What is in the way; empty: nothing. */
+  readonly why: string;
+}
+
+export interface RestoreView {
+  /** The record of the cluster was gone, too, and is back. */
+  readonly isRecordBack: boolean;
+  /** By number. */
+  readonly partitions: readonly RestoredPartition[];
+}
+
 /** Where a partition is, for a metric. */
 export const PARTITION_STATES = Object.freeze([...OWN_STATES, 'elsewhere', 'none'] as const);
 export type PartitionState = (typeof PARTITION_STATES)[number];

@@ -328,10 +328,13 @@ export type Refusal =
       readonly group: string;
       readonly other: string;
     }
-  /** It does not depend on the moment: this sidecar is in no cluster; the partition cannot be moved so. */
+  /**
+   * It does not depend on the moment: this sidecar is in no cluster; the partition cannot be moved so; no guard is gone from the
+   * store; another cluster began there; a member stands in the way of writing partitions back.
+   */
   | {
       readonly kind: 'not_possible';
-      readonly because: 'no_cluster' | 'not_movable';
+      readonly because: 'no_cluster' | 'not_movable' | 'nothing_to_restore' | 'other_cluster' | 'not_restorable';
       readonly description: string;
     }
   /** Ends a session's stream: a newer stream has its id. */

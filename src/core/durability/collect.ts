@@ -7,7 +7,6 @@
 
 import type {
   AssignmentRow,
-  EndedRow,
   EndingRow,
   FinishedRow,
   ItemRow,
@@ -114,7 +113,9 @@ function openTokensGate({ queues, wheel }: CoreState, now: number): void {
   for (const queue of queues.values()) wheel.schedule(queue.gateTimer, wholeMs(now));
 }
 
-/** Makes rows of marks. It changes no decision of the core, only `stored` of the items that it writes. */
+/**
+ * Makes rows of marks. Those of tokens are several for each turn: they are made in one piece, because a spread costs as much as all
+ * else that is done for a row. It changes no decision of the core, only `stored` of the items that it writes. */
 class Writer {
   readonly rows: RowChange[] = [];
   readonly items: Item[] = [];
@@ -197,16 +198,32 @@ class Writer {
       return;
     }
     const { ticket, ending } = settlement;
-    this.#put({ ...tokenRow(lane, token, this.#startedAt(lane)), state: 'ended', ticket, ending: endingRow(ending) });
+    this.#put({
+      table: 'tokens',
+      token,
+      queue: lane.queue.name,
+      key: lane.key,
+      lane: keylessName(lane),
+      startedAt: this.#startedAt(lane),
+      state: 'ended',
+      ticket,
+      ending: endingRow(ending),
+    });
   }
 
   /** A tied turn has no `end`: its session has it. A restart gives the session its whole `ttl` (S51). */
   #turn(lane: Lane, turn: Turn): TurnRow {
     const { consumerId, lease, since, latestEnd, handed } = turn;
+    const { queue, key } = lane;
     const session = this.#sessionOf(turn);
     const end = session === undefined ? this.#endOf(turn) : undefined;
     return {
-      ...tokenRow(lane, turn.token, this.#startOf(lane, turn)),
+      table: 'tokens',
+      token: turn.token,
+      queue: queue.name,
+      key,
+      lane: keylessName(lane),
+      startedAt: this.#startOf(lane, turn),
       state: 'live',
       assignment: assignmentRow(turn.assignment),
       consumerId,
@@ -357,10 +374,6 @@ function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { ran
   return hurried || attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
 }
 
-function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 'state' | 'ticket' | 'ending'> {
-  return { table: 'tokens', token, queue: lane.queue.name, key: lane.key, lane: keylessName(lane), startedAt };
-}
-
 /** The `seq` of each item that the worker has, also of those that are not on disk (S110). */
 function assignmentRow(assignment: Assignment): AssignmentRow {
   if (assignment.kind !== 'items') return assignment;
@@ -376,12 +389,17 @@ function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {
 /** As it is now: what is written must not change with what is remembered. */
 function endingRow(ending: Ending): EndingRow {
   if (ending.ended !== 'settled') return ending;
+  const { ended } = ending;
   switch (ending.call) {
-    case 'dequeue':
-      return { ...ending, answer: { ...ending.answer } };
+    case 'dequeue': {
+      const { promoted, waiting } = ending.answer;
+      return { ended, call: ending.call, abandoned: ending.abandoned, answer: { promoted, waiting } };
+    }
     case 'ack':
-      return { ...ending, followUps: ending.followUps && [...ending.followUps] };
-    case 'nack':
-      return { ...ending, answer: { ...ending.answer } };
+      return { ended, call: ending.call, followUps: ending.followUps && [...ending.followUps] };
+    case 'nack': {
+      const { retryAt, deadLettered } = ending.answer;
+      return { ended, call: ending.call, kind: ending.kind, answer: { retryAt, deadLettered } };
+    }
   }
 }

@@ -1,5 +1,5 @@
 /** What is told of a cluster, from the port to the wire. */
-import type { ClusterView, MoveRequest, MoveView } from '../../coordinator.js';
+import type { ClusterView, MoveRequest, MoveView, RestoreRequest, RestoreView } from '../../coordinator.js';
 import type * as wire from '../gen/keyturn/v1/admin.js';
 import { toDuration } from './time.js';
 import { unavailableMessages } from './unavailable.js';
@@ -7,6 +7,8 @@ import type { Check } from './validate.js';
 
 /** Of a host, bytes. */
 const MOST_NAME = 256;
+/** No cluster has more. */
+const MOST_PARTITIONS = 256;
 
 export function clusterResponse(view: ClusterView): wire.GetClusterResponse {
   const { name, partitions, store, registry, members, homes } = view;
@@ -30,4 +32,15 @@ export function moveRequest({ partition, member, anywhere }: wire.MovePartitionR
 
 export function moveResponse({ paused, ...view }: MoveView): wire.MovePartitionResponse {
   return { ...view, paused: paused === undefined ? undefined : toDuration(paused) };
+}
+
+export function restoreRequest(message: wire.RestorePartitionsRequest, check: Check): RestoreRequest {
+  const { partitions, acceptLoss } = message;
+  if (partitions.length > MOST_PARTITIONS)
+    check.wrong('partitions', `${partitions.length} of them`, `at most ${MOST_PARTITIONS}; none at all for all`);
+  return { partitions: [...new Set(partitions)], acceptLoss };
+}
+
+export function restoreResponse({ isRecordBack, partitions }: RestoreView): wire.RestorePartitionsResponse {
+  return { recordWritten: isRecordBack, partitions: partitions.map((one) => ({ ...one })) };
 }

@@ -20,7 +20,7 @@ import {
   retryNowRequest,
   retryNowResponse,
 } from '../convert/admin.js';
-import { clusterResponse, moveRequest, moveResponse } from '../convert/cluster.js';
+import { clusterResponse, moveRequest, moveResponse, restoreRequest, restoreResponse } from '../convert/cluster.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
 import type { AdminServiceServer } from '../gen/keyturn/v1/admin.js';
 import { watchEvents } from './watch-events.js';
@@ -57,6 +57,12 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
     ),
     getCluster: promised(context, anything, () => context.cluster?.view() ?? alone(), clusterResponse),
     movePartition: promised(context, moveRequest, (request) => context.cluster?.move(request) ?? alone(), moveResponse),
+    restorePartitions: promised(
+      context,
+      restoreRequest,
+      (request) => context.cluster?.restore(request) ?? alone(),
+      restoreResponse,
+    ),
     watchEvents: watchEvents(context, streams),
   };
 }

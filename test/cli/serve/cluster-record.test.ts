@@ -48,3 +48,21 @@ test('S310: beside members that live nobody begins with a record of its own in a
   });
   assert.equal(store.found, undefined);
 });
+
+for (const said of [64, 16]) {
+  test(`S355: a sidecar that says ${said} partitions beside a cluster of 8 does not join, and hears both numbers`, async () => {
+    const store = storeWith(undefined);
+    await agree(store, [], { ...CLUSTER_DEFAULTS, partitions: 8 }, SETTINGS);
+    await assert.rejects(agree(store, [ALPHA], { ...CLUSTER_DEFAULTS, partitions: said }, SETTINGS), {
+      name: 'CommandFailure',
+      message: new RegExp(`^cluster\\.partitions: is ${said}, but the cluster keyturn has 8, and that never changes`),
+    });
+  });
+}
+
+test('S355: a sidecar that says nothing of partitions follows the cluster, and begins one of 64', async () => {
+  const eight = storeWith(undefined);
+  await agree(eight, [], { ...CLUSTER_DEFAULTS, partitions: 8 }, SETTINGS);
+  assert.equal((await agree(eight, [ALPHA], CLUSTER_DEFAULTS, SETTINGS)).partitions, 8);
+  assert.equal((await agree(storeWith(undefined), [], CLUSTER_DEFAULTS, SETTINGS)).partitions, 64);
+});

@@ -22,7 +22,7 @@ async function scene(...others: string[]) {
   const { clock } = stage;
   const gateway = { store: stage.store.open('gateway'), registry: stage.registry.open('gateway') };
   let isEnded = false;
-  const moving = new Moving({ clock, ...gateway, partitions: 8, isEnded: () => isEnded });
+  const moving = new Moving({ clock, ...gateway, record: RECORD, isEnded: () => isEnded });
   const end = () => {
     isEnded = true;
   };
@@ -226,6 +226,13 @@ describe('a partition that a person moves', () => {
       /there is no record of the cluster/,
     );
     assert.equal(stage.store.recordNow, undefined);
+    const other = { ...RECORD, id: 'another one' };
+    stage.store.record(other);
+    assert.match(
+      whyNot(await outcome(stage, moving.move({ partition: 3, member: 'b' }))),
+      /there is no record of the cluster/,
+    );
+    assert.deepEqual(stage.store.recordNow, other);
   });
 
   it('S333: takes no more than its looks when the next home cannot be told, and then nobody says how long it paused', async () => {

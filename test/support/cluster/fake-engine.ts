@@ -4,7 +4,14 @@
  */
 import { Buffer } from 'node:buffer';
 import { revisionOf } from '../../../src/cluster/store/amend.js';
-import type { Claim, Claimed, ClusterRecord, Guard, NotClaimed } from '../../../src/cluster/store/cluster-store.js';
+import type {
+  Claim,
+  Claimed,
+  ClusterRecord,
+  Guard,
+  NotClaimed,
+  RestoreOrder,
+} from '../../../src/cluster/store/cluster-store.js';
 import type { StoredChange } from '../../../src/cluster/store/partition/encode.js';
 import type { Packed, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
 import { nextEpoch, noGuard } from '../../../src/cluster/store/partition/guard.js';
@@ -33,6 +40,7 @@ export class FakeEngine {
   /** What takes back each change, oldest first. */
   readonly #past: (() => void)[] = [];
   readonly #stores = new Set<FakeStore>();
+  readonly orders = new Map<number, RestoreOrder>();
   /** Added to its clock, ms. */
   skew = 0;
   /** Batches that were written, over all partitions. */
@@ -65,6 +73,7 @@ export class FakeEngine {
   /** FLUSHALL. */
   empty(): void {
     this.#partitions.clear();
+    this.orders.clear();
     this.#record = undefined;
     this.#past.length = 0;
   }
@@ -146,9 +155,20 @@ export class FakeEngine {
     return true;
   }
 
-  release(partition: number, owner: string): void {
+  release(partition: number, owner: string): boolean {
     const guard = this.guard(partition);
-    if (guard.owner === owner && owner !== '') this.#setGuard(partition, { ...guard, owner: '' });
+    if (guard.owner !== owner || owner === '') return false;
+    this.#setGuard(partition, { ...guard, owner: '' });
+    return true;
+  }
+
+  restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): boolean {
+    if ((this.recordNow?.id ?? '') !== seen) return false;
+    if (seen !== '') this.#partitions.clear();
+    this.orders.clear();
+    for (const partition of waiting) this.orders.set(partition, { kind: 'wait' });
+    this.#setRecord(record);
+    return true;
   }
 
   read(partition: number, owner: string): readonly StoredRow[] {

@@ -9,6 +9,7 @@ import type {
   Guard,
   NotClaimed,
   PartitionStore,
+  RestoreOrder,
 } from '../../../src/cluster/store/cluster-store.js';
 import { copyOf, encode } from '../../../src/cluster/store/partition/encode.js';
 import type { Engine, Stage, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
@@ -64,6 +65,7 @@ export class FakeStore implements ClusterStore {
     return this.wire.request('guards', undefined, () => ({
       guards: Array.from({ length: partitions }, (_, partition) => this.engine.guard(partition)),
       record: this.engine.recordNow,
+      orders: new Map(this.engine.orders),
     }));
   }
 
@@ -71,6 +73,22 @@ export class FakeStore implements ClusterStore {
     return this.wire.request('guards', undefined, () =>
       Array.from({ length: partitions }, (_, partition) => this.engine.guard(partition)),
     );
+  }
+
+  restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean> {
+    return this.wire.request('restoreRecord', undefined, () => this.engine.restoreRecord(record, seen, waiting));
+  }
+
+  order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void> {
+    return this.wire.request('order', undefined, () => {
+      for (const [partition, order] of orders) this.engine.orders.set(partition, order);
+    });
+  }
+
+  ordered(partitions: readonly number[]): Promise<void> {
+    return this.wire.request('ordered', undefined, () => {
+      for (const partition of partitions) this.engine.orders.delete(partition);
+    });
   }
 
   claim(claim: Claim): Promise<Claimed | NotClaimed> {
@@ -148,7 +166,7 @@ class FakeConnection implements Engine<FakeBatch> {
     return this.wire.request('reassert', mine.partition, () => this.engine.reassert(seen, mine));
   }
 
-  release(partition: number, owner: string): Promise<void> {
+  release(partition: number, owner: string): Promise<boolean> {
     return this.wire.request('release', partition, () => this.engine.release(partition, owner));
   }
 

@@ -300,3 +300,24 @@ class Cluster(NamedTuple):
     """Of each partition, by number."""
     unavailable: Sequence[Unavailable] = ()
     """Why partitions are not open, where they are not."""
+
+
+class RestoredPartition(NamedTuple):
+    """What became of a partition that was to be written back."""
+
+    partition: int
+    outcome: str
+    """`written_back`, `begun_empty`, `not_lost`, `no_core` or `under_way`."""
+    member: str
+    """The name of the member that kept it, or that began it; empty: none."""
+    why: str
+    """What is in the way."""
+
+
+class Restore(NamedTuple):
+    """What became of partitions that were to be written back."""
+
+    record_written: bool
+    """The record of the cluster was gone from the store, too, and is back."""
+    partitions: Sequence[RestoredPartition]
+    """By number."""

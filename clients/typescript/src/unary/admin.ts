@@ -22,6 +22,8 @@ import type {
   ListQueuesCall,
   MovedPartition,
   QueuePage,
+  RestoreCall,
+  RestoreInfo,
   RetryNowCall,
   RetryNowView,
 } from '../words/admin-words.js';
@@ -30,6 +32,8 @@ import { OpenCalls } from './open-calls.js';
 
 /** A sidecar waits for a move for so long, ms. */
 const MOVE_TAKES = 20_000;
+/** A sidecar gathers what members keep (a session and a few seconds), and waits 20 s for them to write it back, ms. */
+const RESTORE_TAKES = 60_000;
 
 /** The calls of AdminService. They are unary whatever the transport of the worker's calls is. */
 export class AdminCalls {
@@ -138,6 +142,15 @@ export class AdminCalls {
   async #move(request: Parameters<AdminServiceClient['movePartition']>[0], settings?: CallSettings) {
     const client = this.#admin;
     return admin.movedPartition(await this.#calls.ask(client, client.movePartition, request, settings, MOVE_TAKES));
+  }
+
+  /**
+   * Writes partitions back from the memory of live members, after the store was emptied. What is `under_way` may be asked for again.
+   */
+  async restorePartitions(call: RestoreCall = {}, settings?: CallSettings): Promise<RestoreInfo> {
+    const client = this.#admin;
+    const request = { partitions: [...(call.partitions ?? [])], acceptLoss: call.acceptLoss ?? false };
+    return this.#calls.ask(client, client.restorePartitions, request, settings, RESTORE_TAKES);
   }
 
   /**

@@ -296,3 +296,27 @@ export interface MovedPartition {
   /** What is in the way. */
   readonly why: string;
 }
+
+export interface RestoreCall {
+  /** By number; unset or empty: all that are lost. */
+  readonly partitions?: readonly number[];
+  /** Those that no live member keeps begin empty. If another cluster began in the store, what it has there is dropped. */
+  readonly acceptLoss?: boolean;
+}
+
+export interface RestoreInfo {
+  /** The record of the cluster was gone from the store, too, and is back. */
+  readonly recordWritten: boolean;
+  /** By number. */
+  readonly partitions: readonly RestoredPartition[];
+}
+
+export interface RestoredPartition {
+  readonly partition: number;
+  /** `written_back`, `begun_empty`, `not_lost`, `no_core` or `under_way`. */
+  readonly outcome: string;
+  /** The name of the member that kept it, or that began it; empty: none. */
+  readonly member: string;
+  /** What is in the way. */
+  readonly why: string;
+}

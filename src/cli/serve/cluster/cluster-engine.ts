@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
+import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
 import { asRefusal, Moving } from '../../../cluster/member/moving.js';
+import { Restoring } from '../../../cluster/member/restoring.js';
 import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
@@ -29,6 +31,7 @@ import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
+import { TroubleLog } from './trouble-log.js';
 
 /** The format of rows that this version reads and writes. */
 const FORMAT = 1;
@@ -102,7 +105,9 @@ class ClusterEngine implements Engine {
   readonly cluster: Cluster = {
     view: () => this.#view(),
     move: (request) => this.#moving.move(request).catch(asRefusal),
+    restore: (request) => this.#restoring.restore(request).catch(asRefusal),
   };
+  readonly #restoring: Restoring;
   readonly #moving: Moving;
   /** Members that partitions are handed over to, until when they are kept a link, by the clock. */
   readonly #next = new Map<string, number>();
@@ -113,7 +118,7 @@ class ClusterEngine implements Engine {
   readonly #counts = new MemberCounts();
   readonly #forwarded = new Forwarded();
   readonly #partitionLog: PartitionLog;
-  readonly #troubles = new Map<number | undefined, string>();
+  readonly #troubleLog: TroubleLog;
   #begun: Promise<void> | undefined;
   #look: NodeJS.Timeout | undefined;
   /** Null: nothing yet. */
@@ -124,6 +129,7 @@ class ClusterEngine implements Engine {
   constructor(private readonly parts: Parts) {
     const { config, cluster, record, standing, log } = parts;
     this.#partitionLog = new PartitionLog(log, systemClock);
+    this.#troubleLog = new TroubleLog(log, systemClock);
     const map = new PartitionMap(record.partitions, new Map(Object.entries(record.routes)));
     this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member(map);
     standing.member = this.#homes instanceof ClusterMember ? this.#homes : undefined;
@@ -134,12 +140,24 @@ class ClusterEngine implements Engine {
       clock: systemClock,
       settings: config.coordinator,
       incarnation: randomUUID(),
+      failed: (error) => {
+        const id = randomUUID();
+        log.error({ id, err: error }, 'a call that waited for a home failed inside the sidecar');
+        return id;
+      },
       ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
     });
     this.#homes.onChange(() => this.#releaseGone());
     const { store, registry } = parts;
-    const { partitions } = record;
-    this.#moving = new Moving({ clock: systemClock, store, registry, partitions, isEnded: () => this.#isClosed });
+    this.#moving = new Moving({ clock: systemClock, store, registry, record, isEnded: () => this.#isClosed });
+    this.#restoring = new Restoring({
+      clock: systemClock,
+      store: parts.store,
+      registry: parts.registry,
+      record: () => member?.view.record ?? record,
+      ttl: cluster.session,
+      isEnded: () => this.#isClosed,
+    });
   }
 
   begin(): Promise<void> {
@@ -186,6 +204,7 @@ class ClusterEngine implements Engine {
     await this.coordinator.close();
     await this.#homes.close();
     this.#partitionLog.flush();
+    this.#troubleLog.flush();
     this.parts.peers.links.close();
     await this.parts.peers.close();
     await this.parts.registry.close();
@@ -220,7 +239,7 @@ class ClusterEngine implements Engine {
   }
 
   get #why(): string {
-    const trouble = this.#troubles.get(undefined);
+    const { trouble } = this.#troubleLog;
     return trouble === undefined ? '' : `: ${trouble}`;
   }
 
@@ -262,6 +281,7 @@ class ClusterEngine implements Engine {
         weight: cluster.weight,
         isLeaving: false,
         routes: record.version,
+        cluster: record.id,
       }),
       makeHome: (options) =>
         new HomeCoordinator(settingsOf(config.coordinator, map, options.partition.number), {
@@ -279,6 +299,8 @@ class ClusterEngine implements Engine {
         happened: (partition, what) => {
           this.#counts.happened(partition, what);
           this.#partitionLog.happened(partition, what);
+          // It is served again, by whom that may be.
+          if (what.kind === 'opened' || what.kind === 'succeeded' || isBack(what)) this.#troubleLog.ended(partition);
         },
         wrote: (ms, rows) => this.#counts.wrote(ms, rows),
       },
@@ -291,16 +313,9 @@ class ClusterEngine implements Engine {
     return this.parts.peers.links.connect(address, member, partition);
   }
 
-  /** Each trouble is told once, and its end. */
   #troubled(error: Error | undefined, partition: number | undefined): void {
-    const { log } = this.parts;
-    const known = this.#troubles.get(partition);
-    if (error === undefined) {
-      if (this.#troubles.delete(partition)) log.info({ partition }, 'the cluster is reached again');
-    } else if (known !== error.message) {
-      this.#troubles.set(partition, error.message);
-      log.error({ partition, reason: error.message }, 'trouble with the cluster');
-    }
+    if (error === undefined) this.#troubleLog.ended(partition);
+    else this.#troubleLog.began(error, partition);
   }
 
   /** Links to incarnations that are the home of nothing any more. */
@@ -315,6 +330,10 @@ class ClusterEngine implements Engine {
       linked.release(link.incarnation);
     }
   }
+}
+
+function isBack(what: Happening): boolean {
+  return what.kind === 'claimed' && what.how === 'warm';
 }
 
 /** A member looks four times a second, and knows on a bad day what it saw last. A gateway asks. @throws JournalError */

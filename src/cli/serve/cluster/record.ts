@@ -4,7 +4,7 @@ import { routesIn } from '../../../cluster/partitions/partition-settings.js';
 import type { Member } from '../../../cluster/registry/registry.js';
 import type { ClusterRecord, ClusterStore, Route } from '../../../cluster/store/cluster-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
-import { CLUSTER_DEFAULTS } from '../../../config/cluster-settings.js';
+import { PARTITIONS } from '../../../config/cluster-settings.js';
 import type { CoordinatorSettings } from '../../../coordinator.js';
 import { EXIT } from '../../exit-codes.js';
 import { CommandFailure } from '../../failure.js';
@@ -28,7 +28,7 @@ export async function agree(
   const routes = routesIn(settings);
   const record = await store.record({
     id: randomUUID(),
-    partitions: cluster.partitions,
+    partitions: cluster.partitions ?? PARTITIONS,
     secret: randomBytes(SECRET_BYTES).toString('base64'),
     version: 1,
     routes,
@@ -41,7 +41,7 @@ export async function agree(
 /** With a record of its own this sidecar would begin empty, beside others that know what was there. */
 function emptied(store: RecordKeeper, cluster: string, member: Member, count: number): CommandFailure {
   return new CommandFailure(
-    `there is no record of the cluster ${cluster} in ${store.name}, but ${count} of its members live, ${member.name} at ${member.address} among them; look whether the store was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or accept the loss: end all sidecars and start them again`,
+    `there is no record of the cluster ${cluster} in ${store.name}, but ${count} of its members live, ${member.name} at ${member.address} among them; look whether the store was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or "keyturn cluster restore all", asked of a sidecar that lives, writes back what they keep in memory: end none of them`,
     EXIT.failure,
   );
 }
@@ -51,7 +51,7 @@ function differsInPartitions(
   { name, partitions }: Pick<ClusterSettings, 'name' | 'partitions'>,
   record: ClusterRecord,
 ): readonly string[] {
-  if (partitions === record.partitions || partitions === CLUSTER_DEFAULTS.partitions) return [];
+  if (partitions === undefined || partitions === record.partitions) return [];
   return [
     `cluster.partitions: is ${partitions}, but the cluster ${name} has ${record.partitions}, and that never changes; leave it out, or take another cluster.name`,
   ];

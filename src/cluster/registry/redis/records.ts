@@ -1,9 +1,11 @@
 /** Members and homes as they are written: JSON. What is none, of whoever wrote it, is not seen. */
 import type { HomeEntry, Member } from '../registry.js';
 
-type Kinds<T> = { readonly [F in keyof Required<T>]: 'string' | 'number' | 'boolean' };
+type Kinds<T> = { readonly [F in keyof T]: 'string' | 'number' | 'boolean' };
+/** What a member need not say. */
+type Unsaid = 'cluster' | 'keeps';
 
-const MEMBER: Kinds<Member> = {
+const MEMBER: Kinds<Omit<Member, Unsaid>> = {
   id: 'string',
   name: 'string',
   address: 'string',
@@ -24,7 +26,18 @@ const HOME: Kinds<Omit<HomeEntry, 'paused'>> = {
 
 export function memberOf(text: unknown): Member | undefined {
   const found = parsed(text);
-  return fits(MEMBER, found) ? found : undefined;
+  return fits(MEMBER, found) && isUnsaidOrRight(found) ? found : undefined;
+}
+
+function isUnsaidOrRight(found: object): found is Pick<Member, Unsaid> {
+  const fields = new Map<string, unknown>(Object.entries(found));
+  const [cluster, keeps] = [fields.get('cluster'), fields.get('keeps')];
+  if (cluster !== undefined && typeof cluster !== 'string') return false;
+  return keeps === undefined || (Array.isArray(keeps) && keeps.every(isKept));
+}
+
+function isKept(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger);
 }
 
 /** Behind its epoch, which a script compares. */

@@ -129,7 +129,15 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
     if (this.#isWriting) throw new TypeError(`${this.#where} is released while a write is under way`);
     await this.#alone(async () => {
       if (this.#state !== 'open') return;
-      await this.engine.release(this.#guard.partition, this.#guard.owner);
+      const { partition, owner, epoch } = this.#guard;
+      for (let left = MOST_SURPRISES; !(await this.engine.release(partition, owner)); left -= 1) {
+        const found = await this.engine.look(partition);
+        // Asked twice.
+        if (found.owner === '' && found.epoch === epoch) break;
+        if (left === 0) throw this.#unsteady();
+        // Else who comes next would find nothing, or what is older than what is here.
+        await this.#isAsExpected(found);
+      }
       this.#state = 'released';
       this.#forget();
     });

@@ -13,6 +13,7 @@ import type {
   Guard,
   NotClaimed,
   PartitionStore,
+  RestoreOrder,
 } from '../cluster-store.js';
 import { storeError } from '../partition/failures.js';
 import { EPOCHS_BEGIN } from '../partition/guard.js';
@@ -20,8 +21,9 @@ import { GuardedPartition } from '../partition/guarded-partition.js';
 import { Ring, RingBudget } from '../partition/ring.js';
 import { guardOf, plainGuard } from './guard-answer.js';
 import { tagOf } from './keys.js';
+import { ordersKey, ordersOf, orderText } from './orders.js';
 import { RedisEngine, WAIT_FOR_REPLICAS } from './redis-engine.js';
-import { CHANGE_RECORD, CLAIM, FIELDS } from './scripts.js';
+import { CHANGE_RECORD, CLAIM, FIELDS, RESTORE_RECORD } from './scripts.js';
 
 export interface RedisStoreOptions {
   /** Of the cluster: begins every key. */
@@ -121,6 +123,7 @@ class RedisStore implements ClusterStore {
   readonly #engine: RedisEngine;
   readonly #recordKey: string;
   readonly #budget = new RingBudget(ALL_RINGS);
+  readonly #ordersKey: string;
   /** Id of the record; empty: not read yet. */
   #id = '';
   /** As it was read last: mostly it is the same. */
@@ -133,6 +136,7 @@ class RedisStore implements ClusterStore {
   ) {
     this.name = server.name;
     this.#recordKey = `${settings.cluster}:record`;
+    this.#ordersKey = ordersKey(settings.cluster);
     this.#engine = new RedisEngine(server, reader, settings, () => this.#hasRecord());
   }
 
@@ -180,12 +184,13 @@ class RedisStore implements ClusterStore {
   look(partitions: number): Promise<ClusterSight> {
     return this.server.use(async (connection) => {
       // Of one connection: the record is read behind the guards.
-      const [guards, text] = await Promise.all([
+      const [guards, text, orders] = await Promise.all([
         this.#guardsOn(connection, partitions),
         connection.ask(['GET', this.#recordKey]),
+        connection.ask(['HGETALL', this.#ordersKey]),
       ]);
       if (text !== this.#last.text) this.#last = { text, record: recordOf(text) };
-      return { guards, record: this.#last.record };
+      return { guards, record: this.#last.record, orders: ordersOf(orders) };
     });
   }
 
@@ -197,6 +202,28 @@ class RedisStore implements ClusterStore {
         return plainGuard(guardOf(partition, await connection.ask(['HMGET', key, ...FIELDS])));
       }),
     );
+  }
+
+  async restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean> {
+    return this.server.use(async (connection) => {
+      const stands = recordOf(await connection.ask(['GET', this.#recordKey]));
+      const theirs = seen === '' ? 0 : (stands?.partitions ?? 0);
+      const tag = tagOf(this.settings.cluster, 0).slice(0, -'0}:'.length);
+      const args = [seen, JSON.stringify(record), this.#ordersKey, tag, theirs, ...waiting].map(String);
+      const [answer] = await RESTORE_RECORD.run(connection, this.#recordKey, args);
+      await this.#replicasOn(connection);
+      return answer === 1;
+    });
+  }
+
+  async order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void> {
+    if (orders.size === 0) return;
+    const texts = [...orders].flatMap(([partition, order]) => [String(partition), orderText(order)]);
+    await this.#tell(['HSET', this.#ordersKey, ...texts]);
+  }
+
+  async ordered(partitions: readonly number[]): Promise<void> {
+    if (partitions.length > 0) await this.#tell(['HDEL', this.#ordersKey, ...partitions.map(String)]);
   }
 
   async claim(claim: Claim): Promise<Claimed | NotClaimed> {
@@ -224,6 +251,13 @@ class RedisStore implements ClusterStore {
   async close(): Promise<void> {
     this.server.close();
     this.reader.close();
+  }
+
+  async #tell(request: readonly string[]): Promise<void> {
+    await this.server.use(async (connection) => {
+      await connection.ask(request);
+      await this.#replicasOn(connection);
+    });
   }
 
   /** Waits until the replicas have what this connection wrote. Without the record the store would look new. */

@@ -19,6 +19,7 @@ M = TypeVar("M", bound=Message)
 _TIMEOUT: Final = 10.0
 _MOVE_TIMEOUT: Final = 30.0
 """A sidecar waits 20 s for a move."""
+_RESTORE_TIMEOUT: Final = 60.0
 
 
 class Admin:
@@ -88,6 +89,18 @@ class Admin:
             lambda: pb.MovePartitionRequest(partition=partition, anywhere=True),
             pb.MovePartitionResponse,
             _as(views.MovedPartition),
+            timeout,
+        )
+
+    def restore_partitions(
+        self, partitions: Sequence[int] = (), *, accept_loss: bool = False, timeout: float = _RESTORE_TIMEOUT
+    ) -> Call[views.Restore]:
+        """Write partitions back from the memory of live members, after the store was emptied; none named: all that are lost."""
+        return self._ask(
+            "RestorePartitions",
+            lambda: pb.RestorePartitionsRequest(partitions=partitions, accept_loss=accept_loss),
+            pb.RestorePartitionsResponse,
+            _as(views.Restore),
             timeout,
         )
 
