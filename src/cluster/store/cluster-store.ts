@@ -118,6 +118,22 @@ export interface ClusterSight {
   readonly orders: ReadonlyMap<number, RestoreOrder>;
 }
 
+/** Rows of a whole partition, written beside those that count. */
+export interface NewRows {
+  /** At most about a thousand rows and 1 MiB at a time. @throws JournalError */
+  put(rows: readonly Row[]): Promise<void>;
+  /** From now on they count, and those before do not. @param at of the last batch. @throws JournalError */
+  count(at: number): Promise<void>;
+}
+
+/** A data directory is being brought in, or that was cut off. */
+export interface ImportMark {
+  /** For people. */
+  readonly from: string;
+  /** Rows of it may count already; not all of them do. */
+  readonly counts: boolean;
+}
+
 export interface ClusterStore {
   /** For people: the address without user and password. */
   readonly name: string;
@@ -149,6 +165,10 @@ export interface ClusterStore {
   order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void>;
   /** Their guards are back. @throws JournalError */
   ordered(partitions: readonly number[]): Promise<void>;
+  /** As long as there is one no sidecar may start. @throws JournalError */
+  importUnderWay(): Promise<ImportMark | undefined>;
+  /** @param mark unset: it is done, or nothing came of it. @throws JournalError */
+  markImport(mark: ImportMark | undefined): Promise<void>;
   /**
    * Takes the guard over, if it is as expected, and raises the floor. The answer may be lost although it was done: then
    * `guards` shows an owner that this member made. @throws JournalError
@@ -199,6 +219,10 @@ export interface PartitionStore extends Journal {
    * @throws JournalError: then it is as it was, or switched
    */
   rewrite(rows: Iterable<readonly Row[]>, at: number, options?: { readonly evenWithoutGuard: boolean }): Promise<void>;
+  /**
+   * Begins to write the whole partition anew beside the old rows. No batch is written in between. @throws JournalError
+   */
+  anew(): Promise<NewRows>;
   /** The guard was claimed again, from this store's own owner and `seq`: the next batches carry the new owner. */
   renewed(claimed: Claimed): void;
   /** Gives the guard up, if it is still this one's. Precondition: no write is under way. @throws JournalError */

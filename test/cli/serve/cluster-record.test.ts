@@ -28,6 +28,7 @@ function storeWith(found: ClusterRecord | undefined) {
       return record;
     },
     hasRecord: async () => record !== undefined,
+    importUnderWay: async () => undefined,
     record: async (wanted: ClusterRecord) => (record ??= wanted),
   };
 }

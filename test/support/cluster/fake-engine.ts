@@ -9,6 +9,7 @@ import type {
   Claimed,
   ClusterRecord,
   Guard,
+  ImportMark,
   NotClaimed,
   RestoreOrder,
 } from '../../../src/cluster/store/cluster-store.js';
@@ -40,6 +41,7 @@ export class FakeEngine {
   /** What takes back each change, oldest first. */
   readonly #past: (() => void)[] = [];
   readonly #stores = new Set<FakeStore>();
+  mark: ImportMark | undefined;
   readonly orders = new Map<number, RestoreOrder>();
   /** Added to its clock, ms. */
   skew = 0;

@@ -7,6 +7,7 @@ import type {
   ClusterSight,
   ClusterStore,
   Guard,
+  ImportMark,
   NotClaimed,
   PartitionStore,
   RestoreOrder,
@@ -88,6 +89,16 @@ export class FakeStore implements ClusterStore {
   ordered(partitions: readonly number[]): Promise<void> {
     return this.wire.request('ordered', undefined, () => {
       for (const partition of partitions) this.engine.orders.delete(partition);
+    });
+  }
+
+  importUnderWay(): Promise<ImportMark | undefined> {
+    return this.wire.request('importUnderWay', undefined, () => this.engine.mark);
+  }
+
+  markImport(mark: ImportMark | undefined): Promise<void> {
+    return this.wire.request('markImport', undefined, () => {
+      this.engine.mark = mark;
     });
   }
 

@@ -15,6 +15,7 @@ import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registr
 import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
 import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
+import { FORMAT } from '../../../cluster/store/format.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
@@ -33,8 +34,6 @@ import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
 import { TroubleLog } from './trouble-log.js';
 
-/** The format of rows that this version reads and writes. */
-const FORMAT = 1;
 /** A link to a member that a partition is handed over to, though it is the home of nothing yet, ms. */
 const KEEPS_LINK = 10_000;
 /** How often it is looked whether it is ready, ms. */

@@ -10,8 +10,10 @@ import { EXIT } from '../../exit-codes.js';
 import { CommandFailure } from '../../failure.js';
 
 const SECRET_BYTES = 32;
+/** So ids of `keyturn store import` begin, which is a member as long as it runs. */
+export const IMPORTS = 'import-';
 
-type RecordKeeper = Pick<ClusterStore, 'name' | 'record' | 'hasRecord'>;
+type RecordKeeper = Pick<ClusterStore, 'name' | 'record' | 'hasRecord' | 'importUnderWay'>;
 
 /**
  * @param living who lives in the registry, asked before this: a member joins when the record is there
@@ -23,6 +25,11 @@ export async function agree(
   cluster: Pick<ClusterSettings, 'name' | 'partitions'>,
   settings: Pick<CoordinatorSettings, 'queues'>,
 ): Promise<ClusterRecord> {
+  const mark = await store.importUnderWay();
+  const importing = living.find(({ id }) => id.startsWith(IMPORTS));
+  // One that was cut off before anything of it counted left nothing.
+  if (mark?.counts === true || importing !== undefined)
+    throw imported(store, cluster.name, mark?.from ?? importing?.name ?? '');
   const [member] = living;
   if (member !== undefined && !(await store.hasRecord())) throw emptied(store, cluster.name, member, living.length);
   const routes = routesIn(settings);
@@ -42,6 +49,14 @@ export async function agree(
 function emptied(store: RecordKeeper, cluster: string, member: Member, count: number): CommandFailure {
   return new CommandFailure(
     `there is no record of the cluster ${cluster} in ${store.name}, but ${count} of its members live, ${member.name} at ${member.address} among them; look whether the store was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or "keyturn cluster restore all", asked of a sidecar that lives, writes back what they keep in memory: end none of them`,
+    EXIT.failure,
+  );
+}
+
+/** Half of the queues would be there, and would go on without the other half. */
+function imported({ name }: RecordKeeper, cluster: string, from: string): CommandFailure {
+  return new CommandFailure(
+    `an import of ${from} into the cluster ${cluster} in ${name} is under way, or was cut off; wait until it has ended, or run "keyturn store import" again; to give it up, take another cluster.name, or delete the key ${cluster}:import in the store: then what was imported so far stays`,
     EXIT.failure,
   );
 }

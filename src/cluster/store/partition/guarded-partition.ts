@@ -2,9 +2,9 @@ import type { Content, Row, RowChange } from '../../../core/contract/rows.js';
 import type { Clock } from '../../../local/clock.js';
 import { ByteReader } from '../../../local/journal/codec/byte-reader.js';
 import type { JournalError, JournalPast } from '../../../local/journal/journal.js';
-import type { Claimed, Guard, PartitionStore } from '../cluster-store.js';
+import type { Claimed, Guard, NewRows, PartitionStore } from '../cluster-store.js';
 import { decode } from './encode.js';
-import type { Engine, Packed } from './engine.js';
+import type { Engine, Packed, Stage } from './engine.js';
 import { storeError } from './failures.js';
 import type { Ring } from './ring.js';
 
@@ -123,6 +123,19 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
       this.#check();
       await this.#rewrite(rows, at, options.evenWithoutGuard);
     });
+  }
+
+  async anew(): Promise<NewRows> {
+    this.#check();
+    const stage = await this.engine.stage(this.#guard.partition);
+    return {
+      put: (rows) => stage.put(this.engine.pack(rows.map((row) => ({ put: row })))),
+      count: (at) =>
+        this.#alone(async () => {
+          this.#check();
+          await this.#switch(stage, await this.#toWriteOver(false), at);
+        }),
+    };
   }
 
   async release(): Promise<void> {
@@ -263,16 +276,27 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   }
 
   async #rewrite(rows: Iterable<readonly Row[]>, at: number, evenWithoutGuard: boolean): Promise<void> {
-    const { partition, owner, epoch } = this.#guard;
-    const seen = await this.engine.look(partition);
-    if (seen.owner !== owner && seen.epoch >= epoch) throw await this.#succeeded();
-    if (seen.epoch === 0 && !evenWithoutGuard) throw this.#missing();
-    const stage = await this.engine.stage(partition);
+    const seen = await this.#toWriteOver(evenWithoutGuard);
+    const stage = await this.engine.stage(this.#guard.partition);
     for (const slice of rows) {
       for (let from = 0; from < slice.length; from += MOST_ROWS) {
         await stage.put(this.engine.pack(slice.slice(from, from + MOST_ROWS).map((row) => ({ put: row }))));
       }
     }
+    await this.#switch(stage, seen, at);
+  }
+
+  /** The guard as it stands, if it may be written over. */
+  async #toWriteOver(evenWithoutGuard: boolean): Promise<Guard> {
+    const { partition, owner, epoch } = this.#guard;
+    const seen = await this.engine.look(partition);
+    if (seen.owner !== owner && seen.epoch >= epoch) throw await this.#succeeded();
+    if (seen.epoch === 0 && !evenWithoutGuard) throw this.#missing();
+    return seen;
+  }
+
+  async #switch(stage: Stage<P>, seen: Guard, at: number): Promise<void> {
+    const { owner } = this.#guard;
     const seq = this.#number();
     this.#switches.set(seq, this.#unknown);
     const guard = { ...this.#guard, seq, at };

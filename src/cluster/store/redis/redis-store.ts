@@ -11,6 +11,7 @@ import type {
   ClusterSight,
   ClusterStore,
   Guard,
+  ImportMark,
   NotClaimed,
   PartitionStore,
   RestoreOrder,
@@ -20,6 +21,7 @@ import { EPOCHS_BEGIN } from '../partition/guard.js';
 import { GuardedPartition } from '../partition/guarded-partition.js';
 import { Ring, RingBudget } from '../partition/ring.js';
 import { guardOf, plainGuard } from './guard-answer.js';
+import { importMark } from './import-mark.js';
 import { tagOf } from './keys.js';
 import { ordersKey, ordersOf, orderText } from './orders.js';
 import { RedisEngine, WAIT_FOR_REPLICAS } from './redis-engine.js';
@@ -124,6 +126,7 @@ class RedisStore implements ClusterStore {
   readonly #recordKey: string;
   readonly #budget = new RingBudget(ALL_RINGS);
   readonly #ordersKey: string;
+  readonly #importKey: string;
   /** Id of the record; empty: not read yet. */
   #id = '';
   /** As it was read last: mostly it is the same. */
@@ -136,6 +139,7 @@ class RedisStore implements ClusterStore {
   ) {
     this.name = server.name;
     this.#recordKey = `${settings.cluster}:record`;
+    this.#importKey = `${settings.cluster}:import`;
     this.#ordersKey = ordersKey(settings.cluster);
     this.#engine = new RedisEngine(server, reader, settings, () => this.#hasRecord());
   }
@@ -224,6 +228,16 @@ class RedisStore implements ClusterStore {
 
   async ordered(partitions: readonly number[]): Promise<void> {
     if (partitions.length > 0) await this.#tell(['HDEL', this.#ordersKey, ...partitions.map(String)]);
+  }
+
+  async importUnderWay(): Promise<ImportMark | undefined> {
+    const found = await this.server.use((connection) => connection.ask(['GET', this.#importKey]));
+    return typeof found === 'string' ? importMark(found) : undefined;
+  }
+
+  async markImport(mark: ImportMark | undefined): Promise<void> {
+    const key = this.#importKey;
+    await this.#tell(mark === undefined ? ['UNLINK', key] : ['SET', key, JSON.stringify(mark)]);
   }
 
   async claim(claim: Claim): Promise<Claimed | NotClaimed> {
