@@ -15,6 +15,7 @@ import {
 import type { Claimed, ClusterStore, Guard } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
 import type { Happening } from './happenings.js';
+import type { LoadOrder } from './load-order.js';
 import { reclaim, type Wanted } from './reclaim.js';
 import { type MakeHome, Tenure } from './tenure.js';
 
@@ -35,6 +36,7 @@ export interface PartitionHost {
   readonly store: ClusterStore;
   readonly partitions: number;
   readonly makeHome: MakeHome;
+  readonly loads: LoadOrder;
   /** In which rows of a partition are written by who claims it now. */
   format(partition: number): number;
   /** Whether a person accepted that a partition begins empty. */
@@ -256,8 +258,12 @@ export class MemberPartition {
       if (tenure === this.#tenure) this.#tell({ kind: 'fenced' });
     };
     try {
-      await tenure.home.recover();
-      return { kind: 'loaded' };
+      return await this.host.loads.run(this.number, store.before.rows, async () => {
+        // It may have been given up while others were loaded, and its core be gone.
+        if (this.#state.at !== 'loading' || tenure !== this.#tenure) return { kind: 'load_failed' };
+        await tenure.home.recover();
+        return { kind: 'loaded' };
+      });
     } catch (error) {
       this.#fail(error);
       return { kind: 'load_failed' };

@@ -8,6 +8,7 @@ import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import type { MemberWatcher } from './happenings.js';
 import { Listing, type View } from './listing.js';
+import { LoadOrder } from './load-order.js';
 import { MemberPartition, type PartitionHost } from './member-partition.js';
 import { MissingGuards, mayClaimBy } from './missing-guards.js';
 import { Moves } from './moves.js';
@@ -59,6 +60,7 @@ export class ClusterMember implements Homes {
   readonly #changes: HomeChanges;
   readonly #moves: Moves;
   readonly #pauses = new Pauses();
+  readonly #loads = new LoadOrder();
   readonly #missing: MissingGuards;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
@@ -148,7 +150,9 @@ export class ClusterMember implements Homes {
   }
 
   home(partition: number): Coordinator | undefined {
-    return this.#own[partition]?.home ?? this.#remote.get(partition);
+    const home = this.#own[partition]?.home ?? this.#remote.get(partition);
+    if (home === undefined) this.#loads.asked(partition);
+    return home;
   }
 
   isHere(partition: number): boolean {
@@ -228,6 +232,7 @@ export class ClusterMember implements Homes {
       clock,
       store,
       makeHome,
+      loads: this.#loads,
       deadline: this.#deadline,
       partitions: this.partitions,
       format: (partition) => this.#format(partition),

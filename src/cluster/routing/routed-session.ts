@@ -63,6 +63,10 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     this.#onEnd = onEnd;
   }
 
+  get isGreeting(): boolean {
+    return this.#hello !== undefined;
+  }
+
   hello(request: HelloRequest, reply: Reply<HelloAnswer>): void {
     const refusal = this.#mayNotGreet();
     if (refusal !== undefined) return reply.refuse(refusal);
@@ -162,11 +166,13 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
       // No home takes it: the stream has no session, and may try again.
       this.#sessionId = undefined;
       this.#streams.forget();
-      return reply.refuse(hello.refusal);
+      reply.refuse(hello.refusal);
+      return this.#streams.answered();
     }
     this.#callOffRelease = this.router.clock.after(UNUSED_FOR, () => this.#streams.releaseUnused());
     reply.answer({ sessionId: greeting.sessionId, ttl: greeting.ttl, turns, turnCount });
     for (const notice of notices) this.notice(notice);
+    this.#streams.answered();
   }
 
   #end(): void {

@@ -14,6 +14,8 @@ import type { Source, Target } from './target.js';
 
 /** What the streams of a session tell it. */
 export interface SessionOwner extends SessionListener {
+  /** Its hello is not answered yet. */
+  readonly isGreeting: boolean;
   /** A home has the session now, with these turns. */
   greeted(partition: number, answer: HelloAnswer): void;
   /** A home has not, for this reason; it is tried again. */
@@ -51,14 +53,16 @@ export class StreamsOfSession implements Source, StreamOwner {
     const home = this.router.homes.home(partition);
     if (home === undefined) return undefined;
     const known = this.#streams[partition];
+    // Who hears of a turn before the answer to its hello, which cannot name that turn, takes it for one that is gone.
+    const mayAsk = this.owner?.isGreeting !== true;
     if (known !== undefined && known.home === home) {
       known.isUsed = true;
-      return known.isReady ? known : undefined;
+      return known.isReady && mayAsk ? known : undefined;
     }
     if (this.#refused?.partition === partition) return new NoStream(partition, home, this.#refused.refusal);
     const opened = this.#open(partition, home);
     if (opened instanceof StreamAtHome) opened.isUsed = true;
-    if (opened instanceof StreamAtHome && opened.isReady) return opened;
+    if (opened instanceof StreamAtHome && opened.isReady) return mayAsk ? opened : undefined;
     // The hello may have been refused at once; where it is not, calls wait for its answer.
     const refusal = opened instanceof StreamAtHome ? opened.refusal : opened;
     return refusal === undefined || isAway(refusal) ? undefined : new NoStream(partition, home, refusal);
@@ -107,6 +111,13 @@ export class StreamsOfSession implements Source, StreamOwner {
   retireAll(): void {
     for (const stream of this.#streams) stream?.retire();
     this.#streams.length = 0;
+  }
+
+  /** The hello is answered: calls that waited for that go on. */
+  answered(): void {
+    for (let partition = 0; partition < this.router.homes.partitions; partition += 1) {
+      this.router.gates.opened(this, partition);
+    }
   }
 
   /** Homes have changed: where turns of the session may live it is said hello at once, so that they live on. */

@@ -105,6 +105,25 @@ test('S358: trouble with store or registry as a whole is told at once, and once'
   assert.deepEqual(lines, ['trouble with the cluster', 'the cluster is reached again']);
 });
 
+test('S351: a store that is away fails in several ways in turn, and the log says another one only every 10 s', () => {
+  const clock = new FakeClock();
+  const lines: object[] = [];
+  const log = new TroubleLog(
+    { info: (_, text) => void lines.push({ text }), error: (fields) => void lines.push(fields) },
+    clock,
+  );
+  const reasons = ['no answer within 500 ms', 'no answer within 1000 ms'];
+  for (let tenths = 0; tenths < 200; tenths += 1) {
+    log.began(new Error(reasons[tenths % 2]), undefined);
+    assert.equal(log.trouble, reasons[tenths % 2]);
+    clock.advance(100);
+  }
+  log.ended(undefined);
+  log.began(new Error('it is full'), undefined);
+  const [first, second] = reasons.map((reason) => ({ reason }));
+  assert.deepEqual(lines, [first, second, { text: 'the cluster is reached again' }, { reason: 'it is full' }]);
+});
+
 test('a start that fails for the store says that it is to be started again: nothing goes on by itself', () => {
   assert.throws(() => failStore('store')(storeError('io', 'redis://h:1 cannot be reached: nothing listens there')), {
     message:

@@ -107,6 +107,43 @@ describe('hello', () => {
     assert.ok(stage.clock.pending > 0);
   });
 
+  it('S346: no call is answered before it, with or without an id; then all are, in their order', () => {
+    const stage = new RoutingStage();
+    const [queue = '', other = ''] = stage.queues();
+    stage.homeOf(other).isLate = true;
+    const stream = open(stage.coordinator);
+    const hello = stream.hello();
+    const calls = ['a', 'b'].map((key) => stream.enQueue({ queue, key }));
+    assert.ok(hello.open && calls.every((call) => call.open));
+    stage.homeOf(other).deliver();
+    assert.equal(hello.value.turnCount, 0);
+    assert.deepEqual(
+      calls.map((call) => call.value.decision),
+      ['accept', 'accept'],
+    );
+    assert.deepEqual(stage.at(0).asked, ['hello s', 's:enqueue', 's:enqueue']);
+  });
+
+  it('S346: calls that wait for it go on when it is refused, and when a home says nothing', () => {
+    const late = new RoutingStage();
+    const [queue = '', other = ''] = late.queues();
+    late.homeOf(other).isLate = true;
+    const stream = open(late.coordinator);
+    stream.hello();
+    const call = stream.enQueue({ queue, wait: 0 });
+    late.advance(HELLO_WITHIN);
+    assert.equal(call.value.decision, 'accept');
+    const away = new RoutingStage();
+    const trouble = { kind: 'store_unavailable', description: 'away', retryAfter: 50 } as const;
+    for (let p = 0; p < 4; p += 1) away.at(p).trouble = trouble;
+    const troubled = open(away.coordinator);
+    const hello = troubled.hello();
+    const held = troubled.enQueue({ queue, wait: 0 });
+    away.advance(HELLO_WITHIN);
+    assert.equal(hello.refusal.kind, 'store_unavailable');
+    assert.equal(held.refusal.kind, 'store_unavailable');
+  });
+
   it('notices that come before its answer are told behind it', () => {
     const stage = new RoutingStage();
     const [queue = '', other = ''] = stage.queues();

@@ -3,6 +3,8 @@ import type { Clock } from '../../../local/clock.js';
 
 /** ms */
 const GATHER = 1_000;
+/** Between two reasons that registry or store as a whole are in trouble, ms: one that is away fails in several ways in turn. */
+const BETWEEN_REASONS = 10_000;
 /** Causes that are gathered; what comes then is told at once. */
 const MOST_GATHERED = 32;
 
@@ -23,10 +25,12 @@ export class TroubleLog {
   readonly #gathered = new Map<string, Gathered>();
   readonly #over = new Set<number>();
   #callOff: (() => void) | undefined;
+  /** What was said last of registry or store as a whole, and when; unset: that there is no more trouble. */
+  #told: { readonly reason: string; readonly at: number } | undefined;
 
   constructor(
     private readonly log: Log,
-    private readonly clock: Pick<Clock, 'after'>,
+    private readonly clock: Pick<Clock, 'after' | 'now'>,
   ) {}
 
   /** With registry or store as a whole. */
@@ -36,9 +40,10 @@ export class TroubleLog {
 
   began(error: Error, partition: number | undefined): void {
     const { message } = error;
-    if (this.#troubles.get(partition) === message) return;
+    const isNews = this.#troubles.get(partition) !== message;
     this.#troubles.set(partition, message);
-    if (partition === undefined) return this.log.error({ reason: message }, 'trouble with the cluster');
+    if (partition === undefined) return this.#tell(message);
+    if (!isNews) return;
     this.#over.delete(partition);
     const cause = message.replaceAll(/\bpartition \d+/g, 'partition');
     const known = this.#gathered.get(cause);
@@ -50,7 +55,10 @@ export class TroubleLog {
 
   ended(partition: number | undefined): void {
     if (!this.#troubles.delete(partition)) return;
-    if (partition === undefined) return this.log.info({}, 'the cluster is reached again');
+    if (partition === undefined) {
+      this.#told = undefined;
+      return this.log.info({}, 'the cluster is reached again');
+    }
     this.#over.add(partition);
     this.#arm();
   }
@@ -65,6 +73,14 @@ export class TroubleLog {
       this.log.info({ partitions: inOrder(this.#over) }, `no more trouble with ${amount(this.#over)} of the cluster`);
     this.#gathered.clear();
     this.#over.clear();
+  }
+
+  #tell(reason: string): void {
+    const at = this.clock.now();
+    const told = this.#told;
+    if (told !== undefined && (told.reason === reason || at - told.at < BETWEEN_REASONS)) return;
+    this.#told = { reason, at };
+    this.log.error({ reason }, 'trouble with the cluster');
   }
 
   #arm(): void {

@@ -13,6 +13,8 @@ const MOST_ROWS = 1_000;
 const MOST_BYTES = 1_048_576;
 /** How often in a row the guard may be found as it was not expected: more, and somebody fights. */
 const MOST_SURPRISES = 8;
+/** Claims of one home that are remembered. Of an older one the partition is written anew, which is right too. */
+const MOST_OWNERS = 16;
 
 interface Sent<P> {
   readonly seq: number;
@@ -48,6 +50,12 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   /** Settles when all is done that was asked so far. */
   #last: Promise<unknown> = Promise.resolve();
   #isWriting = false;
+  /** The last batch of the home before: those after it are numbered here. */
+  readonly #base: number;
+  /** Of the claims of this home. */
+  #owners: readonly string[];
+  /** What is there is of another home, until the partition was written anew. */
+  #isForeign = false;
 
   constructor(
     private readonly name: string,
@@ -58,6 +66,8 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   ) {
     this.#guard = guard;
     this.#lastNumber = guard.seq;
+    this.#base = guard.seq;
+    this.#owners = [guard.owner];
     this.before = { lastWrite: guard.at === 0 ? undefined : guard.at, rows };
   }
 
@@ -116,6 +126,7 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
       throw new TypeError(`${this.#where}: a batch is not settled, and was claimed again`);
     this.#check();
     this.#guard = guard;
+    this.#owners = [...this.#owners.slice(1 - MOST_OWNERS), guard.owner];
   }
 
   rewrite(rows: Iterable<readonly Row[]>, at: number, options = { evenWithoutGuard: false }): Promise<void> {
@@ -143,6 +154,7 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
     await this.#alone(async () => {
       if (this.#state !== 'open') return;
       const { partition, owner, epoch } = this.#guard;
+      this.#refuseForeign();
       for (let left = MOST_SURPRISES; !(await this.engine.release(partition, owner)); left -= 1) {
         const found = await this.engine.look(partition);
         // Asked twice.
@@ -206,6 +218,7 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
     this.#unknown = sent;
     for (let left = MOST_SURPRISES; left > 0; left -= 1) {
       if (this.#state === 'fenced') throw this.#fencedError();
+      this.#refuseForeign();
       const { partition, owner, seq: before } = this.#guard;
       const step = { partition, owner, before, after: sent.seq, at: sent.at };
       const found = await this.engine.write(step, sent.batch);
@@ -236,6 +249,7 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   async #isAsExpected(found: Guard): Promise<boolean> {
     const { owner, epoch, seq } = this.#guard;
     if (found.owner === owner) {
+      this.#refuseForeign();
       if (found.seq === seq || found.seq === this.#unknown?.seq) return true;
       if (this.#switches.has(found.seq)) {
         this.#switched(found.seq);
@@ -247,9 +261,17 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
     }
     if (found.epoch >= epoch) throw await this.#succeeded();
     if (found.epoch === 0 && (await this.engine.hasRecord()) !== true) throw this.#missing();
+    this.#isForeign ||= found.seq > this.#base && !this.#owners.includes(found.owner);
     // The claim itself was lost. Whoever claimed after that has a larger epoch.
     await this.engine.reassert(found, { ...this.#guard, seq: found.seq });
+    this.#refuseForeign();
     return false;
+  }
+
+  /** Whatever their numbers say, the batches of this home do not follow on what is there. */
+  #refuseForeign(): void {
+    if (!this.#isForeign) return;
+    throw storeError('fell_back', `where ${this.#where} fell back to, the home before has written on`);
   }
 
   /** The store fell back: its last batch is `from`. */
@@ -315,6 +337,7 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
       this.#unknown = undefined;
     }
     this.#switches.clear();
+    this.#isForeign = false;
     this.ring.clear();
   }
 
