@@ -1,7 +1,7 @@
 /** A cluster as people start one: a Redis that keeps, and sidecars without a disk. */
 import { setTimeout as pass } from 'node:timers/promises';
 import { type Dist, TODAY } from '../against/side.js';
-import { startKeepingRedis } from '../peers/redis.js';
+import { type Flushed, startKeepingRedis } from '../peers/redis.js';
 import { makeDataDirectory } from './data-directory.js';
 import { HOST } from './native-server.js';
 import { type ServerProcess, startSidecar } from './server-process.js';
@@ -18,9 +18,10 @@ export interface BenchCluster {
 /** Between two looks whether a sidecar takes work, ms. */
 const BETWEEN_LOOKS = 20;
 
-export async function startCluster(dist: Dist = TODAY): Promise<BenchCluster> {
+/** @param flushed unset: what is answered is on the disk */
+export async function startCluster(dist: Dist = TODAY, flushed: Flushed = 'always'): Promise<BenchCluster> {
   const directory = await makeDataDirectory();
-  const redis = await startKeepingRedis(directory.path);
+  const redis = await startKeepingRedis(directory.path, flushed);
   const store = `redis://${HOST}:${redis.port}`;
   const home = await startSidecar({ dist, store });
   await ready(home);

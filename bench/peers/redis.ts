@@ -13,12 +13,12 @@ export function startRedis(): Promise<NativeServer> {
   return startNative(REDIS, (port) => ['--port', String(port), '--bind', HOST, '--save', '', '--appendonly', 'no']);
 }
 
-/**
- * As the guide to clusters starts it: what is answered is on the disk.
- * @param directory on a disk
- */
-export function startKeepingRedis(directory: string): Promise<NativeServer> {
-  const kept = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '', '--dir', directory];
+/** When Redis flushes to its disk. */
+export type Flushed = 'always' | 'everysec';
+
+/** As the guide to clusters starts it. @param directory on a disk */
+export function startKeepingRedis(directory: string, flushed: Flushed): Promise<NativeServer> {
+  const kept = ['--appendonly', 'yes', '--appendfsync', flushed, '--save', '', '--dir', directory];
   return startNative(REDIS, (port) => ['--port', String(port), '--bind', HOST, ...kept]);
 }
 

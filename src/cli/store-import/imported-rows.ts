@@ -24,7 +24,7 @@ interface Source {
 }
 
 /** A row, and the partitions that have it. */
-export type Placed = readonly [Row, readonly number[]];
+type Placed = readonly [Row, readonly number[]];
 
 export class ImportedRows {
   readonly counts: Imported = {

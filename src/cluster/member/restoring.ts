@@ -28,7 +28,7 @@ const MOST_UNTIL_SAID = 5_000;
 /** How often somebody else may put the record back, or begin a cluster, at the same time. */
 const MOST_TRIES = 3;
 
-export interface RestoringOptions {
+interface RestoringOptions {
   readonly clock: Clock;
   readonly store: Pick<ClusterStore, 'look' | 'restoreRecord' | 'order' | 'ordered'>;
   readonly registry: Pick<Registry, 'members'>;

@@ -105,6 +105,15 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     hello?.reply.refuse({ kind: 'session_replaced', sessionId: hello.greeting.sessionId });
   }
 
+  broken(why: Refusal): void {
+    const listener = this.#listener;
+    if (this.#isOver || listener.broken === undefined) return;
+    const hello = this.#hello;
+    this.#end();
+    listener.broken(why);
+    hello?.reply.refuse(why);
+  }
+
   /** Of turns that the answer to the hello cannot name any more the worker hears one by one. */
   greeted(partition: number, { turns, turnCount }: HelloAnswer): void {
     const hello = this.#hello;

@@ -266,6 +266,11 @@ export interface SessionListener {
   notice(notice: Notice): void;
   /** A newer stream has its id: nothing follows. Calls that still wait are the stream's to cancel. */
   replaced(): void;
+  /**
+   * Where turns of this stream live it is not known any more, and their end would not be told: nothing follows, as if it broke.
+   * Whoever has them shall say hello anew. A coordinator that has its turns itself never says so.
+   */
+  broken?(why: Refusal): void;
 }
 
 /** Why a call was refused. Every refusal but `store_unavailable` leaves everything as it was. `grpc/status.ts` maps them. */

@@ -5,24 +5,13 @@
  * Moments of the core become instants on disk by `state.epoch`; a moment of 0 that means "none" stays 0.
  */
 
-import type {
-  AssignmentRow,
-  EndingRow,
-  FinishedRow,
-  ItemRow,
-  ProgressRow,
-  Row,
-  RowChange,
-  TicketRow,
-  TurnRow,
-} from '../contract/rows.js';
+import type { FinishedRow, ItemRow, ProgressRow, Row, RowChange, TurnRow } from '../contract/rows.js';
 import { partsOf } from '../items/idempotency.js';
 import { isKept } from '../items/item-status.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
 import {
-  type Assignment,
   type DeadLetter,
   type Item,
   type Lane,
@@ -31,7 +20,6 @@ import {
   Session,
   type Turn,
 } from '../state/records.js';
-import type { Ending } from '../state/settlement.js';
 import { settlementOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { AWAY, type Stored } from '../state/stored.js';
@@ -40,6 +28,7 @@ import { isLinked } from '../structures/link.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
 import { marksOfAll } from './all-marks.js';
 import type { Changes, ItemMark, Marks } from './changes.js';
+import { assignmentRow, endingRow, ticketRow } from './turn-rows.js';
 
 /** What is written in one go: all of it or nothing. */
 export interface Batch {
@@ -372,34 +361,4 @@ class Writer {
 /** Whether anything is not as it was submitted. Its `notBefore` becomes another only with one of these. */
 function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank, hurried }: Stored): boolean {
   return hurried || attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
-}
-
-/** The `seq` of each item that the worker has, also of those that are not on disk (S110). */
-function assignmentRow(assignment: Assignment): AssignmentRow {
-  if (assignment.kind !== 'items') return assignment;
-  return { kind: 'items', seqs: assignment.given ?? assignment.items.map(({ seq }) => seq), done: assignment.done };
-}
-
-/** A ticket of dispatch is known by its id and the consumer of the turn. */
-function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {
-  if (ticket === undefined) return undefined;
-  return typeof ticket === 'string' ? { of: 'key', ticket } : { of: 'dispatch', ticket: ticket.id };
-}
-
-/** As it is now: what is written must not change with what is remembered. */
-function endingRow(ending: Ending): EndingRow {
-  if (ending.ended !== 'settled') return ending;
-  const { ended } = ending;
-  switch (ending.call) {
-    case 'dequeue': {
-      const { promoted, waiting } = ending.answer;
-      return { ended, call: ending.call, abandoned: ending.abandoned, answer: { promoted, waiting } };
-    }
-    case 'ack':
-      return { ended, call: ending.call, followUps: ending.followUps && [...ending.followUps] };
-    case 'nack': {
-      const { retryAt, deadLettered } = ending.answer;
-      return { ended, call: ending.call, kind: ending.kind, answer: { retryAt, deadLettered } };
-    }
-  }
 }
