@@ -6,7 +6,7 @@
  * path pays for no promise. Calls that people make are promises. Requests must be well-formed (sizes, ranges,
  * required fields): who takes them off a wire checks that first, with the `limits` of the configuration.
  */
-import type { ClusterView, RestoreRequest, RestoreView } from './core/contract/cluster.js';
+import type { ClusterView, MoveRequest, MoveView, RestoreRequest, RestoreView } from './core/contract/cluster.js';
 import type {
   AckAnswer,
   AckRequest,
@@ -159,9 +159,11 @@ export interface Administration {
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch>;
 }
 
-/** Asks about the cluster that this coordinator is of. */
+/** What people ask about the cluster that this coordinator is of, and do to it. */
 export interface Cluster {
   view(): Promise<Result<ClusterView>>;
+  /** Makes a member the home of a partition, and waits until it is, for 20 s. */
+  move(request: MoveRequest): Promise<Result<MoveView>>;
   restore(request: RestoreRequest): Promise<Result<RestoreView>>;
 }
 

@@ -34,6 +34,7 @@ const (
 	AdminService_Redrive_FullMethodName           = "/keyturn.v1.AdminService/Redrive"
 	AdminService_Discard_FullMethodName           = "/keyturn.v1.AdminService/Discard"
 	AdminService_GetCluster_FullMethodName        = "/keyturn.v1.AdminService/GetCluster"
+	AdminService_MovePartition_FullMethodName     = "/keyturn.v1.AdminService/MovePartition"
 	AdminService_RestorePartitions_FullMethodName = "/keyturn.v1.AdminService/RestorePartitions"
 	AdminService_WatchEvents_FullMethodName       = "/keyturn.v1.AdminService/WatchEvents"
 )
@@ -70,6 +71,8 @@ type AdminServiceClient interface {
 	Discard(ctx context.Context, in *DiscardRequest, opts ...grpc.CallOption) (*DiscardResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
 	GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error)
+	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
+	MovePartition(ctx context.Context, in *MovePartitionRequest, opts ...grpc.CallOption) (*MovePartitionResponse, error)
 	// RestorePartitions writes partitions back from the memory of live members, after the store was emptied.
 	RestorePartitions(ctx context.Context, in *RestorePartitionsRequest, opts ...grpc.CallOption) (*RestorePartitionsResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
@@ -214,6 +217,16 @@ func (c *adminServiceClient) GetCluster(ctx context.Context, in *GetClusterReque
 	return out, nil
 }
 
+func (c *adminServiceClient) MovePartition(ctx context.Context, in *MovePartitionRequest, opts ...grpc.CallOption) (*MovePartitionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MovePartitionResponse)
+	err := c.cc.Invoke(ctx, AdminService_MovePartition_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) RestorePartitions(ctx context.Context, in *RestorePartitionsRequest, opts ...grpc.CallOption) (*RestorePartitionsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RestorePartitionsResponse)
@@ -275,6 +288,8 @@ type AdminServiceServer interface {
 	Discard(context.Context, *DiscardRequest) (*DiscardResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
 	GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error)
+	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
+	MovePartition(context.Context, *MovePartitionRequest) (*MovePartitionResponse, error)
 	// RestorePartitions writes partitions back from the memory of live members, after the store was emptied.
 	RestorePartitions(context.Context, *RestorePartitionsRequest) (*RestorePartitionsResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
@@ -327,6 +342,9 @@ func (UnimplementedAdminServiceServer) Discard(context.Context, *DiscardRequest)
 }
 func (UnimplementedAdminServiceServer) GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetCluster not implemented")
+}
+func (UnimplementedAdminServiceServer) MovePartition(context.Context, *MovePartitionRequest) (*MovePartitionResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method MovePartition not implemented")
 }
 func (UnimplementedAdminServiceServer) RestorePartitions(context.Context, *RestorePartitionsRequest) (*RestorePartitionsResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method RestorePartitions not implemented")
@@ -589,6 +607,24 @@ func _AdminService_GetCluster_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_MovePartition_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MovePartitionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).MovePartition(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_MovePartition_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).MovePartition(ctx, req.(*MovePartitionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_RestorePartitions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RestorePartitionsRequest)
 	if err := dec(in); err != nil {
@@ -676,6 +712,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetCluster",
 			Handler:    _AdminService_GetCluster_Handler,
+		},
+		{
+			MethodName: "MovePartition",
+			Handler:    _AdminService_MovePartition_Handler,
 		},
 		{
 			MethodName: "RestorePartitions",

@@ -31,6 +31,7 @@ SHOWN: list[tuple[type[Any], Any]] = [
     (views.ClusterMember, pb.ClusterMember),
     (views.PartitionHome, pb.PartitionHome),
     (views.Cluster, pb.GetClusterResponse),
+    (views.MovedPartition, pb.MovePartitionResponse),
     (views.RestoredPartition, pb.RestoredPartition),
     (views.Restore, pb.RestorePartitionsResponse),
     (views.Unavailable, pb.Unavailable),

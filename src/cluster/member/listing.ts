@@ -1,4 +1,5 @@
 import type { Clock } from '../../local/clock.js';
+import { type Pins, pinsOf } from '../partitions/pins.js';
 import { type Standing, standingOf } from '../partitions/restore-plan.js';
 import { WantedHomes } from '../partitions/wanted-homes.js';
 import type { Member, Registry } from '../registry/registry.js';
@@ -20,7 +21,9 @@ export interface View extends Pick<ClusterSight, 'orders'> {
   readonly guards: readonly Guard[];
   readonly members: ReadonlyMap<string, Member>;
   readonly wanted: WantedHomes;
-  /** Since when these members have been there, none other, by the clock, ms. */
+  /** What people want of partitions. */
+  readonly pins: Pins;
+  /** Since when these members have been there, none other, with these pins, by the clock, ms. */
   readonly since: number;
 }
 
@@ -31,6 +34,7 @@ const NOBODY: View = Object.freeze({
   guards: [],
   members: new Map<string, Member>(),
   wanted: new WantedHomes(0, []),
+  pins: new Map(),
   since: 0,
 });
 
@@ -115,10 +119,13 @@ export class Listing {
     const guards = standing === 'own' ? sight.guards : sight.guards.map(({ partition }) => noGuard(partition));
     // Of another cluster that began in the same, emptied store.
     const members = all.filter(({ cluster }) => cluster === undefined || cluster === this.cluster());
+    // Of a store that was emptied what was known still counts.
+    const pins = record === undefined ? this.#view.pins : pinsOf(record);
     const formats = guards.map(({ format }) => format);
     const names = JSON.stringify([
-      members.map(({ id, weight, isLeaving, format }) => [id, weight, isLeaving, format]),
+      members.map(({ id, name, address, weight, isLeaving, format }) => [id, name, address, weight, isLeaving, format]),
       formats,
+      [...pins],
     ]);
     const isSame = names === this.#names;
     this.#names = names;
@@ -128,7 +135,8 @@ export class Listing {
       orders,
       guards,
       members: new Map(members.map((member) => [member.id, member])),
-      wanted: isSame ? this.#view.wanted : new WantedHomes(this.partitions, members, formats),
+      wanted: isSame ? this.#view.wanted : new WantedHomes(this.partitions, members, formats, pins),
+      pins,
       since: isSame ? this.#view.since : this.clock.now(),
     };
     this.seen(this.#view);

@@ -46,8 +46,8 @@ export interface PartitionHost {
   isOwn(member: string): boolean;
   /** Who is the home has changed, or why there is none. */
   changed(partition: number): void;
-  /** The guard is free now, and all is written. */
-  handedOver(partition: number): void;
+  /** The guard is free now, and all is written. `shutFor`: no call was let in for so long, ms. */
+  handedOver(partition: number, shutFor: number): void;
   trouble(partition: number, error: Error): void;
   /** For metrics and the log. */
   happened(partition: number, what: Happening): void;
@@ -75,6 +75,8 @@ export class MemberPartition {
   #hadOwner: number | undefined;
   /** It is claimed from one whose session was over. */
   #isFailover = false;
+  /** When no call was let in any more, for a hand-over. */
+  #shutAt = 0;
 
   constructor(
     readonly number: number,
@@ -289,6 +291,7 @@ export class MemberPartition {
   async #handOver(): Promise<OwnershipEvent> {
     const tenure = this.#tenure;
     if (tenure === undefined) throw new TypeError(`partition ${this.number} is handed over without a core`);
+    this.#shutAt = this.host.clock.now();
     tenure.shut(this.#refusal('it is being handed over'));
     if (!(await tenure.empty())) return { kind: 'called_off' };
     try {
@@ -309,7 +312,7 @@ export class MemberPartition {
     if (tenure === undefined) throw new TypeError(`partition ${this.number} is dropped without a core`);
     if (why === 'given_up') await this.#giveUp(tenure);
     else tenure.abandon(this.#refusal('another one is, or is going to be'));
-    if (why === 'handed_over') this.host.handedOver(this.number);
+    if (why === 'handed_over') this.host.handedOver(this.number, this.host.clock.now() - this.#shutAt);
     await underWay;
     await tenure.store.close().catch((error: unknown) => this.#fail(error));
     this.#tenure = undefined;

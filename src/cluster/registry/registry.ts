@@ -65,4 +65,6 @@ export interface HomeEntry {
   readonly epoch: number;
   readonly member: string;
   readonly address: string;
+  /** It was handed over to this one, and nobody decided about it for so long, ms. Unset: it came otherwise, or it is not known. */
+  readonly paused?: number;
 }

@@ -66,7 +66,7 @@ export interface NotClaimed {
   readonly guard: Guard;
 }
 
-/** What all members must agree on. Written by the first one. */
+/** What all members must agree on. Written by the first one. Fields of a later version are kept by who changes it. */
 export interface ClusterRecord {
   /** Random; of the cluster's first start. A store that lost it looks new. */
   readonly id: string;
@@ -75,8 +75,12 @@ export interface ClusterRecord {
   readonly secret: string;
   /** Grows with every change of `routes`. */
   readonly version: number;
+  /** Grows with every change of the record. Unset: nothing but routes was ever changed, and it is `version`. */
+  readonly revision?: number;
   /** Only queues that are not on their own: group other than the name, or spread over more than one partition. */
   readonly routes: Readonly<Record<string, Route>>;
+  /** Of partitions that people moved, by their numbers. Unset: none. */
+  readonly pins?: Readonly<Record<string, Pin>>;
 }
 
 export interface Route {
@@ -84,6 +88,14 @@ export interface Route {
   readonly spread: number;
 }
 
+/** A member that a person wants as the home of a partition, for as long as it lives. */
+export interface Pin {
+  readonly name: string;
+  /** Where other sidecars reach it: set where several members had that name. */
+  readonly address?: string;
+  /** The revision of the record that set it: who asks for the same again asks anew. */
+  readonly at: number;
+}
 /**
  * What became of a partition whose guard was gone when the record was put back. `wait`: nothing yet, so nobody claims it. `core`:
  * the member that keeps the core of that claim writes it back. `empty`: it may be claimed, and has nothing; a person accepted that.
@@ -133,10 +145,11 @@ export interface ClusterStore {
   /** Whether there is a record. @throws JournalError */
   hasRecord(): Promise<boolean>;
   /**
-   * Writes a new record over the one of `version`.
+   * Writes a new record over the one of this revision. `amend` reads, changes and writes.
    * @returns whether that was still the one that stood there
+   * @throws JournalError
    */
-  changeRecord(version: number, record: ClusterRecord): Promise<boolean>;
+  changeRecord(revision: number, record: ClusterRecord): Promise<boolean>;
   /** The guards of all partitions and the record, in one request. @throws JournalError */
   look(partitions: number): Promise<ClusterSight>;
   /** The guards of all partitions, by number. A partition that was never claimed has an empty one. @throws JournalError */

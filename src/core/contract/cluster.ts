@@ -52,6 +52,29 @@ export interface HomeView {
   readonly state: HomeState;
   /** How many queues live there, as far as that is known. */
   readonly queues: number;
+  /** Where a person wants it, for people; empty: nowhere. */
+  readonly pinned: string;
+}
+
+export interface MoveRequest {
+  readonly partition: number;
+  /** The id of a member, the beginning of it, or its name. Unset: wherever the cluster likes. */
+  readonly member: string | undefined;
+}
+
+export const MOVE_STATES = Object.freeze(['moved', 'already_there', 'under_way', 'released'] as const);
+
+export interface MoveView {
+  readonly state: (typeof MOVE_STATES)[number];
+  /** The member that is wanted, or the home where none is; empty: there is none. */
+  readonly member: string;
+  readonly name: string;
+  /** The name of the home before; empty: there was none. */
+  readonly previous: string;
+  /** How long nobody decided about it, ms. Unset: it was not moved, or that is not known. */
+  readonly paused: number | undefined;
+  /** What is in the way, where it is under way. */
+  readonly why: string;
 }
 
 /** Partitions that are to be written back, of which the store has no guard any more. */

@@ -1,9 +1,12 @@
 /** What is told of a cluster, from the port to the wire. */
-import type { ClusterView, RestoreRequest, RestoreView } from '../../coordinator.js';
+import type { ClusterView, MoveRequest, MoveView, RestoreRequest, RestoreView } from '../../coordinator.js';
 import type * as wire from '../gen/keyturn/v1/admin.js';
+import { toDuration } from './time.js';
 import { unavailableMessages } from './unavailable.js';
 import type { Check } from './validate.js';
 
+/** Of a host, bytes. */
+const MOST_NAME = 256;
 /** No cluster has more. */
 const MOST_PARTITIONS = 256;
 
@@ -18,6 +21,17 @@ export function clusterResponse(view: ClusterView): wire.GetClusterResponse {
     homes: homes.map((home) => ({ ...home, epoch: BigInt(home.epoch) })),
     unavailable: unavailableMessages(view),
   };
+}
+
+export function moveRequest({ partition, member, anywhere }: wire.MovePartitionRequest, check: Check): MoveRequest {
+  if (anywhere && member !== '') check.wrong('anywhere', 'true together with member', 'one of the two');
+  if (!anywhere && member === '')
+    check.missing('member', 'anywhere', 'the id of a member, the beginning of it, or its name');
+  return { partition, member: anywhere ? undefined : check.text('member', member, MOST_NAME) };
+}
+
+export function moveResponse({ paused, ...view }: MoveView): wire.MovePartitionResponse {
+  return { ...view, paused: paused === undefined ? undefined : toDuration(paused) };
 }
 
 export function restoreRequest(message: wire.RestorePartitionsRequest, check: Check): RestoreRequest {

@@ -127,6 +127,10 @@ export class Life {
     this.write(lane, (out) => writeUndeliverable(out, session, partition, turns, unwanted)).schedule();
   }
 
+  handedOver(partition: number, shutFor: number): void {
+    this.write(this.small, (out) => writeNumbers(out, ASK.handedOver, partition, shutFor)).schedule();
+  }
+
   /** Nothing more is sent or heard, but for what has come in. What waits is told, in slices. */
   end(): void {
     this.small.finish();

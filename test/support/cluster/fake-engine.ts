@@ -3,6 +3,7 @@
  * state and be emptied.
  */
 import { Buffer } from 'node:buffer';
+import { revisionOf } from '../../../src/cluster/store/amend.js';
 import type {
   Claim,
   Claimed,
@@ -106,8 +107,12 @@ export class FakeEngine {
     return this.#record === undefined ? undefined : JSON.parse(this.#record);
   }
 
-  changeRecord(version: number, record: ClusterRecord): boolean {
-    if (this.recordNow?.version !== version) return false;
+  changeRecord(revision: number, record: ClusterRecord): boolean {
+    const now = this.recordNow;
+    if (now === undefined) return false;
+    // The answer of the first time was lost.
+    if (this.#record === JSON.stringify(record)) return true;
+    if (revisionOf(now) !== revision) return false;
     this.#setRecord(record);
     return true;
   }

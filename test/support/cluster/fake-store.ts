@@ -58,8 +58,8 @@ export class FakeStore implements ClusterStore {
     return this.wire.request('hasRecord', undefined, () => this.engine.recordNow !== undefined);
   }
 
-  changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
-    return this.wire.request('changeRecord', undefined, () => this.engine.changeRecord(version, record));
+  changeRecord(revision: number, record: ClusterRecord): Promise<boolean> {
+    return this.wire.request('changeRecord', undefined, () => this.engine.changeRecord(revision, record));
   }
 
   look(partitions: number): Promise<ClusterSight> {

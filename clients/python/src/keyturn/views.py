@@ -267,6 +267,24 @@ class PartitionHome(NamedTuple):
     """`open`, `unreachable`, `none`; of the sidecar that answers also `claiming`, `loading`, `handing_over` and others."""
     queues: int
     """How many live there, as far as that is known."""
+    pinned: str
+    """It was moved by hand to the member of this name, or `NAME at PEER`. Empty: it was not."""
+
+
+class MovedPartition(NamedTuple):
+    """What became of a partition that was moved by hand."""
+
+    state: str
+    """`moved`, `already_there`, `under_way` (see `why`) or `released`."""
+    member: str
+    """The id of the member that is wanted, or of the home of one that was released. Empty: there is none."""
+    name: str
+    previous: str
+    """The name of the home before. Empty: there was none."""
+    paused: float | None
+    """How long nobody decided about it, seconds. None: it was not moved, or this is not known."""
+    why: str
+    """What is in the way."""
 
 
 class Cluster(NamedTuple):

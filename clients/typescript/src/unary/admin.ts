@@ -20,6 +20,7 @@ import type {
   ListDeadLettersCall,
   ListKeysCall,
   ListQueuesCall,
+  MovedPartition,
   QueuePage,
   RestoreCall,
   RestoreInfo,
@@ -29,6 +30,8 @@ import type {
 import type { CallSettings } from '../words/calls.js';
 import { OpenCalls } from './open-calls.js';
 
+/** A sidecar waits for a move for so long, ms. */
+const MOVE_TAKES = 20_000;
 /** A sidecar gathers what members keep (a session and a few seconds), and waits 20 s for them to write it back, ms. */
 const RESTORE_TAKES = 60_000;
 
@@ -120,6 +123,25 @@ export class AdminCalls {
   async getCluster(settings?: CallSettings): Promise<ClusterInfo> {
     const client = this.#admin;
     return admin.clusterInfo(await this.#calls.ask(client, client.getCluster, {}, settings));
+  }
+
+  /**
+   * Makes a member the home of a partition, for as long as that member lives, and waits until it is. After 20 s it answers with
+   * what is in the way (`under_way`).
+   * @param member its id, the beginning of it (4 characters or more), or its name
+   */
+  movePartition(partition: number, member: string, settings?: CallSettings): Promise<MovedPartition> {
+    return this.#move({ partition, member, anywhere: false }, settings);
+  }
+
+  /** A partition that was moved by hand is put where the cluster likes again. */
+  releasePartition(partition: number, settings?: CallSettings): Promise<MovedPartition> {
+    return this.#move({ partition, member: '', anywhere: true }, settings);
+  }
+
+  async #move(request: Parameters<AdminServiceClient['movePartition']>[0], settings?: CallSettings) {
+    const client = this.#admin;
+    return admin.movedPartition(await this.#calls.ask(client, client.movePartition, request, settings, MOVE_TAKES));
   }
 
   /**

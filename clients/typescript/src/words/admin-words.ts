@@ -278,6 +278,23 @@ export interface PartitionHome {
   readonly state: string;
   /** How many live there, as far as that is known. */
   readonly queues: number;
+  /** It was moved by hand to the member of this name, or `NAME at PEER`; empty: it was not. */
+  readonly pinned: string;
+}
+
+/** What became of a partition that was moved by hand. */
+export interface MovedPartition {
+  /** `moved`, `already_there`, `under_way` (see `why`) or `released`. */
+  readonly state: string;
+  /** The id of the member that is wanted, or of the home of one that was released; empty: there is none. */
+  readonly member: string;
+  readonly name: string;
+  /** The name of the home before; empty: there was none. */
+  readonly previous: string;
+  /** How long nobody decided about it, ms. Unset: it was not moved, or this is not known. */
+  readonly paused: number | undefined;
+  /** What is in the way. */
+  readonly why: string;
 }
 
 export interface RestoreCall {

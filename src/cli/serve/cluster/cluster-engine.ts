@@ -5,10 +5,12 @@ import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
+import { asRefusal, Moving } from '../../../cluster/member/moving.js';
 import { Restoring } from '../../../cluster/member/restoring.js';
 import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
+import { pinsOf } from '../../../cluster/partitions/pins.js';
 import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
 import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
@@ -17,11 +19,10 @@ import { FORMAT } from '../../../cluster/store/format.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
-import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Refusal, Result } from '../../../coordinator.js';
+import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
-import { JournalError } from '../../../local/journal/journal.js';
 import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
@@ -33,6 +34,8 @@ import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
 import { TroubleLog } from './trouble-log.js';
 
+/** A link to a member that a partition is handed over to, though it is the home of nothing yet, ms. */
+const KEEPS_LINK = 10_000;
 /** How often it is looked whether it is ready, ms. */
 const LOOK_EVERY = 250;
 
@@ -76,6 +79,10 @@ class Standing {
     return this.member?.member.id ?? '';
   }
 
+  takesOver(partition: number, shutFor: number): void {
+    this.member?.takesOver(partition, shutFor);
+  }
+
   home(partition: number): Coordinator | undefined {
     return this.member?.isHere(partition) === true ? this.member.home(partition) : undefined;
   }
@@ -96,9 +103,13 @@ class ClusterEngine implements Engine {
   readonly coordinator: ClusterCoordinator;
   readonly cluster: Cluster = {
     view: () => this.#view(),
+    move: (request) => this.#moving.move(request).catch(asRefusal),
     restore: (request) => this.#restoring.restore(request).catch(asRefusal),
   };
   readonly #restoring: Restoring;
+  readonly #moving: Moving;
+  /** Members that partitions are handed over to, until when they are kept a link, by the clock. */
+  readonly #next = new Map<string, number>();
   readonly #homes: ClusterMember | GatewayHomes;
   /** Where clients reach it; empty: not yet. */
   #grpc = '';
@@ -136,6 +147,8 @@ class ClusterEngine implements Engine {
       ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
     });
     this.#homes.onChange(() => this.#releaseGone());
+    const { store, registry } = parts;
+    this.#moving = new Moving({ clock: systemClock, store, registry, record, isEnded: () => this.#isClosed });
     this.#restoring = new Restoring({
       clock: systemClock,
       store: parts.store,
@@ -274,6 +287,11 @@ class ClusterEngine implements Engine {
           ...options,
           shared: this.#shared,
         }),
+      handingOver: ({ id, address }) => {
+        this.#next.set(id, systemClock.now() + KEEPS_LINK);
+        peers.links.prepare(address, id);
+      },
+      handedOver: (partition, { id, address }, shutFor) => peers.links.handedOver(address, id, partition, shutFor),
       connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
       watcher: {
@@ -303,18 +321,14 @@ class ClusterEngine implements Engine {
   #releaseGone(): void {
     const linked = this.parts.peers.links;
     const homes = this.#homes.elsewhere();
+    const now = systemClock.now();
+    for (const [id, until] of this.#next) if (until < now) this.#next.delete(id);
     for (const link of [...linked.standing()]) {
-      if (homes.has(link.incarnation)) continue;
+      if (homes.has(link.incarnation) || this.#next.has(link.incarnation)) continue;
       this.#forwarded.released(link);
       linked.release(link.incarnation);
     }
   }
-}
-
-/** @throws what is no error of the cluster's store */
-function asRefusal(error: unknown): { readonly ok: false; readonly refusal: Refusal } {
-  if (!(error instanceof JournalError)) throw error;
-  return { ok: false, refusal: { kind: 'store_unavailable', description: error.message, retryAfter: 1_000 } };
 }
 
 function isBack(what: Happening): boolean {
@@ -327,9 +341,10 @@ async function lastSeen(
   store: ClusterStore,
   registry: Registry,
   partitions: number,
-): Promise<Pick<SeenCluster, 'members' | 'guards'>> {
+): Promise<Pick<SeenCluster, 'members' | 'guards' | 'pins'>> {
   if (homes instanceof ClusterMember && homes.view.guards.length > 0)
-    return { members: [...homes.view.members.values()], guards: homes.view.guards };
-  const guards = await store.guards(partitions);
-  return { members: await registry.members(), guards };
+    return { members: [...homes.view.members.values()], guards: homes.view.guards, pins: homes.view.pins };
+  const { guards, record } = await store.look(partitions);
+  const pins = record === undefined ? new Map() : pinsOf(record);
+  return { members: await registry.members(), guards, pins };
 }

@@ -17,7 +17,12 @@ const MEMBER: Kinds<Omit<Member, Unsaid>> = {
   routes: 'number',
 };
 
-const HOME: Kinds<HomeEntry> = { partition: 'number', epoch: 'number', member: 'string', address: 'string' };
+const HOME: Kinds<Omit<HomeEntry, 'paused'>> = {
+  partition: 'number',
+  epoch: 'number',
+  member: 'string',
+  address: 'string',
+};
 
 export function memberOf(text: unknown): Member | undefined {
   const found = parsed(text);
@@ -38,7 +43,10 @@ function isKept(value: unknown): boolean {
 /** Behind its epoch, which a script compares. */
 export function homeOf(text: unknown): HomeEntry | undefined {
   const found = typeof text === 'string' ? parsed(text.slice(text.indexOf(' ') + 1)) : undefined;
-  return fits(HOME, found) ? found : undefined;
+  if (!fits(HOME, found)) return undefined;
+  const { paused } = { paused: undefined, ...found };
+  const { partition, epoch, member, address } = found;
+  return { partition, epoch, member, address, ...(typeof paused === 'number' && { paused }) };
 }
 
 function parsed(text: unknown): unknown {

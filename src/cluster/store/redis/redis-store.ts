@@ -172,8 +172,8 @@ class RedisStore implements ClusterStore {
     return this.server.use(async (connection) => (await connection.ask(['EXISTS', this.#recordKey])) === 1);
   }
 
-  async changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
-    const args = [String(version), JSON.stringify(record)];
+  async changeRecord(revision: number, record: ClusterRecord): Promise<boolean> {
+    const args = [String(revision), JSON.stringify(record)];
     return this.server.use(async (connection) => {
       const [answer] = await CHANGE_RECORD.run(connection, this.#recordKey, args);
       await this.#replicasOn(connection);
@@ -302,12 +302,14 @@ function recordOf(text: unknown): ClusterRecord | undefined {
 
 function isRecord(value: unknown): value is ClusterRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, partitions, secret, version, routes } = {
+  const { id, partitions, secret, version, routes, revision, pins } = {
     id: 0,
     partitions: 0,
     secret: 0,
     version: 0,
     routes: 0,
+    revision: undefined,
+    pins: undefined,
     ...value,
   };
   return (
@@ -316,6 +318,17 @@ function isRecord(value: unknown): value is ClusterRecord {
     typeof secret === 'string' &&
     typeof version === 'number' &&
     typeof routes === 'object' &&
-    routes !== null
+    routes !== null &&
+    (revision === undefined || typeof revision === 'number') &&
+    (pins === undefined || arePins(pins))
   );
+}
+
+function arePins(pins: unknown): boolean {
+  if (typeof pins !== 'object' || pins === null) return false;
+  return Object.values(pins).every((pin: unknown) => {
+    if (typeof pin !== 'object' || pin === null) return false;
+    const { name, address, at } = { name: 0, address: undefined, at: 0, ...pin };
+    return typeof name === 'string' && (address === undefined || typeof address === 'string') && typeof at === 'number';
+  });
 }

@@ -220,12 +220,13 @@ if redis.call('EXISTS', prefix .. 'index') == 0 then redis.call('HDEL', tag .. '
 return 1
 `);
 
-/** The record: ARGV: version that it must have, new record. */
+/** The record. ARGV: revision that it must have, new record. */
 export const CHANGE_RECORD = new Script(`#!lua
 local stands = redis.call('GET', KEYS[1])
 if not stands then return 0 end
 if stands == ARGV[2] then return 1 end
-if string.format('%.0f', cjson.decode(stands).version) ~= ARGV[1] then return 0 end
+local record = cjson.decode(stands)
+if string.format('%.0f', record.revision or record.version) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1
 `);

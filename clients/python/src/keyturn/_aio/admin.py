@@ -17,6 +17,8 @@ A = TypeVar("A")
 M = TypeVar("M", bound=Message)
 
 _TIMEOUT: Final = 10.0
+_MOVE_TIMEOUT: Final = 30.0
+"""A sidecar waits 20 s for a move."""
 _RESTORE_TIMEOUT: Final = 60.0
 
 
@@ -63,6 +65,32 @@ class Admin:
     def get_cluster(self, *, timeout: float = _TIMEOUT) -> Call[views.Cluster]:
         """Tell how the sidecar sees its cluster. One that stands alone refuses (`NO_CLUSTER`)."""
         return self._ask("GetCluster", pb.GetClusterRequest, pb.GetClusterResponse, _as(views.Cluster), timeout)
+
+    def move_partition(
+        self,
+        partition: int,
+        member: str,
+        *,
+        timeout: float = _MOVE_TIMEOUT,
+    ) -> Call[views.MovedPartition]:
+        """Make a member (its id, the beginning of it, or its name) the home of a partition, and wait until it is."""
+        return self._ask(
+            "MovePartition",
+            lambda: pb.MovePartitionRequest(partition=partition, member=member),
+            pb.MovePartitionResponse,
+            _as(views.MovedPartition),
+            timeout,
+        )
+
+    def release_partition(self, partition: int, *, timeout: float = _TIMEOUT) -> Call[views.MovedPartition]:
+        """Put a partition that was moved by hand where the cluster likes again."""
+        return self._ask(
+            "MovePartition",
+            lambda: pb.MovePartitionRequest(partition=partition, anywhere=True),
+            pb.MovePartitionResponse,
+            _as(views.MovedPartition),
+            timeout,
+        )
 
     def restore_partitions(
         self, partitions: Sequence[int] = (), *, accept_loss: bool = False, timeout: float = _RESTORE_TIMEOUT

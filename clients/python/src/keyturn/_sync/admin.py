@@ -17,6 +17,8 @@ class Admin:
     list_queues = waiting(AioAdmin.list_queues)
     retry_now = waiting(AioAdmin.retry_now)
     get_cluster = waiting(AioAdmin.get_cluster)
+    move_partition = waiting(AioAdmin.move_partition)
+    release_partition = waiting(AioAdmin.release_partition)
     restore_partitions = waiting(AioAdmin.restore_partitions)
     list_keys = waiting(AioAdmin.list_keys)
     explain_key = waiting(AioAdmin.explain_key)
