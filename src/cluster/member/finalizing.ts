@@ -8,7 +8,7 @@ import { amend } from '../store/amend.js';
 import type { ClusterStore } from '../store/cluster-store.js';
 import { formatOf } from '../store/format.js';
 
-export interface FinalizingOptions {
+interface FinalizingOptions {
   readonly store: Pick<ClusterStore, 'changeRecord' | 'look'>;
   readonly registry: Pick<Registry, 'members'>;
   /** Id of the record that this sidecar follows. */
