@@ -109,6 +109,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     const closed = this.#here().map((home) => home.close());
     router.gates.close(DRAINING);
     router.endAll(DRAINING, false);
+    for (const session of this.#sessions) session.rest();
     this.admin.end();
     try {
       // What was decided here is told as it is.

@@ -79,6 +79,12 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     this.#say(this.#hello, this.router.stamp(), !isNew);
   }
 
+  /** The sidecar ends: nothing is done by itself any more. What was asked is still answered, until {@link close}. */
+  rest(): void {
+    this.#callOffRelease?.();
+    this.#hello?.callOff?.();
+  }
+
   close(): void {
     const hello = this.#hello;
     this.#end();
