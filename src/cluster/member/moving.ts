@@ -20,7 +20,7 @@ const LOOKS = 10;
 /** Calls that wait at once: each looks often. */
 const MOST_AT_ONCE = 16;
 
-export interface MovingOptions {
+interface MovingOptions {
   readonly clock: Clock;
   readonly store: Pick<ClusterStore, 'changeRecord' | 'look'>;
   readonly registry: Pick<Registry, 'members' | 'homes'>;

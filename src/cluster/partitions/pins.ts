@@ -37,7 +37,7 @@ export function pinText({ name, address }: Pin): string {
   return address === undefined ? name : `${name} at ${address}`;
 }
 
-export type Named =
+type Named =
   | { readonly member: Member; readonly pin: Omit<Pin, 'at'> }
   /** What is wrong, and what there is. */
   | { readonly why: string };
@@ -70,7 +70,7 @@ export function whyNotHome({ name, id, weight, isLeaving, version, format }: Mem
   return undefined;
 }
 
-export function list(members: readonly Member[]): string {
+function list(members: readonly Member[]): string {
   const names = members.slice(0, MOST_NAMED).map(({ name, id }) => `${name} ${id.slice(0, SHORT_ID)}`);
   const more = members.length - names.length;
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');

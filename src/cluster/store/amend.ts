@@ -1,12 +1,13 @@
 /** How the record of the cluster is changed: read, changed, written over what was read, and again when another one was faster. */
+
+import { JournalError } from '../../local/journal/journal.js';
 import type { ClusterRecord, ClusterStore } from './cluster-store.js';
-import { storeError } from './partition/failures.js';
 
 /** Others are as fast a few times, not always. */
 const TRIES = 20;
 
 /** The revision of a record: of the one that the first member wrote it is the version of its routes. */
-export function revisionOf({ revision, version }: ClusterRecord): number {
+function revisionOf({ revision, version }: ClusterRecord): number {
   return revision ?? version;
 }
 
@@ -28,6 +29,9 @@ export async function amend(
     const next = { ...changed, revision: before + 1 };
     if (await store.changeRecord(before, next)) return next;
     if (tries === TRIES)
-      throw storeError('io', `the record of the cluster was changed by others ${TRIES} times meanwhile`);
+      throw new JournalError(
+        'io',
+        `the record of the cluster was changed by others ${TRIES} times meanwhile; try again`,
+      );
   }
 }

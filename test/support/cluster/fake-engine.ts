@@ -3,7 +3,6 @@
  * state and be emptied.
  */
 import { Buffer } from 'node:buffer';
-import { revisionOf } from '../../../src/cluster/store/amend.js';
 import type {
   Claim,
   Claimed,
@@ -112,7 +111,7 @@ export class FakeEngine {
     if (now === undefined) return false;
     // The answer of the first time was lost.
     if (this.#record === JSON.stringify(record)) return true;
-    if (revisionOf(now) !== revision) return false;
+    if ((now.revision ?? now.version) !== revision) return false;
     this.#setRecord(record);
     return true;
   }
