@@ -103,12 +103,23 @@ function between(page: string, { begin, end }: Marks, text: string): string {
 /** Markdown. */
 export function renderResults({ machine, date, commit, rows }: KeptRun): string {
   return [
-    `Measured on ${machine}; ${date.slice(0, 10)}, commit \`${commit}\`. ${METHOD}`,
+    `Measured on ${machine}; ${date.slice(0, 10)}, commit \`${commit}\`${apart(rows)}. ${METHOD}`,
     '',
     '| row | what Keyturn does | against | Keyturn | peer | ratio | enough | the aim | reached | spread |',
     '|---|---|---|---|---|---|---|---|---|---|',
     ...rows.map(lineOf),
   ].join('\n');
+}
+
+/** Rows that were measured by themselves, later. */
+function apart(rows: readonly KeptRow[]): string {
+  const byRun = new Map<string, Set<string>>();
+  for (const { row, apart: own } of rows) {
+    if (own === undefined) continue;
+    const when = `${own.date.slice(0, 10)}, commit \`${own.commit}\``;
+    byRun.set(when, (byRun.get(when) ?? new Set()).add(row));
+  }
+  return [...byRun].map(([when, names]) => `; ${[...names].join(', ')} on ${when}`).join('');
 }
 
 function lineOf(row: KeptRow): string {
