@@ -6,7 +6,14 @@
  * path pays for no promise. Calls that people make are promises. Requests must be well-formed (sizes, ranges,
  * required fields): who takes them off a wire checks that first, with the `limits` of the configuration.
  */
-import type { ClusterView, MoveRequest, MoveView, RestoreRequest, RestoreView } from './core/contract/cluster.js';
+import type {
+  ClusterView,
+  FinalizeView,
+  MoveRequest,
+  MoveView,
+  RestoreRequest,
+  RestoreView,
+} from './core/contract/cluster.js';
 import type {
   AckAnswer,
   AckRequest,
@@ -165,6 +172,8 @@ export interface Cluster {
   /** Makes a member the home of a partition, and waits until it is, for 20 s. */
   move(request: MoveRequest): Promise<Result<MoveView>>;
   restore(request: RestoreRequest): Promise<Result<RestoreView>>;
+  /** Fixes the newest format of rows that this version knows. */
+  finalize(): Promise<Result<FinalizeView>>;
 }
 
 /** One who watches events. */

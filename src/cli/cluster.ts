@@ -3,6 +3,7 @@ import type { Keyturn } from '@keyturn/client';
 import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
+import { registerFinalize } from './cluster-finalize.js';
 import { registerMove } from './cluster-move.js';
 import { registerRestore } from './cluster-restore.js';
 import { EXIT } from './exit-codes.js';
@@ -43,6 +44,7 @@ export function registerCluster(program: Command): void {
     .action((options: ClusterOptions) => act(() => showCluster(options)));
   registerMove(command);
   registerRestore(command);
+  registerFinalize(command);
 }
 
 async function showCluster(options: ClusterOptions): Promise<number> {
@@ -82,7 +84,9 @@ function toJson({ name, partitions, store, registry, members, homes }: ClusterIn
 function toText(info: ClusterInfo): string {
   const { name, partitions, store, registry } = info;
   const where = registry === store ? `in ${store}` : `in ${store}, registry ${registry}`;
-  const head = alignColumns([[`cluster ${plain(name)}: ${amount(partitions, 'partition')} ${where}`]]);
+  const head = alignColumns([
+    [`cluster ${plain(name)}: ${amount(partitions, 'partition')} ${where}, rows in format ${info.format}`],
+  ]);
   return [head, membersText(info), homesText(info), pinsText(info), whyText(info)]
     .filter((part) => part !== '')
     .join('\n');

@@ -3214,7 +3214,9 @@ type GetClusterResponse struct {
 	// Of each partition, by number.
 	Homes []*PartitionHome `protobuf:"bytes,6,rep,name=homes,proto3" json:"homes,omitempty"`
 	// Why partitions are not open, where they are not.
-	Unavailable   []*Unavailable `protobuf:"bytes,7,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	Unavailable []*Unavailable `protobuf:"bytes,7,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	// The format of rows that is fixed: sidecars that cannot read it do not join.
+	Format        uint32 `protobuf:"varint,8,opt,name=format,proto3" json:"format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3296,6 +3298,13 @@ func (x *GetClusterResponse) GetUnavailable() []*Unavailable {
 		return x.Unavailable
 	}
 	return nil
+}
+
+func (x *GetClusterResponse) GetFormat() uint32 {
+	if x != nil {
+		return x.Format
+	}
+	return 0
 }
 
 // MovePartitionRequest names a partition and its next home.
@@ -3638,6 +3647,98 @@ func (x *RestorePartitionsResponse) GetPartitions() []*RestoredPartition {
 	return nil
 }
 
+// FinalizeClusterRequest asks for the newest format of rows that the sidecar knows.
+type FinalizeClusterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinalizeClusterRequest) Reset() {
+	*x = FinalizeClusterRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinalizeClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinalizeClusterRequest) ProtoMessage() {}
+
+func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinalizeClusterRequest.ProtoReflect.Descriptor instead.
+func (*FinalizeClusterRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+}
+
+// FinalizeClusterResponse tells which format is fixed.
+type FinalizeClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The format of rows.
+	Format uint32 `protobuf:"varint,1,opt,name=format,proto3" json:"format,omitempty"`
+	// It was another one before.
+	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinalizeClusterResponse) Reset() {
+	*x = FinalizeClusterResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinalizeClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinalizeClusterResponse) ProtoMessage() {}
+
+func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinalizeClusterResponse.ProtoReflect.Descriptor instead.
+func (*FinalizeClusterResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *FinalizeClusterResponse) GetFormat() uint32 {
+	if x != nil {
+		return x.Format
+	}
+	return 0
+}
+
+func (x *FinalizeClusterResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
 var File_keyturn_v1_admin_proto protoreflect.FileDescriptor
 
 const file_keyturn_v1_admin_proto_rawDesc = "" +
@@ -3885,7 +3986,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\x12\x14\n" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x16\n" +
 	"\x06queues\x18\x05 \x01(\rR\x06queues\x12\x16\n" +
-	"\x06pinned\x18\x06 \x01(\tR\x06pinned\"\x9b\x02\n" +
+	"\x06pinned\x18\x06 \x01(\tR\x06pinned\"\xb3\x02\n" +
 	"\x12GetClusterResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
@@ -3895,7 +3996,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\bregistry\x18\x04 \x01(\tR\bregistry\x123\n" +
 	"\amembers\x18\x05 \x03(\v2\x19.keyturn.v1.ClusterMemberR\amembers\x12/\n" +
 	"\x05homes\x18\x06 \x03(\v2\x19.keyturn.v1.PartitionHomeR\x05homes\x129\n" +
-	"\vunavailable\x18\a \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"h\n" +
+	"\vunavailable\x18\a \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\x12\x16\n" +
+	"\x06format\x18\b \x01(\rR\x06format\"h\n" +
 	"\x14MovePartitionRequest\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\tR\x06member\x12\x1a\n" +
@@ -3922,7 +4024,11 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x0erecord_written\x18\x01 \x01(\bR\rrecordWritten\x12=\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2\x1d.keyturn.v1.RestoredPartitionR\n" +
-	"partitions*\xab\x01\n" +
+	"partitions\"\x18\n" +
+	"\x16FinalizeClusterRequest\"K\n" +
+	"\x17FinalizeClusterResponse\x12\x16\n" +
+	"\x06format\x18\x01 \x01(\rR\x06format\x12\x18\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged*\xab\x01\n" +
 	"\tLaneState\x12\x1a\n" +
 	"\x16LANE_STATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLANE_STATE_INIT\x10\x01\x12\x16\n" +
@@ -3945,7 +4051,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12EVENT_KIND_REDRIVE\x10\n" +
 	"\x12\x16\n" +
 	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
-	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xf2\t\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xce\n" +
+	"\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
@@ -3965,7 +4072,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"GetCluster\x12\x1d.keyturn.v1.GetClusterRequest\x1a\x1e.keyturn.v1.GetClusterResponse\x12T\n" +
 	"\rMovePartition\x12 .keyturn.v1.MovePartitionRequest\x1a!.keyturn.v1.MovePartitionResponse\x12`\n" +
-	"\x11RestorePartitions\x12$.keyturn.v1.RestorePartitionsRequest\x1a%.keyturn.v1.RestorePartitionsResponse\x12P\n" +
+	"\x11RestorePartitions\x12$.keyturn.v1.RestorePartitionsRequest\x1a%.keyturn.v1.RestorePartitionsResponse\x12Z\n" +
+	"\x0fFinalizeCluster\x12\".keyturn.v1.FinalizeClusterRequest\x1a#.keyturn.v1.FinalizeClusterResponse\x12P\n" +
 	"\vWatchEvents\x12\x1e.keyturn.v1.WatchEventsRequest\x1a\x1f.keyturn.v1.WatchEventsResponse0\x01BL\n" +
 	"\rio.keyturn.v1P\x01Z9github.com/keyturn/keyturn/clients/go/keyturnv1;keyturnv1b\x06proto3"
 
@@ -3982,7 +4090,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                    // 0: keyturn.v1.LaneState
 	(EventKind)(0),                    // 1: keyturn.v1.EventKind
@@ -4032,65 +4140,67 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*RestorePartitionsRequest)(nil),  // 45: keyturn.v1.RestorePartitionsRequest
 	(*RestoredPartition)(nil),         // 46: keyturn.v1.RestoredPartition
 	(*RestorePartitionsResponse)(nil), // 47: keyturn.v1.RestorePartitionsResponse
-	(*durationpb.Duration)(nil),       // 48: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),     // 49: google.protobuf.Timestamp
-	(*ItemRef)(nil),                   // 50: keyturn.v1.ItemRef
-	(*Item)(nil),                      // 51: keyturn.v1.Item
+	(*FinalizeClusterRequest)(nil),    // 48: keyturn.v1.FinalizeClusterRequest
+	(*FinalizeClusterResponse)(nil),   // 49: keyturn.v1.FinalizeClusterResponse
+	(*durationpb.Duration)(nil),       // 50: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 51: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 52: keyturn.v1.ItemRef
+	(*Item)(nil),                      // 53: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	48, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	48, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	48, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	48, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	48, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	48, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	48, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	50, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	50, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	50, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	50, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	50, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	50, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	50, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	48, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	48, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	48, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	50, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	50, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	50, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	48, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	50, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	49, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	51, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	49, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	51, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	49, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	48, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	49, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	49, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	50, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	51, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	50, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	51, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	51, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	52, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
 	0,  // 29: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	49, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	51, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
 	14, // 31: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
 	15, // 32: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	49, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	51, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
 	7,  // 34: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 35: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	49, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	51, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
 	0,  // 37: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
 	0,  // 38: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
 	2,  // 39: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
 	2,  // 40: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
 	7,  // 41: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	51, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	49, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	53, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	51, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
 	30, // 44: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
 	7,  // 45: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	1,  // 46: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	49, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	51, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
 	37, // 48: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
 	40, // 49: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
 	41, // 50: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
 	7,  // 51: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	48, // 52: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	50, // 52: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
 	46, // 53: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
 	8,  // 54: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
 	10, // 55: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
@@ -4107,25 +4217,27 @@ var file_keyturn_v1_admin_proto_depIdxs = []int32{
 	39, // 66: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
 	43, // 67: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
 	45, // 68: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	36, // 69: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 70: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 71: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	16, // 72: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	18, // 73: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	20, // 74: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	22, // 75: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	24, // 76: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	26, // 77: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	28, // 78: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	31, // 79: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	33, // 80: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	35, // 81: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	42, // 82: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	44, // 83: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	47, // 84: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	38, // 85: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	70, // [70:86] is the sub-list for method output_type
-	54, // [54:70] is the sub-list for method input_type
+	48, // 69: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	36, // 70: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 71: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 72: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	16, // 73: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	18, // 74: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	20, // 75: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	22, // 76: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	24, // 77: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	26, // 78: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	28, // 79: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	31, // 80: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	33, // 81: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	35, // 82: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	42, // 83: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	44, // 84: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	47, // 85: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	49, // 86: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	38, // 87: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	71, // [71:88] is the sub-list for method output_type
+	54, // [54:71] is the sub-list for method input_type
 	54, // [54:54] is the sub-list for extension type_name
 	54, // [54:54] is the sub-list for extension extendee
 	0,  // [0:54] is the sub-list for field type_name
@@ -4148,7 +4260,7 @@ func file_keyturn_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   46,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,6 +36,7 @@ const (
 	AdminService_GetCluster_FullMethodName        = "/keyturn.v1.AdminService/GetCluster"
 	AdminService_MovePartition_FullMethodName     = "/keyturn.v1.AdminService/MovePartition"
 	AdminService_RestorePartitions_FullMethodName = "/keyturn.v1.AdminService/RestorePartitions"
+	AdminService_FinalizeCluster_FullMethodName   = "/keyturn.v1.AdminService/FinalizeCluster"
 	AdminService_WatchEvents_FullMethodName       = "/keyturn.v1.AdminService/WatchEvents"
 )
 
@@ -75,6 +76,8 @@ type AdminServiceClient interface {
 	MovePartition(ctx context.Context, in *MovePartitionRequest, opts ...grpc.CallOption) (*MovePartitionResponse, error)
 	// RestorePartitions writes partitions back from the memory of live members, after the store was emptied.
 	RestorePartitions(ctx context.Context, in *RestorePartitionsRequest, opts ...grpc.CallOption) (*RestorePartitionsResponse, error)
+	// FinalizeCluster fixes the format of rows after an upgrade: no older version comes back.
+	FinalizeCluster(ctx context.Context, in *FinalizeClusterRequest, opts ...grpc.CallOption) (*FinalizeClusterResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error)
 }
@@ -237,6 +240,16 @@ func (c *adminServiceClient) RestorePartitions(ctx context.Context, in *RestoreP
 	return out, nil
 }
 
+func (c *adminServiceClient) FinalizeCluster(ctx context.Context, in *FinalizeClusterRequest, opts ...grpc.CallOption) (*FinalizeClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FinalizeClusterResponse)
+	err := c.cc.Invoke(ctx, AdminService_FinalizeCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_WatchEvents_FullMethodName, cOpts...)
@@ -292,6 +305,8 @@ type AdminServiceServer interface {
 	MovePartition(context.Context, *MovePartitionRequest) (*MovePartitionResponse, error)
 	// RestorePartitions writes partitions back from the memory of live members, after the store was emptied.
 	RestorePartitions(context.Context, *RestorePartitionsRequest) (*RestorePartitionsResponse, error)
+	// FinalizeCluster fixes the format of rows after an upgrade: no older version comes back.
+	FinalizeCluster(context.Context, *FinalizeClusterRequest) (*FinalizeClusterResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
@@ -348,6 +363,9 @@ func (UnimplementedAdminServiceServer) MovePartition(context.Context, *MoveParti
 }
 func (UnimplementedAdminServiceServer) RestorePartitions(context.Context, *RestorePartitionsRequest) (*RestorePartitionsResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method RestorePartitions not implemented")
+}
+func (UnimplementedAdminServiceServer) FinalizeCluster(context.Context, *FinalizeClusterRequest) (*FinalizeClusterResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method FinalizeCluster not implemented")
 }
 func (UnimplementedAdminServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error {
 	return status.Errorf(codes.Unimplemented, "method WatchEvents not implemented")
@@ -643,6 +661,24 @@ func _AdminService_RestorePartitions_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_FinalizeCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FinalizeClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).FinalizeCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_FinalizeCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).FinalizeCluster(ctx, req.(*FinalizeClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_WatchEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchEventsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -720,6 +756,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RestorePartitions",
 			Handler:    _AdminService_RestorePartitions_Handler,
+		},
+		{
+			MethodName: "FinalizeCluster",
+			Handler:    _AdminService_FinalizeCluster_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

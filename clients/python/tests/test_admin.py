@@ -32,6 +32,7 @@ SHOWN: list[tuple[type[Any], Any]] = [
     (views.PartitionHome, pb.PartitionHome),
     (views.Cluster, pb.GetClusterResponse),
     (views.MovedPartition, pb.MovePartitionResponse),
+    (views.Finalized, pb.FinalizeClusterResponse),
     (views.RestoredPartition, pb.RestoredPartition),
     (views.Restore, pb.RestorePartitionsResponse),
     (views.Unavailable, pb.Unavailable),

@@ -16,6 +16,7 @@ export interface SeenCluster {
   readonly name: string;
   readonly store: string;
   readonly registry: string;
+  readonly format: number;
   readonly members: readonly Member[];
   /** By partition. */
   readonly guards: readonly Guard[];
@@ -27,7 +28,7 @@ export interface SeenCluster {
 }
 
 export function clusterView(seen: SeenCluster): ClusterView {
-  const { name, store, registry, members, guards, pins, answers } = seen;
+  const { name, store, registry, format, members, guards, pins, answers } = seen;
   const live = new Set(members.map(({ id }) => id));
   const homes = guards.map((guard): HomeView => {
     const { partition, epoch } = guard;
@@ -45,6 +46,7 @@ export function clusterView(seen: SeenCluster): ClusterView {
     partitions: guards.length,
     store,
     registry,
+    format,
     members: members.map((member) => memberView(member, counts.get(member.id) ?? 0)),
     homes,
     unavailable,

@@ -79,6 +79,8 @@ export interface ClusterRecord {
   readonly revision?: number;
   /** Only queues that are not on their own: group other than the name, or spread over more than one partition. */
   readonly routes: Readonly<Record<string, Route>>;
+  /** All members read rows of this format, and will: a person fixed it. Unset: 1. */
+  readonly format?: number;
   /** Of partitions that people moved, by their numbers. Unset: none. */
   readonly pins?: Readonly<Record<string, Pin>>;
 }

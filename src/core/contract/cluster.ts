@@ -8,6 +8,8 @@ export interface ClusterView extends MaybePartial {
   /** Addresses, without user and password. */
   readonly store: string;
   readonly registry: string;
+  /** Of rows, as it is fixed. */
+  readonly format: number;
   readonly members: readonly MemberView[];
   /** Of each partition, by number. */
   readonly homes: readonly HomeView[];
@@ -105,6 +107,13 @@ export interface RestoreView {
   readonly isRecordBack: boolean;
   /** By number. */
   readonly partitions: readonly RestoredPartition[];
+}
+
+/** The format of rows that is fixed. */
+export interface FinalizeView {
+  readonly format: number;
+  /** It was another one before. */
+  readonly isChanged: boolean;
 }
 
 /** Where a partition is, for a metric. */

@@ -335,11 +335,18 @@ export type Refusal =
     }
   /**
    * It does not depend on the moment: this sidecar is in no cluster; the partition cannot be moved so; no guard is gone from the
-   * store; another cluster began there; a member stands in the way of writing partitions back.
+   * store; another cluster began there; a member stands in the way of writing partitions back; one cannot read a
+   * format of rows.
    */
   | {
       readonly kind: 'not_possible';
-      readonly because: 'no_cluster' | 'not_movable' | 'nothing_to_restore' | 'other_cluster' | 'not_restorable';
+      readonly because:
+        | 'no_cluster'
+        | 'not_movable'
+        | 'nothing_to_restore'
+        | 'other_cluster'
+        | 'not_restorable'
+        | 'older_members';
       readonly description: string;
     }
   /** Ends a session's stream: a newer stream has its id. */

@@ -11,12 +11,13 @@ const MOST_NAME = 256;
 const MOST_PARTITIONS = 256;
 
 export function clusterResponse(view: ClusterView): wire.GetClusterResponse {
-  const { name, partitions, store, registry, members, homes } = view;
+  const { name, partitions, store, registry, format, members, homes } = view;
   return {
     name,
     partitions,
     store,
     registry,
+    format,
     members: members.map((member) => ({ ...member })),
     homes: homes.map((home) => ({ ...home, epoch: BigInt(home.epoch) })),
     unavailable: unavailableMessages(view),

@@ -63,6 +63,12 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
       (request) => context.cluster?.restore(request) ?? alone(),
       restoreResponse,
     ),
+    finalizeCluster: promised(
+      context,
+      anything,
+      () => context.cluster?.finalize() ?? alone(),
+      ({ format, isChanged }) => ({ format, changed: isChanged }),
+    ),
     watchEvents: watchEvents(context, streams),
   };
 }

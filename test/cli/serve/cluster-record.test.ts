@@ -67,3 +67,12 @@ test('S355: a sidecar that says nothing of partitions follows the cluster, and b
   assert.equal((await agree(eight, [ALPHA], CLUSTER_DEFAULTS, SETTINGS)).partitions, 8);
   assert.equal((await agree(storeWith(undefined), [], CLUSTER_DEFAULTS, SETTINGS)).partitions, 64);
 });
+
+test('S345: a sidecar that cannot read the format of rows that was fixed does not join', async () => {
+  const first = await agree(storeWith(undefined), [], CLUSTER_DEFAULTS, SETTINGS);
+  await assert.rejects(agree(storeWith({ ...first, format: 2 }), [ALPHA], CLUSTER_DEFAULTS, SETTINGS), {
+    name: 'CommandFailure',
+    message:
+      /keeps rows in format 2 \("keyturn cluster finalize"\), and this version reads up to format 1; start a newer/,
+  });
+});

@@ -300,6 +300,16 @@ class Cluster(NamedTuple):
     """Of each partition, by number."""
     unavailable: Sequence[Unavailable] = ()
     """Why partitions are not open, where they are not."""
+    format: int = 1
+    """Of rows, as it is fixed."""
+
+
+class Finalized(NamedTuple):
+    """The format of rows that is fixed."""
+
+    format: int
+    changed: bool
+    """It was another one before."""
 
 
 class RestoredPartition(NamedTuple):

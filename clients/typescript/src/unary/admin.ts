@@ -11,6 +11,7 @@ import type {
   DeadLetterPage,
   EventBatch,
   EvictionView,
+  FinalizeInfo,
   ItemChoiceCall,
   KeyExplanation,
   KeyPage,
@@ -142,6 +143,12 @@ export class AdminCalls {
   async #move(request: Parameters<AdminServiceClient['movePartition']>[0], settings?: CallSettings) {
     const client = this.#admin;
     return admin.movedPartition(await this.#calls.ask(client, client.movePartition, request, settings, MOVE_TAKES));
+  }
+
+  /** Fixes the format of rows after an upgrade: sidecars that cannot read it do not join from then on. */
+  async finalizeCluster(settings?: CallSettings): Promise<FinalizeInfo> {
+    const client = this.#admin;
+    return this.#calls.ask(client, client.finalizeCluster, {}, settings);
   }
 
   /**

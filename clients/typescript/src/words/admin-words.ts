@@ -249,6 +249,14 @@ export interface ClusterInfo {
   readonly homes: readonly PartitionHome[];
   /** Why partitions are not open, where they are not. */
   readonly unavailable: readonly { readonly partition: number; readonly why: string }[];
+  /** The format of rows that is fixed. */
+  readonly format: number;
+}
+
+export interface FinalizeInfo {
+  readonly format: number;
+  /** It was another one before. */
+  readonly changed: boolean;
 }
 
 export interface ClusterMember {

@@ -1,6 +1,7 @@
 /** A sidecar of a cluster: opens store and registry, joins, links itself to the others, routes every call. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { finalize } from '../../../cluster/member/finalizing.js';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
@@ -15,7 +16,7 @@ import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registr
 import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
 import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
-import { FORMAT } from '../../../cluster/store/format.js';
+import { FORMAT, formatOf } from '../../../cluster/store/format.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
@@ -105,6 +106,10 @@ class ClusterEngine implements Engine {
     view: () => this.#view(),
     move: (request) => this.#moving.move(request).catch(asRefusal),
     restore: (request) => this.#restoring.restore(request).catch(asRefusal),
+    finalize: () => {
+      const { store, registry, record } = this.parts;
+      return finalize({ store, registry, cluster: record.id, format: FORMAT }).catch(asRefusal);
+    },
   };
   readonly #restoring: Restoring;
   readonly #moving: Moving;
@@ -341,10 +346,12 @@ async function lastSeen(
   store: ClusterStore,
   registry: Registry,
   partitions: number,
-): Promise<Pick<SeenCluster, 'members' | 'guards' | 'pins'>> {
-  if (homes instanceof ClusterMember && homes.view.guards.length > 0)
-    return { members: [...homes.view.members.values()], guards: homes.view.guards, pins: homes.view.pins };
+): Promise<Pick<SeenCluster, 'members' | 'guards' | 'pins' | 'format'>> {
+  if (homes instanceof ClusterMember && homes.view.guards.length > 0) {
+    const { members, guards, pins, record } = homes.view;
+    return { members: [...members.values()], guards, pins, format: formatOf(record ?? {}) };
+  }
   const { guards, record } = await store.look(partitions);
   const pins = record === undefined ? new Map() : pinsOf(record);
-  return { members: await registry.members(), guards, pins };
+  return { members: await registry.members(), guards, pins, format: formatOf(record ?? {}) };
 }

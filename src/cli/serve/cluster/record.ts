@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { routesIn } from '../../../cluster/partitions/partition-settings.js';
 import type { Member } from '../../../cluster/registry/registry.js';
 import type { ClusterRecord, ClusterStore, Route } from '../../../cluster/store/cluster-store.js';
+import { FORMAT, formatOf } from '../../../cluster/store/format.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import { PARTITIONS } from '../../../config/cluster-settings.js';
 import type { CoordinatorSettings } from '../../../coordinator.js';
@@ -40,6 +41,7 @@ export async function agree(
     version: 1,
     routes,
   });
+  if (formatOf(record) > FORMAT) throw tooOld(store, cluster.name, record);
   const wrong = [...differsInPartitions(cluster, record), ...differsInRoutes(routes, record)];
   if (wrong.length > 0) throw new CommandFailure(wrong.join('\n'), EXIT.failure);
   return record;
@@ -57,6 +59,14 @@ function emptied(store: RecordKeeper, cluster: string, member: Member, count: nu
 function imported({ name }: RecordKeeper, cluster: string, from: string): CommandFailure {
   return new CommandFailure(
     `an import of ${from} into the cluster ${cluster} in ${name} is under way, or was cut off; wait until it has ended, or run "keyturn store import" again; to give it up, take another cluster.name, or delete the key ${cluster}:import in the store: then what was imported so far stays`,
+    EXIT.failure,
+  );
+}
+
+/** A person said that no version comes back that cannot read it. */
+function tooOld({ name }: RecordKeeper, cluster: string, record: ClusterRecord): CommandFailure {
+  return new CommandFailure(
+    `the cluster ${cluster} in ${name} keeps rows in format ${formatOf(record)} ("keyturn cluster finalize"), and this version reads up to format ${FORMAT}; start a newer one`,
     EXIT.failure,
   );
 }

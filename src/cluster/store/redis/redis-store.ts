@@ -302,13 +302,14 @@ function recordOf(text: unknown): ClusterRecord | undefined {
 
 function isRecord(value: unknown): value is ClusterRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, partitions, secret, version, routes, revision, pins } = {
+  const { id, partitions, secret, version, routes, revision, format, pins } = {
     id: 0,
     partitions: 0,
     secret: 0,
     version: 0,
     routes: 0,
     revision: undefined,
+    format: undefined,
     pins: undefined,
     ...value,
   };
@@ -320,6 +321,7 @@ function isRecord(value: unknown): value is ClusterRecord {
     typeof routes === 'object' &&
     routes !== null &&
     (revision === undefined || typeof revision === 'number') &&
+    (format === undefined || typeof format === 'number') &&
     (pins === undefined || arePins(pins))
   );
 }

@@ -92,6 +92,16 @@ class Admin:
             timeout,
         )
 
+    def finalize_cluster(self, *, timeout: float = _TIMEOUT) -> Call[views.Finalized]:
+        """Fix the format of rows after an upgrade: sidecars that cannot read it do not join from then on."""
+        return self._ask(
+            "FinalizeCluster",
+            pb.FinalizeClusterRequest,
+            pb.FinalizeClusterResponse,
+            _as(views.Finalized),
+            timeout,
+        )
+
     def restore_partitions(
         self, partitions: Sequence[int] = (), *, accept_loss: bool = False, timeout: float = _RESTORE_TIMEOUT
     ) -> Call[views.Restore]:

@@ -19,6 +19,7 @@ class Admin:
     get_cluster = waiting(AioAdmin.get_cluster)
     move_partition = waiting(AioAdmin.move_partition)
     release_partition = waiting(AioAdmin.release_partition)
+    finalize_cluster = waiting(AioAdmin.finalize_cluster)
     restore_partitions = waiting(AioAdmin.restore_partitions)
     list_keys = waiting(AioAdmin.list_keys)
     explain_key = waiting(AioAdmin.explain_key)
