@@ -95,20 +95,30 @@ export class Moving {
     const { before } = wanted;
     const wasThere = homeOf(before.guard, before.members)?.id === wanted.member.id;
     let seen: Seen = { ...before, pin: wanted.pin };
+    let trouble: string | undefined;
     for (let looks = 1; ; looks += 1) {
-      const open = await this.#open(partition, seen, wanted, wasThere);
-      if (open !== undefined) return { ok: true, value: open };
+      try {
+        const open = await this.#open(partition, seen, wanted, wasThere);
+        if (open !== undefined) return { ok: true, value: open };
+        if (looks % LOOKS === 0) seen = await this.#look(partition);
+        trouble = undefined;
+      } catch (error) {
+        // The pin is written: the move goes on, whatever this sidecar sees of it.
+        if (!(error instanceof JournalError)) throw error;
+        trouble = error.message;
+      }
+      if (seen.pin?.at !== wanted.pin.at) return overtaken(partition, seen.pin);
       if (this.options.isEnded()) return { ok: false, refusal: DRAINING };
       if (clock.now() - begun >= PATIENCE) break;
       await new Promise<void>((resolve) => void clock.after(LOOK_EVERY, resolve));
-      if (looks % LOOKS !== 0) continue;
-      seen = await this.#look(partition);
-      if (seen.pin?.at !== wanted.pin.at) return overtaken(partition, seen.pin);
     }
     const { member } = wanted;
     const previous = homeOf(before.guard, before.members)?.name ?? '';
-    const value = { member: member.id, name: member.name, previous, paused: undefined, why: inTheWay(seen, wanted) };
-    return { ok: true, value: { ...value, state: 'under_way' } };
+    const why = trouble === undefined ? inTheWay(seen, wanted) : `not known after ${PATIENCE / 1_000} s: ${trouble}`;
+    return {
+      ok: true,
+      value: { state: 'under_way', member: member.id, name: member.name, previous, paused: undefined, why },
+    };
   }
 
   /** A home says that it is open by what it publishes; a claim later than the one that was seen first is that of the move. */

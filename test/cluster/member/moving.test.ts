@@ -159,6 +159,25 @@ describe('a partition that a person moves', () => {
     assert.ok(members[1]?.member.isHere(3));
   });
 
+  it('S332: goes on, and is waited for, though store and registry do not answer for a while', async () => {
+    const { stage, members, moving, gateway } = await scene('b');
+    const call = moving.move({ partition: 3, member: 'b' });
+    await stage.pass(20);
+    gateway.registry.wire.cut = 'answers';
+    gateway.store.wire.cut = 'answers';
+    await stage.pass(3_000);
+    assert.ok(members[0]?.member.isHere(3));
+    gateway.registry.wire.cut = undefined;
+    gateway.store.wire.cut = undefined;
+    assert.equal((await moved(stage, call)).state, 'moved');
+    const again = moving.move({ partition: 3, member: 'a' });
+    await stage.pass(20);
+    gateway.registry.wire.cut = 'answers';
+    const view = await moved(stage, again);
+    assert.deepEqual([view.state, view.name], ['under_way', 'a']);
+    assert.match(view.why, /^not known after 20 s: .*fake registry of gateway/);
+  });
+
   it('S332: whose member dies before it has it is told after 20 s, and goes on as if nobody had moved it', async () => {
     const { stage, a, members, moving } = await scene('b');
     members[0]?.kill();
