@@ -24,8 +24,8 @@ export interface KeptRow {
   readonly enough: number | null;
   readonly aim: number | null;
   readonly spread: number | null;
-  /** When it was measured, if not with the others. */
-  readonly apart?: Pick<KeptRun, 'date' | 'commit'>;
+  /** Where and when it was measured, if not with the others. */
+  readonly apart?: Pick<KeptRun, 'machine' | 'date' | 'commit'>;
 }
 
 export function keptRow(line: Line): KeptRow {
@@ -45,18 +45,15 @@ export function keptRow(line: Line): KeptRow {
 }
 
 /**
- * The kept run with the rows of a later, smaller one in their places, each with its own day and commit.
- *
- * @throws Error on another machine: figures of two machines do not stand in one table
+ * The kept run with the rows of a later, smaller one in their places, each with its own machine, day and commit. Ratios of two
+ * machines may stand in one table as long as it says so.
  */
 export function withRowsOf(kept: KeptRun, later: KeptRun, order: readonly string[]): KeptRun {
-  if (kept.machine !== later.machine)
-    throw new Error(`the kept run is of "${kept.machine}", and this machine is "${later.machine}": run all rows`);
-  const { date, commit } = later;
+  const { machine, date, commit } = later;
   const names = new Set(later.rows.map(groupOf));
   const rows = [
     ...kept.rows.filter((row) => !names.has(groupOf(row))),
-    ...later.rows.map((row) => ({ ...row, apart: { date, commit } })),
+    ...later.rows.map((row) => ({ ...row, apart: { machine, date, commit } })),
   ];
   const place = (row: KeptRow) => order.indexOf(groupOf(row));
   return { ...kept, rows: rows.toSorted((a, b) => place(a) - place(b)) };

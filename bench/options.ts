@@ -34,7 +34,7 @@ export function readOptions(args: readonly string[], rows: ReadonlyMap<string, R
     .option('--all', 'run also the rows that take long and run only when they are named otherwise')
     .option(
       '--keep',
-      'with --only: put these rows into the kept run and its pages, each with its day and commit, instead of replacing the run',
+      'with --only: put these rows into the kept run and its pages, each with its machine, day and commit, instead of replacing the run',
     )
     .option('--json', 'print the figures as JSON instead of the table')
     .option('--check', 'exit code 1 when a row falls short of what is enough, or was not measured')
