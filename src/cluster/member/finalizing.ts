@@ -7,6 +7,7 @@ import type { Member, Registry } from '../registry/registry.js';
 import { amend } from '../store/amend.js';
 import type { ClusterStore } from '../store/cluster-store.js';
 import { formatOf } from '../store/format.js';
+import { noRecord } from './moving.js';
 
 interface FinalizingOptions {
   readonly store: Pick<ClusterStore, 'changeRecord' | 'look'>;
@@ -37,10 +38,4 @@ function cannotRead(older: readonly Member[], format: number): Result<never> {
   const who = older.map(({ name, version, format: reads }) => `${name} (version ${version}, up to format ${reads})`);
   const description = `rows cannot be fixed in format ${format}: ${who.join(', ')} cannot read it; replace these by the newer version first`;
   return { ok: false, refusal: { kind: 'not_possible', because: 'older_members', description } };
-}
-
-function noRecord(): Result<never> {
-  const description =
-    'the record of this cluster is not in its store; look whether the store was emptied (FLUSHALL): "keyturn cluster restore all" writes back what live members keep in memory';
-  return { ok: false, refusal: { kind: 'store_unavailable', description, retryAfter: 1_000 } };
 }

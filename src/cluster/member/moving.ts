@@ -192,9 +192,10 @@ function notMovable(description: string): { readonly ok: false; readonly refusal
   return { ok: false, refusal: { kind: 'not_possible', because: 'not_movable', description } };
 }
 
-function noRecord(): { readonly ok: false; readonly refusal: Refusal } {
+/** Everything that a person changes stands in the record: without it there is nothing to change. */
+export function noRecord(): { readonly ok: false; readonly refusal: Refusal } {
   const description =
-    'there is no record of the cluster in its store; look whether the store was emptied (FLUSHALL), and bring back what it had';
+    'the record of this cluster is not in its store; look whether the store was emptied (FLUSHALL): "keyturn cluster restore all" writes back what live members keep in memory';
   return { ok: false, refusal: { kind: 'store_unavailable', description, retryAfter: 1_000 } };
 }
 
