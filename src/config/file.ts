@@ -127,7 +127,8 @@ function written(node: Node | null | undefined, origin: Origin): Written {
   if (isAlias(node)) return resolved(node, place, origin);
   if (isMap<unknown, Node>(node)) return { kind: 'map', place, entries: () => entries(node.items, origin) };
   if (isScalar(node)) return scalarAt(node.value, node.source, place);
-  return node === null || node === undefined ? scalarAt(null, '', place) : { kind: 'list', place };
+  if (isSeq<Node>(node)) return { kind: 'list', place, items: () => node.items.map((item) => written(item, origin)) };
+  return scalarAt(null, '', place);
 }
 
 /** What an alias stands for, at the place of the alias. */

@@ -4,7 +4,7 @@ import { formatDuration, parseDuration } from './duration.js';
 import type { Problems } from './problem.js';
 import { type Plain, show, type Written } from './written.js';
 
-export type YamlValue = string | number | boolean | { readonly [name: string]: YamlValue };
+export type YamlValue = string | number | boolean | readonly YamlValue[] | { readonly [name: string]: YamlValue };
 
 /** Which setting is being read, and who is told when it is wrong. */
 export interface At {
@@ -154,5 +154,23 @@ export function optional<T>(kind: Kind<T>, word: string, start: T): Kind<T | und
       return inherited;
     },
     write: (value) => (value === undefined ? word : kind.write(value)),
+  };
+}
+
+/** A list of what `each` allows. */
+export function listOf<T>(each: Kind<T>, most: number, start: T): Kind<readonly T[]> {
+  return {
+    allowed: `a list of up to ${most}, each ${each.allowed}`,
+    read(written, at, inherited) {
+      if (written.kind !== 'list') {
+        refuse(written, at, `a list of up to ${most}, each ${each.allowed}`);
+        return inherited;
+      }
+      const items = [...written.items()];
+      if (items.length > most)
+        at.problems.add(at.path, written.place, `has ${items.length} entries, must have at most ${most}`);
+      return items.slice(0, most).map((item, index) => each.read(item, { ...at, path: `${at.path}[${index}]` }, start));
+    },
+    write: (values) => values.map((value) => each.write(value)),
   };
 }

@@ -6,7 +6,8 @@ export type Written =
   | { readonly kind: 'scalar'; readonly place: string; readonly value: Plain; readonly text: string }
   /** Lazy: an alias can stand for a map that holds aliases, and a few lines can stand for billions of entries. */
   | { readonly kind: 'map'; readonly place: string; entries(): Iterable<Entry> }
-  | { readonly kind: 'list'; readonly place: string };
+  /** Lazy, too. */
+  | { readonly kind: 'list'; readonly place: string; items(): Iterable<Written> };
 
 export interface Entry {
   readonly key: string;

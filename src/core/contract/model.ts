@@ -356,6 +356,10 @@ export type Refusal =
       /** Between sidecars: the stamp of the stream that has it. */
       readonly newer?: SessionStamp | undefined;
     }
+  /** It is not known, or not proven, who asks. */
+  | { readonly kind: 'no_credentials'; readonly description: string }
+  /** `what` names the queue, the group, or all of them. */
+  | { readonly kind: 'not_allowed'; readonly principal: string; readonly verb: string; readonly what: string }
   | { readonly kind: 'cancelled' };
 
 export interface FieldViolation {

@@ -4,9 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
-import type { Cluster, Coordinator, Limits, Refusal, Reply, Result, Turn, Waiting } from '../../coordinator.js';
+import type { Coordinator, Limits, Refusal, Reply, Result, Turn, Waiting } from '../../coordinator.js';
 import { type Caller, isOver } from '../convert/deadline.js';
 import { Check } from '../convert/validate.js';
+import type { Port } from './port.js';
 import { type CallStatus, internalStatus, statusOf } from './status.js';
 import { isGone, whenUnsent } from './transport.js';
 
@@ -20,10 +21,10 @@ export interface Log {
 /** What every handler needs. */
 export interface HandlerContext {
   readonly coordinator: Coordinator;
+  /** What this call may ask. */
+  readonly portOf: (call: object) => Port;
   readonly limits: Limits;
   readonly log: Log;
-  /** Unset: this sidecar stands alone. */
-  readonly cluster?: Cluster | undefined;
   /** Counts failures of our own. */
   readonly failed?: () => void;
   /** Unary calls of CoordinatorService that wait now. */
@@ -40,7 +41,7 @@ type Gives<A> = (answer: A, turns: Turn[]) => void;
 export function replied<Q, R, A, M>(
   context: HandlerContext,
   read: Read<Q, R>,
-  ask: (request: R, reply: Reply<A>) => Waiting,
+  ask: (port: Port, request: R, reply: Reply<A>) => Waiting,
   write: (answer: A) => M,
   gives: Gives<A> = givesNothing,
 ): handleUnaryCall<Q, M> {
@@ -49,7 +50,7 @@ export function replied<Q, R, A, M>(
     try {
       const request = readRequest(context, reply, call.request, read);
       if (!request.ok) reply.refuse(request.refusal);
-      else reply.waitFor(ask(request.value, reply));
+      else reply.waitFor(ask(context.portOf(call), request.value, reply));
     } catch (error) {
       reply.fail(error);
     }
@@ -60,14 +61,14 @@ export function replied<Q, R, A, M>(
 export function promised<Q, R, A, M>(
   context: HandlerContext,
   read: Read<Q, R>,
-  ask: (request: R) => Promise<Result<A>>,
+  ask: (port: Port, request: R) => Promise<Result<A>>,
   write: (answer: A) => M,
 ): handleUnaryCall<Q, M> {
   return (call, callback) => {
     const reply = new UnaryReply(context, call, callback, write, givesNothing);
     const run = async () => {
       const request = readRequest(context, reply, call.request, read);
-      const result = request.ok ? await ask(request.value) : request;
+      const result = request.ok ? await ask(context.portOf(call), request.value) : request;
       if (result.ok) reply.answer(result.value);
       else reply.refuse(result.refusal);
     };

@@ -114,6 +114,20 @@ const DESCRIBE: { readonly [K in Refusal['kind']]: (refusal: RefusalOf<K>) => De
     reason: 'SESSION_REPLACED',
     message: `a newer stream has the session ${shorten(refusal.sessionId)}`,
   }),
+  no_credentials: (refusal) => ({
+    code: status.UNAUTHENTICATED,
+    reason: 'NO_CREDENTIALS',
+    message: refusal.description,
+  }),
+  not_allowed: ({ principal, verb, what }) => ({
+    code: status.PERMISSION_DENIED,
+    reason: 'NOT_ALLOWED',
+    message: `${shorten(principal)} may not ${verb} on ${shorten(what)}; auth.rights in the settings of the sidecar says who may`,
+    metadata: new Map([
+      ['verb', verb],
+      ['what', what],
+    ]),
+  }),
   cancelled: () => ({ code: status.CANCELLED, reason: 'CANCELLED', message: 'the call was cancelled' }),
 };
 

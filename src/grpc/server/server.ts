@@ -1,8 +1,11 @@
 /** The gRPC server: what it serves, where it listens, how it stops. */
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
+import type { Authenticator } from '../../access/authenticator.js';
 import type { Cluster, Coordinator, Limits } from '../../coordinator.js';
+import { Door, type Refused } from '../call/door.js';
 import type { HandlerContext, Log } from '../call/handler.js';
 import type { Observe } from '../call/observe.js';
+import { wholePort } from '../call/port.js';
 import { OpenStreams } from '../call/streams.js';
 import { createServer } from '../call/transport.js';
 import { refuseMalformedText } from '../convert/utf8.js';
@@ -33,6 +36,14 @@ interface GrpcServerOptions {
   readonly serving?: boolean;
   /** Set: TLS only. */
   readonly certificates?: Certificates | undefined;
+  /** Set: nobody asks anything who does not show who it is. */
+  readonly access?: Access | undefined;
+}
+
+export interface Access {
+  readonly authenticator: Authenticator;
+  /** Told of every call that was not let in. */
+  readonly refused: Refused;
 }
 
 export interface GrpcServer {
@@ -40,6 +51,8 @@ export interface GrpcServer {
   readonly address: string;
   /** What health answers: SERVING, or NOT_SERVING (not ready yet, without its disk, draining). */
   setServing(serving: boolean): void;
+  /** Ends the streams of those whose credentials do not hold any more. Nothing to do without access control. */
+  endRevoked(): void;
   /** For new connections, from now on. Not for a server that began without TLS. */
   useCertificates(certificates: Certificates): void;
   /** Takes no new calls, ends the streams, and resolves when all calls ended, or were ended after `graceMs`. */
@@ -53,17 +66,21 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   refuseMalformedText();
   grpcSpeaksTo(options.log);
   const connections = new Connections(options.limits, options.log);
-  const server = createServer(options.limits, options.observe, [connections.interceptor]);
+  const { coordinator, cluster, access } = options;
+  const door = access && new Door(access.authenticator, coordinator, cluster, access.refused);
+  const whole = wholePort(coordinator, cluster);
+  const outermost = door === undefined ? [] : [door.interceptor];
+  const server = createServer(options.limits, options.observe, [connections.interceptor, ...outermost]);
   const streams = new OpenStreams();
   const health = new Health();
   try {
-    const context = { ...options, parked: { count: 0 } };
+    const context = { ...options, parked: { count: 0 }, portOf: door?.portOf ?? (() => whole) };
     await addServices(server, context, health, streams);
     const tls = options.certificates && new TlsCredentials(options.certificates);
     const address = await listen(server, options.listen, tls ?? ServerCredentials.createInsecure());
     connections.watch(server);
     health.setServing(options.serving ?? true);
-    const parts = { server, health, streams };
+    const parts = { server, health, streams, door };
     if (tls === undefined) return new RunningServer(address, parts);
     return new RunningServer(address, { ...parts, tls, connections: new TlsConnections(server, options.log) });
   } catch (error) {
@@ -108,6 +125,7 @@ interface Parts {
   readonly streams: OpenStreams;
   readonly tls?: TlsCredentials;
   readonly connections?: TlsConnections;
+  readonly door: Door | undefined;
 }
 
 class RunningServer implements GrpcServer {
@@ -119,6 +137,11 @@ class RunningServer implements GrpcServer {
   useCertificates(certificates: Certificates): void {
     if (this.parts.tls === undefined) throw new Error('this server was started without TLS');
     this.parts.tls.use(certificates);
+  }
+
+  endRevoked(): void {
+    const { door, streams } = this.parts;
+    if (door !== undefined) streams.endThose((call) => door.whyEnd(call));
   }
 
   setServing(serving: boolean): void {

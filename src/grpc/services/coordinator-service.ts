@@ -2,6 +2,7 @@
 
 import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import { type HandlerContext, replied } from '../call/handler.js';
+import type { Port } from '../call/port.js';
 import type { OpenStreams } from '../call/streams.js';
 import {
   ackResponse,
@@ -44,51 +45,57 @@ type CoordinatorHandlers = Pick<CoordinatorServiceServer, UnaryCall> & {
 };
 
 export function coordinatorService(context: HandlerContext, streams: OpenStreams): CoordinatorHandlers {
-  const { coordinator } = context;
   return {
     enQueue: replied(
       context,
       enQueueRequest,
-      (request, reply) => coordinator.enQueue(request, reply),
+      (port, request, reply) => port.calls.enQueue(request, reply),
       enQueueResponse,
       givesTurn,
     ),
     deQueue: replied(
       context,
       deQueueRequest,
-      atOnce((request, reply) => coordinator.deQueue(request, reply)),
+      atOnce((port, request, reply) => port.calls.deQueue(request, reply)),
       deQueueResponse,
     ),
-    submit: replied(context, readSubmit, (request, reply) => coordinator.submit(request, reply), submitResponse),
+    submit: replied(context, readSubmit, (port, request, reply) => port.calls.submit(request, reply), submitResponse),
     acquire: replied(
       context,
       acquireRequest,
-      (request, reply) => coordinator.acquire(request, reply),
+      (port, request, reply) => port.calls.acquire(request, reply),
       acquireResponse,
       givesDeliveries,
     ),
-    ack: replied(context, readAck, (request, reply) => coordinator.ack(request, reply), ackResponse, givesNext),
+    ack: replied(context, readAck, (port, request, reply) => port.calls.ack(request, reply), ackResponse, givesNext),
     nack: replied(
       context,
       nackRequest,
-      atOnce((request, reply) => coordinator.nack(request, reply)),
+      atOnce((port, request, reply) => port.calls.nack(request, reply)),
       nackResponse,
     ),
     renew: replied(
       context,
       renewRequest,
-      atOnce((request, reply) => coordinator.renew(request, reply)),
+      atOnce((port, request, reply) => port.calls.renew(request, reply)),
       renewResponse,
     ),
-    await: replied(context, awaitRequest, (request, reply) => coordinator.awaitItem(request, reply), awaitResponse),
+    await: replied(
+      context,
+      awaitRequest,
+      (port, request, reply) => port.calls.awaitItem(request, reply),
+      awaitResponse,
+    ),
     session: session(context, streams),
   };
 }
 
 /** Calls that never wait have nothing to cancel. */
-function atOnce<R, P>(ask: (request: R, reply: P) => void): (request: R, reply: P) => undefined {
-  return (request, reply) => {
-    ask(request, reply);
+function atOnce<R, P>(
+  ask: (port: Port, request: R, reply: P) => void,
+): (port: Port, request: R, reply: P) => undefined {
+  return (port, request, reply) => {
+    ask(port, request, reply);
     return undefined;
   };
 }

@@ -29,8 +29,7 @@ export class Health {
         server.addService(definition, {
           ...implementation,
           watch: (call: WatchCall) => {
-            streams.add(call);
-            call.once('cancelled', () => streams.remove(call));
+            call.once('cancelled', streams.addCall(call));
             // The library remembers every name that was ever asked for; one that it does not serve never changes.
             if (isServed(call.request.service)) watch(call);
             else call.write({ status: 'SERVICE_UNKNOWN' });

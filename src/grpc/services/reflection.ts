@@ -35,8 +35,7 @@ function answering(
   streams: OpenStreams,
 ): handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse> {
   return (call: Call) => {
-    streams.add(call);
-    call.once('cancelled', () => streams.remove(call));
+    call.once('cancelled', streams.addCall(call));
     call.on('data', (request: ServerReflectionRequest) => {
       const messageResponse = answer(files, request.messageRequest);
       // From a client that asks and does not read its answers, no more is read.

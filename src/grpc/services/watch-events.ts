@@ -27,9 +27,9 @@ export function watchEvents(
       // The headers tell the reader that nothing from now on escapes it.
       call.sendMetadata(new Metadata());
       pump.start(result.value);
-      streams.add(call);
+      const remove = streams.addCall(call);
       call.once('cancelled', () => {
-        streams.remove(call);
+        remove();
         result.value.stop();
       });
     } catch (error) {
@@ -41,7 +41,8 @@ export function watchEvents(
 function startWatch(context: HandlerContext, call: WatchCall, watcher: Watcher): Result<Watch> {
   const caller = { getPeer: () => call.getPeer(), getDeadline: () => call.getDeadline(), waiting: 0 };
   const request = readRequest(context, caller, call.request, watchRequest);
-  return request.ok ? context.coordinator.admin.watch(request.value.queue, request.value.key, watcher) : request;
+  if (!request.ok) return request;
+  return context.portOf(call).admin.watch(request.value.queue, request.value.key, watcher);
 }
 
 class Pump implements Watcher {

@@ -28,17 +28,18 @@ export function session(context: HandlerContext, streams: OpenStreams): handleBi
     decoder: new FastDecoder(),
   };
   return (call) => {
+    let remove: (() => void) | undefined;
     try {
       const stream = new SessionStream(sessionKit, call, {
         reset: () => resetStream(call),
-        over: () => streams.remove(stream),
+        over: () => remove?.(),
       });
-      const opened = context.coordinator.openSession(stream);
+      const opened = context.portOf(call).openSession(stream);
       if (!opened.ok) {
         call.emit('error', statusOf(opened.refusal));
         return;
       }
-      streams.add(stream);
+      remove = streams.add(call, stream);
       readOneByOne(call);
       stream.start(opened.value);
     } catch (error) {

@@ -79,9 +79,9 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
     this.#end(statusOf(why));
   }
 
-  /** The server stops. */
-  end(): void {
-    this.#end(statusOf(DRAINING));
+  /** @param why unset: the server stops */
+  end(why: CallStatus = statusOf(DRAINING)): void {
+    this.#end(why);
   }
 
   answered(command: OpenCommand, answer: unknown): boolean {

@@ -51,6 +51,8 @@ const SHAPES: { readonly [K in Kind]: Shape<Of<K>> } = {
   store_unavailable: object({ kind: word('store_unavailable'), description: text, retryAfter: number }),
   no_home: object({ kind: word('no_home'), partition: number, description: text, retryAfter: number }),
   other_group: object({ kind: word('other_group'), field: text, queue: text, group: text, other: text }),
+  no_credentials: object({ kind: word('no_credentials'), description: text }),
+  not_allowed: object({ kind: word('not_allowed'), principal: text, verb: text, what: text }),
   session_replaced: object<Of<'session_replaced'>>({
     kind: word('session_replaced'),
     sessionId: text,

@@ -1,0 +1,141 @@
+/** From what a caller shows to who it is. One proof decides: one that does not hold is not passed over for another. */
+import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import type { Refusal } from '../coordinator.js';
+import { Grants } from './grants.js';
+import type { JwtVerifier } from './jwt.js';
+import { matches } from './pattern.js';
+import type { Principal, Proof, Shown } from './principal.js';
+import type { AccessSettings } from './settings.js';
+import { hashOf, type Tokens } from './tokens.js';
+
+/** A signature takes longer to verify than most calls to answer. */
+const VERIFIED = 10_000;
+/** Of a token as it is sent; a longer one is none of ours, and costs nothing. */
+const LONGEST_TOKEN = 8_192;
+const BEARER = /^Bearer +(\S+)$/i;
+
+export type Identified =
+  | { readonly ok: true; readonly value: Principal }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** What is read from files, and read again when they change. */
+export interface Secrets {
+  readonly tokens: Tokens;
+  /** Unset: signed tokens are not accepted. */
+  readonly jwt: JwtVerifier | undefined;
+}
+
+export class Authenticator {
+  readonly #grants = new Map<string, Grants>();
+  readonly #verified = new LRUCache<string, Principal>({ max: VERIFIED });
+  readonly #none = new Grants([]);
+
+  constructor(
+    private readonly settings: AccessSettings,
+    private secrets: Secrets,
+    /** ms since the Unix epoch */
+    private readonly clock: () => number = Date.now,
+  ) {
+    for (const [name, rights] of settings.rights) this.#grants.set(name, new Grants(rights));
+  }
+
+  /** From now on these count. What was verified with keys that are gone is forgotten. */
+  use(secrets: Secrets): void {
+    this.secrets = secrets;
+    this.#verified.clear();
+  }
+
+  identify(shown: Shown): Identified | Promise<Identified> {
+    const [value, ...more] = shown.authorization;
+    if (more.length > 0) return noCredentials('authorization came more than once');
+    if (value !== undefined) return this.#byToken(value, shown);
+    for (const { san, is } of this.settings.certificates) {
+      const found = shown.sans.find((name) => matches(san, nameOf(name)));
+      if (found !== undefined) return this.#known(is, { by: 'certificate', san: found });
+    }
+    const { unix } = this.settings;
+    if (shown.isUnix && unix !== undefined) return this.#known(unix, { by: 'unix' });
+    return noCredentials(this.#missing(shown));
+  }
+
+  /** What was opened with this proof may go on. */
+  holds({ proof, name }: Principal): boolean {
+    const now = this.clock();
+    switch (proof.by) {
+      case 'token': {
+        const token = this.secrets.tokens.find(proof.sha256);
+        return token?.name === name && (token.until ?? Number.POSITIVE_INFINITY) > now;
+      }
+      case 'jwt':
+        return proof.until > now;
+      case 'certificate':
+      case 'unix':
+        return true;
+    }
+  }
+
+  #byToken(value: string, { isPrivate }: Shown): Identified | Promise<Identified> {
+    // Said before it is looked at: who listens along has it already.
+    if (!isPrivate)
+      return noCredentials(
+        'a token travels over TLS, loopback or a Unix socket only; this one was readable for others, replace it',
+      );
+    const token = BEARER.exec(value)?.[1];
+    if (token === undefined) return noCredentials('authorization must be "Bearer TOKEN"');
+    if (token.length > LONGEST_TOKEN) return noCredentials(`the token is longer than ${LONGEST_TOKEN} characters`);
+    const sha256 = hashOf(token);
+    const known = this.secrets.tokens.find(sha256);
+    if (known !== undefined) {
+      if ((known.until ?? Number.POSITIVE_INFINITY) <= this.clock())
+        return noCredentials(`the time of this token of ${known.name} is over`);
+      return this.#known(known.name, { by: 'token', sha256 });
+    }
+    if (this.secrets.jwt === undefined || token.split('.').length !== 3)
+      return noCredentials('this token is not known here, or not any more');
+    const verified = this.#verified.get(sha256);
+    if (verified !== undefined && this.holds(verified)) return { ok: true, value: verified };
+    return this.#byJwt(this.secrets.jwt, token, sha256);
+  }
+
+  async #byJwt(verifier: JwtVerifier, token: string, sha256: string): Promise<Identified> {
+    const verified = await verifier.verify(token, this.clock());
+    if (!verified.ok) return noCredentials(`the signed token does not hold: ${verified.why}`);
+    const { name, until } = verified;
+    const known = this.#known(name, { by: 'jwt', until });
+    // The keys may have been replaced meanwhile.
+    if (verifier === this.secrets.jwt && known.ok) this.#verified.set(sha256, known.value);
+    return known;
+  }
+
+  #known(name: string, proof: Proof): Identified {
+    return { ok: true, value: { name, proof, grants: this.#grants.get(name) ?? this.#none } };
+  }
+
+  #missing({ isUnix }: Shown): string {
+    const { certificates, jwt, tokens, unix } = this.settings;
+    const ways = [
+      ...(tokens === undefined && jwt === undefined
+        ? []
+        : ['a token (authorization: Bearer TOKEN; --token-file, KEYTURN_TOKEN_FILE)']),
+      ...(certificates.length === 0 ? [] : ['a client certificate with one of the names of auth.certificates']),
+      ...(unix === undefined || isUnix ? [] : ['a connection by the Unix socket']),
+    ];
+    return `nothing says who is asking; this sidecar wants ${ways.join(', or ') || 'credentials, and its settings name no way to show any'}`;
+  }
+}
+
+/** `URI:spiffe://prod/orders` is `spiffe://prod/orders`. */
+function nameOf(san: string): string {
+  return san.slice(san.indexOf(':') + 1);
+}
+
+function noCredentials(description: string): Identified {
+  return { ok: false, refusal: { kind: 'no_credentials', description } };
+}
+
+/** Of an address of IP; of another form it is not known. */
+export function isLoopback(address: string): boolean {
+  const plain = address.replace(/^::ffff:/i, '');
+  return isIP(plain) === 4 ? plain.startsWith('127.') : plain === '::1';
+}

@@ -1,0 +1,137 @@
+/** The calls of people, as far as their principal may ask them. */
+import type {
+  Administration,
+  DeadLetterPage,
+  EvictionView,
+  ItemChoice,
+  KeyExplanation,
+  KeyPage,
+  LaneState,
+  LimitsChange,
+  LimitsView,
+  ListDeadLettersRequest,
+  ListKeysRequest,
+  ListQueuesRequest,
+  QueuePage,
+  QueueView,
+  Result,
+  RetryNowRequest,
+  RetryNowView,
+  Watch,
+  Watcher,
+} from '../coordinator.js';
+import { plainId } from './own-ids.js';
+import { EVERYTHING, notAllowed } from './permitted.js';
+import type { Principal } from './principal.js';
+import type { Verb } from './settings.js';
+
+const NOTHING = new Uint8Array();
+
+export class PermittedAdministration implements Administration {
+  constructor(
+    private readonly admin: Administration,
+    private readonly principal: Principal,
+  ) {}
+
+  /** Those that may be viewed: of others not even the names are told. */
+  async listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>> {
+    const seen: QueueView[] = [];
+    for (let { after } = request; ; ) {
+      const page = await this.admin.listQueues({ ...request, after });
+      if (!page.ok) return page;
+      const { queues, more } = page.value;
+      seen.push(...queues.filter(({ name }) => this.principal.grants.mayQueue('view', name)));
+      const last = queues.at(-1);
+      const isFull = seen.length > request.most;
+      if (isFull || !more || last === undefined)
+        return { ok: true, value: { ...page.value, queues: seen.slice(0, request.most), more: more || isFull } };
+      after = last.name;
+    }
+  }
+
+  async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
+    return this.#refused('view', request.queue) ?? this.admin.listKeys(request);
+  }
+
+  async explainKey(queue: string, key: string): Promise<Result<KeyExplanation>> {
+    const refused = this.#refused('view', queue);
+    if (refused !== undefined) return refused;
+    const found = await this.admin.explainKey(queue, key);
+    return found.ok ? { ok: true, value: plainExplanation(found.value) } : found;
+  }
+
+  async evictHolder(queue: string, key: string): Promise<Result<EvictionView>> {
+    return this.#refused('operate', queue) ?? this.admin.evictHolder(queue, key);
+  }
+
+  async retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>> {
+    return this.#refused('operate', request.queue) ?? this.admin.retryNow(request);
+  }
+
+  async resumeKey(
+    queue: string,
+    key: string,
+  ): Promise<Result<{ readonly resumed: boolean; readonly state: LaneState }>> {
+    return this.#refused('operate', queue) ?? this.admin.resumeKey(queue, key);
+  }
+
+  async pauseQueue(queue: string): Promise<Result<void>> {
+    return this.#refused('operate', queue) ?? this.admin.pauseQueue(queue);
+  }
+
+  async resumeQueue(queue: string): Promise<Result<void>> {
+    return this.#refused('operate', queue) ?? this.admin.resumeQueue(queue);
+  }
+
+  async setLimits(queue: string, change: LimitsChange): Promise<Result<LimitsView>> {
+    // A change of nothing is how limits are asked for.
+    const verb = change.rate === undefined && change.maxInFlight === undefined ? 'view' : 'operate';
+    return this.#refused(verb, queue) ?? this.admin.setLimits(queue, change);
+  }
+
+  /** Without `payload` the letters come without what they carry. */
+  async listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>> {
+    const refused = this.#refused('view', request.queue);
+    if (refused !== undefined) return refused;
+    const found = await this.admin.listDeadLetters(request);
+    if (!found.ok || this.principal.grants.mayQueue('payload', request.queue)) return found;
+    const deadLetters = found.value.deadLetters.map((letter) => ({
+      ...letter,
+      item: { ...letter.item, payload: NOTHING, headers: undefined, stored: undefined },
+    }));
+    return { ok: true, value: { ...found.value, deadLetters } };
+  }
+
+  async redrive(choice: ItemChoice): Promise<Result<number>> {
+    return this.#refused('operate', choice.queue) ?? this.admin.redrive(choice);
+  }
+
+  async discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
+    return this.#refused('operate', choice.queue) ?? this.admin.discard(choice, waiting);
+  }
+
+  watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
+    return this.#refused('view', queue) ?? this.admin.watch(queue, key, watcher);
+  }
+
+  /** @param queue unset: all that there are and will be */
+  #refused(verb: Verb, queue: string | undefined): Result<never> | undefined {
+    const { grants } = this.principal;
+    const may = queue === undefined ? grants.mayEverywhere(verb) : grants.mayQueue(verb, queue);
+    const what = queue === undefined ? EVERYTHING : `queue ${queue}`;
+    return may ? undefined : { ok: false, refusal: notAllowed(this.principal, verb, what) };
+  }
+}
+
+function plainExplanation(found: KeyExplanation): KeyExplanation {
+  const { holder } = found;
+  return {
+    ...found,
+    line: found.line.map((entry) => ({ ...entry, id: plainId(entry.id) })),
+    holder: holder && {
+      ...holder,
+      heldForTicket: holder.heldForTicket && plainId(holder.heldForTicket),
+      session: holder.session && { ...holder.session, id: plainId(holder.session.id) },
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/** A partition has keys of many queues: what is asked or done of it concerns all. */
+import type { Cluster, Result } from '../coordinator.js';
+import { EVERYTHING, notAllowed } from './permitted.js';
+import type { Principal } from './principal.js';
+import type { Verb } from './settings.js';
+
+type Answer<K extends keyof Cluster> = ReturnType<Cluster[K]>;
+
+export class PermittedCluster implements Cluster {
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly principal: Principal,
+  ) {}
+
+  async view(): Answer<'view'> {
+    return this.#refused('view') ?? this.cluster.view();
+  }
+
+  async move(...request: Parameters<Cluster['move']>): Answer<'move'> {
+    return this.#refused('operate') ?? this.cluster.move(...request);
+  }
+
+  async restore(...request: Parameters<Cluster['restore']>): Answer<'restore'> {
+    return this.#refused('operate') ?? this.cluster.restore(...request);
+  }
+
+  async finalize(): Answer<'finalize'> {
+    return this.#refused('operate') ?? this.cluster.finalize();
+  }
+
+  #refused(verb: Verb): Result<never> | undefined {
+    if (this.principal.grants.mayEverywhere(verb)) return undefined;
+    return { ok: false, refusal: notAllowed(this.principal, verb, EVERYTHING) };
+  }
+}

@@ -1,0 +1,29 @@
+/** All that one principal may ask. */
+import type { Administration, Calls, Cluster, Coordinator, Result, Session, SessionListener } from '../coordinator.js';
+import { PermittedCalls } from './permitted.js';
+import { PermittedAdministration } from './permitted-admin.js';
+import { PermittedCluster } from './permitted-cluster.js';
+import { PermittedSession } from './permitted-session.js';
+import type { Principal } from './principal.js';
+
+export class PermittedPort {
+  readonly calls: Calls;
+  readonly admin: Administration;
+  /** Unset: this sidecar stands alone. */
+  readonly cluster: Cluster | undefined;
+
+  constructor(
+    private readonly coordinator: Coordinator,
+    cluster: Cluster | undefined,
+    private readonly principal: Principal,
+  ) {
+    this.calls = new PermittedCalls(coordinator, principal);
+    this.admin = new PermittedAdministration(coordinator.admin, principal);
+    this.cluster = cluster && new PermittedCluster(cluster, principal);
+  }
+
+  openSession(listener: SessionListener): Result<Session> {
+    const opened = this.coordinator.openSession(listener);
+    return opened.ok ? { ok: true, value: new PermittedSession(opened.value, this.principal) } : opened;
+  }
+}

@@ -1,0 +1,25 @@
+/** A session of a principal. Its id is its own: the same id of another one is another session. */
+import { randomUUID } from 'node:crypto';
+import type { HelloAnswer, HelloRequest, Reply, Session, TurnRef } from '../coordinator.js';
+import { ownId, PlainReply, plainId } from './own-ids.js';
+import { PermittedCalls } from './permitted.js';
+
+export class PermittedSession extends PermittedCalls<Session> implements Session {
+  /** Whoever may do nothing with any queue may have a session: each of its commands is refused. */
+  hello(request: HelloRequest, reply: Reply<HelloAnswer>): void {
+    const sessionId = ownId(this.principal, request.sessionId ?? randomUUID());
+    this.calls.hello({ ...request, sessionId }, new PlainReply(reply, plainHello));
+  }
+
+  undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void {
+    this.calls.undeliverable(turns, unwanted);
+  }
+
+  close(): void {
+    this.calls.close();
+  }
+}
+
+function plainHello(answer: HelloAnswer): HelloAnswer {
+  return { ...answer, sessionId: plainId(answer.sessionId) };
+}

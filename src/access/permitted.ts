@@ -1,0 +1,142 @@
+/** The calls of a worker, as far as its principal may ask them. */
+import type {
+  AckAnswer,
+  AckRequest,
+  AcquireAnswer,
+  AcquireRequest,
+  AwaitAnswer,
+  AwaitRequest,
+  Calls,
+  DeQueueAnswer,
+  DeQueueRequest,
+  EnQueueAnswer,
+  EnQueueRequest,
+  NackAnswer,
+  NackRequest,
+  NewItem,
+  Refusal,
+  RenewAnswer,
+  RenewRequest,
+  Reply,
+  SubmitAnswer,
+  SubmitRequest,
+  SubmitResult,
+  Waiting,
+} from '../coordinator.js';
+import { ownId, PlainReply, plainId } from './own-ids.js';
+import type { Principal } from './principal.js';
+import type { Verb } from './settings.js';
+
+/** What stands for all queues in a refusal. */
+export const EVERYTHING = 'all queues ("*")';
+
+export function notAllowed({ name }: Principal, verb: Verb, what: string): Refusal {
+  return { kind: 'not_allowed', principal: name, verb, what };
+}
+
+/**
+ * Everything is checked before anything is done. A call that names several queues is refused for the first that is not
+ * allowed, and carried out for none.
+ */
+export class PermittedCalls<C extends Calls = Calls> implements Calls {
+  constructor(
+    protected readonly calls: C,
+    protected readonly principal: Principal,
+  ) {}
+
+  enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
+    if (!this.#may('consume', request.queue, reply)) return undefined;
+    return this.calls.enQueue(this.#withOwnTicket(request), new PlainReply(reply, plainEnQueue));
+  }
+
+  deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
+    if (!this.#may('consume', request.queue, reply)) return;
+    const { holder } = request;
+    const own = 'ticket' in holder ? { ...request, holder: { ticket: ownId(this.principal, holder.ticket) } } : request;
+    this.calls.deQueue(own, reply);
+  }
+
+  submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
+    const may = this.#may('produce', request.queue, reply) && this.#mayWaitFor(request.items, reply);
+    return may ? this.calls.submit(request, new PlainReply(reply, plainSubmit)) : undefined;
+  }
+
+  acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
+    return this.#mayAcquire(request, reply) ? this.calls.acquire(this.#withOwnTicket(request), reply) : undefined;
+  }
+
+  ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
+    if (!this.#may('consume', request.queue, reply)) return undefined;
+    for (const { queue } of request.followUps) if (!this.#may('produce', queue, reply)) return undefined;
+    if (
+      request.followUps.length > 0 &&
+      !this.#mayWaitFor(
+        request.followUps.map(({ item }) => item),
+        reply,
+      )
+    )
+      return undefined;
+    const { next } = request;
+    if (next === undefined) return this.calls.ack(request, new PlainReply(reply, plainAck));
+    if (!this.#mayAcquire(next, reply)) return undefined;
+    return this.calls.ack({ ...request, next: this.#withOwnTicket(next) }, new PlainReply(reply, plainAck));
+  }
+
+  nack(request: NackRequest, reply: Reply<NackAnswer>): void {
+    if (this.#may('consume', request.queue, reply)) this.calls.nack(request, reply);
+  }
+
+  renew(request: RenewRequest, reply: Reply<RenewAnswer>): void {
+    for (const { queue } of request.turns) if (!this.#may('consume', queue, reply)) return;
+    this.calls.renew(request, reply);
+  }
+
+  awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting {
+    return this.#may('produce', request.queue, reply) ? this.calls.awaitItem(request, reply) : undefined;
+  }
+
+  #withOwnTicket<R extends { readonly ticket: string | undefined }>(request: R): R {
+    return request.ticket === undefined ? request : { ...request, ticket: ownId(this.principal, request.ticket) };
+  }
+
+  #mayAcquire({ queues }: AcquireRequest, reply: Reply<never>): boolean {
+    return queues.every((queue) => this.#may('consume', queue, reply));
+  }
+
+  /** Whether an item is done is what Await tells, too. */
+  #mayWaitFor(items: readonly NewItem[], reply: Reply<never>): boolean {
+    return items.every(
+      ({ after }) => after === undefined || after.every(({ queue }) => this.#may('produce', queue, reply)),
+    );
+  }
+
+  #may(verb: Verb, queue: string, reply: Reply<never>): boolean {
+    if (this.principal.grants.mayQueue(verb, queue)) return true;
+    reply.refuse(notAllowed(this.principal, verb, `queue ${queue}`));
+    return false;
+  }
+}
+
+function plainEnQueue(answer: EnQueueAnswer): EnQueueAnswer {
+  if (answer.decision === 'decline') return { ...answer, survivorId: plain(answer.survivorId) };
+  return answer.ticket === undefined ? answer : { ...answer, ticket: plainId(answer.ticket) };
+}
+
+function plainSubmit({ results }: SubmitAnswer): SubmitAnswer {
+  return { results: results.map(plainResult) };
+}
+
+function plainAck(answer: AckAnswer): AckAnswer {
+  return answer.followUps.length === 0 ? answer : { ...answer, followUps: answer.followUps.map(plainResult) };
+}
+
+/** A caller whose place an item took, or who stands in for it, is told by its ticket. */
+function plainResult(result: SubmitResult): SubmitResult {
+  return result.decision === 'accept'
+    ? { ...result, supersededId: plain(result.supersededId) }
+    : { ...result, survivorId: plain(result.survivorId) };
+}
+
+function plain(id: string | undefined): string | undefined {
+  return id === undefined ? undefined : plainId(id);
+}

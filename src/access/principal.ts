@@ -1,0 +1,27 @@
+import type { Grants } from './grants.js';
+
+/** By what it is known who somebody is: what can be taken away, or ends, ends what was opened with it. */
+export type Proof =
+  | { readonly by: 'token'; readonly sha256: string }
+  /** `until`: ms since the Unix epoch. */
+  | { readonly by: 'jwt'; readonly until: number }
+  | { readonly by: 'certificate'; readonly san: string }
+  | { readonly by: 'unix' };
+
+/** One who may ask, or several processes of that name. */
+export interface Principal {
+  readonly name: string;
+  readonly grants: Grants;
+  readonly proof: Proof;
+}
+
+/** What a caller shows. */
+export interface Shown {
+  /** The values of `authorization`, as they came. */
+  readonly authorization: readonly string[];
+  /** Subject alternative names of a certificate that TLS has verified, as `URI:…`, `DNS:…`. */
+  readonly sans: readonly string[];
+  readonly isUnix: boolean;
+  /** Nobody on the way can read along: TLS, loopback, a socket. */
+  readonly isPrivate: boolean;
+}

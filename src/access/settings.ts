@@ -1,0 +1,63 @@
+/** The words of access control, as the settings say them. */
+
+/**
+ * - `produce`: Submit, follow-ups into the queue, Await;
+ * - `consume`: EnQueue, DeQueue, Acquire, Ack, Nack, Renew; of a group: to stand, to lead;
+ * - `view`: lists, numbers, explanations, events;
+ * - `payload`: what items carry and results say, beside `view`;
+ * - `operate`: everything that changes what others have.
+ */
+export const VERBS = ['produce', 'consume', 'view', 'payload', 'operate'] as const;
+export type Verb = (typeof VERBS)[number];
+
+/** Everything in `may`, on every queue and group that one of the patterns matches. */
+export interface Right {
+  readonly queues: readonly string[];
+  readonly groups: readonly string[];
+  readonly may: readonly Verb[];
+}
+
+/** Who shows a certificate with this subject alternative name, is this. */
+export interface CertificateRule {
+  /** A pattern for `URI:`, `DNS:` and `email:` names, without that prefix. */
+  readonly san: string;
+  readonly is: string;
+}
+
+export interface JwtSettings {
+  readonly issuer: string;
+  readonly audience: string;
+  /** Path of a JWK set (RFC 7517, section 5). */
+  readonly keys: string;
+  /** The claim that is the name. */
+  readonly name: string;
+}
+
+/** What one principal may use at most, over all its connections. */
+export interface ClientBounds {
+  readonly callsPerSecond: number;
+  /** Calls that wait. */
+  readonly waiting: number;
+}
+
+export interface AccessSettings {
+  /** Path of the file of tokens. */
+  readonly tokens: string | undefined;
+  readonly certificates: readonly CertificateRule[];
+  readonly jwt: JwtSettings | undefined;
+  /** Who comes by a Unix socket, is this. */
+  readonly unix: string | undefined;
+  /** By the names of principals. */
+  readonly rights: ReadonlyMap<string, readonly Right[]>;
+  /** Unset: no bound of its own. */
+  readonly perClient: ClientBounds | undefined;
+}
+
+/** A token as it is kept: nobody can make the token of it. */
+export interface KnownToken {
+  readonly name: string;
+  /** 64 hexadecimal digits, lower case. */
+  readonly sha256: string;
+  /** ms since the Unix epoch; unset: until it is taken out of the file. */
+  readonly until: number | undefined;
+}

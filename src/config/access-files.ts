@@ -1,0 +1,101 @@
+/** The files of access control: tokens, and keys of signed tokens. Read at the start, and again when they change. */
+import { readFileSync } from 'node:fs';
+import type { Secrets } from '../access/authenticator.js';
+import { JwtVerifier, parseKeys } from '../access/jwt.js';
+import type { AccessSettings, KnownToken } from '../access/settings.js';
+import { Tokens } from '../access/tokens.js';
+import { principalName } from './access-settings.js';
+import { readConfigFile } from './file.js';
+import { type At, type Kind, optional, refuse, scalar } from './kinds.js';
+import { Problems } from './problem.js';
+import { type Group, readGroup, under, uniqueEntries } from './settings-table.js';
+import type { Written } from './written.js';
+
+const MOST_TOKENS = 10_000;
+const MOST_KEY_BYTES = 1_048_576;
+
+type Entry = Omit<KnownToken, 'name'>;
+
+const sha256: Kind<string> = scalar({
+  allowed: 'the SHA-256 of the token, 64 hexadecimal digits, as "keyturn token new NAME" prints it',
+  parse: (value) => (typeof value === 'string' && /^[0-9a-fA-F]{64}$/.test(value) ? value.toLowerCase() : undefined),
+  write: (value) => value,
+});
+
+/** YAML has no dates here: they are texts. */
+const instant: Kind<number> = scalar({
+  allowed: 'an instant, as 2027-01-31 or 2027-01-31T12:00:00Z',
+  parse(value) {
+    if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(value))
+      return undefined;
+    const at = Date.parse(value);
+    return Number.isNaN(at) ? undefined : at;
+  },
+  write: (value) => new Date(value).toISOString(),
+});
+
+const TOKEN: Group<Entry> = {
+  refusals: {},
+  table: {
+    sha256: { kind: sha256, doc: 'Of the token.' },
+    until: { kind: optional(instant, 'none', 0), doc: 'From then on it is accepted no more.' },
+  },
+};
+
+/** @throws ConfigError naming every wrong line */
+export function readSecrets(settings: AccessSettings): Secrets {
+  const problems = new Problems();
+  const tokens = settings.tokens === undefined ? [] : readTokens(settings.tokens, problems);
+  const keys = settings.jwt && readKeys(settings.jwt.keys, problems);
+  problems.throwIfAny();
+  const jwt = settings.jwt && keys && new JwtVerifier(settings.jwt, keys);
+  return { tokens: new Tokens(tokens), jwt };
+}
+
+function readTokens(path: string, problems: Problems): readonly KnownToken[] {
+  const file = readConfigFile(path, 'auth.tokens', problems);
+  if (file === undefined) return [];
+  return tokensIn(file, { path: 'auth.tokens', problems });
+}
+
+/** A hash that stands twice would be two principals. */
+function tokensIn(file: Written, at: At): readonly KnownToken[] {
+  if (file.kind === 'scalar' && file.value === null) return [];
+  if (file.kind !== 'map') {
+    refuse(file, at, 'a mapping of names to { sha256, until }');
+    return [];
+  }
+  const found = new Map<string, KnownToken>();
+  for (const { key, place, value } of uniqueEntries(file.entries(), at)) {
+    const where = under(at, key);
+    const name = principalName.read({ kind: 'scalar', place, value: key, text: key }, at, '');
+    const entry = readGroup(TOKEN, value, where, { sha256: '', until: undefined });
+    if (name === '') continue;
+    if (entry.sha256 === '') {
+      if (value.kind !== 'map' || ![...value.entries()].some((one) => one.key === 'sha256'))
+        at.problems.add(under(where, 'sha256').path, place, `is missing, must be ${sha256.allowed}`);
+      continue;
+    }
+    const other = found.get(entry.sha256);
+    if (other !== undefined) at.problems.add(where.path, place, `has the same token as ${other.name}`);
+    else found.set(entry.sha256, { ...entry, name });
+  }
+  if (found.size > MOST_TOKENS)
+    at.problems.add(at.path, file.place, `has ${found.size} tokens, must be at most ${MOST_TOKENS}`);
+  return [...found.values()];
+}
+
+function readKeys(path: string, problems: Problems): ReturnType<typeof parseKeys> | undefined {
+  try {
+    const text = readFileSync(path, 'utf8');
+    if (text.length > MOST_KEY_BYTES) throw new Error(`it is larger than ${MOST_KEY_BYTES} bytes`);
+    return parseKeys(text);
+  } catch (error) {
+    problems.add(
+      'auth.jwt.keys',
+      path,
+      `must be a file with a JWK set; ${error instanceof Error ? error.message : String(error)}`,
+    );
+    return undefined;
+  }
+}

@@ -1,0 +1,152 @@
+/** The settings of access control: who somebody is, and what they may do. Only in the file: rights are read as a whole. */
+import type { AccessSettings, CertificateRule, ClientBounds, JwtSettings, Right } from '../access/settings.js';
+import { VERBS } from '../access/settings.js';
+import { choice, count, type Kind, listOf, optional, path, refuse, scalar, type YamlValue } from './kinds.js';
+import { type Group, groupKind, under, uniqueEntries, writeGroup } from './settings-table.js';
+
+const MOST_PRINCIPALS = 10_000;
+const MOST_RIGHTS = 100;
+const MOST_PATTERNS = 1_000;
+
+/** It becomes part of what is kept, and is shown to people. */
+export const principalName: Kind<string> = scalar({
+  allowed: 'a name of 1 to 255 characters without control characters',
+  parse: (value) =>
+    typeof value === 'string' && value.length > 0 && value.length <= 255 && !/\p{C}/u.test(value) ? value : undefined,
+  write: (value) => value,
+});
+
+const pattern: Kind<string> = scalar({
+  allowed: 'a name of 1 to 255 characters, in which * stands for any run of characters',
+  parse: (value) =>
+    typeof value === 'string' && value.length > 0 && value.length <= 255 && !/\p{C}/u.test(value) ? value : undefined,
+  write: (value) => value,
+});
+
+const word: Kind<string> = scalar({
+  allowed: 'a text of 1 to 1024 characters',
+  parse: (value) => (typeof value === 'string' && value.length > 0 && value.length <= 1_024 ? value : undefined),
+  write: (value) => value,
+});
+
+const NO_RIGHT: Right = { queues: [], groups: [], may: [] };
+const RIGHT: Group<Right> = {
+  refusals: {},
+  table: {
+    queues: {
+      kind: listOf(pattern, MOST_PATTERNS, ''),
+      doc: 'Patterns of names of queues: `*` is any run of characters.',
+    },
+    groups: { kind: listOf(pattern, MOST_PATTERNS, ''), doc: 'Patterns of groups whose members elect a leader.' },
+    may: { kind: listOf(choice(...VERBS), VERBS.length, 'view'), doc: `What is allowed: ${VERBS.join(', ')}.` },
+  },
+};
+
+const NO_RULE: CertificateRule = { san: '', is: '' };
+const CERTIFICATE: Group<CertificateRule> = {
+  refusals: {},
+  table: {
+    san: { kind: pattern, doc: 'A subject alternative name, without its type: `spiffe://prod/orders-*`.' },
+    is: { kind: principalName, doc: 'Who shows it.' },
+  },
+};
+
+const NO_JWT: JwtSettings = { issuer: '', audience: '', keys: '', name: 'sub' };
+const JWT: Group<JwtSettings> = {
+  refusals: {},
+  table: {
+    issuer: { kind: word, doc: 'The claim `iss` that they must have.' },
+    audience: { kind: word, doc: 'The claim `aud` that they must have: without it tokens for others would do.' },
+    keys: { kind: path, doc: 'File with the JWK set of the public keys; read again when it changes.' },
+    name: { kind: word, doc: 'The claim that names the principal.' },
+  },
+};
+
+const PER_CLIENT: Group<ClientBounds> = {
+  refusals: {},
+  table: {
+    callsPerSecond: {
+      kind: count(1, 10_000_000),
+      doc: 'Calls and commands of one principal per second, over all its connections.',
+    },
+    waiting: { kind: count(1, 16_000_000), doc: 'Calls of one principal that wait.' },
+  },
+};
+
+/** Names of principals to their rights. Every name is told where it is wrong. */
+const rights: Kind<ReadonlyMap<string, readonly Right[]>> = {
+  allowed: 'a mapping of names of principals to lists of rights',
+  read(written, at, inherited) {
+    if (written.kind === 'scalar' && written.value === null) return inherited;
+    if (written.kind !== 'map') {
+      refuse(written, at, rights.allowed);
+      return inherited;
+    }
+    const found = new Map<string, readonly Right[]>();
+    for (const { key, place, value } of uniqueEntries(written.entries(), at)) {
+      const named = { kind: 'scalar', place, value: key, text: key } as const;
+      const name = principalName.read(named, at, '');
+      const list = listOf(rightKind, MOST_RIGHTS, NO_RIGHT).read(value, under(at, key), []);
+      if (name !== '') found.set(name, list);
+    }
+    if (found.size > MOST_PRINCIPALS)
+      at.problems.add(at.path, written.place, `has ${found.size} names, must be at most ${MOST_PRINCIPALS}`);
+    return found;
+  },
+  write: (values) =>
+    Object.fromEntries(
+      [...values].map(([name, list]): [string, YamlValue] => [
+        name,
+        list.map((right) => writeGroup(RIGHT.table, right)),
+      ]),
+    ),
+};
+
+/** One that allows nothing was not meant. */
+const rightKind: Kind<Right> = {
+  ...groupKind(RIGHT),
+  read(written, at, inherited) {
+    const right = groupKind(RIGHT).read(written, at, inherited);
+    if (written.kind !== 'map') return right;
+    if (right.may.length === 0)
+      at.problems.add(under(at, 'may').path, written.place, `is missing, must be a list of ${VERBS.join(', ')}`);
+    if (right.queues.length === 0 && right.groups.length === 0)
+      at.problems.add(at.path, written.place, 'names neither queues nor groups, so it allows nothing');
+    return right;
+  },
+};
+
+export const NO_ACCESS: AccessSettings = Object.freeze({
+  tokens: undefined,
+  certificates: [],
+  jwt: undefined,
+  unix: undefined,
+  rights: new Map(),
+  perClient: undefined,
+});
+
+export const ACCESS_DOC = 'Who may ask what. Without it whoever reaches the sidecar may ask everything.';
+
+export const ACCESS_GROUP: Group<AccessSettings> = {
+  refusals: {},
+  table: {
+    tokens: {
+      kind: optional(path, 'none', ''),
+      doc: 'YAML file with the tokens that are accepted: `NAME: { sha256: …, until: … }`; read again when it changes. `keyturn token new NAME` makes one.',
+    },
+    certificates: {
+      kind: listOf(groupKind({ ...CERTIFICATE, needs: [] }), MOST_PATTERNS, NO_RULE),
+      doc: 'Who shows a client certificate with this name, is this. The first that fits counts. Needs `tls.client_ca`.',
+    },
+    jwt: {
+      kind: optional(groupKind(JWT), 'none', NO_JWT),
+      doc: 'Signed tokens (JWT) of an issuer, as those that Kubernetes projects.',
+    },
+    unix: { kind: optional(principalName, 'none', ''), doc: 'Who comes by the Unix socket, is this.' },
+    rights: { kind: rights, doc: 'What each may do. Who is not named may do nothing.' },
+    perClient: {
+      kind: optional(groupKind(PER_CLIENT), 'none', { callsPerSecond: 1, waiting: 1 }),
+      doc: 'What one principal may use at most.',
+    },
+  },
+};

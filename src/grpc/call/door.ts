@@ -1,0 +1,97 @@
+/**
+ * Lets a call in when it is known whose it is. A call that is not let in reaches no handler, no message of it is read, and
+ * it is told why.
+ */
+import {
+  type Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+} from '@grpc/grpc-js';
+import type { Authenticator, Identified } from '../../access/authenticator.js';
+import { PermittedPort } from '../../access/permitted-port.js';
+import type { Principal, Shown } from '../../access/principal.js';
+import type { Cluster, Coordinator } from '../../coordinator.js';
+import { http2StreamOf } from './http2-stream.js';
+import type { Port } from './port.js';
+import { showOf } from './shown.js';
+import { type CallStatus, statusOf } from './status.js';
+
+/** Told of every call that was not let in. */
+export type Refused = (shown: Shown, from: string, path: string, why: string) => void;
+
+/** A probe has no credentials, and learns no more than that somebody serves. */
+const OPEN_TO_ALL = '/grpc.health.v1.Health/Check';
+
+export class Door {
+  readonly #principals = new WeakMap<object, Principal>();
+  readonly #ports = new WeakMap<Principal, Port>();
+
+  constructor(
+    private readonly authenticator: Authenticator,
+    private readonly coordinator: Coordinator,
+    private readonly cluster: Cluster | undefined,
+    private readonly refused: Refused,
+  ) {}
+
+  /** @throws Error: the call was not let in by this door */
+  readonly portOf = (call: object): Port => {
+    const principal = this.#principalOf(call);
+    if (principal === undefined) throw new Error('a call of nobody reached a handler');
+    let port = this.#ports.get(principal);
+    if (port === undefined)
+      this.#ports.set(principal, (port = new PermittedPort(this.coordinator, this.cluster, principal)));
+    return port;
+  };
+
+  /** Why an open stream must end; unset: it may go on. */
+  whyEnd(call: object): CallStatus | undefined {
+    const principal = this.#principalOf(call);
+    if (principal === undefined || this.authenticator.holds(principal)) return undefined;
+    const description = `what ${principal.name} showed when this stream began does not hold any more: it was taken away, or its time is over`;
+    return statusOf({ kind: 'no_credentials', description });
+  }
+
+  readonly interceptor: ServerInterceptor = ({ path }, call) =>
+    path === OPEN_TO_ALL
+      ? new ServerInterceptingCall(call)
+      : new ServerInterceptingCall(call, {
+          start: (next) => next({ onReceiveMetadata: (metadata, go) => this.#enter(call, path, metadata, go) }),
+        });
+
+  #enter(
+    call: ServerInterceptingCallInterface,
+    path: string,
+    metadata: Metadata,
+    go: (metadata: Metadata) => void,
+  ): void {
+    const shown = showOf(call, metadata);
+    const decide = (identified: Identified): void => {
+      if (identified.ok) {
+        const stream = http2StreamOf(call);
+        if (stream !== undefined) this.#principals.set(stream, identified.value);
+        // From here on nobody needs it, and nothing that is logged or thrown can show it.
+        metadata.remove('authorization');
+        go(metadata);
+        return;
+      }
+      const { refusal } = identified;
+      this.refused(shown, call.getPeer(), path, refusal.kind === 'no_credentials' ? refusal.description : refusal.kind);
+      call.sendStatus(statusOf(refusal));
+    };
+    const identified = this.authenticator.identify(shown);
+    if (!(identified instanceof Promise)) decide(identified);
+    else
+      identified.then(decide, () => {
+        decide({
+          ok: false,
+          refusal: { kind: 'no_credentials', description: 'the signed token could not be verified' },
+        });
+      });
+  }
+
+  #principalOf(call: object): Principal | undefined {
+    const stream = http2StreamOf(call);
+    return stream && this.#principals.get(stream);
+  }
+}
