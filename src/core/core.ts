@@ -18,6 +18,7 @@ import { Changes } from './durability/changes.js';
 import { type Batch, collect, collectAll, reserved, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
 import { awaitItem } from './items/await.js';
+import { drainLeaders, refuseLeaderCalls } from './leaders/calls.js';
 import type { Effect } from './state/effects.js';
 import { markRoomElsewhere } from './state/marks.js';
 import { Outbox } from './state/outbox.js';
@@ -33,6 +34,7 @@ export type { Walk } from './calls/admin/admin-calls.js';
 export type { Batch } from './durability/collect.js';
 export type { Stranded } from './durability/restore.js';
 export type { Effect } from './state/effects.js';
+export type { WaitingLeaderCall } from './state/leader-group.js';
 export type { Stream, WaitingCall } from './state/records.js';
 export { SharedUse } from './state/shared-use.js';
 export type { Start } from './state/state.js';
@@ -77,9 +79,9 @@ export class Core extends AdminCalls {
     return this.state.wheel.wakeAt;
   }
 
-  /** How many turns live, over all queues. */
+  /** How many turns live, over all queues; terms of leaders too, where nothing of them is kept. */
   get liveTurns(): number {
-    return liveTurns(this.state);
+    return liveTurns(this.state) + (this.#changes === undefined ? this.state.leaders.terms : 0);
   }
 
   get memoryItems(): number {
@@ -360,6 +362,7 @@ export class Core extends AdminCalls {
   drain(now: number): void {
     this.begin(now);
     startDraining(this.state, now);
+    drainLeaders(this.state, now);
     this.finish(undefined, now);
   }
 
@@ -367,6 +370,7 @@ export class Core extends AdminCalls {
   close(): void {
     this.state.closed = true;
     refuseAwaits(this.state);
+    refuseLeaderCalls(this.state);
   }
 
   /**

@@ -31,7 +31,13 @@ export const CORE: House = {
     },
     { rooms: ['state'], rules: ['What the core knows: records, counts, indexes, marks. It decides nothing.'] },
     { rooms: ['items'], rules: ['What becomes of a message: finished, failed, put back, dead, remembered.'] },
-    { rooms: ['lane'], rules: ["One key's machine: turns, leases, tickets, arrivals, gates, take-over."] },
+    {
+      rooms: ['lane', 'leaders'],
+      rules: [
+        "One key's machine: turns, leases, tickets, arrivals, gates, take-over.",
+        "One group's machine: who stands, who leads, in which phase of its career, and what it leaves.",
+      ],
+    },
     { rooms: ['admission'], rules: ['How a batch gets in: capacity, acceptance, waiting for room, dependencies.'] },
     {
       rooms: ['durability', 'dispatch'],

@@ -14,6 +14,7 @@ import type {
   ProgressRow,
   Row,
   RowChange,
+  TermRow,
   TicketRow,
   TurnRow,
 } from '../contract/rows.js';
@@ -21,6 +22,7 @@ import { partsOf } from '../items/idempotency.js';
 import { isKept } from '../items/item-status.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
+import type { Term } from '../state/leader-group.js';
 import { markRoom } from '../state/marks.js';
 import {
   type Assignment,
@@ -141,6 +143,7 @@ class Writer {
     for (const [seq, mark] of marks.items) this.#item(seq, mark);
     for (const ended of marks.ends) this.#end(ended);
     for (const queue of marks.limits) this.#limits(queue);
+    for (const group of marks.leaders) this.#leader(group);
   }
 
   #floor(): void {
@@ -156,6 +159,14 @@ class Writer {
   /** It stays for good: nobody can take back that something was set. */
   #limits({ name, limitsSet }: Queue): void {
     if (limitsSet !== undefined) this.#put({ table: 'limits', queue: name, ...limitsSet });
+  }
+
+  #leader(name: string): void {
+    const group = this.state.leaders.groups.get(name);
+    if (group === undefined) return void this.rows.push({ delete: { table: 'leaders', group: name } });
+    const { term, predecessor, state, since } = group;
+    const row = { table: 'leaders', group: name, predecessor, state, since: this.#instant(since) } as const;
+    this.#put({ ...row, term: term && termRow(term) });
   }
 
   /** A row stands for a session as long as it has turns of durable queues. */
@@ -350,6 +361,11 @@ class Writer {
   #put(row: Extract<RowChange, { put: unknown }>['put']): void {
     this.rows.push({ put: row });
   }
+}
+
+function termRow({ token, phase, worked, reason, candidate }: Term): TermRow {
+  const { id: candidateId, ttl, inaugurateTimeout, handOverTimeout, metadata } = candidate;
+  return { token, phase, worked, reason, candidateId, ttl, inaugurateTimeout, handOverTimeout, metadata };
 }
 
 /** Whether anything is not as it was submitted. Its `notBefore` becomes another only with one of these. */
