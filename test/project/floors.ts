@@ -59,7 +59,7 @@ export const GRPC: House = {
     { rooms: ['call'], rules: ['What is around every call: transport, deadlines, status, streams, handlers.'] },
     { rooms: ['session/codec'], rules: ['Messages of a session, read and written without what costs time.'] },
     { rooms: ['session'], rules: ['One stream of a worker: its commands, its answers, how much of it is under way.'] },
-    { rooms: ['services'], rules: ['One service a file: coordinator, admin, health, reflection.'] },
+    { rooms: ['services'], rules: ['One service a file: coordinator, admin, leader, health, reflection.'] },
     { rooms: ['server'], rules: ['Where it listens, with which certificates, for how many connections.'] },
     { rooms: ['peer/codec'], rules: ['What travels between sidecars, to bytes and back, with nothing of it lost.'] },
     { rooms: ['peer'], rules: ['Links between sidecars: a coordinator of another process, used as if it were here.'] },

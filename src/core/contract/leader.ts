@@ -75,8 +75,10 @@ export type CandidateView =
       readonly deadline: number;
     }
   | { readonly at: 'lost'; readonly term: number; readonly cause: TermLossCause }
-  /** The candidacy is over: a newer stream has it, or it was withdrawn. */
-  | { readonly at: 'replaced' | 'withdrawn' };
+  /** The candidacy is over: a newer stream has it. */
+  | { readonly at: 'replaced' }
+  /** The same: it was withdrawn. */
+  | { readonly at: 'withdrawn' };
 
 /** What tells one view from another: the position of one who stands, else the term. */
 export interface CandidateKnows {
