@@ -89,6 +89,8 @@ export interface CandidateKnows {
 export type LeaderReport =
   | { readonly kind: 'inaugurated' | 'alive' }
   | { readonly kind: 'handed_over'; readonly state: Bytes }
+  /** It has stopped because the term was lost, and leaves nothing. */
+  | { readonly kind: 'stopped' }
   | { readonly kind: 'yield'; readonly failed: boolean };
 
 /** What a leader says of its term. */

@@ -137,10 +137,14 @@ export function report(state: CoreState, request: ReportRequest, reply: Reply<Re
   if (term?.token !== request.term) return reportLate(state, group, request, reply, now);
   const refusal = carryOut(state, group, term, request.report, now);
   if (refusal !== undefined) return void refuse(state, reply, refusal);
-  const isCounted = term.phase !== 'lost' || request.report.kind === 'handed_over';
+  const isCounted = term.phase !== 'lost' || isEnd(request.report);
   answer(state, reply, isCounted ? { counted: true, ttl: term.candidate.ttl } : lostBy(term.cause), request.report.kind !== 'alive');
   // A leader that lives changes nothing for anybody: its timer looks again when it fires.
   if (request.report.kind !== 'alive') goOn(state, group, now);
+}
+
+function isEnd({ kind }: ReportRequest['report']): boolean {
+  return kind === 'handed_over' || kind === 'stopped';
 }
 
 function lostBy(cause: TermLossCause = 'unknown'): ReportAnswer {
@@ -165,6 +169,10 @@ function carryOut(
       term.failed ||= said.failed;
       askToHandOver(state, group, term, 'yield', now);
       return undefined;
+    case 'stopped':
+      endTerm(state, group, term, { how: 'lost', cause: term.cause ?? 'ttl' }, now);
+      term.candidate.lost = undefined;
+      return undefined;
     case 'handed_over':
       if (!hasRoom(state, group, said.state.length)) return memoryFull(state.settings.limits.payloadMemoryBytes);
       endTerm(state, group, term, { how: 'handed_over', state: said.state }, now);
@@ -188,7 +196,7 @@ function reportLate(
   if (said.kind === 'handed_over' && wasReleased(group, term)) return answer(state, reply, { counted: true, ttl: 0 });
   const loser = [...group.candidates.values()].find(({ lost }) => lost?.term === term);
   answer(state, reply, lostBy(loser?.lost?.cause));
-  if (said.kind !== 'handed_over' || loser === undefined) return;
+  if (!isEnd(said) || loser === undefined) return;
   loser.lost = undefined;
   goOn(state, group, now);
 }

@@ -50,7 +50,8 @@ function metadataCheck(check: Check, metadata: ReadonlyMap<string, string>): voi
 }
 
 /** The state has memory of its own: it is kept. */
-export function handedOver({ state }: wire.HandedOver, check: Check): LeaderReport {
+export function handedOver({ state, lost }: wire.HandedOver, check: Check): LeaderReport {
+  if (lost) return { kind: 'stopped' };
   if (state.length > stateBytes) check.wrong('state', `${state.length} bytes`, `up to ${stateBytes} bytes`);
   return { kind: 'handed_over', state: ownBytes(state) };
 }

@@ -136,7 +136,7 @@ export class Candidacy {
     if (!said.counted) this.host.tell(this.id, lostNews(term, said.cause));
     else if (kind === 'alive') {
       this.host.tell(this.id, { $case: 'kept', value: { term: BigInt(term), ttl: toDuration(said.ttl) } });
-    } else if (kind === 'handed_over') {
+    } else if (kind === 'handed_over' || kind === 'stopped') {
       this.host.tell(this.id, { $case: 'released', value: { term: BigInt(term) } });
     }
     return true;

@@ -221,6 +221,18 @@ for (const kept of ['not_kept', 'kept'] as const) {
       assert.equal(world.told.at(-1)?.includes('"'), false);
     });
 
+    it('S369: it is kept also when a leader says that it has stopped because the term was lost', () => {
+      const world = stage();
+      const a = world.worker('a').lead();
+      a.handOver('from a');
+      a.inaugurated();
+      const b = world.worker('b').stand();
+      assert.ok(a.say({ kind: 'stopped' })?.counted);
+      assert.equal(world.told.find((line) => line.startsWith('b inaugurate')), 'b inaugurate 3 after a lost "from a"');
+      b.handOver();
+      assert.equal(a.view?.at, 'inaugurate', 'it has stopped: it may lead again');
+    });
+
     it('S370: a hand-over that is said again is answered again, and one of another term changes nothing', () => {
       const world = stage();
       const a = world.worker('a').lead();
