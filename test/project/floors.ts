@@ -149,9 +149,10 @@ export const CLIENT: House = {
     },
     { rooms: ['produce/spool'], rules: ['Items safe on disk until a sidecar takes them.'] },
     {
-      rooms: ['consume', 'produce'],
+      rooms: ['consume', 'lead', 'produce'],
       rules: [
         'Handlers under a turn: withTurn, and consumers of queues.',
+        'Careers of leaders: candidacies on one stream, and the worker that is inaugurated, executes and hands over.',
         'Items on their way in: submit, producers, and the result of an item.',
       ],
     },

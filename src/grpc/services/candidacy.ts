@@ -131,10 +131,11 @@ export class Candidacy {
     this.host.over(this, why);
   }
 
+  /** Also when the candidacy ended with that: who withdrew still waits to hear that its hand-over was counted. */
   #answered(term: number, { kind }: LeaderReport, said: ReportAnswer): boolean {
-    if (this.#isOver) return false;
-    if (!said.counted) this.host.tell(this.id, lostNews(term, said.cause));
-    else if (kind === 'alive') {
+    // Who confirms that it has stopped wants to know no more than that it was heard.
+    if (!said.counted && kind !== 'stopped') this.host.tell(this.id, lostNews(term, said.cause));
+    else if (kind === 'alive' && said.counted) {
       this.host.tell(this.id, { $case: 'kept', value: { term: BigInt(term), ttl: toDuration(said.ttl) } });
     } else if (kind === 'handed_over' || kind === 'stopped') {
       this.host.tell(this.id, { $case: 'released', value: { term: BigInt(term) } });
