@@ -47,7 +47,9 @@ async function leader(group: string, options: LeaderOptions): Promise<number> {
     const asked = options.yield === true ? await client.admin.yieldLeader(group) : undefined;
     const info = await client.admin.getLeader(group);
     if (asked !== undefined && !json) {
-      process.stdout.write(harmless(`asked ${plain(asked.candidateId)} to hand over (term ${asked.term})`).concat('\n'));
+      process.stdout.write(
+        harmless(`asked ${plain(asked.candidateId)} to hand over (term ${asked.term})`).concat('\n'),
+      );
     } else show(info, json);
     return info.leader === undefined ? EXIT.failure : EXIT.ok;
   });

@@ -92,7 +92,8 @@ class Recount {
         assert.ok(candidate !== group.term?.candidate, `${id} leads and stands`);
       }
       if (group.term !== undefined) terms += 1;
-      if (group.term !== undefined) assert.ok(isLinked(group) && group.due <= group.term.leaseEnd, `${name} has a timer`);
+      if (group.term !== undefined)
+        assert.ok(isLinked(group) && group.due <= group.term.leaseEnd, `${name} has a timer`);
       assert.ok(group.predecessor.term < (group.term?.token ?? Number.POSITIVE_INFINITY), `${name}: terms grow`);
     }
     equal(leaders.candidates, candidates, 'candidates');

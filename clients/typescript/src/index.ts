@@ -35,7 +35,14 @@ export {
   type TurnLoss,
   TurnLostError,
 } from './words/errors.js';
-export type { GroupInfo, HandOverReason, LeaderInfo, LeaderPhase, Predecessor, TermLoss } from './words/leader-words.js';
+export type {
+  GroupInfo,
+  HandOverReason,
+  LeaderInfo,
+  LeaderPhase,
+  Predecessor,
+  TermLoss,
+} from './words/leader-words.js';
 export type { LogDetails, Logger } from './words/logger.js';
 export type { Metrics } from './words/metrics.js';
 export { VERSION } from './words/version.js';

@@ -9,6 +9,8 @@
  * Instants are ms since the Unix epoch by the clock of the run that wrote them: its wall clock at its start, from then
  * on monotonic, so that two instants of one run can be compared whatever the wall clock did meanwhile.
  */
+
+import type { HandOverReason, PredecessorView } from './leader.js';
 import type {
   Bytes,
   DeathCause,
@@ -20,8 +22,6 @@ import type {
   NackKind,
   SubmitResult,
 } from './model.js';
-
-import type { HandOverReason, PredecessorView } from './leader.js';
 import type { RatePolicy } from './policy.js';
 
 export type { ItemRef };

@@ -48,7 +48,15 @@ export class Marks {
   /** Asked for after every step: nothing is walked over. */
   get size(): number {
     const rows = this.items.size + this.tokens.size + this.parks.size + this.pauses.size + this.sessions.size;
-    return rows + this.limits.size + this.leaders.size + this.#keys + this.ends.size + this.strays.length + (this.floor ? 1 : 0);
+    return (
+      rows +
+      this.limits.size +
+      this.leaders.size +
+      this.#keys +
+      this.ends.size +
+      this.strays.length +
+      (this.floor ? 1 : 0)
+    );
   }
 
   key(queue: Queue, name: string): void {

@@ -132,13 +132,19 @@ function wasReleased({ predecessor }: LeaderGroup, term: number): boolean {
 export function report(state: CoreState, request: ReportRequest, reply: Reply<ReportAnswer>, now: number): void {
   const group = state.leaders.groups.get(request.group);
   if (group === undefined) return answer(state, reply, { counted: false, cause: 'unknown' });
-  if (group.term === undefined || isOver(Math.min(group.term.leaseEnd, group.term.deadline), now)) goOn(state, group, now);
+  if (group.term === undefined || isOver(Math.min(group.term.leaseEnd, group.term.deadline), now))
+    goOn(state, group, now);
   const { term } = group;
   if (term?.token !== request.term) return reportLate(state, group, request, reply, now);
   const refusal = carryOut(state, group, term, request.report, now);
   if (refusal !== undefined) return void refuse(state, reply, refusal);
   const isCounted = term.phase !== 'lost' || isEnd(request.report);
-  answer(state, reply, isCounted ? { counted: true, ttl: term.candidate.ttl } : lostBy(term.cause), request.report.kind !== 'alive');
+  answer(
+    state,
+    reply,
+    isCounted ? { counted: true, ttl: term.candidate.ttl } : lostBy(term.cause),
+    request.report.kind !== 'alive',
+  );
   // A leader that lives changes nothing for anybody: its timer looks again when it fires.
   if (request.report.kind !== 'alive') goOn(state, group, now);
 }

@@ -32,7 +32,8 @@ export function endWhatIsOver(state: CoreState, group: LeaderGroup, now: number)
   const { term } = group;
   if (term === undefined) return;
   const { leaseEnd, deadline, phase } = term;
-  if (isOver(leaseEnd, now) && leaseEnd <= deadline) endTerm(state, group, term, { how: 'lost', cause: causeOf(term) }, now);
+  if (isOver(leaseEnd, now) && leaseEnd <= deadline)
+    endTerm(state, group, term, { how: 'lost', cause: causeOf(term) }, now);
   else if (isOver(deadline, now)) {
     lose(state, group, term, phase === 'inaugurating' ? 'inaugurate_timeout' : 'hand_over_timeout', now);
   } else if (isOver(leaseEnd, now)) endTerm(state, group, term, { how: 'lost', cause: causeOf(term) }, now);

@@ -1,3 +1,4 @@
+import type { CandidateView, GroupView, ReportAnswer, YieldView } from '../contract/leader.js';
 import type {
   AckAnswer,
   AcquireAnswer,
@@ -13,7 +14,6 @@ import type {
   SessionListener,
   SubmitAnswer,
 } from '../contract/model.js';
-import type { CandidateView, GroupView, ReportAnswer, YieldView } from '../contract/leader.js';
 import type { CoordinatorEvent } from '../contract/views.js';
 
 /**

@@ -114,7 +114,10 @@ const PHASES = {
 
 const NO_STATE: Uint8Array = new Uint8Array(0);
 
-function predecessorMessage({ candidateId, term, how }: PredecessorView, state: Uint8Array = NO_STATE): wire.Predecessor {
+function predecessorMessage(
+  { candidateId, term, how }: PredecessorView,
+  state: Uint8Array = NO_STATE,
+): wire.Predecessor {
   return { candidateId, term: BigInt(term), how: SUCCESSIONS[how], state };
 }
 

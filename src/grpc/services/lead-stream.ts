@@ -68,7 +68,8 @@ export class LeadStream implements CandidacyHost, Endable {
 
   #carryOut({ candidacy: id, command }: LeadCommand, index: number): void {
     const candidacy = this.#candidacies.get(id);
-    if (command === undefined) return this.#wrong(id, index, 'command', 'missing; allowed: one of those of LeadCommand');
+    if (command === undefined)
+      return this.#wrong(id, index, 'command', 'missing; allowed: one of those of LeadCommand');
     if (command.$case === 'stand') return this.#stand(id, command.value, index);
     // It has ended while this was on its way.
     if (candidacy === undefined) return;

@@ -64,4 +64,10 @@ function refuse(_request: unknown, reply: Reply<never>): Waiting {
   return undefined;
 }
 
-const NONE_HERE: Leaders = { stand: refuse, report: refuse, withdraw: refuse, awaitLeader: refuse, yieldLeader: refuse };
+const NONE_HERE: Leaders = {
+  stand: refuse,
+  report: refuse,
+  withdraw: refuse,
+  awaitLeader: refuse,
+  yieldLeader: refuse,
+};

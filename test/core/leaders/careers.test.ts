@@ -14,12 +14,14 @@ for (const kept of ['not_kept', 'kept'] as const) {
         worker.withdraw();
         worker.handOver();
       }
-      assert.deepEqual(world.told.filter((line) => line.includes('inaugurate')), [
-        'a inaugurate 1',
-        'b inaugurate 2 after a handed_over',
-        'c inaugurate 3 after b handed_over',
-      ]);
-      assert.deepEqual(world.terms, [...world.terms].sort((a, b) => a - b));
+      assert.deepEqual(
+        world.told.filter((line) => line.includes('inaugurate')),
+        ['a inaugurate 1', 'b inaugurate 2 after a handed_over', 'c inaugurate 3 after b handed_over'],
+      );
+      assert.deepEqual(
+        world.terms,
+        [...world.terms].sort((a, b) => a - b),
+      );
     });
 
     it('S361: go through inaugurate, execute and hand over, and leave their state to the next one', () => {
@@ -30,15 +32,18 @@ for (const kept of ['not_kept', 'kept'] as const) {
       a.yields();
       assert.deepEqual(a.handOver('offset 7'), { counted: true, ttl: TTL });
       b.inaugurated();
-      assert.deepEqual(world.told, [
-        'a inaugurate 1',
-        'b standing 1',
-        'a execute 1',
-        'a hand over 1: yield within 10000',
-        'b inaugurate 2 after a handed_over "offset 7"',
-        'a standing 1',
-        'b execute 2',
-      ].sort(byTold(world.told)));
+      assert.deepEqual(
+        world.told,
+        [
+          'a inaugurate 1',
+          'b standing 1',
+          'a execute 1',
+          'a hand over 1: yield within 10000',
+          'b inaugurate 2 after a handed_over "offset 7"',
+          'a standing 1',
+          'b execute 2',
+        ].sort(byTold(world.told)),
+      );
     });
 
     it('S362: keep the term as long as they say that they live, and lose it the ttl after the last time', () => {
@@ -119,7 +124,10 @@ for (const kept of ['not_kept', 'kept'] as const) {
         while (world.told.at(-1) === 'a standing 1') world.pass(500);
         waits.push(world.now - from);
       }
-      assert.deepEqual(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60].map((s) => s * 1_000));
+      assert.deepEqual(
+        waits,
+        [1, 2, 4, 8, 16, 32, 60, 60, 60].map((s) => s * 1_000),
+      );
       a.inaugurated();
       assert.equal(world.leader().predecessor.how, 'none');
       a.handOver();
@@ -137,7 +145,10 @@ for (const kept of ['not_kept', 'kept'] as const) {
       assert.deepEqual([a.view?.at, b.view?.at], ['standing', 'standing']);
       world.pass(1_000);
       assert.equal(a.view?.at, 'inaugurate');
-      assert.equal(world.told.at(-1)?.startsWith('b standing') || world.told.at(-2)?.includes('"kept all the same"'), true);
+      assert.equal(
+        world.told.at(-1)?.startsWith('b standing') || world.told.at(-2)?.includes('"kept all the same"'),
+        true,
+      );
     });
 
     it('S366: that break keep their place for the ttl and are passed over while they are absent', () => {
@@ -228,7 +239,10 @@ for (const kept of ['not_kept', 'kept'] as const) {
       a.inaugurated();
       const b = world.worker('b').stand();
       assert.ok(a.say({ kind: 'stopped' })?.counted);
-      assert.equal(world.told.find((line) => line.startsWith('b inaugurate')), 'b inaugurate 3 after a lost "from a"');
+      assert.equal(
+        world.told.find((line) => line.startsWith('b inaugurate')),
+        'b inaugurate 3 after a lost "from a"',
+      );
       b.handOver();
       assert.equal(a.view?.at, 'inaugurate', 'it has stopped: it may lead again');
     });
@@ -242,7 +256,10 @@ for (const kept of ['not_kept', 'kept'] as const) {
       assert.equal(b.view?.at, 'standing');
       assert.ok(a.say({ kind: 'handed_over', state: Buffer.from('x') }, term)?.counted);
       assert.ok(a.say({ kind: 'handed_over', state: Buffer.from('y') }, term)?.counted);
-      assert.equal(world.told.find((line) => line.startsWith('b inaugurate')), 'b inaugurate 2 after a handed_over "x"');
+      assert.equal(
+        world.told.find((line) => line.startsWith('b inaugurate')),
+        'b inaugurate 2 after a handed_over "x"',
+      );
     });
 
     it('S371: that withdraw hand over and do not stand again; candidates that withdraw leave at once', () => {

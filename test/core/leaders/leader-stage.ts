@@ -260,7 +260,8 @@ export class Worker {
       said = value;
       return true;
     };
-    const refuse = (refusal: { readonly kind: string }) => void this.stage.told.push(`${this.id} refused ${refusal.kind}`);
+    const refuse = (refusal: { readonly kind: string }) =>
+      void this.stage.told.push(`${this.id} refused ${refusal.kind}`);
     this.stage.core.report({ group: this.change.group ?? GROUP, term, report }, { answer, refuse }, this.stage.now);
     this.stage.carry();
     return said;

@@ -38,7 +38,9 @@ async function served(t: TestContext) {
         return new Promise((resolve) => {
           signal.addEventListener('abort', () => {
             const why = signal.reason;
-            tell(`${name} stops: ${why instanceof HandOverAsked ? why.asked : why instanceof TermLostError ? why.loss : why}`);
+            tell(
+              `${name} stops: ${why instanceof HandOverAsked ? why.asked : why instanceof TermLostError ? why.loss : why}`,
+            );
             resolve();
           });
         });
@@ -115,7 +117,10 @@ test('a worker whose execute throws, and one whose inauguration throws, are pass
   await until('b is asked');
   b.resolve();
   await until('c executes');
-  assert.deepEqual(told.filter((line) => !line.startsWith('a')), ['b is asked', 'c inaugurated after a handed_over "left by a"', 'c executes']);
+  assert.deepEqual(
+    told.filter((line) => !line.startsWith('a')),
+    ['b is asked', 'c inaugurated after a handed_over "left by a"', 'c executes'],
+  );
 });
 
 test('a leader that the sidecar counts out is told, and stands again when it has stopped', async (t) => {

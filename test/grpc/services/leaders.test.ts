@@ -140,10 +140,10 @@ test('a stream that breaks ends no term: who comes back with it goes on, and who
   const { cause } = (await second.the('lost', 7)).value;
   assert.equal(cause, wire.TermLossCause.TERM_LOSS_CAUSE_TTL);
   second.say([7, handedOver(term)]);
-  assert.deepEqual(
-    [await second.next(), await second.next()].map(({ news }) => news?.$case).sort(),
-    ['inaugurate', 'lost'],
-  );
+  assert.deepEqual([await second.next(), await second.next()].map(({ news }) => news?.$case).sort(), [
+    'inaugurate',
+    'lost',
+  ]);
 });
 
 test('a candidacy that is wrong is refused with the field, and the others go on', async (t) => {
@@ -152,8 +152,14 @@ test('a candidacy that is wrong is refused with the field, and the others go on'
   const cases: readonly (readonly [Command | undefined, RegExp])[] = [
     [undefined, /commands\[0\]\.command: missing/],
     [stand({ group: 'no spaces' }), /commands\[0\]\.stand\.group: "no spaces".* 1 to 128 characters/],
-    [stand({ candidateId: '' }), /commands\[0\]\.stand\.candidate_id: an empty text is not allowed; allowed: 1 to 256 bytes/],
-    [stand({ ttl: { seconds: 0n, nanos: 1 } }), /stand\.ttl: 0.000000001s is not allowed; allowed: 500 ms to 3600000 ms/],
+    [
+      stand({ candidateId: '' }),
+      /commands\[0\]\.stand\.candidate_id: an empty text is not allowed; allowed: 1 to 256 bytes/,
+    ],
+    [
+      stand({ ttl: { seconds: 0n, nanos: 1 } }),
+      /stand\.ttl: 0.000000001s is not allowed; allowed: 500 ms to 3600000 ms/,
+    ],
     [stand({ metadata: new Map([['m', 'x'.repeat(8_192)]]) }), /stand\.metadata: 8193 bytes/],
   ];
   for (const [command, wanted] of cases) {
@@ -174,7 +180,10 @@ test('a state that is too large ends the stream with its size and what is allowe
   stream.say([1, stand()]);
   const { term } = (await stream.the('inaugurate')).value;
   stream.say([1, handedOver(term, 'x'.repeat(65_537))]);
-  assert.match(String((await ended)[0]), /commands\[0\]\.handed_over\.state: 65537 bytes is not allowed; allowed: up to 65536 bytes/);
+  assert.match(
+    String((await ended)[0]),
+    /commands\[0\]\.handed_over\.state: 65537 bytes is not allowed; allowed: up to 65536 bytes/,
+  );
 });
 
 test('a coordinator without leaders says so', async (t) => {

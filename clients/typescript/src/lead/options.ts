@@ -1,5 +1,12 @@
 import type { HandOverReason, Predecessor } from '../words/leader-words.js';
-import { functionNeeded, numberWithin, optionsNeeded, textNeeded, wordWithin, wrongSetting } from '../words/option-checks.js';
+import {
+  functionNeeded,
+  numberWithin,
+  optionsNeeded,
+  textNeeded,
+  wordWithin,
+  wrongSetting,
+} from '../words/option-checks.js';
 import type { Bytes } from '../words/worker-words.js';
 
 /** What a worker does in each phase of its career. */
@@ -23,7 +30,7 @@ export interface LeaderCareer {
 }
 
 /** What a hand-over leaves. */
-export type Left = Bytes | string | undefined | void;
+export type Left = Bytes | string | undefined;
 
 /** What the worker has besides while it executes. */
 export interface LeaderWork {
@@ -67,13 +74,20 @@ const DAY = 86_400_000;
 const HOUR = 3_600_000;
 
 /** All that is unset has its default. */
-export type LeadSettings = Required<{ [K in Exclude<keyof LeadOptions, 'margin' | 'metadata'>]: NonNullable<LeadOptions[K]> }> & {
+export type LeadSettings = Required<{
+  [K in Exclude<keyof LeadOptions, 'margin' | 'metadata'>]: NonNullable<LeadOptions[K]>;
+}> & {
   readonly margin: number | undefined;
   readonly metadata: ReadonlyMap<string, string>;
 };
 
 /** @throws KeyturnError (INVALID_ARGUMENT) that names what is wrong */
-export function leadSettings(group: string, career: LeaderCareer, options: LeadOptions, newId: () => string): LeadSettings {
+export function leadSettings(
+  group: string,
+  career: LeaderCareer,
+  options: LeadOptions,
+  newId: () => string,
+): LeadSettings {
   textNeeded('group', group);
   if (typeof career !== 'object' || career === null) throw wrongSetting('career: needed is an object with "execute"');
   functionNeeded('execute', career.execute);

@@ -75,7 +75,9 @@ class RowCheck implements Checked {
 
   #takeLeader({ group, term }: Extract<Row, { table: 'leaders' }>): void {
     if (term !== undefined && (this.#floor === undefined || term.token >= this.#floor)) {
-      this.bad(`leaders, row ${JSON.stringify(group)}: the floor is ${this.#floor ?? 'missing'}, so term ${term.token} may be given again`);
+      this.bad(
+        `leaders, row ${JSON.stringify(group)}: the floor is ${this.#floor ?? 'missing'}, so term ${term.token} may be given again`,
+      );
     }
   }
 
