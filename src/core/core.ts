@@ -18,7 +18,6 @@ import { Changes } from './durability/changes.js';
 import { type Batch, collect, collectAll, reserved, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
 import { awaitItem } from './items/await.js';
-import { drainLeaders, refuseLeaderCalls } from './leaders/calls.js';
 import type { Effect } from './state/effects.js';
 import { markRoomElsewhere } from './state/marks.js';
 import { Outbox } from './state/outbox.js';
@@ -362,7 +361,6 @@ export class Core extends AdminCalls {
   drain(now: number): void {
     this.begin(now);
     startDraining(this.state, now);
-    drainLeaders(this.state, now);
     this.finish(undefined, now);
   }
 
@@ -370,7 +368,6 @@ export class Core extends AdminCalls {
   close(): void {
     this.state.closed = true;
     refuseAwaits(this.state);
-    refuseLeaderCalls(this.state);
   }
 
   /**

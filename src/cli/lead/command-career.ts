@@ -2,7 +2,7 @@ import type { HandOverReason, LeaderCareer, LeaderWork, Predecessor } from '@key
 import { Child } from '../run/child.js';
 import type { StateFile } from './state-file.js';
 
-export interface CommandCareerOptions {
+interface CommandCareerOptions {
   readonly group: string;
   readonly command: readonly string[];
   /** Run by `sh -c`. */

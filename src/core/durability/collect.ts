@@ -14,15 +14,14 @@ import type {
   ProgressRow,
   Row,
   RowChange,
-  TermRow,
   TicketRow,
   TurnRow,
 } from '../contract/rows.js';
 import { partsOf } from '../items/idempotency.js';
 import { isKept } from '../items/item-status.js';
+import { leaderRow } from '../leaders/group-rows.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
-import type { Term } from '../state/leader-group.js';
 import { markRoom } from '../state/marks.js';
 import {
   type Assignment,
@@ -163,10 +162,8 @@ class Writer {
 
   #leader(name: string): void {
     const group = this.state.leaders.groups.get(name);
-    if (group === undefined) return void this.rows.push({ delete: { table: 'leaders', group: name } });
-    const { term, predecessor, state, since } = group;
-    const row = { table: 'leaders', group: name, predecessor, state, since: this.#instant(since) } as const;
-    this.#put({ ...row, term: term && termRow(term) });
+    if (group === undefined) this.rows.push({ delete: { table: 'leaders', group: name } });
+    else this.#put(leaderRow(group, this.state.epoch));
   }
 
   /** A row stands for a session as long as it has turns of durable queues. */
@@ -361,11 +358,6 @@ class Writer {
   #put(row: Extract<RowChange, { put: unknown }>['put']): void {
     this.rows.push({ put: row });
   }
-}
-
-function termRow({ token, phase, worked, reason, candidate }: Term): TermRow {
-  const { id: candidateId, ttl, inaugurateTimeout, handOverTimeout, metadata } = candidate;
-  return { token, phase, worked, reason, candidateId, ttl, inaugurateTimeout, handOverTimeout, metadata };
 }
 
 /** Whether anything is not as it was submitted. Its `notBefore` becomes another only with one of these. */

@@ -15,7 +15,7 @@
 import type { EndRow, FinishedRow, ItemRow, LimitsRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
 import { beganBefore, parkAgain, restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
-import { restoreGroup, resumeGroup } from '../leaders/restored-groups.js';
+import { restoreGroup, resumeGroup } from '../leaders/group-rows.js';
 import { limitQueue } from '../state/queues.js';
 import { Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';

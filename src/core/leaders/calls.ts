@@ -138,7 +138,7 @@ export function report(state: CoreState, request: ReportRequest, reply: Reply<Re
   if (term?.token !== request.term) return reportLate(state, group, request, reply, now);
   const refusal = carryOut(state, group, term, request.report, now);
   if (refusal !== undefined) return void refuse(state, reply, refusal);
-  const isCounted = term.phase !== 'lost' || isEnd(request.report);
+  const isCounted = term.at !== 'lost' || isEnd(request.report);
   answer(
     state,
     reply,
@@ -166,10 +166,10 @@ function carryOut(
 ): Refusal | undefined {
   switch (said.kind) {
     case 'alive':
-      if (term.phase !== 'lost') term.leaseEnd = after(now, term.candidate.ttl);
+      if (term.at !== 'lost') term.leaseEnd = after(now, term.candidate.ttl);
       return undefined;
     case 'inaugurated':
-      if (term.phase !== 'lost') inaugurated(state, group, term);
+      if (term.at !== 'lost') inaugurated(state, group, term);
       return undefined;
     case 'yield':
       term.failed ||= said.failed;

@@ -53,8 +53,8 @@ function standingView({ lost }: Candidate, position: number): CandidateView {
 }
 
 function leaderView(state: CoreState, group: LeaderGroup, term: Term, now: number): CandidateView {
-  const { token, phase, reason = 'yield', cause = 'unknown', deadline } = term;
-  switch (phase) {
+  const { token, at, reason = 'yield', cause = 'unknown', deadline } = term;
+  switch (at) {
     case 'inaugurating':
       return { at: 'inaugurate', term: token, predecessor: group.predecessor, state: group.state };
     case 'executing':
@@ -96,11 +96,11 @@ export function groupView(state: CoreState, name: string, group: LeaderGroup | u
 }
 
 function viewOfTerm({ wallOffset }: CoreState, { since }: LeaderGroup, term: Term, now: number): LeaderView {
-  const { candidate, token, phase, leaseEnd } = term;
+  const { candidate, token, at, leaseEnd } = term;
   return {
     candidateId: candidate.id,
     term: token,
-    phase,
+    phase: at,
     since: since + wallOffset,
     metadata: candidate.metadata,
     holdsFor: Math.max(0, leaseEnd - now),

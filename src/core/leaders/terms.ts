@@ -28,14 +28,14 @@ export function goOn(state: CoreState, group: LeaderGroup, now: number): void {
 }
 
 /** What has come first ends first: a tick may be late. */
-export function endWhatIsOver(state: CoreState, group: LeaderGroup, now: number): void {
+function endWhatIsOver(state: CoreState, group: LeaderGroup, now: number): void {
   const { term } = group;
   if (term === undefined) return;
-  const { leaseEnd, deadline, phase } = term;
+  const { leaseEnd, deadline, at } = term;
   if (isOver(leaseEnd, now) && leaseEnd <= deadline)
     endTerm(state, group, term, { how: 'lost', cause: causeOf(term) }, now);
   else if (isOver(deadline, now)) {
-    lose(state, group, term, phase === 'inaugurating' ? 'inaugurate_timeout' : 'hand_over_timeout', now);
+    lose(state, group, term, at === 'inaugurating' ? 'inaugurate_timeout' : 'hand_over_timeout', now);
   } else if (isOver(leaseEnd, now)) endTerm(state, group, term, { how: 'lost', cause: causeOf(term) }, now);
 }
 
@@ -65,8 +65,8 @@ export function begin(state: CoreState, group: LeaderGroup, candidate: Candidate
 export function inaugurated(state: CoreState, group: LeaderGroup, term: Term): void {
   if (term.worked) return;
   term.worked = true;
-  if (term.phase === 'inaugurating') {
-    term.phase = 'executing';
+  if (term.at === 'inaugurating') {
+    term.at = 'executing';
     term.deadline = Number.POSITIVE_INFINITY;
   }
   state.changes?.leader(group.name);
@@ -80,8 +80,8 @@ export function askToHandOver(
   reason: HandOverReason,
   now: number,
 ): void {
-  if (term.phase !== 'inaugurating' && term.phase !== 'executing') return;
-  term.phase = 'handing_over';
+  if (term.at !== 'inaugurating' && term.at !== 'executing') return;
+  term.at = 'handing_over';
   term.reason = reason;
   term.deadline = after(now, term.candidate.handOverTimeout);
   state.changes?.leader(group.name);
@@ -89,7 +89,7 @@ export function askToHandOver(
 
 /** The leader is told that the term is lost: `alive` counts no more, and the term is over when it confirms, or `ttl` later (L4). */
 function lose(state: CoreState, group: LeaderGroup, term: Term, cause: TermLossCause, now: number): void {
-  term.phase = 'lost';
+  term.at = 'lost';
   term.cause = cause;
   term.deadline = Number.POSITIVE_INFINITY;
   term.leaseEnd = after(now, term.candidate.ttl);

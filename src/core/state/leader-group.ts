@@ -69,7 +69,7 @@ const NO_METADATA: ReadonlyMap<string, string> = new Map();
 
 /** The term of a leader. It lives until it is handed over or `leaseEnd` has come. */
 export class Term {
-  phase: LeaderPhase = 'inaugurating';
+  at: LeaderPhase = 'inaugurating';
   /** It was inaugurated. */
   worked = false;
   /** It said that its work failed. */
@@ -94,6 +94,8 @@ export interface BackOff {
   readonly failures: number;
   readonly until: number;
 }
+
+const NO_STATE: Bytes = new Uint8Array(0);
 
 /** One group. Its timer fires when something of it is due. */
 export class LeaderGroup extends Timer {
@@ -120,8 +122,6 @@ export class LeaderGroup extends Timer {
     return 'leader_group';
   }
 }
-
-export const NO_STATE: Bytes = new Uint8Array(0);
 
 /** All groups, and what is counted over them. */
 export class Leaders {

@@ -1,7 +1,7 @@
 import type { LeadNews, LeadResponse } from '../gen/keyturn/v1/leader.js';
 
 /** What of a stream of gRPC it needs. */
-export interface NewsCall {
+interface NewsCall {
   write(message: LeadResponse): boolean;
   once(event: 'drain', listener: () => void): unknown;
 }

@@ -11,7 +11,7 @@ import type { LeadCommand, LeadNews, LeadRequest, LeadResponse } from '../gen/ke
 import { Candidacy, type CandidacyHost } from './candidacy.js';
 import { OutgoingNews } from './lead-news.js';
 
-export type LeadCall = ServerDuplexStream<LeadRequest, LeadResponse>;
+type LeadCall = ServerDuplexStream<LeadRequest, LeadResponse>;
 
 const COMMANDS = 1_000;
 const DRAINING: Refusal = { kind: 'draining', retryAfter: 1_000 };

@@ -277,14 +277,6 @@ export const ALL_KINDS: readonly Row[] = [
       metadata: new Map([['host', 'h1']]),
     },
   },
-  {
-    table: 'leaders',
-    group: 'reports',
-    predecessor: { candidateId: '', term: 0, how: 'none' },
-    state: new Uint8Array(0),
-    since: 0,
-    term: undefined,
-  },
 ];
 
 export function puts(rows: readonly Row[]): readonly RowChange[] {

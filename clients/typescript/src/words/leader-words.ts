@@ -41,7 +41,7 @@ export interface GroupInfo {
 }
 
 /** What a candidacy begins with. */
-export interface StandCall {
+interface StandCall {
   readonly group: string;
   readonly candidateId: string;
   readonly ttl: number;
