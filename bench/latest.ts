@@ -24,6 +24,8 @@ export interface KeptRow {
   readonly enough: number | null;
   readonly aim: number | null;
   readonly spread: number | null;
+  /** Where and when it was measured, if not with the others. */
+  readonly apart?: Pick<KeptRun, 'machine' | 'date' | 'commit'>;
 }
 
 export function keptRow(line: Line): KeptRow {
@@ -40,4 +42,24 @@ export function keptRow(line: Line): KeptRow {
     aim: line.aim ?? null,
     spread: line.spread ?? null,
   };
+}
+
+/**
+ * The kept run with the rows of a later, smaller one in their places, each with its own machine, day and commit. Ratios of two
+ * machines may stand in one table as long as it says so.
+ */
+export function withRowsOf(kept: KeptRun, later: KeptRun, order: readonly string[]): KeptRun {
+  const { machine, date, commit } = later;
+  const names = new Set(later.rows.map(groupOf));
+  const rows = [
+    ...kept.rows.filter((row) => !names.has(groupOf(row))),
+    ...later.rows.map((row) => ({ ...row, apart: { machine, date, commit } })),
+  ];
+  const place = (row: KeptRow) => order.indexOf(groupOf(row));
+  return { ...kept, rows: rows.toSorted((a, b) => place(a) - place(b)) };
+}
+
+/** The name that is asked for: a row may have several parts. */
+function groupOf({ row }: KeptRow): string {
+  return row.split(' ')[0] ?? row;
 }

@@ -1,9 +1,9 @@
 /** The benchmark: runs its rows one after the other, prints the table, keeps the figures. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { runAgainst } from './against/main.js';
 import { renderChart } from './chart.js';
-import { type KeptRun, keptRow } from './latest.js';
+import { type KeptRun, keptRow, withRowsOf } from './latest.js';
 import { describeCommit, describeLoad, describeMachine } from './machine.js';
 import { type Line, lineOf } from './measure.js';
 import { type Options, readOptions } from './options.js';
@@ -34,14 +34,15 @@ async function main(options: Options): Promise<number> {
   process.stderr.write(describeLoad() ?? '');
   const run = await runAll(options);
   const rows = run.lines.map(keptRow);
-  const kept: KeptRun = { machine: describeMachine(), date: new Date().toISOString(), commit, rows };
+  const done: KeptRun = { machine: describeMachine(), date: new Date().toISOString(), commit, rows };
+  const kept = options.keep ? withRowsOf(await keptSoFar(), done, [...ROWS.keys()]) : done;
   await keep('latest.json', `${JSON.stringify(kept, undefined, 2)}\n`);
-  if (options.rows.size + options.left.size === ROWS.size) await writePages(kept);
+  if (options.keep || options.rows.size + options.left.size === ROWS.size) await writePages(kept);
   else
     process.stderr.write(
       'latest.json has these rows only; the README, docs/BENCHMARKS.md and docs/DURABILITY.md still show the last full run\n',
     );
-  process.stdout.write(options.json ? `${JSON.stringify(kept, undefined, 2)}\n` : `${renderTable(run.lines)}\n`);
+  process.stdout.write(options.json ? `${JSON.stringify(done, undefined, 2)}\n` : `${renderTable(run.lines)}\n`);
   return complain(run, options.check);
 }
 
@@ -68,6 +69,11 @@ async function runWithProgress(name: string, row: Row, profile: string | undefin
   const outcome = await runRow(name, row, (said) => progress.say(`${name}: ${said}`), profile);
   progress.clear();
   return outcome;
+}
+
+async function keptSoFar(): Promise<KeptRun> {
+  // This file wrote it.
+  return JSON.parse(await readFile(new URL('latest.json', RESULTS), 'utf8'));
 }
 
 async function keep(file: string, text: string): Promise<void> {

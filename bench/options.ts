@@ -8,6 +8,8 @@ export interface Options {
   readonly left: ReadonlyMap<string, Row>;
   readonly json: boolean;
   readonly check: boolean;
+  /** These rows take their places in the kept run. */
+  readonly keep: boolean;
   /** A directory for CPU profiles. */
   readonly profile: string | undefined;
   /** A commit that is compared with this tree, as git knows it. Unset: peers are. */
@@ -19,6 +21,7 @@ interface Flags {
   readonly all?: boolean;
   readonly json?: boolean;
   readonly check?: boolean;
+  readonly keep?: boolean;
   readonly profile?: string;
   readonly against?: string;
 }
@@ -29,6 +32,10 @@ export function readOptions(args: readonly string[], rows: ReadonlyMap<string, R
     .description(`Measures Keyturn against its peers.\n\nRows:\n${listRows(rows)}`)
     .option('--only <rows>', 'run only these rows, for example core,unary', (names) => chooseRows(names, rows))
     .option('--all', 'run also the rows that take long and run only when they are named otherwise')
+    .option(
+      '--keep',
+      'with --only: put these rows into the kept run and its pages, each with its machine, day and commit, instead of replacing the run',
+    )
     .option('--json', 'print the figures as JSON instead of the table')
     .option('--check', 'exit code 1 when a row falls short of what is enough, or was not measured')
     .option(
@@ -43,11 +50,13 @@ export function readOptions(args: readonly string[], rows: ReadonlyMap<string, R
     if (!(error instanceof CommanderError)) throw error;
     process.exit(error.exitCode === 0 ? 0 : 2);
   }
-  const { only, all = false, json = false, check = false, profile, against } = command.opts<Flags>();
+  const { only, all = false, json = false, check = false, keep = false, profile, against } = command.opts<Flags>();
   if (against !== undefined && profile !== undefined)
     command.error('error: --against and --profile do not go together: profiled figures are not to be trusted');
+  if (keep && (only === undefined || against !== undefined || profile !== undefined))
+    command.error('error: --keep goes with --only, and not with --against or --profile');
   const chosen = only === undefined ? runOf(rows, all) : { rows: only, left: new Map<string, Row>() };
-  return { ...chosen, json, check, profile, against };
+  return { ...chosen, json, check, keep, profile, against };
 }
 
 /** What a run of everything runs, and what it leaves. */

@@ -5,10 +5,12 @@ import { core } from './rows/core.js';
 import { dispatch } from './rows/dispatch.js';
 import { durable } from './rows/durable.js';
 import { expiry } from './rows/expiry.js';
+import { forwarded } from './rows/forwarded.js';
 import { growth } from './rows/growth.js';
 import { handover } from './rows/handover.js';
 import { memory } from './rows/memory.js';
 import { recovery } from './rows/recovery.js';
+import { redis } from './rows/redis.js';
 import { scrape } from './rows/scrape.js';
 import { session } from './rows/session.js';
 import { stuck } from './rows/stuck.js';
@@ -34,6 +36,8 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     durable,
     recovery,
     choices,
+    forwarded,
+    redis,
     tenmillion,
   }),
 );

@@ -6,7 +6,14 @@
  * path pays for no promise. Calls that people make are promises. Requests must be well-formed (sizes, ranges,
  * required fields): who takes them off a wire checks that first, with the `limits` of the configuration.
  */
-import type { ClusterView } from './core/contract/cluster.js';
+import type {
+  ClusterView,
+  FinalizeView,
+  MoveRequest,
+  MoveView,
+  RestoreRequest,
+  RestoreView,
+} from './core/contract/cluster.js';
 import type {
   AwaitLeaderRequest,
   CandidateView,
@@ -33,6 +40,7 @@ import type {
   LaneState,
   NackAnswer,
   NackRequest,
+  Refusal,
   RenewAnswer,
   RenewRequest,
   Reply,
@@ -185,17 +193,22 @@ export interface Leaders {
   yieldLeader(group: string, reply: Reply<YieldView>): void;
 }
 
-/** Asks about the cluster that this coordinator is of. */
+/** What people ask about the cluster that this coordinator is of, and do to it. */
 export interface Cluster {
   view(): Promise<Result<ClusterView>>;
+  /** Makes a member the home of a partition, and waits until it is, for 20 s. */
+  move(request: MoveRequest): Promise<Result<MoveView>>;
+  restore(request: RestoreRequest): Promise<Result<RestoreView>>;
+  /** Fixes the newest format of rows that this version knows. */
+  finalize(): Promise<Result<FinalizeView>>;
 }
 
 /** One who watches events. */
 export interface Watcher {
   /** There is something to {@link Watch.take}. Called once, until a take came back empty. */
   wake(): void;
-  /** The coordinator ends; nothing follows. */
-  end(): void;
+  /** Nothing follows: the coordinator ends, or, with a refusal, cannot be watched any more, for this reason. */
+  end(why?: Refusal): void;
 }
 
 /** A bounded buffer of events: what a slow reader misses is counted, not kept. */

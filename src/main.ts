@@ -18,6 +18,7 @@ import { registerQueues } from './cli/queues.js';
 import { registerReplay } from './cli/replay.js';
 import { registerRun } from './cli/run.js';
 import { registerServe } from './cli/serve.js';
+import { registerStore } from './cli/store-import.js';
 import { registerSubmit } from './cli/submit.js';
 import { packageVersion } from './cli/version.js';
 import { registerWatch } from './cli/watch.js';
@@ -42,6 +43,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   registerEvict,
   registerLimits,
   registerData,
+  registerStore,
   registerReplay,
   registerDemo,
 ];

@@ -47,7 +47,6 @@ const FOR_TESTS = {
   'src/cluster/member/deadline.ts MARGIN': 'what a deadline is before the end of a session, to the millisecond',
   'src/cluster/store/partition/encode.ts copyOf': 'the engine in memory keeps what it is given, as one elsewhere does',
   'src/cluster/store/partition/guard.ts nextEpoch': 'the engine in memory counts epochs as all engines do',
-  'src/cluster/store/partition/guard.ts noGuard': 'the engine in memory says in the same words that there is none',
 };
 
 test('nothing is exported that nobody imports', () => {

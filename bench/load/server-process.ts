@@ -33,6 +33,10 @@ export interface SidecarOptions {
   readonly limits?: Readonly<Record<string, number>>;
   /** Unset: nothing outlives it. */
   readonly dataDirectory?: string;
+  /** The Redis of its cluster. Unset: it is alone. */
+  readonly store?: string;
+  /** 0: a gateway of its cluster. */
+  readonly weight?: number;
   /** Of Node. */
   readonly flags?: readonly string[];
   /** Whose code. Unset: that of this tree. */
@@ -41,13 +45,14 @@ export interface SidecarOptions {
 
 /** The sidecar as people start it, with the built-in settings but for these. Resolves when it listens. */
 export async function startSidecar(options: SidecarOptions = {}): Promise<ServerProcess> {
-  const { policy = {}, limits = {}, dataDirectory, flags = [], dist = TODAY } = options;
+  const { policy = {}, limits = {}, dataDirectory, store, weight, flags = [], dist = TODAY } = options;
+  const cluster = weight === undefined ? undefined : { weight };
   const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     // JSON is YAML.
     const file = join(directory, 'keyturn.yaml');
-    await writeFile(file, JSON.stringify({ default: policy, limits, data_dir: dataDirectory }));
+    await writeFile(file, JSON.stringify({ default: policy, limits, data_dir: dataDirectory, store, cluster }));
     const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
     return await startServer(script, ['serve', '--config', file, ...ports, '--drain-timeout', '0s'], flags);
   } finally {
@@ -66,6 +71,11 @@ export function startBareServer(answer: Uint8Array): Promise<ServerProcess> {
 export function startBareSessionServer(replies: Uint8Array): Promise<ServerProcess> {
   const script = new URL('../peers/bare-session-server.js', import.meta.url);
   return startServer(script, [Buffer.from(replies).toString('base64')]);
+}
+
+/** Coordinators of the same kind without anything around them, in memory: a home, and one that forwards to it. */
+export function startLinkProcess(role: 'alone' | 'home' | 'gateway', dist: Dist, home = ''): Promise<ServerProcess> {
+  return startServer(new URL('bench/load/link-process.js', dist), [role, home]);
 }
 
 /** Each says where it listens in a JSON line with the field `grpc`, and `http` if it has that. */

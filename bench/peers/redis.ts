@@ -13,6 +13,15 @@ export function startRedis(): Promise<NativeServer> {
   return startNative(REDIS, (port) => ['--port', String(port), '--bind', HOST, '--save', '', '--appendonly', 'no']);
 }
 
+/** When Redis flushes to its disk. */
+export type Flushed = 'always' | 'everysec';
+
+/** As the guide to clusters starts it. @param directory on a disk */
+export function startKeepingRedis(directory: string, flushed: Flushed): Promise<NativeServer> {
+  const kept = ['--appendonly', 'yes', '--appendfsync', flushed, '--save', '', '--dir', directory];
+  return startNative(REDIS, (port) => ['--port', String(port), '--bind', HOST, ...kept]);
+}
+
 /** As long as the lease of a turn, ms. */
 const LEASE = 20_000;
 /** As Redis' own documentation of `SET … NX` releases a lock: only its owner may. */

@@ -4,8 +4,9 @@ import { type Dist, type Side, workOf } from '../against/side.js';
 import { makeKeys, QUEUE } from '../coordinator.js';
 import { connectClient } from '../load/dispatch.js';
 import { perSecondInFlight } from '../load/in-flight.js';
+import { lockPairs, streamPairs } from '../load/pairs.js';
 import { type ServerProcess, startBareSessionServer, startSidecar } from '../load/server-process.js';
-import { outcomeValue, SessionStream } from '../load/session-stream.js';
+import { SessionStream } from '../load/session-stream.js';
 import { deQueue, enQueue, sayHello, turnOf } from '../load/wire.js';
 import type { Figure } from '../measure.js';
 import { hasRedis, REDIS, RedisLocks, startRedis } from '../peers/redis.js';
@@ -43,7 +44,7 @@ async function againstRedis(sidecar: ServerProcess, say: Say): Promise<Figure> {
   const redis = await startRedis();
   const locks = await RedisLocks.connect(redis.port);
   const keyturn = connectClient(sidecar.address);
-  const rounds = await interleave(PLAN, says(say, 'Redis'), clientPairs(keyturn), lockPairs(locks));
+  const rounds = await interleave(PLAN, says(say, 'Redis'), clientPairs(keyturn), lockPairs(locks, PAIRS));
   await keyturn.close();
   locks.close();
   await redis.stop();
@@ -54,7 +55,12 @@ async function againstBareStream(sidecar: ServerProcess, say: Say): Promise<Figu
   const stream = await openSession(sidecar);
   const bare = await startBareSessionServer(await recordReplies(stream));
   const bareStream = await openSession(bare);
-  const rounds = await interleave(PLAN, says(say, 'bare stream'), bareStreamPairs(stream), bareStreamPairs(bareStream));
+  const rounds = await interleave(
+    PLAN,
+    says(say, 'bare stream'),
+    streamPairs(stream, PAIRS),
+    streamPairs(bareStream, PAIRS),
+  );
   stream.close();
   bareStream.close();
   await bare.stop();
@@ -75,7 +81,7 @@ async function againstBareStream(sidecar: ServerProcess, say: Say): Promise<Figu
 async function side(dist: Dist): Promise<Side> {
   const sidecar = await startSidecar({ dist });
   const stream = await openSession(sidecar);
-  const lap = bareStreamPairs(stream);
+  const lap = streamPairs(stream, PAIRS);
   return {
     parts: [
       {
@@ -125,39 +131,5 @@ function clientPairs(keyturn: Keyturn): Lap {
       const answer = await keyturn.enQueue(turn);
       if (answer.decision !== 'accept') throw new Error(`expected a turn, got ${answer.decision}`);
       await keyturn.deQueue({ ...turn, token: answer.turn.token });
-    });
-}
-
-function lockPairs(locks: RedisLocks): Lap {
-  const keys = makeKeys(KEYS);
-  return () =>
-    perSecondInFlight(PAIRS, IN_FLIGHT, async (index) => {
-      const key = keys[index % KEYS] ?? '';
-      const owner = String(index);
-      await locks.lock(key, owner);
-      await locks.unlock(key, owner);
-    });
-}
-
-/** A throw in here ends the process of the row. */
-function bareStreamPairs(stream: SessionStream): Lap {
-  const keys = makeKeys(KEYS);
-  return () =>
-    new Promise((resolve) => {
-      const start = performance.now();
-      let begun = 0;
-      let done = 0;
-      const begin = (): void => {
-        if (begun === PAIRS) return;
-        const key = keys[begun++ % KEYS] ?? '';
-        stream.send(enQueue(key), (outcome) => {
-          stream.send(deQueue(key, turnOf(outcomeValue(outcome, 'enqueue')).token), (last) => {
-            outcomeValue(last, 'dequeue');
-            if (++done === PAIRS) resolve((PAIRS * 1_000) / (performance.now() - start));
-            else begin();
-          });
-        });
-      };
-      for (let lane = 0; lane < IN_FLIGHT; lane++) begin();
     });
 }

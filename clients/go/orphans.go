@@ -37,7 +37,7 @@ type orphan struct {
 
 // newOrphans is nil when none is left to wait for.
 func newOrphans(turns []TurnRef, open []*command, giveBack func(TurnRef)) *orphans {
-	o := &orphans{groups: map[place]*claimGroup{}, claimants: map[*command][]place{}, turns: map[turnID]*orphan{}, giveBack: giveBack}
+	o := noOrphans(giveBack)
 	for _, c := range open {
 		o.addClaimant(c)
 	}
@@ -48,6 +48,22 @@ func newOrphans(turns []TurnRef, open []*command, giveBack func(TurnRef)) *orpha
 		return nil
 	}
 	return o
+}
+
+func noOrphans(giveBack func(TurnRef)) *orphans {
+	return &orphans{groups: map[place]*claimGroup{}, claimants: map[*command][]place{}, turns: map[turnID]*orphan{}, giveBack: giveBack}
+}
+
+// add is one more, of which a notice told; open are the calls that may be answered with it now.
+func (o *orphans) add(ref TurnRef, open []*command) {
+	for _, c := range open {
+		if o.claimants[c] == nil {
+			o.addClaimant(c)
+		}
+	}
+	if o.turns[ref.id()] == nil {
+		o.addOrphan(ref)
+	}
 }
 
 func (o *orphans) isEmpty() bool { return o == nil || len(o.turns) == 0 }

@@ -88,6 +88,15 @@ func (r *renewals) keep(held *heldTurn, since moment) {
 	}
 }
 
+// isOver is whether its end by this clock is past: it was lost then, though a process that was held up tells its holder only
+// now. So it does not depend on what such a process reads first, its clock or what the sidecar says.
+func (r *renewals) isOver(held *heldTurn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	life := r.lives[held]
+	return life != nil && life.loseAt <= now()
+}
+
 func (r *renewals) drop(held *heldTurn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,8 +210,12 @@ func (r *renewals) ask(batch []*heldTurn, sentAt moment) {
 			// Whatever went wrong, a turn is ours until its lease ends, and then it is not.
 			life.renewAt = now().plus(life.lease / 10)
 		case !results[at].GetAlive():
+			cause := lossOf(results[at].GetCause())
+			if life.loseAt <= now() {
+				cause = LossUnreachable
+			}
 			delete(r.lives, held)
-			lost, causes = append(lost, held), append(causes, lossOf(results[at].GetCause()))
+			lost, causes = append(lost, held), append(causes, cause)
 			continue
 		default:
 			life.confirmed(sentAt)

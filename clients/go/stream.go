@@ -183,7 +183,7 @@ func (s *session) take(message *pb.SessionResponse, finished []*command) []*comm
 	}
 	// After the replies: the turn that a notice is about may have been given by one of them.
 	for _, notice := range message.GetNotices() {
-		s.turns.notice(notice)
+		s.turns.notice(notice, s.open.workersInOrder)
 	}
 	if !s.wanted() {
 		s.live.idle()

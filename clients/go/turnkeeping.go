@@ -121,6 +121,10 @@ func (k *turnKeeping) lostBy(ref TurnRef, cause LossCause) {
 }
 
 func (k *turnKeeping) lose(held *heldTurn, cause LossCause) {
+	if k.renewals.isOver(held) || held.safeUntil <= now() {
+		// It was lost by the clock before anything was told.
+		cause = LossUnreachable
+	}
 	k.renewals.drop(held)
 	k.remove(held)
 	if cause != LossClosed {
@@ -150,14 +154,20 @@ func (k *turnKeeping) remove(held *heldTurn) {
 	}
 }
 
-func (k *turnKeeping) notice(notice *pb.Notice) {
+// notice: open are the calls that are not answered. What they settle is theirs to end, and they may be answered with a turn.
+func (k *turnKeeping) notice(notice *pb.Notice, open func() []*command) {
 	turn := notice.GetTurn()
-	if notice.GetKind() != pb.NoticeKind_NOTICE_KIND_TURN_LOST || turn == nil {
+	if turn == nil {
 		return
 	}
 	ref := TurnRef{turn.Queue, turn.Key, turn.Token}
-	k.orphans.claimed(ref)
-	k.lostBy(ref, lossOf(notice.GetCause()))
+	switch notice.GetKind() {
+	case pb.NoticeKind_NOTICE_KIND_TURN_KEPT:
+		k.kept(ref, open())
+	case pb.NoticeKind_NOTICE_KIND_TURN_LOST:
+		k.orphans.claimed(ref)
+		k.lostBy(ref, lossOf(notice.GetCause()))
+	}
 }
 
 // done: a call of the application is open no more.

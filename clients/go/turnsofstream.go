@@ -49,6 +49,37 @@ func (k *turnKeeping) attached(told []*pb.TurnRef, open []*command, stopAt momen
 	k.askFor(missing, stopAt)
 }
 
+// kept is what the answer to the hello could not say: the session has this turn still. One that nobody knows goes back.
+func (k *turnKeeping) kept(ref TurnRef, open []*command) {
+	if held := k.turns[ref.id()]; held != nil {
+		k.certain(held)
+		return
+	}
+	for _, c := range open {
+		if c.settles() && c.ref.id() == ref.id() {
+			return
+		}
+	}
+	if lost := k.unreachable[ref.id()]; lost != nil {
+		k.backAgain(lost)
+		return
+	}
+	if _, works := k.left[ref.id()]; works {
+		return
+	}
+	if k.isClosing {
+		// No answer brings a turn to anybody any more.
+		open = nil
+	}
+	if k.orphans == nil {
+		k.orphans = noOrphans(k.giveBack)
+	}
+	k.orphans.add(ref, open)
+	if k.orphans.isEmpty() {
+		k.orphans = nil
+	}
+}
+
 // backAgain: the session has a turn that was told lost. It was delivered, so that no open call waits for it, and is given back:
 // but whoever works on it was told a margin before its end, and nobody else shall begin before they have had that time. It is
 // remembered until the giving back is answered.

@@ -3,9 +3,12 @@ import type { Keyturn } from '@keyturn/client';
 import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
+import { registerFinalize } from './cluster-finalize.js';
+import { registerMove } from './cluster-move.js';
+import { registerRestore } from './cluster-restore.js';
 import { EXIT } from './exit-codes.js';
 import { type SidecarOptions, sidecarOptions } from './options.js';
-import { alignColumns, amount, count, plain } from './output.js';
+import { alignColumns, amount, count, plain, ranges } from './output.js';
 import { withSidecar } from './sidecar.js';
 
 interface ClusterOptions extends SidecarOptions {
@@ -23,6 +26,7 @@ The second has the partitions, summed up by member and state:
                 of the sidecar that is asked: on the way to open, or from it
   unreachable   its member was asked and did not answer
   none          nobody has it; below the table stands why
+Below it stand the partitions that people moved, and where they want them.
 
 Examples:
   $ keyturn cluster
@@ -38,6 +42,9 @@ export function registerCluster(program: Command): void {
   sidecarOptions(command)
     .addHelpText('after', HELP)
     .action((options: ClusterOptions) => act(() => showCluster(options)));
+  registerMove(command);
+  registerRestore(command);
+  registerFinalize(command);
 }
 
 async function showCluster(options: ClusterOptions): Promise<number> {
@@ -63,15 +70,26 @@ function toJson({ name, partitions, store, registry, members, homes }: ClusterIn
       state,
       partitions: has,
     })),
-    homes: homes.map(({ partition, member, epoch, state, queues }) => ({ partition, member, epoch, state, queues })),
+    homes: homes.map(({ partition, member, epoch, state, queues, pinned }) => ({
+      partition,
+      member,
+      epoch,
+      state,
+      queues,
+      pinned,
+    })),
   };
 }
 
 function toText(info: ClusterInfo): string {
   const { name, partitions, store, registry } = info;
   const where = registry === store ? `in ${store}` : `in ${store}, registry ${registry}`;
-  const head = alignColumns([[`cluster ${plain(name)}: ${amount(partitions, 'partition')} ${where}`]]);
-  return [head, membersText(info), homesText(info), whyText(info)].filter((part) => part !== '').join('\n');
+  const head = alignColumns([
+    [`cluster ${plain(name)}: ${amount(partitions, 'partition')} ${where}, rows in format ${info.format}`],
+  ]);
+  return [head, membersText(info), homesText(info), pinsText(info), whyText(info)]
+    .filter((part) => part !== '')
+    .join('\n');
 }
 
 const HEAD = ['MEMBER', 'ID', 'ADDRESS', 'PEER', 'VERSION', 'WEIGHT', 'STATE', 'PARTITIONS', 'QUEUES'];
@@ -112,15 +130,17 @@ function homesText({ members, homes }: ClusterInfo): string {
   return alignColumns([['HOME', 'STATE', 'COUNT', 'PARTITIONS'], ...rows]);
 }
 
-/** `0-3, 7`. */
-function ranges(numbers: readonly number[]): string {
-  const parts: { from: number; to: number }[] = [];
-  for (const number of numbers) {
-    const last = parts.at(-1);
-    if (last?.to === number - 1) last.to = number;
-    else parts.push({ from: number, to: number });
+function pinsText({ homes }: ClusterInfo): string {
+  const byPin = new Map<string, number[]>();
+  for (const { partition, pinned } of homes) {
+    if (pinned === '') continue;
+    const known = byPin.get(pinned);
+    if (known === undefined) byPin.set(pinned, [partition]);
+    else known.push(partition);
   }
-  return parts.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(', ');
+  if (byPin.size === 0) return '';
+  const rows = [...byPin].map(([pinned, partitions]) => [pinned, ranges(partitions)]);
+  return alignColumns([['MOVED TO', 'PARTITIONS'], ...rows]);
 }
 
 /** More are much the same. */

@@ -66,3 +66,14 @@ export function percent(share: number): string {
 export function plain(text: string): string {
   return /^[^\s"\\\p{C}]+$/u.test(text) ? text : harmless(JSON.stringify(text));
 }
+
+/** `0-3, 7`. */
+export function ranges(numbers: readonly number[]): string {
+  const parts: { from: number; to: number }[] = [];
+  for (const number of numbers) {
+    const last = parts.at(-1);
+    if (last?.to === number - 1) last.to = number;
+    else parts.push({ from: number, to: number });
+  }
+  return parts.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(', ');
+}

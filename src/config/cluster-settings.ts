@@ -14,7 +14,8 @@ export interface PeerTlsSettings {
 
 interface MemberSettings {
   readonly name: string;
-  readonly partitions: number;
+  /** Unset: as many as the cluster has; a new one has {@link PARTITIONS}. */
+  readonly partitions: number | undefined;
   /** host:port. Unset: where this machine reaches the store, port 7423 or a free one. */
   readonly peerListen: string | undefined;
   /** host:port, or a host alone: with the port of `peerListen`. Unset: `peerListen`. */
@@ -40,7 +41,7 @@ export interface ClusterSettings extends ClusterFields {
 
 export const CLUSTER_DEFAULTS: ClusterFields = Object.freeze({
   name: 'keyturn',
-  partitions: 64,
+  partitions: undefined,
   peerListen: undefined,
   advertise: undefined,
   weight: 1,
@@ -51,6 +52,8 @@ export const CLUSTER_DEFAULTS: ClusterFields = Object.freeze({
 
 const AUTO = 'auto';
 const MOST_PARTITIONS = 256;
+/** Of a cluster that begins, when its first member says nothing of it. */
+export const PARTITIONS = 64;
 
 /** It becomes part of the name of every key in the store. */
 const clusterName: Kind<string> = scalar({
@@ -120,11 +123,11 @@ const MEMBER_SETTINGS: { readonly [K in keyof MemberSettings]: ServerSetting<Mem
     doc: 'Name of the cluster, with which every key in the store begins: one store can have several clusters.',
   },
   partitions: {
-    kind: partitions,
+    kind: optional(partitions, AUTO, PARTITIONS),
     env: 'KEYTURN_CLUSTER_PARTITIONS',
     flag: '--cluster-partitions',
     operand: 'count',
-    doc: 'Into how many partitions the queues are divided. Fixed when the first member writes it; another value is refused.',
+    doc: 'Into how many partitions the queues are divided. Fixed when the first member writes it; another value is refused. `auto`: as many as the cluster has, 64 in a new one.',
   },
   peerListen: {
     kind: optional(listenAddress, AUTO, ''),

@@ -13,6 +13,9 @@ const CHANGING: ReadonlyMap<string, string> = new Map(
     ['SetLimits', 'set_limits'],
     ['Redrive', 'redrive'],
     ['Discard', 'discard'],
+    ['MovePartition', 'move_partition'],
+    ['RestorePartitions', 'restore_partitions'],
+    ['FinalizeCluster', 'finalize_cluster'],
   ].map(([method = '', call = '']) => [`/keyturn.v1.AdminService/${method}`, call]),
 );
 

@@ -47,6 +47,8 @@ test('the rows are those of the page on the benchmark, and what durability costs
     'durable',
     'recovery',
     'choices',
+    'forwarded',
+    'redis',
     'tenmillion',
   ];
   assert.deepEqual([...ROWS.keys()], names);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { KeptRun } from '../../bench/latest.js';
+import { type KeptRun, withRowsOf } from '../../bench/latest.js';
 import { renderResults, withDurability, withFigures, withResults } from '../../bench/readme.js';
 import { ROWS } from '../../bench/registry.js';
 
@@ -113,6 +113,28 @@ test('a row says what it reached; what was not measured, and what is missing, is
 test('the machine, the day, the commit and the method stand above', () => {
   const [head = ''] = renderResults(RUN).split('\n');
   assert.match(head, /^Measured on 2 × processor; 2026-11-20, commit `abc`\. Each row runs in a process of its own/);
+});
+
+test('rows of a later run take their places in the kept one, and say their day and commit', () => {
+  const [session] = RUN.rows;
+  assert.ok(session !== undefined);
+  const part = (row: string, value: number) => ({ ...session, row, value });
+  const kept = { ...RUN, rows: [session, part('clients go', 1), part('clients java', 2)] };
+  const later = { ...RUN, date: '2026-11-23T01:00:00.000Z', commit: 'def' };
+  const order = ['session', 'redis', 'clients'];
+  const both = withRowsOf(kept, { ...later, rows: [part('clients go', 3), part('redis', 4)] }, order);
+  assert.deepEqual(
+    both.rows.map(({ row, value, apart }) => [row, value, apart?.commit]),
+    [
+      ['session', 150_000, undefined],
+      ['redis', 4, 'def'],
+      ['clients go', 3, 'def'],
+    ],
+  );
+  const [head = ''] = renderResults(both).split('\n');
+  assert.match(head, /; 2026-11-20, commit `abc`; redis, clients go on 2026-11-23, commit `def`\. Each row/);
+  const other = withRowsOf(kept, { ...later, machine: '4 × other', rows: [part('redis', 4)] }, order);
+  assert.match(renderResults(other), /; redis on 2026-11-23, commit `def`, 4 × other\. Each row/);
 });
 
 test('the results go between their marks and leave the rest of the page; a page without a place is refused', () => {

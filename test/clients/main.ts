@@ -16,7 +16,7 @@ import { isLanguage, LANGUAGES, type Language, missingTools } from './toolchains
 const LOGS = join(ROOT, '.cache', 'clients');
 
 /** Several times what a slow machine takes, first downloads included. */
-const LONGEST = { generate: 300, check: 900, conformance: 900, mixed: 300 };
+const LONGEST = { generate: 300, check: 900, conformance: 900, cluster: 600, mixed: 300 };
 
 const outcomes: Outcome[] = [];
 
@@ -84,10 +84,20 @@ async function run(languages: readonly Language[]): Promise<void> {
   const report = ['--language', prepared.join(','), '--markdown', join(LOGS, 'conformance.md')];
   await step('conformance', LONGEST.conformance, process.execPath, CONFORMANCE, ...report);
   say(`the table of all scenarios: ${relative(process.cwd(), join(LOGS, 'conformance.md'))}\n`);
+  section('The same in a cluster: a gateway, behind it two homes and a Redis');
+  await step(
+    'conformance in a cluster',
+    LONGEST.cluster,
+    process.execPath,
+    IN_A_CLUSTER,
+    '--language',
+    prepared.join(','),
+  );
   section('Mixed: all clients at once on the same queues, some of them killed');
   await step('mixed', LONGEST.mixed, process.execPath, join(ROOT, 'dist/test/mixed/main.js'), ...prepared);
 }
 
+const IN_A_CLUSTER = join(ROOT, 'dist/test/clients/cluster/main.js');
 const CONFORMANCE = join(ROOT, 'dist/clients/conformance/main.js');
 
 function sum(): number {

@@ -1,6 +1,8 @@
 /** What Redis does on bad days, while a home writes to it. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { openRedisRegistry } from '../../src/cluster/registry/redis/redis-registry.js';
+import type { Member } from '../../src/cluster/registry/registry.js';
 import type { Claimed, ClusterStore, PartitionStore } from '../../src/cluster/store/cluster-store.js';
 import { openRedisStore, type RedisStoreOptions } from '../../src/cluster/store/redis/redis-store.js';
 import type { RowChange } from '../../src/core/contract/rows.js';
@@ -16,6 +18,18 @@ import { claim, isProblem, RECORD, rowsOf } from './store-place.js';
 
 /** Long enough for a busy machine: nothing here waits for it to pass. */
 const DEADLINE = 30_000;
+
+const MEMBER: Member = {
+  id: 'm1',
+  name: 'one',
+  address: '127.0.0.1:1',
+  grpc: '',
+  version: '1',
+  format: 1,
+  weight: 1,
+  isLeaving: false,
+  routes: 1,
+};
 
 interface Scene {
   readonly store: ClusterStore;
@@ -185,6 +199,23 @@ describe('a Redis with a replica', needs([REDIS]), () => {
     between.cut = undefined;
     await writeUntilDone(home, changes);
     assert.deepEqual(await rowsOf(home), [itemRow(1), itemRow(2)]);
+  });
+
+  it('S221: that does not say that it has them: no session and no record counts as written', async (t) => {
+    const { master, between } = await withReplica(t);
+    const { store } = await opened(t, master.url, 'counts');
+    const registry = await openRedisRegistry(master.url, { cluster: 'counts', deadline: DEADLINE });
+    t.after(() => registry.close());
+    await untilDone(() => registry.join(MEMBER, 60_000));
+    between.cut = 'requests';
+    await assert.rejects(registry.renew(MEMBER, 60_000), /0 of 1 replicas .* know of the session/);
+    await assert.rejects(
+      store.changeRecord(1, { ...RECORD, version: 2 }),
+      /0 of 1 replicas .* have the cluster's record/,
+    );
+    between.cut = undefined;
+    assert.equal(await untilDone(() => registry.renew(MEMBER, 60_000)), true);
+    assert.equal(await untilDone(() => store.changeRecord(1, { ...RECORD, version: 2 })), true);
   });
 
   it('that takes over without the last batches is noticed, and repaired by the home', async (t) => {

@@ -29,9 +29,7 @@ async function placeIn(t: TestContext, redis: TestRedis): Promise<RegistryPlace>
       }
     },
     empty: () => raw.empty(cluster),
-    lose: (registry, what) => {
-      scene.proxyOf(registry).cut = what;
-    },
+    lose: (registry, what) => scene.lose(registry, what),
     outwait: (promise) => scene.outwait(promise),
   };
 }

@@ -1,6 +1,7 @@
 /** A cluster's place in a real Redis, with a proxy before each member, and deadlines that pass when the test says so. */
 import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
+import type { Cut } from '../support/cluster/fake-wire.js';
 import { HeldClock } from '../support/cluster/held-clock.js';
 import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawRedis } from '../support/cluster/raw-redis.js';
@@ -45,10 +46,17 @@ export class RedisScene<T extends object> {
     return opened;
   }
 
-  proxyOf(opened: T): LossyProxy {
+  #proxyOf(opened: T): LossyProxy {
     const proxy = this.#proxies.get(opened);
     if (proxy === undefined) throw new TypeError('it was not opened here');
     return proxy;
+  }
+
+  /** From now on this is lost, or nothing any more. */
+  lose(opened: T, what: Cut): void {
+    this.#proxyOf(opened).cut = what;
+    // A connection that was opened again in between waits for an answer that was lost.
+    if (what === undefined) this.clock.expire();
   }
 
   async outwait<V>(promise: Promise<V>): Promise<V> {

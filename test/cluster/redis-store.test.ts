@@ -29,9 +29,7 @@ async function placeIn(t: TestContext, redis: TestRedis): Promise<StorePlace> {
     },
     fallBack: () => raw.restore(cluster, marked),
     empty: () => raw.empty(cluster),
-    lose: (store, what) => {
-      scene.proxyOf(store).cut = what;
-    },
+    lose: (store, what) => scene.lose(store, what),
     outwait: (promise) => scene.outwait(promise),
   };
 }

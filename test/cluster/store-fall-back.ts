@@ -74,6 +74,30 @@ export function fallBackCases(place: Place): void {
     assert.deepEqual(await rowsOf(home), [itemRow(1), itemRow(2), itemRow(3)]);
   });
 
+  for (const batches of [1, 2, 3]) {
+    it(`to a home before that wrote on (${batches}) is written anew: no batch is put on rows of the other one`, async (t) => {
+      const there = await place(t);
+      const [a, b] = [await there.open(), await there.open()];
+      await a.record(RECORD);
+      await b.record(RECORD);
+      const first = await claim(a);
+      const old = a.open(first);
+      await old.write(puts([itemRow(1)]), 1);
+      await there.mark();
+      const home = b.open(await claim(b, { member: 'b', expected: first.guard.owner }));
+      await home.write(puts([itemRow(2)]), 2);
+      await home.write(puts([itemRow(3)]), 3);
+      await there.fallBack();
+      // Their numbers are those of batches of the other one.
+      for (let batch = 0; batch < batches; batch += 1) await old.write(puts([itemRow(7 + batch)]), 4);
+      await assert.rejects(home.assert(), isProblem('fell_back'));
+      await assert.rejects(home.write(puts([itemRow(4)]), 5), isProblem('fell_back'));
+      await assert.rejects(home.release(), isProblem('fell_back'));
+      await home.rewrite([[itemRow(1), itemRow(2), itemRow(3)]], 5);
+      assert.deepEqual(await rowsOf(home), [itemRow(1), itemRow(2), itemRow(3)]);
+    });
+  }
+
   it('does not take the guard from who claimed after it fell back', async (t) => {
     const there = await place(t);
     const [a, b] = [await there.open(), await there.open()];

@@ -1,6 +1,9 @@
 /** What every cluster store promises: one suite for the one in memory and those over a real engine. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { withPin } from '../../src/cluster/partitions/pins.js';
+import { amend } from '../../src/cluster/store/amend.js';
+import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import { itemRow, puts } from '../local/journal/rows.js';
 import { fallBackCases, rewriteCases } from './store-fall-back.js';
 import { guardCases, lostCases } from './store-guard.js';
@@ -47,9 +50,33 @@ function recordCases(place: Place): void {
     assert.equal(await b.changeRecord(2, { ...next, version: 3 }), true);
   });
 
+  it('S330: is changed over its revision, by two at once one after the other, and shown with the guards', async (t) => {
+    const there = await place(t);
+    const [a, b] = [await there.open(), await there.open()];
+    await a.record(RECORD);
+    assert.deepEqual(await amend(a, () => undefined), RECORD);
+    const pin = (partition: number, name: string) => (record: ClusterRecord, at: number) =>
+      withPin(record, partition, { name, at });
+    await Promise.all([amend(a, pin(1, 'one')), amend(b, pin(2, 'two')), amend(b, pin(3, 'three'))]);
+    const { guards, record } = await b.look(4);
+    assert.equal(guards.length, 4);
+    assert.deepEqual(
+      [record?.version, record?.revision, record?.secret],
+      [RECORD.version, RECORD.version + 3, RECORD.secret],
+    );
+    assert.deepEqual(
+      Object.values(record?.pins ?? {}).map(({ name }) => name),
+      ['one', 'two', 'three'],
+    );
+    assert.deepEqual(new Set(Object.values(record?.pins ?? {}).map(({ at }) => at)).size, 3);
+    assert.equal(await a.changeRecord(RECORD.version, { ...RECORD, secret: 'late' }), false);
+  });
+
   it('is not changed where there is none', async (t) => {
     const store = await (await place(t)).open();
     assert.equal(await store.changeRecord(1, RECORD), false);
+    assert.equal(await amend(store, (record) => record), undefined);
+    assert.equal((await store.look(1)).record, undefined);
   });
 }
 

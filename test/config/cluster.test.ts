@@ -18,7 +18,7 @@ describe('a cluster', () => {
     const { store: _store, registry: _registry, ...fields } = cluster;
     assert.deepEqual(fields, {
       name: 'keyturn',
-      partitions: 64,
+      partitions: undefined,
       peerListen: undefined,
       advertise: undefined,
       weight: 1,

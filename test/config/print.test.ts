@@ -77,7 +77,7 @@ test('every setting is printed with its built-in value', () => {
     tls: { cert: 'none', key: 'none', client_ca: 'none' },
     cluster: {
       name: 'keyturn',
-      partitions: 64,
+      partitions: 'auto',
       peer_listen: 'auto',
       advertise: 'auto',
       weight: 1,

@@ -4,6 +4,7 @@ import type {
   HelloAnswer,
   HelloRequest,
   Notice,
+  Refusal,
   Session,
   SessionListener,
   Turn,
@@ -27,6 +28,13 @@ class Told implements SessionListener {
     this.replacements += 1;
     assert.equal(this.replacements, 1, 'told once');
   }
+
+  brokenBy: Refusal | undefined;
+
+  broken(why: Refusal): void {
+    assert.equal(this.brokenBy, undefined, 'told once');
+    this.brokenBy = why;
+  }
 }
 
 /** One stream of a worker. */
@@ -46,6 +54,14 @@ export class Stream extends Worker {
 
   close(): void {
     this.session.close();
+  }
+
+  get brokenBy(): Refusal | undefined {
+    return this.told.brokenBy;
+  }
+
+  get isBroken(): boolean {
+    return this.told.brokenBy !== undefined;
   }
 
   get wasReplaced(): boolean {

@@ -1,7 +1,7 @@
 /** The README is true: its first worker works as it stands, its links lead somewhere, its values are the built-in ones. */
 import { deepStrictEqual, fail, match, strictEqual } from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
@@ -64,14 +64,24 @@ for (const [index, configuration] of blocks('yaml').entries()) {
 
 for (const path of trackedPaths().filter((name) => name.endsWith('.md'))) {
   test(`the links of ${path} lead somewhere`, () => {
-    const page = read(path).text.replace(/^```[\s\S]*?^```$/gm, '');
-    const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => `#${anchor(heading)}`);
-    for (const [, link = ''] of page.matchAll(/\]\(([^)\s]+)\)/g)) {
+    const page = read(path).text;
+    for (const [, link = ''] of withoutCode(page).matchAll(/\]\(([^)\s]+)\)/g)) {
       if (link.startsWith('https://')) continue;
-      const isThere = headings.includes(link) || existsSync(join(ROOT, dirname(path), link));
-      strictEqual(isThere, true, link);
+      const [file = '', heading] = link.split('#');
+      const other = join(ROOT, dirname(path), file);
+      const isThere = file === '' || existsSync(other);
+      const target = file === '' || !isThere || heading === undefined ? page : readFileSync(other, 'utf8');
+      strictEqual(isThere && (heading === undefined || headingsOf(target).includes(heading)), true, link);
     }
   });
+}
+
+function withoutCode(page: string): string {
+  return page.replace(/^```[\s\S]*?^```$/gm, '');
+}
+
+function headingsOf(page: string): readonly string[] {
+  return [...withoutCode(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchor(heading));
 }
 
 test('what is not promised stands on the first page', () => {

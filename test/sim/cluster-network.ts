@@ -116,6 +116,13 @@ export class ClusterNetwork {
     });
   }
 
+  /** One member tells another that a partition is its. */
+  handedOver(from: SimProcess, id: string, partition: number, shutFor: number): void {
+    const to = this.find(id);
+    if (to === undefined || this.cuts.has(`${from.name}>${to.name}`)) return;
+    this.#pass(() => to.clock.run(() => to.member.takesOver(partition, shutFor)));
+  }
+
   #pass(task: () => void): void {
     const { chance } = this;
     if (!this.isGood && chance.in100(1)) return;

@@ -80,6 +80,7 @@ export interface ProcessWorld {
   readonly settings: CoordinatorSettings;
   readonly partitions: number;
   connect(from: SimProcess, home: HomeEntry): Coordinator;
+  handedOver(from: SimProcess, id: string, partition: number, shutFor: number): void;
   note(line: string): void;
   broken(what: string): void;
 }
@@ -112,6 +113,7 @@ export class SimProcess {
       incarnation: () => this.#incarnation(),
       makeHome: (options) => new HomeCoordinator(settings, { ...options, seed: chance.int(0, 1_000_000) }),
       connect: (home) => world.connect(this, home),
+      handedOver: (partition, to, shutFor) => world.handedOver(this, to.id, partition, shutFor),
       trouble: (error, partition) => {
         if (error instanceof TypeError) world.broken(`${name}: ${error.stack}`);
         if (error !== undefined) world.note(`${name} partition ${partition}: ${error.message}`);

@@ -1,5 +1,7 @@
 /** One simulated cluster: three members with real cores, a store and a registry with every fault, and workers. */
 import { PartitionMap } from '../../src/cluster/partitions/partition-map.js';
+import { withPin } from '../../src/cluster/partitions/pins.js';
+import { amend } from '../../src/cluster/store/amend.js';
 import type { AwaitAnswer, CoordinatorSettings, Refusal } from '../../src/coordinator.js';
 import { settings } from '../support/builders.js';
 
@@ -35,6 +37,8 @@ export interface ClusterOutcome {
   readonly calls: number;
   readonly forwarded: number;
   readonly deeds: number;
+  /** Partitions that people moved. */
+  readonly pinned: number;
 }
 
 export class ClusterSimulation {
@@ -54,6 +58,7 @@ export class ClusterSimulation {
   readonly #fallsBack: boolean;
   #isHealthy = false;
   #deeds = 0;
+  #pinned = 0;
   /** Changes that are never lost: a guard that was never there is that of a store that was emptied. */
   #firstClaims = 0;
 
@@ -99,6 +104,7 @@ export class ClusterSimulation {
   }
 
   async run(): Promise<ClusterOutcome> {
+    this.#store.record({ id: 'simulated', partitions: PARTITIONS, secret: 's', version: 1, routes: {} });
     for (const name of MEMBERS) this.#start(name);
     this.#startClients();
     this.#time.after(5_000, () => {
@@ -112,7 +118,17 @@ export class ClusterSimulation {
     if (this.#violations.length === 0) await this.#checkEnd();
     const { grants, takenOver, items, finished, excused } = this.#ledger;
     const { calls, forwarded } = this.#network;
-    const outcome = { grants, takenOver, items, finished, excused, calls, forwarded, deeds: this.#deeds };
+    const outcome = {
+      grants,
+      takenOver,
+      items,
+      finished,
+      excused,
+      calls,
+      forwarded,
+      deeds: this.#deeds,
+      pinned: this.#pinned,
+    };
     for (const process of this.#processes.values()) process.crash();
     return { violations: this.#violations, lines: this.#lines, ...outcome };
   }
@@ -135,6 +151,7 @@ export class ClusterSimulation {
       settings: this.#settings,
       partitions: PARTITIONS,
       connect: (from, home) => this.#network.connect(from, home),
+      handedOver: (...told) => this.#network.handedOver(...told),
       note: (line) => this.#note(line),
       broken: (what) => this.#broken(what),
     });
@@ -177,8 +194,9 @@ export class ClusterSimulation {
   #deed(): void {
     const chance = this.#chance;
     const process = this.#processes.get(chance.of(...MEMBERS));
-    const lot = chance.int(0, 19);
-    if (lot < 4) this.#fallBack(this.#fallsBack ? chance.of(0, 1, 5, 20, 100, 200) : 0);
+    const lot = chance.int(0, 23);
+    if (lot >= 20) this.#move(lot === 23);
+    else if (lot < 4) this.#fallBack(this.#fallsBack ? chance.of(0, 1, 5, 20, 100, 200) : 0);
     else if (process === undefined || process.isDead) return;
     else if (lot < 7) this.#crash(process);
     else if (lot < 10) this.#freeze(process);
@@ -240,6 +258,32 @@ export class ClusterSimulation {
     });
   }
 
+  /** A person moves a partition, by way of any member, or several people at once, or takes it back; or does, and the member dies. */
+  #move(isFatal: boolean): void {
+    const chance = this.#chance;
+    const by = this.#anybody();
+    if (by === undefined) return;
+    const partition = chance.int(0, PARTITIONS - 1);
+    for (let people = chance.of(1, 1, 2); people > 0; people--)
+      this.#pin(by, partition, chance.of(...MEMBERS, undefined));
+    const target = this.#processes.get(chance.of(...MEMBERS));
+    if (!isFatal || target === undefined) return;
+    this.#time.after(chance.int(0, 600), () => {
+      if (!target.isDead && !this.#isHealthy) this.#crash(target);
+    });
+  }
+
+  #pin({ store, clock }: SimProcess, partition: number, name: string | undefined): void {
+    this.#note(`partition ${partition} is moved to ${name ?? 'anywhere'}`);
+    // A person asks over the network, when it suits them.
+    clock.after(this.#chance.int(0, 50), () => {
+      amend(store, (record, at) => withPin(record, partition, name === undefined ? undefined : { name, at })).then(
+        () => (this.#pinned += 1),
+        (error: unknown) => this.#note(`not moved: ${String(error)}`),
+      );
+    });
+  }
+
   #endSessions(process: SimProcess): void {
     this.#note(`sessions end early`);
     process.disturbed();
@@ -267,10 +311,16 @@ export class ClusterSimulation {
       if (homes.length !== 1)
         this.#broken(`partition ${partition} has ${homes.length} homes at the end: ${this.#why(partition)}`);
     }
+    const pins = this.#store.recordNow?.pins ?? {};
+    for (const [partition, { name }] of Object.entries(pins)) {
+      const home = live.find(({ member }) => member.isHere(Number(partition)));
+      if (home?.name !== name) this.#broken(`partition ${partition} is at ${home?.name}, and was moved to ${name}`);
+    }
+    const most = Math.max(...MEMBERS.map((one) => Object.values(pins).filter(({ name }) => name === one).length));
     const shares = live.map(
       ({ member }) => Array.from({ length: PARTITIONS }, (_, p) => member.isHere(p)).filter(Boolean).length,
     );
-    if (Math.max(...shares) > Math.ceil(PARTITIONS / MEMBERS.length))
+    if (Math.max(...shares) > Math.max(most, Math.ceil(PARTITIONS / MEMBERS.length)))
       this.#broken(`partitions are shared out as ${shares}`);
     for (const name of this.#ledger.left) {
       const state = await this.#stateOf(name);

@@ -3,8 +3,7 @@ import { messageOf } from '../fields.js';
 import type { Scenario, Step } from '../scenario/model.js';
 import { SCENARIO_MS } from './bounds.js';
 import type { PlayerPool } from './player-pool.js';
-import type { SharedSidecar } from './shared-sidecar.js';
-import { Stage } from './stage.js';
+import { type Around, Stage } from './stage.js';
 import { perform } from './steps.js';
 
 export interface Verdict {
@@ -17,10 +16,9 @@ export interface Verdict {
   readonly logs?: string;
 }
 
-/** @param shared for scenarios that need no sidecar of their own */
-export async function play(scenario: Scenario, pool: PlayerPool, shared?: SharedSidecar): Promise<Verdict> {
+export async function play(scenario: Scenario, pool: PlayerPool, around: Around = {}): Promise<Verdict> {
   const began = performance.now();
-  const { failure, logs } = await attempt(scenario, pool, shared, began + SCENARIO_MS).catch((error: unknown) => ({
+  const { failure, logs } = await attempt(scenario, pool, around, began + SCENARIO_MS).catch((error: unknown) => ({
     failure: messageOf(error),
     logs: '',
   }));
@@ -34,15 +32,10 @@ interface Outcome {
   readonly logs: string;
 }
 
-async function attempt(
-  scenario: Scenario,
-  pool: PlayerPool,
-  shared: SharedSidecar | undefined,
-  end: number,
-): Promise<Outcome> {
-  const stage = await Stage.set(scenario, pool, shared);
+async function attempt(scenario: Scenario, pool: PlayerPool, around: Around, end: number): Promise<Outcome> {
+  const stage = await Stage.set(scenario, pool, around);
   const failure = await steps(stage, scenario, end);
-  const logs = failure === undefined ? '' : logsOf(stage);
+  const logs = failure === undefined ? '' : logsOf(stage, around);
   const atTheEnd = await stage.leave(failure === undefined);
   return { failure: failure ?? (atTheEnd === undefined ? undefined : `at the end: ${atTheEnd}`), logs };
 }
@@ -68,7 +61,8 @@ function placeOf({ file }: Scenario, { verb, line }: Step, at: number): string {
   return `${file}.yaml:${line}: step ${at + 1}, ${verb}`;
 }
 
-function logsOf(stage: Stage): string {
+function logsOf(stage: Stage, { behind }: Around): string {
   const players = [...stage.members].map(([name, { process }]) => `player ${name}:\n${process.log}`);
-  return [`sidecar:\n${stage.sidecar.log}`, ...players].join('\n');
+  const homes = behind === undefined ? [] : [`behind it:\n${behind.log}`];
+  return [`sidecar:\n${stage.sidecar.log}`, ...homes, ...players].join('\n');
 }

@@ -2,7 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Fields } from '../fields.js';
 import type { Scenario, Step } from '../scenario/model.js';
+import type { Behind } from './behind.js';
 import { QueueNames } from './queue-names.js';
 import { Sidecar } from './sidecar.js';
 
@@ -13,16 +15,25 @@ export class SharedSidecar {
     private readonly names: ReadonlyMap<Scenario, QueueNames>,
   ) {}
 
-  /** @returns undefined when nobody would share it, or it does not start: then each has its own, and the culprit is told alone */
-  static async start(scenarios: readonly Scenario[]): Promise<SharedSidecar | undefined> {
+  /**
+   * @param behind where policies are then: what stands behind a gateway knows them, it need not
+   * @returns undefined when nobody would share it, or it does not start: then each has its own, and the culprit is told alone
+   */
+  static async start(
+    scenarios: readonly Scenario[],
+    language: string,
+    behind?: Behind,
+  ): Promise<SharedSidecar | undefined> {
     const sharing = scenarios.filter(mayShare);
     if (sharing.length < 2) return undefined;
-    const names = new Map(sharing.map((scenario, at) => [scenario, new QueueNames(`s${at}.`)]));
-    const queues = Object.assign({}, ...sharing.map((one) => names.get(one)?.settings(one.sidecar.settings['queues'])));
+    const names = new Map(
+      sharing.map((scenario, at) => [scenario, behind?.namesOf(scenario, language) ?? new QueueNames(`s${at}.`)]),
+    );
     const folder = await mkdtemp(join(tmpdir(), 'keyturn-conformance-'));
     const plan = { settings: {}, listen: 'tcp', data: false } as const;
     try {
-      return new SharedSidecar(await Sidecar.start(folder, plan, { queues }), folder, names);
+      const settings = await (behind?.gatewayOf(undefined) ?? { queues: policies(names) });
+      return new SharedSidecar(await Sidecar.start(folder, plan, settings), folder, names);
     } catch {
       await rm(folder, { recursive: true, force: true });
       return undefined;
@@ -38,6 +49,10 @@ export class SharedSidecar {
     await this.sidecar.close();
     await rm(this.folder, { recursive: true, force: true });
   }
+}
+
+function policies(names: ReadonlyMap<Scenario, QueueNames>): Fields {
+  return Object.assign({}, ...[...names].map(([{ sidecar }, own]) => own.settings(sidecar.settings['queues'])));
 }
 
 /** It says nothing of a sidecar but policies of queues, and does nothing to it. */

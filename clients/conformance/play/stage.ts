@@ -8,6 +8,7 @@ import { makeCertificates } from '../process/certificates.js';
 import { FaultProxy } from '../process/fault-proxy.js';
 import type { Answer, Asked } from '../process/player-process.js';
 import type { Scenario } from '../scenario/model.js';
+import type { Behind } from './behind.js';
 import { within } from './bounds.js';
 import { Member } from './member.js';
 import type { PlayerPool } from './player-pool.js';
@@ -26,6 +27,14 @@ export interface Call {
 const CLOSING_MS = 10_000;
 const LAST_TIMEOUT_MS = 100;
 
+/** What scenarios have in common. */
+export interface Around {
+  /** For those that need no sidecar of their own. */
+  readonly shared?: SharedSidecar | undefined;
+  /** Behind their own, too. */
+  readonly behind?: Behind | undefined;
+}
+
 let scenarios = 0;
 
 export class Stage {
@@ -41,8 +50,10 @@ export class Stage {
     private readonly folder: string,
     private readonly scenario: Scenario,
     readonly sidecar: Sidecar,
-    /** Unset: the sidecar is ours alone. */
-    private readonly shared: QueueNames | undefined,
+    /** How queues are called at the sidecar. */
+    readonly queues: QueueNames,
+    /** It is ended with the scenario. */
+    private readonly isOwn: boolean,
     readonly proxy: FaultProxy | undefined,
     bound: Bindings,
   ) {
@@ -54,31 +65,24 @@ export class Stage {
   }
 
   /** Starts everything. What cannot be started leaves nothing behind. */
-  static async set(scenario: Scenario, pool: PlayerPool, shared: SharedSidecar | undefined): Promise<Stage> {
+  static async set(scenario: Scenario, pool: PlayerPool, { shared, behind }: Around): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), 'keyturn-conformance-'));
-    const queues = shared?.namesOf(scenario);
+    const sharing = shared?.namesOf(scenario);
     let own: Sidecar | undefined;
     try {
       const bound = new Map([['folder', folder]]);
       if (scenario.certificates) bound.set('certificates', await makeCertificates(folder));
-      const settings = filled(scenario.sidecar.settings, bound);
-      if (shared === undefined || queues === undefined) {
-        own = await Sidecar.start(folder, scenario.sidecar, isFields(settings) ? settings : {});
-      }
+      if (shared === undefined || sharing === undefined) own = await ownSidecar(scenario, folder, bound, behind);
       const sidecar = own ?? shared?.sidecar;
       if (sidecar === undefined) throw new Error('there is no sidecar');
       const proxy = scenario.proxy ? await FaultProxy.start(sidecar.address) : undefined;
-      return new Stage(pool, folder, scenario, sidecar, queues, proxy, bound);
+      const queues = sharing ?? behind?.namesOf(scenario, pool.language) ?? OWN_NAMES;
+      return new Stage(pool, folder, scenario, sidecar, queues, own !== undefined, proxy, bound);
     } catch (error) {
       await own?.close();
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
-  }
-
-  /** How queues are called at the sidecar. */
-  get queues(): QueueNames {
-    return this.shared ?? OWN_NAMES;
   }
 
   /** Brings in the players, and opens the clients. */
@@ -151,10 +155,25 @@ export class Stage {
       member.leave();
     }
     await this.proxy?.close();
-    if (this.shared === undefined) await this.sidecar.close();
+    if (this.isOwn) await this.sidecar.close();
     await rm(this.folder, { recursive: true, force: true });
     return wrong;
   }
+}
+
+async function ownSidecar(
+  scenario: Scenario,
+  folder: string,
+  bound: Bindings,
+  behind: Behind | undefined,
+): Promise<Sidecar> {
+  const { sidecar: plan } = scenario;
+  const filledIn = filled(plan.settings, bound);
+  const settings = isFields(filledIn) ? filledIn : {};
+  if (behind === undefined) return Sidecar.start(folder, plan, settings);
+  // Policies of queues and what is kept on a disk are a matter of what stands behind it.
+  const { queues: _, ...own } = settings;
+  return Sidecar.start(folder, { ...plan, data: false }, { ...own, ...(await behind.gatewayOf(scenario)) });
 }
 
 /** @returns what went wrong */

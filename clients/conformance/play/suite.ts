@@ -1,6 +1,7 @@
 /** All scenarios with all languages, several at the same time. */
 import { messageOf } from '../fields.js';
 import type { Scenario } from '../scenario/model.js';
+import type { Behind } from './behind.js';
 import { play, type Verdict } from './play.js';
 import { PlayerPool } from './player-pool.js';
 import { SharedSidecar } from './shared-sidecar.js';
@@ -15,6 +16,8 @@ export interface Language {
 export interface SuiteOptions {
   readonly atOnce: number;
   readonly onVerdict: (verdict: Verdict) => void;
+  /** Unset: sidecars stand alone. */
+  readonly behind?: Behind;
 }
 
 /** One language after another, so that none is measured while another one is busy. */
@@ -34,11 +37,11 @@ export async function playAll(
 async function playLanguage(
   scenarios: readonly Scenario[],
   { name, player, args = [] }: Language,
-  { atOnce, onVerdict }: SuiteOptions,
+  { atOnce, onVerdict, behind }: SuiteOptions,
 ): Promise<readonly Verdict[]> {
   const pool = new PlayerPool(name, player, args);
   const missing = await whyNot(pool);
-  const shared = missing === undefined ? await SharedSidecar.start(scenarios) : undefined;
+  const shared = missing === undefined ? await SharedSidecar.start(scenarios, name, behind) : undefined;
   const verdicts = new Map<Scenario, Verdict>();
   const left = [...scenarios];
   const told = (verdict: Verdict): void => {
@@ -49,7 +52,7 @@ async function playLanguage(
     for (let scenario = left.shift(); scenario !== undefined; scenario = left.shift()) {
       told(
         missing === undefined
-          ? await play(scenario, pool, shared)
+          ? await play(scenario, pool, { shared, behind })
           : { scenario, language: name, ms: 0, failure: missing },
       );
     }

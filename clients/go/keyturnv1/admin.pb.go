@@ -3119,7 +3119,9 @@ type PartitionHome struct {
 	// `claiming`, `loading`, `handing_over`, `closed`, `reclaiming`, `dropping`.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	// How many queues live there, as far as that is known.
-	Queues        uint32 `protobuf:"varint,5,opt,name=queues,proto3" json:"queues,omitempty"`
+	Queues uint32 `protobuf:"varint,5,opt,name=queues,proto3" json:"queues,omitempty"`
+	// It was moved by hand to the member of this name, or `NAME at PEER`: that one has it, or gets it when it lives. Empty: it was not.
+	Pinned        string `protobuf:"bytes,6,opt,name=pinned,proto3" json:"pinned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3189,6 +3191,13 @@ func (x *PartitionHome) GetQueues() uint32 {
 	return 0
 }
 
+func (x *PartitionHome) GetPinned() string {
+	if x != nil {
+		return x.Pinned
+	}
+	return ""
+}
+
 // GetClusterResponse tells of a cluster as one sidecar sees it.
 type GetClusterResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3205,7 +3214,9 @@ type GetClusterResponse struct {
 	// Of each partition, by number.
 	Homes []*PartitionHome `protobuf:"bytes,6,rep,name=homes,proto3" json:"homes,omitempty"`
 	// Why partitions are not open, where they are not.
-	Unavailable   []*Unavailable `protobuf:"bytes,7,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	Unavailable []*Unavailable `protobuf:"bytes,7,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	// The format of rows that is fixed: sidecars that cannot read it do not join.
+	Format        uint32 `protobuf:"varint,8,opt,name=format,proto3" json:"format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3287,6 +3298,445 @@ func (x *GetClusterResponse) GetUnavailable() []*Unavailable {
 		return x.Unavailable
 	}
 	return nil
+}
+
+func (x *GetClusterResponse) GetFormat() uint32 {
+	if x != nil {
+		return x.Format
+	}
+	return 0
+}
+
+// MovePartitionRequest names a partition and its next home.
+type MovePartitionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The partition, from 0.
+	Partition uint32 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// The member: its id, the beginning of it (4 characters or more), or its name. Empty: only with `anywhere`.
+	Member string `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
+	// The partition is not kept anywhere any more: the cluster puts it where it likes.
+	Anywhere      bool `protobuf:"varint,3,opt,name=anywhere,proto3" json:"anywhere,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MovePartitionRequest) Reset() {
+	*x = MovePartitionRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MovePartitionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MovePartitionRequest) ProtoMessage() {}
+
+func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MovePartitionRequest.ProtoReflect.Descriptor instead.
+func (*MovePartitionRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *MovePartitionRequest) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *MovePartitionRequest) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *MovePartitionRequest) GetAnywhere() bool {
+	if x != nil {
+		return x.Anywhere
+	}
+	return false
+}
+
+// MovePartitionResponse tells what became of it.
+type MovePartitionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `moved`; `already_there`: that member was its home; `under_way`: it was not done in 20 s, and still will be, see `why`;
+	// `released`: with `anywhere`.
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// The id of the member that is wanted, with `anywhere` that of the home. Empty: there is none.
+	Member string `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
+	// Its name.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// The name of the member that was the home before. Empty: none was.
+	Previous string `protobuf:"bytes,4,opt,name=previous,proto3" json:"previous,omitempty"`
+	// How long nobody decided about the partition. Unset: it was not moved, or this is not known.
+	Paused *durationpb.Duration `protobuf:"bytes,5,opt,name=paused,proto3" json:"paused,omitempty"`
+	// What is in the way.
+	Why           string `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MovePartitionResponse) Reset() {
+	*x = MovePartitionResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MovePartitionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MovePartitionResponse) ProtoMessage() {}
+
+func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MovePartitionResponse.ProtoReflect.Descriptor instead.
+func (*MovePartitionResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *MovePartitionResponse) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *MovePartitionResponse) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *MovePartitionResponse) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MovePartitionResponse) GetPrevious() string {
+	if x != nil {
+		return x.Previous
+	}
+	return ""
+}
+
+func (x *MovePartitionResponse) GetPaused() *durationpb.Duration {
+	if x != nil {
+		return x.Paused
+	}
+	return nil
+}
+
+func (x *MovePartitionResponse) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+// RestorePartitionsRequest names partitions of which the store has nothing any more.
+type RestorePartitionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By number. Empty: all that are lost.
+	Partitions []uint32 `protobuf:"varint,1,rep,packed,name=partitions,proto3" json:"partitions,omitempty"`
+	// Those that no live member keeps begin empty. If another cluster began in the store, what it has there is dropped.
+	AcceptLoss    bool `protobuf:"varint,2,opt,name=accept_loss,json=acceptLoss,proto3" json:"accept_loss,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestorePartitionsRequest) Reset() {
+	*x = RestorePartitionsRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestorePartitionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestorePartitionsRequest) ProtoMessage() {}
+
+func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestorePartitionsRequest.ProtoReflect.Descriptor instead.
+func (*RestorePartitionsRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *RestorePartitionsRequest) GetPartitions() []uint32 {
+	if x != nil {
+		return x.Partitions
+	}
+	return nil
+}
+
+func (x *RestorePartitionsRequest) GetAcceptLoss() bool {
+	if x != nil {
+		return x.AcceptLoss
+	}
+	return false
+}
+
+// RestoredPartition tells what became of one partition.
+type RestoredPartition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The partition, from 0.
+	Partition uint32 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// `written_back`; `begun_empty`; `not_lost`: the store has it; `no_core`: no live member keeps it, and nothing was done;
+	// `under_way`: it was not done in 20 s, and still will be.
+	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// The name of the member that kept it, or that began it. Empty: none.
+	Member string `protobuf:"bytes,3,opt,name=member,proto3" json:"member,omitempty"`
+	// What is in the way.
+	Why           string `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoredPartition) Reset() {
+	*x = RestoredPartition{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoredPartition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoredPartition) ProtoMessage() {}
+
+func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
+func (*RestoredPartition) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *RestoredPartition) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *RestoredPartition) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *RestoredPartition) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *RestoredPartition) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+// RestorePartitionsResponse tells what became of each partition.
+type RestorePartitionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The record of the cluster was gone from the store, too, and is back.
+	RecordWritten bool `protobuf:"varint,1,opt,name=record_written,json=recordWritten,proto3" json:"record_written,omitempty"`
+	// By number.
+	Partitions    []*RestoredPartition `protobuf:"bytes,2,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestorePartitionsResponse) Reset() {
+	*x = RestorePartitionsResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestorePartitionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestorePartitionsResponse) ProtoMessage() {}
+
+func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestorePartitionsResponse.ProtoReflect.Descriptor instead.
+func (*RestorePartitionsResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *RestorePartitionsResponse) GetRecordWritten() bool {
+	if x != nil {
+		return x.RecordWritten
+	}
+	return false
+}
+
+func (x *RestorePartitionsResponse) GetPartitions() []*RestoredPartition {
+	if x != nil {
+		return x.Partitions
+	}
+	return nil
+}
+
+// FinalizeClusterRequest asks for the newest format of rows that the sidecar knows.
+type FinalizeClusterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinalizeClusterRequest) Reset() {
+	*x = FinalizeClusterRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinalizeClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinalizeClusterRequest) ProtoMessage() {}
+
+func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinalizeClusterRequest.ProtoReflect.Descriptor instead.
+func (*FinalizeClusterRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+}
+
+// FinalizeClusterResponse tells which format is fixed.
+type FinalizeClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The format of rows.
+	Format uint32 `protobuf:"varint,1,opt,name=format,proto3" json:"format,omitempty"`
+	// It was another one before.
+	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinalizeClusterResponse) Reset() {
+	*x = FinalizeClusterResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinalizeClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinalizeClusterResponse) ProtoMessage() {}
+
+func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinalizeClusterResponse.ProtoReflect.Descriptor instead.
+func (*FinalizeClusterResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *FinalizeClusterResponse) GetFormat() uint32 {
+	if x != nil {
+		return x.Format
+	}
+	return 0
+}
+
+func (x *FinalizeClusterResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
 }
 
 var File_keyturn_v1_admin_proto protoreflect.FileDescriptor
@@ -3529,13 +3979,14 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x05state\x18\a \x01(\tR\x05state\x12\x1e\n" +
 	"\n" +
 	"partitions\x18\b \x01(\rR\n" +
-	"partitions\"\x89\x01\n" +
+	"partitions\"\xa1\x01\n" +
 	"\rPartitionHome\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\tR\x06member\x12\x14\n" +
 	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\x12\x14\n" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x16\n" +
-	"\x06queues\x18\x05 \x01(\rR\x06queues\"\x9b\x02\n" +
+	"\x06queues\x18\x05 \x01(\rR\x06queues\x12\x16\n" +
+	"\x06pinned\x18\x06 \x01(\tR\x06pinned\"\xb3\x02\n" +
 	"\x12GetClusterResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
@@ -3545,7 +3996,39 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\bregistry\x18\x04 \x01(\tR\bregistry\x123\n" +
 	"\amembers\x18\x05 \x03(\v2\x19.keyturn.v1.ClusterMemberR\amembers\x12/\n" +
 	"\x05homes\x18\x06 \x03(\v2\x19.keyturn.v1.PartitionHomeR\x05homes\x129\n" +
-	"\vunavailable\x18\a \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable*\xab\x01\n" +
+	"\vunavailable\x18\a \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\x12\x16\n" +
+	"\x06format\x18\b \x01(\rR\x06format\"h\n" +
+	"\x14MovePartitionRequest\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
+	"\x06member\x18\x02 \x01(\tR\x06member\x12\x1a\n" +
+	"\banywhere\x18\x03 \x01(\bR\banywhere\"\xba\x01\n" +
+	"\x15MovePartitionResponse\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
+	"\x06member\x18\x02 \x01(\tR\x06member\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1a\n" +
+	"\bprevious\x18\x04 \x01(\tR\bprevious\x121\n" +
+	"\x06paused\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06paused\x12\x10\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\"[\n" +
+	"\x18RestorePartitionsRequest\x12\x1e\n" +
+	"\n" +
+	"partitions\x18\x01 \x03(\rR\n" +
+	"partitions\x12\x1f\n" +
+	"\vaccept_loss\x18\x02 \x01(\bR\n" +
+	"acceptLoss\"u\n" +
+	"\x11RestoredPartition\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x18\n" +
+	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12\x16\n" +
+	"\x06member\x18\x03 \x01(\tR\x06member\x12\x10\n" +
+	"\x03why\x18\x04 \x01(\tR\x03why\"\x81\x01\n" +
+	"\x19RestorePartitionsResponse\x12%\n" +
+	"\x0erecord_written\x18\x01 \x01(\bR\rrecordWritten\x12=\n" +
+	"\n" +
+	"partitions\x18\x02 \x03(\v2\x1d.keyturn.v1.RestoredPartitionR\n" +
+	"partitions\"\x18\n" +
+	"\x16FinalizeClusterRequest\"K\n" +
+	"\x17FinalizeClusterResponse\x12\x16\n" +
+	"\x06format\x18\x01 \x01(\rR\x06format\x12\x18\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged*\xab\x01\n" +
 	"\tLaneState\x12\x1a\n" +
 	"\x16LANE_STATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLANE_STATE_INIT\x10\x01\x12\x16\n" +
@@ -3568,7 +4051,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12EVENT_KIND_REDRIVE\x10\n" +
 	"\x12\x16\n" +
 	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
-	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xba\b\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xce\n" +
+	"\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
@@ -3586,7 +4070,10 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\aRedrive\x12\x1a.keyturn.v1.RedriveRequest\x1a\x1b.keyturn.v1.RedriveResponse\x12B\n" +
 	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12K\n" +
 	"\n" +
-	"GetCluster\x12\x1d.keyturn.v1.GetClusterRequest\x1a\x1e.keyturn.v1.GetClusterResponse\x12P\n" +
+	"GetCluster\x12\x1d.keyturn.v1.GetClusterRequest\x1a\x1e.keyturn.v1.GetClusterResponse\x12T\n" +
+	"\rMovePartition\x12 .keyturn.v1.MovePartitionRequest\x1a!.keyturn.v1.MovePartitionResponse\x12`\n" +
+	"\x11RestorePartitions\x12$.keyturn.v1.RestorePartitionsRequest\x1a%.keyturn.v1.RestorePartitionsResponse\x12Z\n" +
+	"\x0fFinalizeCluster\x12\".keyturn.v1.FinalizeClusterRequest\x1a#.keyturn.v1.FinalizeClusterResponse\x12P\n" +
 	"\vWatchEvents\x12\x1e.keyturn.v1.WatchEventsRequest\x1a\x1f.keyturn.v1.WatchEventsResponse0\x01BL\n" +
 	"\rio.keyturn.v1P\x01Z9github.com/keyturn/keyturn/clients/go/keyturnv1;keyturnv1b\x06proto3"
 
@@ -3603,142 +4090,157 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_keyturn_v1_admin_proto_goTypes = []any{
-	(LaneState)(0),                  // 0: keyturn.v1.LaneState
-	(EventKind)(0),                  // 1: keyturn.v1.EventKind
-	(*Rate)(nil),                    // 2: keyturn.v1.Rate
-	(*Retry)(nil),                   // 3: keyturn.v1.Retry
-	(*Policy)(nil),                  // 4: keyturn.v1.Policy
-	(*StateCount)(nil),              // 5: keyturn.v1.StateCount
-	(*QueueInfo)(nil),               // 6: keyturn.v1.QueueInfo
-	(*Unavailable)(nil),             // 7: keyturn.v1.Unavailable
-	(*ListQueuesRequest)(nil),       // 8: keyturn.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),      // 9: keyturn.v1.ListQueuesResponse
-	(*ListKeysRequest)(nil),         // 10: keyturn.v1.ListKeysRequest
-	(*KeyInfo)(nil),                 // 11: keyturn.v1.KeyInfo
-	(*ListKeysResponse)(nil),        // 12: keyturn.v1.ListKeysResponse
-	(*ExplainKeyRequest)(nil),       // 13: keyturn.v1.ExplainKeyRequest
-	(*Holder)(nil),                  // 14: keyturn.v1.Holder
-	(*LineEntry)(nil),               // 15: keyturn.v1.LineEntry
-	(*ExplainKeyResponse)(nil),      // 16: keyturn.v1.ExplainKeyResponse
-	(*EvictHolderRequest)(nil),      // 17: keyturn.v1.EvictHolderRequest
-	(*EvictHolderResponse)(nil),     // 18: keyturn.v1.EvictHolderResponse
-	(*RetryNowRequest)(nil),         // 19: keyturn.v1.RetryNowRequest
-	(*RetryNowResponse)(nil),        // 20: keyturn.v1.RetryNowResponse
-	(*ResumeKeyRequest)(nil),        // 21: keyturn.v1.ResumeKeyRequest
-	(*ResumeKeyResponse)(nil),       // 22: keyturn.v1.ResumeKeyResponse
-	(*PauseQueueRequest)(nil),       // 23: keyturn.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),      // 24: keyturn.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),      // 25: keyturn.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),     // 26: keyturn.v1.ResumeQueueResponse
-	(*SetLimitsRequest)(nil),        // 27: keyturn.v1.SetLimitsRequest
-	(*SetLimitsResponse)(nil),       // 28: keyturn.v1.SetLimitsResponse
-	(*ListDeadLettersRequest)(nil),  // 29: keyturn.v1.ListDeadLettersRequest
-	(*DeadLetter)(nil),              // 30: keyturn.v1.DeadLetter
-	(*ListDeadLettersResponse)(nil), // 31: keyturn.v1.ListDeadLettersResponse
-	(*RedriveRequest)(nil),          // 32: keyturn.v1.RedriveRequest
-	(*RedriveResponse)(nil),         // 33: keyturn.v1.RedriveResponse
-	(*DiscardRequest)(nil),          // 34: keyturn.v1.DiscardRequest
-	(*DiscardResponse)(nil),         // 35: keyturn.v1.DiscardResponse
-	(*WatchEventsRequest)(nil),      // 36: keyturn.v1.WatchEventsRequest
-	(*Event)(nil),                   // 37: keyturn.v1.Event
-	(*WatchEventsResponse)(nil),     // 38: keyturn.v1.WatchEventsResponse
-	(*GetClusterRequest)(nil),       // 39: keyturn.v1.GetClusterRequest
-	(*ClusterMember)(nil),           // 40: keyturn.v1.ClusterMember
-	(*PartitionHome)(nil),           // 41: keyturn.v1.PartitionHome
-	(*GetClusterResponse)(nil),      // 42: keyturn.v1.GetClusterResponse
-	(*durationpb.Duration)(nil),     // 43: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 44: google.protobuf.Timestamp
-	(*ItemRef)(nil),                 // 45: keyturn.v1.ItemRef
-	(*Item)(nil),                    // 46: keyturn.v1.Item
+	(LaneState)(0),                    // 0: keyturn.v1.LaneState
+	(EventKind)(0),                    // 1: keyturn.v1.EventKind
+	(*Rate)(nil),                      // 2: keyturn.v1.Rate
+	(*Retry)(nil),                     // 3: keyturn.v1.Retry
+	(*Policy)(nil),                    // 4: keyturn.v1.Policy
+	(*StateCount)(nil),                // 5: keyturn.v1.StateCount
+	(*QueueInfo)(nil),                 // 6: keyturn.v1.QueueInfo
+	(*Unavailable)(nil),               // 7: keyturn.v1.Unavailable
+	(*ListQueuesRequest)(nil),         // 8: keyturn.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),        // 9: keyturn.v1.ListQueuesResponse
+	(*ListKeysRequest)(nil),           // 10: keyturn.v1.ListKeysRequest
+	(*KeyInfo)(nil),                   // 11: keyturn.v1.KeyInfo
+	(*ListKeysResponse)(nil),          // 12: keyturn.v1.ListKeysResponse
+	(*ExplainKeyRequest)(nil),         // 13: keyturn.v1.ExplainKeyRequest
+	(*Holder)(nil),                    // 14: keyturn.v1.Holder
+	(*LineEntry)(nil),                 // 15: keyturn.v1.LineEntry
+	(*ExplainKeyResponse)(nil),        // 16: keyturn.v1.ExplainKeyResponse
+	(*EvictHolderRequest)(nil),        // 17: keyturn.v1.EvictHolderRequest
+	(*EvictHolderResponse)(nil),       // 18: keyturn.v1.EvictHolderResponse
+	(*RetryNowRequest)(nil),           // 19: keyturn.v1.RetryNowRequest
+	(*RetryNowResponse)(nil),          // 20: keyturn.v1.RetryNowResponse
+	(*ResumeKeyRequest)(nil),          // 21: keyturn.v1.ResumeKeyRequest
+	(*ResumeKeyResponse)(nil),         // 22: keyturn.v1.ResumeKeyResponse
+	(*PauseQueueRequest)(nil),         // 23: keyturn.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),        // 24: keyturn.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),        // 25: keyturn.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),       // 26: keyturn.v1.ResumeQueueResponse
+	(*SetLimitsRequest)(nil),          // 27: keyturn.v1.SetLimitsRequest
+	(*SetLimitsResponse)(nil),         // 28: keyturn.v1.SetLimitsResponse
+	(*ListDeadLettersRequest)(nil),    // 29: keyturn.v1.ListDeadLettersRequest
+	(*DeadLetter)(nil),                // 30: keyturn.v1.DeadLetter
+	(*ListDeadLettersResponse)(nil),   // 31: keyturn.v1.ListDeadLettersResponse
+	(*RedriveRequest)(nil),            // 32: keyturn.v1.RedriveRequest
+	(*RedriveResponse)(nil),           // 33: keyturn.v1.RedriveResponse
+	(*DiscardRequest)(nil),            // 34: keyturn.v1.DiscardRequest
+	(*DiscardResponse)(nil),           // 35: keyturn.v1.DiscardResponse
+	(*WatchEventsRequest)(nil),        // 36: keyturn.v1.WatchEventsRequest
+	(*Event)(nil),                     // 37: keyturn.v1.Event
+	(*WatchEventsResponse)(nil),       // 38: keyturn.v1.WatchEventsResponse
+	(*GetClusterRequest)(nil),         // 39: keyturn.v1.GetClusterRequest
+	(*ClusterMember)(nil),             // 40: keyturn.v1.ClusterMember
+	(*PartitionHome)(nil),             // 41: keyturn.v1.PartitionHome
+	(*GetClusterResponse)(nil),        // 42: keyturn.v1.GetClusterResponse
+	(*MovePartitionRequest)(nil),      // 43: keyturn.v1.MovePartitionRequest
+	(*MovePartitionResponse)(nil),     // 44: keyturn.v1.MovePartitionResponse
+	(*RestorePartitionsRequest)(nil),  // 45: keyturn.v1.RestorePartitionsRequest
+	(*RestoredPartition)(nil),         // 46: keyturn.v1.RestoredPartition
+	(*RestorePartitionsResponse)(nil), // 47: keyturn.v1.RestorePartitionsResponse
+	(*FinalizeClusterRequest)(nil),    // 48: keyturn.v1.FinalizeClusterRequest
+	(*FinalizeClusterResponse)(nil),   // 49: keyturn.v1.FinalizeClusterResponse
+	(*durationpb.Duration)(nil),       // 50: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 51: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 52: keyturn.v1.ItemRef
+	(*Item)(nil),                      // 53: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	43, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	43, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	43, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	43, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	43, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	43, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	43, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	50, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	50, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	50, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	50, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	50, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	50, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	50, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	43, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	43, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	43, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	50, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	50, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	50, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	43, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	50, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	44, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	51, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	44, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	51, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	44, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	43, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	44, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	44, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	45, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	51, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	50, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	51, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	51, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	52, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
 	0,  // 29: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	44, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	51, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
 	14, // 31: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
 	15, // 32: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	44, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	51, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
 	7,  // 34: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 35: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	44, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	51, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
 	0,  // 37: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
 	0,  // 38: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
 	2,  // 39: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
 	2,  // 40: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
 	7,  // 41: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	46, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	44, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	53, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	51, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
 	30, // 44: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
 	7,  // 45: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	1,  // 46: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	44, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	51, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
 	37, // 48: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
 	40, // 49: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
 	41, // 50: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
 	7,  // 51: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	8,  // 52: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 53: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 54: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	17, // 55: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	19, // 56: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	21, // 57: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	23, // 58: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	25, // 59: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	27, // 60: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	29, // 61: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	32, // 62: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	34, // 63: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	39, // 64: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	36, // 65: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 66: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 67: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	16, // 68: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	18, // 69: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	20, // 70: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	22, // 71: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	24, // 72: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	26, // 73: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	28, // 74: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	31, // 75: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	33, // 76: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	35, // 77: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	42, // 78: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	38, // 79: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	66, // [66:80] is the sub-list for method output_type
-	52, // [52:66] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	50, // 52: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	46, // 53: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	8,  // 54: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 55: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 56: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	17, // 57: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	19, // 58: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	21, // 59: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	23, // 60: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	25, // 61: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	27, // 62: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	29, // 63: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	32, // 64: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	34, // 65: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	39, // 66: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	43, // 67: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	45, // 68: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	48, // 69: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	36, // 70: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 71: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 72: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	16, // 73: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	18, // 74: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	20, // 75: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	22, // 76: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	24, // 77: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	26, // 78: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	28, // 79: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	31, // 80: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	33, // 81: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	35, // 82: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	42, // 83: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	44, // 84: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	47, // 85: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	49, // 86: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	38, // 87: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	71, // [71:88] is the sub-list for method output_type
+	54, // [54:71] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -3758,7 +4260,7 @@ func file_keyturn_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   41,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

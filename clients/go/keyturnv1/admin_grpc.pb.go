@@ -21,20 +21,23 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_ListQueues_FullMethodName      = "/keyturn.v1.AdminService/ListQueues"
-	AdminService_ListKeys_FullMethodName        = "/keyturn.v1.AdminService/ListKeys"
-	AdminService_ExplainKey_FullMethodName      = "/keyturn.v1.AdminService/ExplainKey"
-	AdminService_EvictHolder_FullMethodName     = "/keyturn.v1.AdminService/EvictHolder"
-	AdminService_RetryNow_FullMethodName        = "/keyturn.v1.AdminService/RetryNow"
-	AdminService_ResumeKey_FullMethodName       = "/keyturn.v1.AdminService/ResumeKey"
-	AdminService_PauseQueue_FullMethodName      = "/keyturn.v1.AdminService/PauseQueue"
-	AdminService_ResumeQueue_FullMethodName     = "/keyturn.v1.AdminService/ResumeQueue"
-	AdminService_SetLimits_FullMethodName       = "/keyturn.v1.AdminService/SetLimits"
-	AdminService_ListDeadLetters_FullMethodName = "/keyturn.v1.AdminService/ListDeadLetters"
-	AdminService_Redrive_FullMethodName         = "/keyturn.v1.AdminService/Redrive"
-	AdminService_Discard_FullMethodName         = "/keyturn.v1.AdminService/Discard"
-	AdminService_GetCluster_FullMethodName      = "/keyturn.v1.AdminService/GetCluster"
-	AdminService_WatchEvents_FullMethodName     = "/keyturn.v1.AdminService/WatchEvents"
+	AdminService_ListQueues_FullMethodName        = "/keyturn.v1.AdminService/ListQueues"
+	AdminService_ListKeys_FullMethodName          = "/keyturn.v1.AdminService/ListKeys"
+	AdminService_ExplainKey_FullMethodName        = "/keyturn.v1.AdminService/ExplainKey"
+	AdminService_EvictHolder_FullMethodName       = "/keyturn.v1.AdminService/EvictHolder"
+	AdminService_RetryNow_FullMethodName          = "/keyturn.v1.AdminService/RetryNow"
+	AdminService_ResumeKey_FullMethodName         = "/keyturn.v1.AdminService/ResumeKey"
+	AdminService_PauseQueue_FullMethodName        = "/keyturn.v1.AdminService/PauseQueue"
+	AdminService_ResumeQueue_FullMethodName       = "/keyturn.v1.AdminService/ResumeQueue"
+	AdminService_SetLimits_FullMethodName         = "/keyturn.v1.AdminService/SetLimits"
+	AdminService_ListDeadLetters_FullMethodName   = "/keyturn.v1.AdminService/ListDeadLetters"
+	AdminService_Redrive_FullMethodName           = "/keyturn.v1.AdminService/Redrive"
+	AdminService_Discard_FullMethodName           = "/keyturn.v1.AdminService/Discard"
+	AdminService_GetCluster_FullMethodName        = "/keyturn.v1.AdminService/GetCluster"
+	AdminService_MovePartition_FullMethodName     = "/keyturn.v1.AdminService/MovePartition"
+	AdminService_RestorePartitions_FullMethodName = "/keyturn.v1.AdminService/RestorePartitions"
+	AdminService_FinalizeCluster_FullMethodName   = "/keyturn.v1.AdminService/FinalizeCluster"
+	AdminService_WatchEvents_FullMethodName       = "/keyturn.v1.AdminService/WatchEvents"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -69,6 +72,12 @@ type AdminServiceClient interface {
 	Discard(ctx context.Context, in *DiscardRequest, opts ...grpc.CallOption) (*DiscardResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
 	GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error)
+	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
+	MovePartition(ctx context.Context, in *MovePartitionRequest, opts ...grpc.CallOption) (*MovePartitionResponse, error)
+	// RestorePartitions writes partitions back from the memory of live members, after the store was emptied.
+	RestorePartitions(ctx context.Context, in *RestorePartitionsRequest, opts ...grpc.CallOption) (*RestorePartitionsResponse, error)
+	// FinalizeCluster fixes the format of rows after an upgrade: no older version comes back.
+	FinalizeCluster(ctx context.Context, in *FinalizeClusterRequest, opts ...grpc.CallOption) (*FinalizeClusterResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error)
 }
@@ -211,6 +220,36 @@ func (c *adminServiceClient) GetCluster(ctx context.Context, in *GetClusterReque
 	return out, nil
 }
 
+func (c *adminServiceClient) MovePartition(ctx context.Context, in *MovePartitionRequest, opts ...grpc.CallOption) (*MovePartitionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MovePartitionResponse)
+	err := c.cc.Invoke(ctx, AdminService_MovePartition_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) RestorePartitions(ctx context.Context, in *RestorePartitionsRequest, opts ...grpc.CallOption) (*RestorePartitionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestorePartitionsResponse)
+	err := c.cc.Invoke(ctx, AdminService_RestorePartitions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) FinalizeCluster(ctx context.Context, in *FinalizeClusterRequest, opts ...grpc.CallOption) (*FinalizeClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FinalizeClusterResponse)
+	err := c.cc.Invoke(ctx, AdminService_FinalizeCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_WatchEvents_FullMethodName, cOpts...)
@@ -262,6 +301,12 @@ type AdminServiceServer interface {
 	Discard(context.Context, *DiscardRequest) (*DiscardResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
 	GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error)
+	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
+	MovePartition(context.Context, *MovePartitionRequest) (*MovePartitionResponse, error)
+	// RestorePartitions writes partitions back from the memory of live members, after the store was emptied.
+	RestorePartitions(context.Context, *RestorePartitionsRequest) (*RestorePartitionsResponse, error)
+	// FinalizeCluster fixes the format of rows after an upgrade: no older version comes back.
+	FinalizeCluster(context.Context, *FinalizeClusterRequest) (*FinalizeClusterResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
@@ -312,6 +357,15 @@ func (UnimplementedAdminServiceServer) Discard(context.Context, *DiscardRequest)
 }
 func (UnimplementedAdminServiceServer) GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetCluster not implemented")
+}
+func (UnimplementedAdminServiceServer) MovePartition(context.Context, *MovePartitionRequest) (*MovePartitionResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method MovePartition not implemented")
+}
+func (UnimplementedAdminServiceServer) RestorePartitions(context.Context, *RestorePartitionsRequest) (*RestorePartitionsResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method RestorePartitions not implemented")
+}
+func (UnimplementedAdminServiceServer) FinalizeCluster(context.Context, *FinalizeClusterRequest) (*FinalizeClusterResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method FinalizeCluster not implemented")
 }
 func (UnimplementedAdminServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error {
 	return status.Errorf(codes.Unimplemented, "method WatchEvents not implemented")
@@ -571,6 +625,60 @@ func _AdminService_GetCluster_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_MovePartition_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MovePartitionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).MovePartition(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_MovePartition_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).MovePartition(ctx, req.(*MovePartitionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_RestorePartitions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestorePartitionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).RestorePartitions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_RestorePartitions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).RestorePartitions(ctx, req.(*RestorePartitionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_FinalizeCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FinalizeClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).FinalizeCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_FinalizeCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).FinalizeCluster(ctx, req.(*FinalizeClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_WatchEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchEventsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -640,6 +748,18 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetCluster",
 			Handler:    _AdminService_GetCluster_Handler,
+		},
+		{
+			MethodName: "MovePartition",
+			Handler:    _AdminService_MovePartition_Handler,
+		},
+		{
+			MethodName: "RestorePartitions",
+			Handler:    _AdminService_RestorePartitions_Handler,
+		},
+		{
+			MethodName: "FinalizeCluster",
+			Handler:    _AdminService_FinalizeCluster_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -31,6 +31,10 @@ SHOWN: list[tuple[type[Any], Any]] = [
     (views.ClusterMember, pb.ClusterMember),
     (views.PartitionHome, pb.PartitionHome),
     (views.Cluster, pb.GetClusterResponse),
+    (views.MovedPartition, pb.MovePartitionResponse),
+    (views.Finalized, pb.FinalizeClusterResponse),
+    (views.RestoredPartition, pb.RestoredPartition),
+    (views.Restore, pb.RestorePartitionsResponse),
     (views.Unavailable, pb.Unavailable),
     (views.DeadLetterPage, pb.ListDeadLettersResponse),
 ]

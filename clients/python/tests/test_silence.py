@@ -11,17 +11,10 @@ import keyturn
 from keyturn._connection.call import Call
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._session.turn_keeping import TurnKeeping
+from keyturn._session.turns.held import Held
 from keyturn._session.turns.renewals import Renewals
-
-
-class Stands:
-    """A clock, for what asks nothing else of its loop."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def time(self) -> float:
-        return self.now
+from keyturn._words.worker_call import WorkerCall
+from tests.stands import Stands
 
 
 @pytest.mark.parametrize("is_released", [True, False])
@@ -51,3 +44,51 @@ async def test_a_turn_that_a_silence_took_goes_back_when_its_holder_has_ended_or
         turns.tick(clock.now, 9)
         held.release()
     assert [one.__class__.__name__ for one in asked] == ["GivingBack"]
+
+
+@pytest.mark.parametrize(("stood", "cause"), [(17.999, "lease_expired"), (18.0, "unreachable")])
+async def test_why_a_lease_ended_does_not_depend_on_what_a_process_reads_first_that_stood_still(
+    stood: float, cause: str
+) -> None:
+    clock: Any = Stands()
+    clock.call_at = lambda *_: asyncio.get_running_loop().call_later(60, lambda: None)
+    renewals = Renewals(lambda *_, **__: Call(), clock, None, lambda *_: None)
+    turns = TurnKeeping(clock, renewals, lambda _: None, None, lambda: 1.0)
+    turn = keyturn.Turn("q", "k", 7, 20.0, 0, None)
+    turns.given(turn, False, "")
+    held = turns.hold(turn, 0)
+    clock.now = stood
+    lost = pb.Notice(
+        kind=pb.NOTICE_KIND_TURN_LOST, cause=pb.LOSS_CAUSE_LEASE_EXPIRED, turn=pb.Turn(queue="q", key="k", token=7)
+    )
+    turns.notice(lost, list)
+    assert held.loss is not None
+    assert held.loss.cause == cause
+
+
+@pytest.mark.parametrize(("stood", "cause"), [(17.999, "lease_expired"), (18.0, "unreachable")])
+async def test_nor_on_the_answer_to_its_renewal(stood: float, cause: str) -> None:
+    clock: Any = Stands()
+    due: list[Any] = []
+
+    def call_at(_: float, tick: Any) -> asyncio.TimerHandle:
+        due.append(tick)
+        return asyncio.get_running_loop().call_later(60, lambda: None)
+
+    clock.call_at = call_at
+    asked: list[Call[list[keyturn.RenewResult]]] = []
+
+    def ask(_: WorkerCall[list[keyturn.RenewResult]], __: float) -> Call[list[keyturn.RenewResult]]:
+        asked.append(Call())
+        return asked[-1]
+
+    told: list[str] = []
+    renewals = Renewals(ask, clock, None, lambda _, why: told.append(why))
+    turn = keyturn.Turn("q", "k", 7, 20.0, 0, None)
+    renewals.keep(Held(turn, lambda _: None), 0)
+    clock.now = 7.0
+    due.pop()()
+    clock.now = stood
+    asked[0].set_result([keyturn.RenewResult(False, cause="lease_expired")])
+    await asyncio.sleep(0)
+    assert told == [cause]

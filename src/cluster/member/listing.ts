@@ -1,7 +1,10 @@
 import type { Clock } from '../../local/clock.js';
+import { type Pins, pinsOf } from '../partitions/pins.js';
+import { type Standing, standingOf } from '../partitions/restore-plan.js';
 import { WantedHomes } from '../partitions/wanted-homes.js';
 import type { Member, Registry } from '../registry/registry.js';
-import type { ClusterStore, Guard } from '../store/cluster-store.js';
+import type { ClusterRecord, ClusterSight, ClusterStore, Guard } from '../store/cluster-store.js';
+import { noGuard } from '../store/partition/guard.js';
 import type { LocalDeadline } from './deadline.js';
 
 /** ms */
@@ -10,19 +13,28 @@ const LIST_EVERY = 250;
 const LIST_SOON = 25;
 
 /** What was seen of the cluster at one look. */
-export interface View {
-  /** By partition. */
+export interface View extends Pick<ClusterSight, 'orders'> {
+  readonly standing: Standing;
+  /** The one of this cluster, as it was seen last; unset: never. */
+  readonly record: ClusterRecord | undefined;
+  /** By partition; without the record of this cluster there is none of ours. */
   readonly guards: readonly Guard[];
   readonly members: ReadonlyMap<string, Member>;
   readonly wanted: WantedHomes;
-  /** Since when these members have been there, none other, by the clock, ms. */
+  /** What people want of partitions. */
+  readonly pins: Pins;
+  /** Since when these members have been there, none other, with these pins, by the clock, ms. */
   readonly since: number;
 }
 
 const NOBODY: View = Object.freeze({
+  standing: 'own',
+  record: undefined,
+  orders: new Map(),
   guards: [],
   members: new Map<string, Member>(),
   wanted: new WantedHomes(0, []),
+  pins: new Map(),
   since: 0,
 });
 
@@ -48,6 +60,8 @@ export class Listing {
     private readonly trouble: (error: Error | undefined) => void,
     /** Something is on its way: the next look is soon. */
     private readonly isMoving: (view: View) => boolean = () => false,
+    /** Id of the record that this member follows. */
+    private readonly cluster: () => string | undefined = () => undefined,
   ) {}
 
   get view(): View {
@@ -82,12 +96,12 @@ export class Listing {
   async #look(): Promise<void> {
     try {
       const sentAt = this.clock.now();
-      const guards = await this.store.guards(this.partitions);
+      const sight = await this.store.look(this.partitions);
       this.deadline.heard(sentAt);
       // Only now: whoever claimed before its guard was read had a session then, and is found, or is over.
       const members = await this.registry.members();
       if (this.#isEnded) return;
-      this.#see(guards, members);
+      this.#see(sight, members);
       this.trouble(undefined);
     } catch (error) {
       this.trouble(error instanceof Error ? error : new Error(String(error)));
@@ -98,20 +112,38 @@ export class Listing {
     else this.#disarm = this.clock.after(this.isMoving(this.#view) ? LIST_SOON : LIST_EVERY, () => this.look());
   }
 
-  #see(guards: readonly Guard[], members: readonly Member[]): void {
+  #see(sight: ClusterSight, all: readonly Member[]): void {
+    const { orders } = sight;
+    const standing = this.#standing(sight.record);
+    const record = standing === 'own' ? sight.record : this.#view.record;
+    const guards = standing === 'own' ? sight.guards : sight.guards.map(({ partition }) => noGuard(partition));
+    // Of another cluster that began in the same, emptied store.
+    const members = all.filter(({ cluster }) => cluster === undefined || cluster === this.cluster());
+    // Of a store that was emptied what was known still counts.
+    const pins = record === undefined ? this.#view.pins : pinsOf(record);
     const formats = guards.map(({ format }) => format);
     const names = JSON.stringify([
-      members.map(({ id, weight, isLeaving, format }) => [id, weight, isLeaving, format]),
+      members.map(({ id, name, address, weight, isLeaving, format }) => [id, name, address, weight, isLeaving, format]),
       formats,
+      [...pins],
     ]);
     const isSame = names === this.#names;
     this.#names = names;
     this.#view = {
+      standing,
+      record,
+      orders,
       guards,
       members: new Map(members.map((member) => [member.id, member])),
-      wanted: isSame ? this.#view.wanted : new WantedHomes(this.partitions, members, formats),
+      wanted: isSame ? this.#view.wanted : new WantedHomes(this.partitions, members, formats, pins),
+      pins,
       since: isSame ? this.#view.since : this.clock.now(),
     };
     this.seen(this.#view);
+  }
+
+  #standing(record: ClusterRecord | undefined): Standing {
+    const id = this.cluster();
+    return id === undefined ? 'own' : standingOf({ id, record });
   }
 }

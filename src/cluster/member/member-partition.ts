@@ -1,4 +1,5 @@
 import type { ClaimKind, Refusal } from '../../coordinator.js';
+import { leastToken } from '../../core/structures/tokens.js';
 import type { Clock } from '../../local/clock.js';
 import type { HomeCoordinator } from '../../local/home.js';
 import { JournalError } from '../../local/journal/journal.js';
@@ -14,6 +15,7 @@ import {
 import type { Claimed, ClusterStore, Guard } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
 import type { Happening } from './happenings.js';
+import type { LoadOrder } from './load-order.js';
 import { reclaim, type Wanted } from './reclaim.js';
 import { type MakeHome, Tenure } from './tenure.js';
 
@@ -23,6 +25,10 @@ const AFTER_FAILED_LOAD = 5_000;
 const RETRY_AFTER = 50;
 /** ms */
 const ASSERT_AGAIN = 250;
+/** So far ahead of the clock tokens begin when nothing is known of those before, ms: homes reserve some seconds ahead. */
+const AFTER_LOSS = 3_600_000;
+/** While it is so, the core here is whole. */
+const KEEPING: readonly Ownership['at'][] = ['open', 'closed', 'reclaiming', 'handing_over'];
 
 export interface PartitionHost {
   readonly clock: Clock;
@@ -30,15 +36,18 @@ export interface PartitionHost {
   readonly store: ClusterStore;
   readonly partitions: number;
   readonly makeHome: MakeHome;
+  readonly loads: LoadOrder;
   /** In which rows of a partition are written by who claims it now. */
   format(partition: number): number;
+  /** Whether a person accepted that a partition begins empty. */
+  beginsEmpty(partition: number): boolean;
   /** The incarnation that claims now. */
   readonly member: string;
   isOwn(member: string): boolean;
   /** Who is the home has changed, or why there is none. */
   changed(partition: number): void;
-  /** The guard is free now, and all is written. */
-  handedOver(partition: number): void;
+  /** The guard is free now, and all is written. `shutFor`: no call was let in for so long, ms. */
+  handedOver(partition: number, shutFor: number): void;
   trouble(partition: number, error: Error): void;
   /** For metrics and the log. */
   happened(partition: number, what: Happening): void;
@@ -51,10 +60,13 @@ export class MemberPartition {
   #state: Ownership = NOT_OURS;
   #tenure: Tenure | undefined;
   #claimed: Claimed | undefined;
+  /** Tokens begin no earlier. */
+  #floor = 0;
   /** Ends when what is under way has ended; never rejects. */
   #underWay: Promise<void> = Promise.resolve();
   #dropping: Promise<void> = Promise.resolve();
   #notBefore = Number.NEGATIVE_INFINITY;
+  #handOverNotBefore = Number.NEGATIVE_INFINITY;
   #problem: string | undefined;
   #isEnded = false;
   /** The incarnation that was seen as the last that claimed it. */
@@ -63,6 +75,8 @@ export class MemberPartition {
   #hadOwner: number | undefined;
   /** It is claimed from one whose session was over. */
   #isFailover = false;
+  /** When no call was let in any more, for a hand-over. */
+  #shutAt = 0;
 
   constructor(
     readonly number: number,
@@ -81,6 +95,11 @@ export class MemberPartition {
   /** Of the claim that is, or was, this member's: while there is a core. */
   get guard(): Guard | undefined {
     return this.#tenure?.store.guard;
+  }
+
+  /** Epoch of the claim of which the core is here whole; unset: none is. */
+  get kept(): number | undefined {
+    return KEEPING.includes(this.#state.at) ? this.guard?.epoch : undefined;
   }
 
   /** Why it is not served by this member, though it might be; unset: nothing is known. */
@@ -108,6 +127,7 @@ export class MemberPartition {
   }
 
   handOver(): void {
+    if (this.host.clock.now() < this.#handOverNotBefore) return;
     this.#tell({ kind: 'hand_over' });
   }
 
@@ -124,6 +144,13 @@ export class MemberPartition {
         if (tenure === this.#tenure) this.failedOver();
       });
     });
+  }
+
+  /** The store has no guard of it any more, and a person wants it written back from the core here. May be called again. */
+  putBack(): void {
+    const tenure = this.#tenure;
+    if (tenure === undefined || (this.at !== 'open' && this.at !== 'closed') || !this.host.deadline.isLive) return;
+    void this.#rewriteOnce(tenure, true);
   }
 
   /** The process ends: nothing more is claimed or kept. Resolves when the core is gone. */
@@ -194,8 +221,9 @@ export class MemberPartition {
     const format = this.host.format(this.number);
     const how = this.#how(expected);
     try {
-      // No token is given before the first batch, which reserves some: nothing is to be raised yet.
-      const answer = await store.claim({ partition: this.number, expected, member, floor: 0, format });
+      // Of a partition with a past: no token is given before the first batch, which reserves some, so nothing is to be raised yet.
+      this.#floor = this.host.beginsEmpty(this.number) ? leastToken(this.host.clock.wall() + AFTER_LOSS) : 0;
+      const answer = await store.claim({ partition: this.number, expected, member, floor: this.#floor, format });
       // Of a member that ends others claim it, when its session is over.
       if (!answer.claimed || this.#isEnded) return { kind: 'not_claimed' };
       this.#claimed = answer;
@@ -220,7 +248,7 @@ export class MemberPartition {
     const tenure: Tenure = new Tenure(
       this.host,
       store,
-      claimed,
+      { ...claimed, floorBefore: Math.max(claimed.floorBefore, this.#floor) },
       () => this.#lapsedAlone(),
       () => this.#rewrite(tenure),
     );
@@ -230,8 +258,12 @@ export class MemberPartition {
       if (tenure === this.#tenure) this.#tell({ kind: 'fenced' });
     };
     try {
-      await tenure.home.recover();
-      return { kind: 'loaded' };
+      return await this.host.loads.run(this.number, store.before.rows, async () => {
+        // It may have been given up while others were loaded, and its core be gone.
+        if (this.#state.at !== 'loading' || tenure !== this.#tenure) return { kind: 'load_failed' };
+        await tenure.home.recover();
+        return { kind: 'loaded' };
+      });
     } catch (error) {
       this.#fail(error);
       return { kind: 'load_failed' };
@@ -259,6 +291,7 @@ export class MemberPartition {
   async #handOver(): Promise<OwnershipEvent> {
     const tenure = this.#tenure;
     if (tenure === undefined) throw new TypeError(`partition ${this.number} is handed over without a core`);
+    this.#shutAt = this.host.clock.now();
     tenure.shut(this.#refusal('it is being handed over'));
     if (!(await tenure.empty())) return { kind: 'called_off' };
     try {
@@ -266,7 +299,10 @@ export class MemberPartition {
       return { kind: 'handed_over' };
     } catch (error) {
       this.#fail(error);
-      return { kind: 'release_unknown' };
+      // What is here is more than what the next one would find.
+      if (!isStoreOlder(error)) return { kind: 'release_unknown' };
+      this.#handOverNotBefore = this.host.clock.now() + ASSERT_AGAIN;
+      return { kind: 'called_off' };
     }
   }
 
@@ -276,7 +312,7 @@ export class MemberPartition {
     if (tenure === undefined) throw new TypeError(`partition ${this.number} is dropped without a core`);
     if (why === 'given_up') await this.#giveUp(tenure);
     else tenure.abandon(this.#refusal('another one is, or is going to be'));
-    if (why === 'handed_over') this.host.handedOver(this.number);
+    if (why === 'handed_over') this.host.handedOver(this.number, this.host.clock.now() - this.#shutAt);
     await underWay;
     await tenure.store.close().catch((error: unknown) => this.#fail(error));
     this.#tenure = undefined;
@@ -299,9 +335,9 @@ export class MemberPartition {
     void this.#rewriteOnce(tenure);
   }
 
-  async #rewriteOnce(tenure: Tenure): Promise<void> {
+  async #rewriteOnce(tenure: Tenure, evenWithoutGuard = false): Promise<void> {
     try {
-      if (await tenure.rewrite()) this.host.happened(this.number, { kind: 'fell_back' });
+      if (await tenure.rewrite(evenWithoutGuard)) this.host.happened(this.number, { kind: 'fell_back' });
     } catch (error) {
       if (tenure === this.#tenure && this.at !== 'dropping') this.#fail(error);
     }
@@ -321,6 +357,11 @@ export class MemberPartition {
     this.#problem = known.message;
     this.host.trouble(this.number, known);
   }
+}
+
+/** It has not what the core here has. */
+function isStoreOlder(error: unknown): boolean {
+  return isFellBack(error) || (error instanceof JournalError && error.problem === 'no_guard');
 }
 
 function isFellBack(error: unknown): boolean {

@@ -8,24 +8,22 @@ import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import type { MemberWatcher } from './happenings.js';
 import { Listing, type View } from './listing.js';
+import { LoadOrder } from './load-order.js';
 import { MemberPartition, type PartitionHost } from './member-partition.js';
+import { MissingGuards, mayClaimBy } from './missing-guards.js';
+import { Moves } from './moves.js';
+import { Pauses } from './pauses.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
 import { MemberSession } from './session.js';
 import type { MakeHome } from './tenure.js';
 import { whyNone } from './why-none.js';
 
-/** Only when the members have not changed for so long a partition is moved, ms. */
-const UNCHANGED = 15_000;
-/** How long it is looked often for partitions that should come here, ms. */
-const MOVES_TAKE = 10_000;
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
 /** The same when the member leaves. */
 const MOST_LEAVING = 8;
 /** A member that leaves waits no longer for others to be able to know it, ms. */
 const UNTIL_KNOWN = 1_000;
-/** A move that was called off is not tried again before, ms. */
-const AFTER_CALLED_OFF = 15_000;
 /** What homes say to gateways is said again after so many ms, though nothing changed. */
 const PUBLISH_AGAIN = 5_000;
 
@@ -41,8 +39,10 @@ interface MemberOptions {
   readonly incarnation: () => Member;
   readonly makeHome: MakeHome;
   readonly connect: Connect;
-  /** A partition was handed over: who is told now need not wait for its next look. */
-  readonly handedOver?: (partition: number, to: Member) => void;
+  /** A partition is about to be handed over to this one, which is told then. */
+  readonly handingOver?: (to: Member) => void;
+  /** It was handed over: who is told now need not wait for its next look. `shutFor`: no call was let in for so long, ms. */
+  readonly handedOver?: (partition: number, to: Member, shutFor: number) => void;
   /** What goes wrong; `partition` unset: with registry or store as a whole. `error` unset: it goes right again. */
   readonly trouble?: (error: Error | undefined, partition: number | undefined) => void;
   /** For metrics and the log. */
@@ -58,9 +58,12 @@ export class ClusterMember implements Homes {
   readonly #own: readonly MemberPartition[];
   readonly #remote: RemoteHomes;
   readonly #changes: HomeChanges;
+  readonly #moves: Moves;
+  readonly #pauses = new Pauses();
+  readonly #loads = new LoadOrder();
+  readonly #missing: MissingGuards;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
-  readonly #movesNotBefore: number[];
   /** After a failover, and after the start, nobody claims for one ttl. */
   #quietUntil = Number.POSITIVE_INFINITY;
   #trouble: Error | undefined;
@@ -84,12 +87,14 @@ export class ClusterMember implements Homes {
       this.#deadline,
       (view) => this.#seen(view),
       trouble,
-      (view) => this.#isMoving(view),
+      (view) => this.#moves.areUnderWay(this.member.id, view, clock.now()),
+      () => this.member.cluster,
     );
+    this.#missing = new MissingGuards(store, (kept) => this.#session.keeps(kept), trouble);
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
+    this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
-    this.#movesNotBefore = new Array<number>(partitions).fill(0);
     const host = this.#host();
     this.#own = Array.from({ length: partitions }, (_, number) => new MemberPartition(number, host));
   }
@@ -132,13 +137,22 @@ export class ClusterMember implements Homes {
     this.#listing.soon();
   }
 
+  /** Another member has handed this partition over to this one, and let no call in for `shutFor` ms. */
+  takesOver(partition: number, shutFor: number): void {
+    if (this.#own[partition] === undefined) return;
+    if (this.#pauses.told(partition, shutFor, this.#options.clock.now())) this.#publishedAt = Number.NEGATIVE_INFINITY;
+    this.#listing.look();
+  }
+
   /** Where clients reach it. */
   listens(grpc: string): void {
     this.#session.listens(grpc);
   }
 
   home(partition: number): Coordinator | undefined {
-    return this.#own[partition]?.home ?? this.#remote.get(partition);
+    const home = this.#own[partition]?.home ?? this.#remote.get(partition);
+    if (home === undefined) this.#loads.asked(partition);
+    return home;
   }
 
   isHere(partition: number): boolean {
@@ -152,14 +166,24 @@ export class ClusterMember implements Homes {
 
   whyNone(partition: number): string {
     const own = this.#own[partition];
-    const { guards, members } = this.view;
+    const { guards, members, standing, orders } = this.view;
     const guard = guards[partition];
-    const isLost = guard?.epoch === 0 && (this.#epochs[partition] ?? 0) > 0;
+    const isLost = guard?.epoch === 0 && ((this.#epochs[partition] ?? 0) > 0 || orders.has(partition));
+    const isKept = own?.kept !== undefined;
     const isQuiet = this.#options.clock.now() < this.#quietUntil;
     const owner =
       guard === undefined || guard.owner === '' ? undefined : (members.get(guard.member)?.name ?? guard.member);
     const trouble = this.#trouble?.message;
-    return whyNone(partition, { at: own?.at ?? 'free', problem: own?.problem, trouble, owner, isLost, isQuiet });
+    return whyNone(partition, {
+      at: own?.at ?? 'free',
+      problem: own?.problem,
+      trouble,
+      owner,
+      standing,
+      isLost,
+      isKept,
+      isQuiet,
+    });
   }
 
   onChange(listener: (partitions: readonly number[]) => void): () => void {
@@ -208,17 +232,23 @@ export class ClusterMember implements Homes {
       clock,
       store,
       makeHome,
+      loads: this.#loads,
       deadline: this.#deadline,
       partitions: this.partitions,
       format: (partition) => this.#format(partition),
+      beginsEmpty: (partition) => this.view.orders.get(partition)?.kind === 'empty',
       get member() {
         return session.member.id;
       },
       isOwn: (member) => session.isOwn(member),
       changed: (partition) => this.#changed(partition),
-      handedOver: (partition) => this.#handedOver(partition),
+      handedOver: (partition, shutFor) => this.#handedOver(partition, shutFor),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
-      happened: (partition, what) => watcher?.happened(partition, what),
+      happened: (partition, what) => {
+        if (what.kind === 'opened') this.#pauses.opened(partition, clock.now());
+        else if (what.kind !== 'claimed' && what.kind !== 'fell_back') this.#pauses.gone(partition);
+        watcher?.happened(partition, what);
+      },
       wrote: (ms, rows) => watcher?.wrote(ms, rows),
     };
   }
@@ -233,24 +263,18 @@ export class ClusterMember implements Homes {
 
   #seen(view: View): void {
     const now = this.#options.clock.now();
+    this.#moves.see(view, now);
     for (const own of this.#own) this.#see(own, view, now);
-    if (!this.#isLeaving && this.#deadline.isLive && now - view.since >= UNCHANGED && now >= this.#quietUntil) {
-      this.#handOverSome(MOST_MOVES, (own) => this.#isToMove(own, view, now));
+    this.#missing.seen(view, this.#own, this.#epochs);
+    if (!this.#isLeaving && this.#deadline.isLive && now >= this.#quietUntil) {
+      this.#handOverSome(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
+      this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
     }
     this.#publish(now);
     this.#onProgress?.();
   }
 
-  /** A member leaves, or hands over what this one is the home for: whoever sees the guard free first need not wait for it. */
-  #isMoving({ guards, members, wanted, since }: View): boolean {
-    for (const { isLeaving } of members.values()) if (isLeaving) return true;
-    const age = this.#options.clock.now() - since;
-    if (age < UNCHANGED || age > UNCHANGED + MOVES_TAKE) return false;
-    const { id } = this.member;
-    return guards.some(({ partition, member }) => member !== id && wanted.of(partition) === id);
-  }
-
-  #see(own: MemberPartition, { guards, members, wanted }: View, now: number): void {
+  #see(own: MemberPartition, { guards, members, wanted, standing, orders }: View, now: number): void {
     const { number } = own;
     const guard = guards[number];
     if (guard === undefined) return;
@@ -260,14 +284,15 @@ export class ClusterMember implements Homes {
     // Of a partition that nobody ever had, no claim was lost.
     const isQuiet = now < this.#quietUntil && (guard.epoch > 0 || known > 0);
     const isLost = guard.epoch === 0 && known > 0;
+    // A home that still has its core puts its guard back.
+    const mayPutBack = !isLost || own.guard !== undefined;
     own.see({
       now,
       guard,
       isOwnerLive: members.has(guard.member),
       isMine: guard.member === id,
       rank: this.#isLeaving ? undefined : wanted.rank(number, id),
-      // A home that still has its core puts its guard back.
-      mayClaim: !isQuiet && (!isLost || own.guard !== undefined),
+      mayClaim: standing === 'own' && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
   }
@@ -278,27 +303,27 @@ export class ClusterMember implements Homes {
     if (this.#remote.set(number, entry)) this.#changes.add(number);
   }
 
-  #isToMove({ number }: MemberPartition, { wanted, members }: View, now: number): boolean {
-    const home = wanted.of(number);
-    if (home === undefined || home === this.member.id || now < (this.#movesNotBefore[number] ?? 0)) return false;
-    this.#movesNotBefore[number] = now + AFTER_CALLED_OFF;
-    return members.has(home);
-  }
-
   #handOverSome(most: number, isWanted: (own: MemberPartition) => boolean): void {
     let left = most - this.#own.filter(({ at }) => at === 'handing_over').length;
     for (const own of this.#own) {
       if (left <= 0) return;
       if (own.at !== 'open' || !isWanted(own)) continue;
       left -= 1;
+      const next = this.#nextOf(own.number);
+      if (next !== undefined) this.#options.handingOver?.(next);
       own.handOver();
     }
   }
 
-  #handedOver(partition: number): void {
+  #handedOver(partition: number, shutFor: number): void {
+    const next = this.#nextOf(partition);
+    if (next !== undefined) this.#options.handedOver?.(partition, next, shutFor);
+  }
+
+  #nextOf(partition: number): Member | undefined {
     const { wanted, members } = this.view;
     const next = members.get(wanted.of(partition) ?? '');
-    if (next !== undefined && next.id !== this.member.id) this.#options.handedOver?.(partition, next);
+    return next?.id === this.member.id ? undefined : next;
   }
 
   #changed(partition: number): void {
@@ -328,8 +353,15 @@ export class ClusterMember implements Homes {
     const { id, address } = this.member;
     const homes: HomeEntry[] = [];
     for (const { number, home, guard } of this.#own) {
-      if (home !== undefined && guard !== undefined)
-        homes.push({ partition: number, epoch: guard.epoch, member: id, address });
+      if (home === undefined || guard === undefined) continue;
+      const paused = this.#pauses.of(number);
+      homes.push({
+        partition: number,
+        epoch: guard.epoch,
+        member: id,
+        address,
+        ...(paused !== undefined && { paused }),
+      });
     }
     if (homes.length === 0) return;
     this.#options.registry.publish(homes).catch((error: unknown) => this.#troubled(asError(error)));

@@ -41,8 +41,14 @@ function isFromHere(found: Guard, mine: Guard, own: { isOwn(member: string): boo
 
 async function notHere(found: Guard, store: PartitionStore): Promise<Reclaimed> {
   const { owner, epoch } = store.guard;
-  if (found.owner !== owner && found.epoch >= epoch) return { kind: 'reclaim_lost' };
-  // The store fell back. It is repaired, and claimed with the next look.
-  await store.assert();
+  const isOther = found.owner !== owner && found.epoch >= epoch;
+  try {
+    // A store that fell back is repaired, and claimed with the next look.
+    await store.assert();
+  } catch (error) {
+    // Unless the store was emptied, and somebody began anew there: that is no successor.
+    if (!isOther || !store.isFenced) throw error;
+    return { kind: 'reclaim_lost' };
+  }
   return { kind: 'reclaim_unknown' };
 }

@@ -61,6 +61,14 @@ export class MemberSession {
     this.#member = { ...this.#member, grpc };
   }
 
+  /** Everybody is told with the next renewal, at once. Unset: no guard is missed. */
+  keeps(kept: Member['keeps']): void {
+    const { keeps, ...rest } = this.#member;
+    if (JSON.stringify(keeps) === JSON.stringify(kept)) return;
+    this.#member = kept === undefined ? rest : { ...rest, keeps: kept };
+    this.#arm(0);
+  }
+
   /** Everybody is told with the next renewal, at once. */
   leaving(): void {
     this.#member = { ...this.#member, isLeaving: true };
@@ -98,7 +106,7 @@ export class MemberSession {
 
   async #renew(): Promise<void> {
     const sentAt = this.clock.now();
-    const { isLeaving } = this.#member;
+    const said = this.#member;
     this.#isAsking = true;
     try {
       if (this.#isJoined) await this.#renewOnce(sentAt);
@@ -108,7 +116,7 @@ export class MemberSession {
       this.trouble(error instanceof Error ? error : new Error(String(error)));
     }
     this.#isAsking = false;
-    const isNews = !this.#isJoined || this.#member.isLeaving !== isLeaving;
+    const isNews = !this.#isJoined || this.#member !== said;
     this.#arm(isNews ? AGAIN : Math.max(0, sentAt + this.#renewEvery - this.clock.now()));
   }
 
@@ -126,7 +134,7 @@ export class MemberSession {
     this.#isJoined = false;
     this.deadline.end();
     if (this.#isEnded) return;
-    const { isLeaving } = this.#member;
-    this.#member = this.#next({ ...this.incarnation(), isLeaving });
+    const { isLeaving, keeps } = this.#member;
+    this.#member = this.#next({ ...this.incarnation(), isLeaving, ...(keeps && { keeps }) });
   }
 }

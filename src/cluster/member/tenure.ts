@@ -96,10 +96,11 @@ export class Tenure {
   /**
    * The store lost more than can be sent again: the partition is written anew as it is in memory. No write passes meanwhile: one that
    * is older would make rows old again.
+   * @param evenWithoutGuard a person wants that
    * @returns whether it was this call that did it
    * @throws JournalError
    */
-  async rewrite(): Promise<boolean> {
+  async rewrite(evenWithoutGuard: boolean): Promise<boolean> {
     if (this.#isRewriting) return false;
     this.#isRewriting = true;
     const wasHeld = this.#journal.isHeld;
@@ -108,7 +109,7 @@ export class Tenure {
       await this.#journal.idle;
       const isThere = this.#journal.cover();
       const { rows, instant } = this.home.snapshot();
-      await this.store.rewrite([rows], instant);
+      await this.store.rewrite([rows], instant, { evenWithoutGuard });
       isThere();
     } finally {
       this.#isRewriting = false;

@@ -3,6 +3,7 @@ import type { ClusterView, HomeState, HomeView, MemberView } from '../../coordin
 import type { Member } from '../registry/registry.js';
 import type { Guard } from '../store/cluster-store.js';
 import type { Ownership } from './ownership.js';
+import { type Pins, pinText } from './pins.js';
 
 /** What the home of a partition answered. */
 export interface HomeAnswer {
@@ -15,9 +16,11 @@ export interface SeenCluster {
   readonly name: string;
   readonly store: string;
   readonly registry: string;
+  readonly format: number;
   readonly members: readonly Member[];
   /** By partition. */
   readonly guards: readonly Guard[];
+  readonly pins: Pins;
   /** By partition. */
   readonly answers: readonly HomeAnswer[];
   /** What this sidecar is to a partition. */
@@ -25,13 +28,15 @@ export interface SeenCluster {
 }
 
 export function clusterView(seen: SeenCluster): ClusterView {
-  const { name, store, registry, members, guards, answers } = seen;
+  const { name, store, registry, format, members, guards, pins, answers } = seen;
   const live = new Set(members.map(({ id }) => id));
   const homes = guards.map((guard): HomeView => {
     const { partition, epoch } = guard;
     const state = stateOf(seen, guard, live);
     const member = state === 'none' ? '' : guard.member;
-    return { partition, member, epoch, state, queues: answers[partition]?.queues ?? 0 };
+    const pin = pins.get(partition);
+    const pinned = pin === undefined ? '' : pinText(pin);
+    return { partition, member, epoch, state, queues: answers[partition]?.queues ?? 0, pinned };
   });
   const unavailable = answers.flatMap(({ why }, partition) => (why === undefined ? [] : { partition, why }));
   const counts = new Map<string, number>();
@@ -41,6 +46,7 @@ export function clusterView(seen: SeenCluster): ClusterView {
     partitions: guards.length,
     store,
     registry,
+    format,
     members: members.map((member) => memberView(member, counts.get(member.id) ?? 0)),
     homes,
     unavailable,

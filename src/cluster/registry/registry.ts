@@ -25,6 +25,13 @@ export interface Member {
   readonly isLeaving: boolean;
   /** The version of the cluster's record that it follows. */
   readonly routes: number;
+  /** Id of the record that it follows; unset: it does not say. */
+  readonly cluster?: string;
+  /**
+   * Set while guards are gone from the store that it knows of: the partitions of which it keeps the core, each with the epoch of the
+   * claim that the core is of.
+   */
+  readonly keeps?: readonly (readonly [partition: number, epoch: number])[];
 }
 
 export interface Registry {
@@ -58,4 +65,6 @@ export interface HomeEntry {
   readonly epoch: number;
   readonly member: string;
   readonly address: string;
+  /** It was handed over to this one, and nobody decided about it for so long, ms. Unset: it came otherwise, or it is not known. */
+  readonly paused?: number;
 }

@@ -108,10 +108,16 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     this.#stopListening();
     const closed = this.#here().map((home) => home.close());
     router.gates.close(DRAINING);
-    router.endAll(DRAINING, true);
+    router.endAll(DRAINING, false);
+    for (const session of this.#sessions) session.rest();
     this.admin.end();
-    for (const session of [...this.#sessions]) session.close();
-    await Promise.all(closed);
+    try {
+      // What was decided here is told as it is.
+      await Promise.all(closed);
+    } finally {
+      router.endAll(DRAINING, true);
+      for (const session of [...this.#sessions]) session.close();
+    }
   }
 
   #changed(partitions: readonly number[]): void {

@@ -49,6 +49,8 @@ export class Gates {
   constructor(
     private readonly clock: Clock,
     private readonly homes: Pick<Homes, 'whyNone' | 'home' | 'look'>,
+    /** A failure of our own. @returns the id under which the log says it */
+    private readonly failed: (error: unknown) => string,
   ) {}
 
   /** How many calls are held. */
@@ -165,11 +167,25 @@ export class Gates {
   #ask({ partition }: Gate, calls: readonly HeldCall[]): HeldCall[] {
     const left: HeldCall[] = [];
     for (const call of calls) {
-      if (call.isOver) continue;
-      if (call.deadline <= this.clock.now()) call.giveUp(this.refusal(partition));
-      else if (left.length > 0 || !call.ask()) left.push(call);
+      try {
+        if (call.isOver) continue;
+        if (call.deadline <= this.clock.now()) call.giveUp(this.refusal(partition));
+        else if (left.length > 0 || !call.ask()) left.push(call);
+      } catch (error) {
+        // Others wait behind it, whose gate must be tried again.
+        this.#fail(call, error);
+      }
     }
     return left;
+  }
+
+  #fail(call: HeldCall, error: unknown): void {
+    const description = `the call failed inside this sidecar; its log says more under the id ${this.failed(error)}`;
+    try {
+      call.giveUp({ kind: 'store_unavailable', description, retryAfter: RETRY_LATER });
+    } catch (again) {
+      this.failed(again);
+    }
   }
 
   #drop({ partition }: Gate, count: number): void {
@@ -208,3 +224,4 @@ export class Gates {
 
 /** ms */
 const RETRY = 250;
+const RETRY_LATER = 1_000;

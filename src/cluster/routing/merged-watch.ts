@@ -1,4 +1,5 @@
 import type { CoordinatorEvent, Refusal, Watch, Watcher } from '../../coordinator.js';
+import { isAway } from './asking.js';
 import type { Router } from './router.js';
 
 /** Which events. Unset: all. */
@@ -66,11 +67,11 @@ export class MergedWatch implements Watch {
     this.onEnd(this);
   }
 
-  /** The coordinator ends. */
-  end(): void {
+  /** The coordinator ends; or a home that there is refuses to be watched: what is not whole is no watch. */
+  end(why?: Refusal): void {
     if (this.#isOver) return;
     this.stop();
-    this.watcher.end();
+    this.watcher.end(why);
   }
 
   changed(partitions: readonly number[]): void {
@@ -89,9 +90,7 @@ export class MergedWatch implements Watch {
     const { queue, key } = this.wanted;
     const watcher: Watcher = {
       wake: () => part.wake(),
-      end: () => {
-        if (!this.#isOver && this.#parts.get(partition) === part) this.#lost(part);
-      },
+      end: (why) => this.#ended(part, why),
     };
     const watched = home.admin.watch(queue, key, watcher);
     if (!watched.ok) return watched.refusal;
@@ -109,8 +108,20 @@ export class MergedWatch implements Watch {
     this.#wake();
   }
 
+  #ended(part: PartOfWatch, why: Refusal | undefined): void {
+    if (this.#isOver || this.#parts.get(part.partition) !== part) return;
+    if (why !== undefined && !isAway(why)) return this.end(why);
+    if (why === undefined) return this.#lost(part);
+    // It never began there: what is missed since the home before it was counted with that.
+    this.#parts.delete(part.partition);
+    this.#urge();
+  }
+
   #watchMissing(): void {
-    for (const partition of this.partitions) if (!this.#isOver && !this.#parts.has(partition)) this.#watch(partition);
+    for (const partition of this.partitions) {
+      const refusal = this.#isOver || this.#parts.has(partition) ? undefined : this.#watch(partition);
+      if (refusal !== undefined && !isAway(refusal)) return this.end(refusal);
+    }
     this.#urge();
   }
 

@@ -7,6 +7,14 @@ import type { Source, Target } from './target.js';
 /** How long a call that does not wait is held for want of a home, ms. */
 export const PATIENCE = 2_000;
 
+/** Its home has it, and this sidecar ends before it has said what became of it. */
+const UNKNOWN: Refusal = Object.freeze({
+  kind: 'store_unavailable',
+  description:
+    'this sidecar ends and has not heard from the home of the partition: the call may have been carried out; repeat it with the same ids (ticket, item_id, token)',
+  retryAfter: 1_000,
+});
+
 /**
  * A call about one partition: it goes to its home, and to the next one if that is not the home any more. One object, because
  * there is one for every call.
@@ -21,6 +29,8 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #isTracked = false;
   /** Why it was called off here. */
   #ending: Refusal | undefined;
+  /** Given up in the middle of being asked: its place there, too? */
+  #leaves = false;
 
   constructor(
     protected readonly router: Router,
@@ -69,9 +79,9 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     this.#target = target;
     this.#at = 'asking';
     target.open += 1;
-    const since = this.#since;
-    const waiting = this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since);
-    // It may have been answered, or sent back, by now.
+    const waiting = this.#send(target);
+    // It may have been answered, sent back or given up by now.
+    if (this.isOver) waiting?.cancel(this.#leaves);
     if (this.#at !== 'asking') return this.#at !== 'bounced';
     this.#at = 'asked';
     this.#pending = waiting;
@@ -94,6 +104,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   cancel(leave = false): void {
     const pending = this.#pending;
+    this.#leaves = leave;
     if (this.#finish()) pending?.cancel(leave);
   }
 
@@ -115,12 +126,24 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     // A home elsewhere says by itself whether it could be called off.
     this.#ending = refusal;
     if (this.callOff()) this.reply.refuse(refusal);
-    else if (closing && this.#finish()) this.reply.refuse(refusal);
+    else if (closing && this.#finish()) this.reply.refuse(UNKNOWN);
   }
 
   /** It is at its home and waits there: not any more. What that means for its answer is the home's to say. */
   protected stopWaiting(): void {
     if (this.#at === 'asked') this.#pending?.callOff?.();
+  }
+
+  /** @throws what the home throws: then it is over, and whoever asked tells the caller */
+  #send(target: Target): Waiting {
+    const since = this.#since;
+    try {
+      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since);
+    } catch (error) {
+      this.#leave();
+      if (!this.isOver) this.#at = 'bounced';
+      throw error;
+    }
   }
 
   #begun(): number {

@@ -63,6 +63,10 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     this.#onEnd = onEnd;
   }
 
+  get isGreeting(): boolean {
+    return this.#hello !== undefined;
+  }
+
   hello(request: HelloRequest, reply: Reply<HelloAnswer>): void {
     const refusal = this.#mayNotGreet();
     if (refusal !== undefined) return reply.refuse(refusal);
@@ -73,6 +77,12 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     const isNew = request.sessionId === undefined;
     this.#hello = newHello(greeting, reply);
     this.#say(this.#hello, this.router.stamp(), !isNew);
+  }
+
+  /** The sidecar ends: nothing is done by itself any more. What was asked is still answered, until {@link close}. */
+  rest(): void {
+    this.#callOffRelease?.();
+    this.#hello?.callOff?.();
   }
 
   close(): void {
@@ -99,6 +109,15 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     this.#end();
     this.#listener.replaced();
     hello?.reply.refuse({ kind: 'session_replaced', sessionId: hello.greeting.sessionId });
+  }
+
+  broken(why: Refusal): void {
+    const listener = this.#listener;
+    if (this.#isOver || listener.broken === undefined) return;
+    const hello = this.#hello;
+    this.#end();
+    listener.broken(why);
+    hello?.reply.refuse(why);
   }
 
   /** Of turns that the answer to the hello cannot name any more the worker hears one by one. */
@@ -162,11 +181,13 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
       // No home takes it: the stream has no session, and may try again.
       this.#sessionId = undefined;
       this.#streams.forget();
-      return reply.refuse(hello.refusal);
+      reply.refuse(hello.refusal);
+      return this.#streams.answered();
     }
     this.#callOffRelease = this.router.clock.after(UNUSED_FOR, () => this.#streams.releaseUnused());
     reply.answer({ sessionId: greeting.sessionId, ttl: greeting.ttl, turns, turnCount });
     for (const notice of notices) this.notice(notice);
+    this.#streams.answered();
   }
 
   #end(): void {

@@ -17,6 +17,8 @@ export interface RouterOptions {
   readonly settings: CoordinatorSettings;
   /** Of this process: ids that are made here begin with it, and it decides between hellos of one moment. */
   readonly incarnation: string;
+  /** A failure of our own. @returns the id under which the log says it. Unset: it ends the process */
+  readonly failed?: (error: unknown) => string;
 }
 
 /** What every call is routed by. As a source of calls: those that come on no session. */
@@ -36,13 +38,13 @@ export class Router implements Source {
   #ids = 0;
   #stamp = 0;
 
-  constructor({ homes, map, clock, settings, incarnation }: RouterOptions) {
+  constructor({ homes, map, clock, settings, incarnation, failed }: RouterOptions) {
     this.homes = homes;
     this.map = map;
     this.clock = clock;
     this.settings = settings;
     this.incarnation = incarnation;
-    this.gates = new Gates(clock, homes);
+    this.gates = new Gates(clock, homes, failed ?? ((error) => thrown(clock, error)));
   }
 
   target(partition: number): Target | undefined {
@@ -105,6 +107,13 @@ export function byPartition<T>(all: readonly T[], partitionOf: (one: T) => numbe
     else part.push(one);
   }
   return parts;
+}
+
+function thrown(clock: Clock, error: unknown): string {
+  clock.soon(() => {
+    throw error;
+  });
+  return '-';
 }
 
 /** If no home comes in time they end as those of any worker that is gone: with their lease or their session. */

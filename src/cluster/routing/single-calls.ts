@@ -25,9 +25,9 @@ import { PATIENCE, RoutedCall } from './routed-call.js';
 import type { Router } from './router.js';
 import type { Source } from './target.js';
 
-/** As long as the call waits; one that does not wait is held for a while all the same. */
+/** As long as the call waits; one that waits for a shorter time, or not, is held for a while all the same: its home decides then. */
 function patienceOf(wait: number, most = Number.POSITIVE_INFINITY): number {
-  return Math.min(wait > 0 ? wait : PATIENCE, most);
+  return Math.min(Math.max(wait, PATIENCE), most);
 }
 
 export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
@@ -46,9 +46,7 @@ export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
   }
 
   protected override patience(): number {
-    const { queue, wait, maxWait } = this.request;
-    const { queues, defaultPolicy } = this.router.settings;
-    return patienceOf(wait ?? (queues.get(queue) ?? defaultPolicy).wait, maxWait);
+    return patienceOf(this.#wait(), this.request.maxWait);
   }
 
   protected send(calls: Calls, elapsed: number): Waiting {
@@ -56,11 +54,21 @@ export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
     return calls.enQueue(elapsed === 0 ? request : this.#rest(elapsed), this);
   }
 
+  #wait(): number {
+    const { queue, wait } = this.request;
+    const { queues, defaultPolicy } = this.router.settings;
+    return wait ?? (queues.get(queue) ?? defaultPolicy).wait;
+  }
+
   #rest(elapsed: number): EnQueueRequest {
     const { request } = this;
     const { wait, maxWait } = request;
     // Where nothing is said of the wait, the queue's is cut by what is left of it.
-    if (wait === undefined) return { ...request, maxWait: Math.max(0, this.patience() - elapsed) };
+    if (wait === undefined)
+      return {
+        ...request,
+        maxWait: Math.max(0, Math.min(this.#wait(), maxWait ?? Number.POSITIVE_INFINITY) - elapsed),
+      };
     const left = maxWait === undefined ? undefined : Math.max(0, maxWait - elapsed);
     return { ...request, wait: Math.max(0, wait - elapsed), maxWait: left };
   }
@@ -141,6 +149,9 @@ export class AcquireCall extends RoutedCall<AcquireAnswer> {
 }
 
 export class AckCall extends RoutedCall<AckAnswer> {
+  /** No new work is taken any more: where it is asked from now on, it is without its `next`. */
+  #isAlone = false;
+
   constructor(
     router: Router,
     source: Source,
@@ -158,14 +169,21 @@ export class AckCall extends RoutedCall<AckAnswer> {
   protected send(calls: Calls, elapsed: number): Waiting {
     const { request } = this;
     const { next } = request;
+    if (next !== undefined && this.#isAlone) return calls.ack({ ...request, next: undefined }, this);
     if (elapsed === 0 || next === undefined) return calls.ack(request, this);
     return calls.ack({ ...request, next: { ...next, wait: Math.max(0, next.wait - elapsed) } }, this);
   }
 
   /** Only its `next` is new work: the Ack is answered, with an empty one. */
   override end(refusal: Refusal, closing: boolean): void {
+    this.#isAlone = true;
     if (closing) super.end(refusal, closing);
     else this.stopWaiting();
+  }
+
+  override answer(value: AckAnswer): boolean {
+    const isCut = this.#isAlone && this.request.next !== undefined && value.next === undefined;
+    return super.answer(isCut ? { ...value, next: { deliveries: [] } } : value);
   }
 }
 

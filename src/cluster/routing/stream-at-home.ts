@@ -15,6 +15,8 @@ import { Target } from './target.js';
 export interface StreamOwner {
   notice(notice: Notice): void;
   replaced(stream: StreamAtHome): void;
+  /** Its home does not count it as there any more. */
+  broken(stream: StreamAtHome, why: Refusal): void;
   greeted(stream: StreamAtHome, answer: HelloAnswer): void;
   notGreeted(stream: StreamAtHome, refusal: Refusal): void;
 }
@@ -43,6 +45,7 @@ export class StreamAtHome extends Target implements SessionListener, Reply<Hello
     const opened = home.openSession({
       notice: (notice) => stream?.notice(notice),
       replaced: () => stream?.replaced(),
+      broken: (why) => stream?.broken(why),
     });
     if (!opened.ok) return opened.refusal;
     stream = new StreamAtHome(partition, home, opened.value, owner);
@@ -84,6 +87,10 @@ export class StreamAtHome extends Target implements SessionListener, Reply<Hello
 
   replaced(): void {
     if (this.#at === 'open' || this.#at === 'greeting') this.owner.replaced(this);
+  }
+
+  broken(why: Refusal): void {
+    if (this.#at === 'open') this.owner.broken(this, why);
   }
 
   /** There is a newer one in its place: it ends when what it was asked is answered. */

@@ -12,14 +12,21 @@ import type { Router } from './router.js';
 import { NoStream, StreamAtHome, type StreamOwner } from './stream-at-home.js';
 import type { Source, Target } from './target.js';
 
+/** A home that has turns of the session and does not hear of it within this time will end them unheard, ms. */
+const OWED_FOR = 500;
+
 /** What the streams of a session tell it. */
 export interface SessionOwner extends SessionListener {
+  /** Its hello is not answered yet. */
+  readonly isGreeting: boolean;
   /** A home has the session now, with these turns. */
   greeted(partition: number, answer: HelloAnswer): void;
   /** A home has not, for this reason; it is tried again. */
   notGreeted(partition: number, refusal: Refusal): void;
   /** A newer stream has the session there. */
   isOlder(newer: SessionStamp): void;
+  /** The end of turns that it has would not be told any more. */
+  broken(why: Refusal): void;
 }
 
 /** What is said at each home. */
@@ -37,6 +44,8 @@ export class StreamsOfSession implements Source, StreamOwner {
   #refused: { readonly partition: number; readonly refusal: Refusal } | undefined;
   /** Partitions whose homes have to hear of the session, and have not. */
   readonly #missing = new Set<number>();
+  /** Of those, where turns are tied to it, and since when the home is known, by the clock. */
+  readonly #owed = new Map<number, number>();
   #isOver = false;
   readonly #again = () => this.greetMissing();
 
@@ -51,14 +60,16 @@ export class StreamsOfSession implements Source, StreamOwner {
     const home = this.router.homes.home(partition);
     if (home === undefined) return undefined;
     const known = this.#streams[partition];
+    // Who hears of a turn before the answer to its hello, which cannot name that turn, takes it for one that is gone.
+    const mayAsk = this.owner?.isGreeting !== true;
     if (known !== undefined && known.home === home) {
       known.isUsed = true;
-      return known.isReady ? known : undefined;
+      return known.isReady && mayAsk ? known : undefined;
     }
     if (this.#refused?.partition === partition) return new NoStream(partition, home, this.#refused.refusal);
     const opened = this.#open(partition, home);
     if (opened instanceof StreamAtHome) opened.isUsed = true;
-    if (opened instanceof StreamAtHome && opened.isReady) return opened;
+    if (opened instanceof StreamAtHome && opened.isReady) return mayAsk ? opened : undefined;
     // The hello may have been refused at once; where it is not, calls wait for its answer.
     const refusal = opened instanceof StreamAtHome ? opened.refusal : opened;
     return refusal === undefined || isAway(refusal) ? undefined : new NoStream(partition, home, refusal);
@@ -89,6 +100,7 @@ export class StreamsOfSession implements Source, StreamOwner {
     this.retireAll();
     this.#greeting = undefined;
     this.#missing.clear();
+    this.#owed.clear();
   }
 
   /**
@@ -109,13 +121,23 @@ export class StreamsOfSession implements Source, StreamOwner {
     this.#streams.length = 0;
   }
 
+  /** The hello is answered: calls that waited for that go on. */
+  answered(): void {
+    for (let partition = 0; partition < this.router.homes.partitions; partition += 1) {
+      this.router.gates.opened(this, partition);
+    }
+  }
+
   /** Homes have changed: where turns of the session may live it is said hello at once, so that they live on. */
   changed(partitions: readonly number[]): void {
     for (const partition of partitions) {
       const home = this.router.homes.home(partition);
       const known = this.#streams[partition];
       if (home === undefined || known?.home === home) continue;
-      if (known !== undefined && this.#greeting !== undefined) this.#missing.add(partition);
+      if (known !== undefined && this.#greeting !== undefined) {
+        this.#missing.add(partition);
+        if (known.isUsed) this.#owed.set(partition, this.router.clock.now());
+      } else if (this.#owed.has(partition)) this.#owed.set(partition, this.router.clock.now());
       known?.retire();
       this.#streams[partition] = undefined;
       if (this.#missing.has(partition)) this.#greetAt(partition);
@@ -124,6 +146,11 @@ export class StreamsOfSession implements Source, StreamOwner {
 
   /** Homes that are known and were not reached. */
   greetMissing(): void {
+    const { clock, homes, gates } = this.router;
+    for (const [partition, since] of this.#owed) {
+      if (homes.home(partition) === undefined) this.#owed.set(partition, clock.now());
+      else if (clock.now() - since >= OWED_FOR) return this.owner?.broken(gates.refusal(partition));
+    }
     for (const partition of [...this.#missing]) {
       if (this.router.homes.home(partition) !== undefined) this.#greetAt(partition);
     }
@@ -139,6 +166,7 @@ export class StreamsOfSession implements Source, StreamOwner {
     for (const stream of this.#streams) stream?.close();
     this.#streams.length = 0;
     this.#missing.clear();
+    this.#owed.clear();
   }
 
   notice(notice: Notice): void {
@@ -149,9 +177,15 @@ export class StreamsOfSession implements Source, StreamOwner {
     if (this.#isCurrent(stream)) this.owner?.replaced();
   }
 
+  /** Turns may be tied to it there. */
+  broken(stream: StreamAtHome, why: Refusal): void {
+    if (this.#isCurrent(stream) && stream.isUsed && this.#greeting !== undefined) this.owner?.broken(why);
+  }
+
   greeted(stream: StreamAtHome, answer: HelloAnswer): void {
     if (!this.#isCurrent(stream)) return;
     this.#missing.delete(stream.partition);
+    this.#owed.delete(stream.partition);
     this.owner?.greeted(stream.partition, answer);
     this.router.gates.opened(this, stream.partition);
   }
@@ -173,6 +207,7 @@ export class StreamsOfSession implements Source, StreamOwner {
       this.#refused = { partition, refusal };
       this.router.gates.opened(this, partition);
       this.#refused = undefined;
+      if (this.#owed.delete(partition)) return this.owner?.broken(refusal);
     }
     this.owner?.notGreeted(partition, refusal);
   }

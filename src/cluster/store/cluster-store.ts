@@ -66,7 +66,7 @@ export interface NotClaimed {
   readonly guard: Guard;
 }
 
-/** What all members must agree on. Written by the first one. */
+/** What all members must agree on. Written by the first one. Fields of a later version are kept by who changes it. */
 export interface ClusterRecord {
   /** Random; of the cluster's first start. A store that lost it looks new. */
   readonly id: string;
@@ -75,13 +75,65 @@ export interface ClusterRecord {
   readonly secret: string;
   /** Grows with every change of `routes`. */
   readonly version: number;
+  /** Grows with every change of the record. Unset: nothing but routes was ever changed, and it is `version`. */
+  readonly revision?: number;
   /** Only queues that are not on their own: group other than the name, or spread over more than one partition. */
   readonly routes: Readonly<Record<string, Route>>;
+  /** All members read rows of this format, and will: a person fixed it. Unset: 1. */
+  readonly format?: number;
+  /** Of partitions that people moved, by their numbers. Unset: none. */
+  readonly pins?: Readonly<Record<string, Pin>>;
 }
 
 export interface Route {
   readonly group: string;
   readonly spread: number;
+}
+
+/** A member that a person wants as the home of a partition, for as long as it lives. */
+export interface Pin {
+  readonly name: string;
+  /** Where other sidecars reach it: set where several members had that name. */
+  readonly address?: string;
+  /** The revision of the record that set it: who asks for the same again asks anew. */
+  readonly at: number;
+}
+/**
+ * What became of a partition whose guard was gone when the record was put back. `wait`: nothing yet, so nobody claims it. `core`:
+ * the member that keeps the core of that claim writes it back. `empty`: it may be claimed, and has nothing; a person accepted that.
+ */
+export type RestoreOrder =
+  | { readonly kind: 'wait' }
+  | { readonly kind: 'core'; readonly epoch: number }
+  | { readonly kind: 'empty' };
+
+/** Guards, and the record as it stood after them. */
+export interface ClusterSight {
+  /** By number. A partition that was never claimed has an empty one. */
+  readonly guards: readonly Guard[];
+  /**
+   * Read behind the guards: a guard that was freed because of what the record says is seen with that record, or a later one.
+   * Unset: there is none.
+   */
+  readonly record: ClusterRecord | undefined;
+  /** What people decided about partitions that had no guard when the record was put back. */
+  readonly orders: ReadonlyMap<number, RestoreOrder>;
+}
+
+/** Rows of a whole partition, written beside those that count. */
+export interface NewRows {
+  /** At most about a thousand rows and 1 MiB at a time. @throws JournalError */
+  put(rows: readonly Row[]): Promise<void>;
+  /** From now on they count, and those before do not. @param at of the last batch. @throws JournalError */
+  count(at: number): Promise<void>;
+}
+
+/** A data directory is being brought in, or that was cut off. */
+export interface ImportMark {
+  /** For people. */
+  readonly from: string;
+  /** Rows of it may count already; not all of them do. */
+  readonly counts: boolean;
 }
 
 export interface ClusterStore {
@@ -95,12 +147,30 @@ export interface ClusterStore {
   /** Whether there is a record. @throws JournalError */
   hasRecord(): Promise<boolean>;
   /**
-   * Writes a new record over the one of `version`.
+   * Writes a new record over the one of this revision. `amend` reads, changes and writes.
    * @returns whether that was still the one that stood there
+   * @throws JournalError
    */
-  changeRecord(version: number, record: ClusterRecord): Promise<boolean>;
+  changeRecord(revision: number, record: ClusterRecord): Promise<boolean>;
+  /** The guards of all partitions and the record, in one request. @throws JournalError */
+  look(partitions: number): Promise<ClusterSight>;
   /** The guards of all partitions, by number. A partition that was never claimed has an empty one. @throws JournalError */
   guards(partitions: number): Promise<readonly Guard[]>;
+  /**
+   * Puts the record back, and orders these partitions to wait, in one step. If another cluster has begun there, its guards and rows
+   * go in the same step.
+   * @param seen id of the record that stands there; empty: none
+   * @returns false: another one stands there now, nothing was done. @throws JournalError
+   */
+  restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean>;
+  /** @throws JournalError */
+  order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void>;
+  /** Their guards are back. @throws JournalError */
+  ordered(partitions: readonly number[]): Promise<void>;
+  /** As long as there is one no sidecar may start. @throws JournalError */
+  importUnderWay(): Promise<ImportMark | undefined>;
+  /** @param mark unset: it is done, or nothing came of it. @throws JournalError */
+  markImport(mark: ImportMark | undefined): Promise<void>;
   /**
    * Takes the guard over, if it is as expected, and raises the floor. The answer may be lost although it was done: then
    * `guards` shows an owner that this member made. @throws JournalError
@@ -151,6 +221,10 @@ export interface PartitionStore extends Journal {
    * @throws JournalError: then it is as it was, or switched
    */
   rewrite(rows: Iterable<readonly Row[]>, at: number, options?: { readonly evenWithoutGuard: boolean }): Promise<void>;
+  /**
+   * Begins to write the whole partition anew beside the old rows. No batch is written in between. @throws JournalError
+   */
+  anew(): Promise<NewRows>;
   /** The guard was claimed again, from this store's own owner and `seq`: the next batches carry the new owner. */
   renewed(claimed: Claimed): void;
   /** Gives the guard up, if it is still this one's. Precondition: no write is under way. @throws JournalError */

@@ -8,6 +8,8 @@ export interface ClusterView extends MaybePartial {
   /** Addresses, without user and password. */
   readonly store: string;
   readonly registry: string;
+  /** Of rows, as it is fixed. */
+  readonly format: number;
   readonly members: readonly MemberView[];
   /** Of each partition, by number. */
   readonly homes: readonly HomeView[];
@@ -52,6 +54,66 @@ export interface HomeView {
   readonly state: HomeState;
   /** How many queues live there, as far as that is known. */
   readonly queues: number;
+  /** Where a person wants it, for people; empty: nowhere. */
+  readonly pinned: string;
+}
+
+export interface MoveRequest {
+  readonly partition: number;
+  /** The id of a member, the beginning of it, or its name. Unset: wherever the cluster likes. */
+  readonly member: string | undefined;
+}
+
+export const MOVE_STATES = Object.freeze(['moved', 'already_there', 'under_way', 'released'] as const);
+
+export interface MoveView {
+  readonly state: (typeof MOVE_STATES)[number];
+  /** The member that is wanted, or the home where none is; empty: there is none. */
+  readonly member: string;
+  readonly name: string;
+  /** The name of the home before; empty: there was none. */
+  readonly previous: string;
+  /** How long nobody decided about it, ms. Unset: it was not moved, or that is not known. */
+  readonly paused: number | undefined;
+  /** What is in the way, where it is under way. */
+  readonly why: string;
+}
+
+/** Partitions that are to be written back, of which the store has no guard any more. */
+export interface RestoreRequest {
+  /** By number; empty: all that are lost. */
+  readonly partitions: readonly number[];
+  /** Those that no live member keeps begin empty; and what another cluster has written there since is dropped. */
+  readonly acceptLoss: boolean;
+}
+
+/**
+ * `written_back`: from the memory of a member. `begun_empty`: nobody kept it. `not_lost`: its guard is there. `no_core`: no live
+ * member keeps it, and nothing was done. `under_way`: it will be done.
+ */
+type RestoreOutcome = 'written_back' | 'begun_empty' | 'not_lost' | 'no_core' | 'under_way';
+
+export interface RestoredPartition {
+  readonly partition: number;
+  readonly outcome: RestoreOutcome;
+  /** Name of the member that kept it, or of the one that began it; empty: none. */
+  readonly member: string;
+  /** What is in the way; empty: nothing. */
+  readonly why: string;
+}
+
+export interface RestoreView {
+  /** The record of the cluster was gone, too, and is back. */
+  readonly isRecordBack: boolean;
+  /** By number. */
+  readonly partitions: readonly RestoredPartition[];
+}
+
+/** The format of rows that is fixed. */
+export interface FinalizeView {
+  readonly format: number;
+  /** It was another one before. */
+  readonly isChanged: boolean;
 }
 
 /** Where a partition is, for a metric. */

@@ -266,6 +266,11 @@ export interface SessionListener {
   notice(notice: Notice): void;
   /** A newer stream has its id: nothing follows. Calls that still wait are the stream's to cancel. */
   replaced(): void;
+  /**
+   * Where turns of this stream live it is not known any more, and their end would not be told: nothing follows, as if it broke.
+   * Whoever has them shall say hello anew. A coordinator that has its turns itself never says so.
+   */
+  broken?(why: Refusal): void;
 }
 
 /** Why a call was refused. Every refusal but `store_unavailable` leaves everything as it was. `grpc/status.ts` maps them. */
@@ -328,10 +333,20 @@ export type Refusal =
       readonly group: string;
       readonly other: string;
     }
-  /** It does not depend on the moment: this sidecar is in no cluster; the partition cannot be moved so. */
+  /**
+   * It does not depend on the moment: this sidecar is in no cluster; the partition cannot be moved so; no guard is gone from the
+   * store; another cluster began there; a member stands in the way of writing partitions back; one cannot read a
+   * format of rows.
+   */
   | {
       readonly kind: 'not_possible';
-      readonly because: 'no_cluster' | 'not_movable';
+      readonly because:
+        | 'no_cluster'
+        | 'not_movable'
+        | 'nothing_to_restore'
+        | 'other_cluster'
+        | 'not_restorable'
+        | 'older_members';
       readonly description: string;
     }
   /** Ends a session's stream: a newer stream has its id. */

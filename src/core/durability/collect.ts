@@ -5,18 +5,7 @@
  * Moments of the core become instants on disk by `state.epoch`; a moment of 0 that means "none" stays 0.
  */
 
-import type {
-  AssignmentRow,
-  EndedRow,
-  EndingRow,
-  FinishedRow,
-  ItemRow,
-  ProgressRow,
-  Row,
-  RowChange,
-  TicketRow,
-  TurnRow,
-} from '../contract/rows.js';
+import type { FinishedRow, ItemRow, ProgressRow, Row, RowChange, TurnRow } from '../contract/rows.js';
 import { partsOf } from '../items/idempotency.js';
 import { isKept } from '../items/item-status.js';
 import { leaderRow } from '../leaders/group-rows.js';
@@ -24,7 +13,6 @@ import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
 import {
-  type Assignment,
   type DeadLetter,
   type Item,
   type Lane,
@@ -33,7 +21,6 @@ import {
   Session,
   type Turn,
 } from '../state/records.js';
-import type { Ending } from '../state/settlement.js';
 import { settlementOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { AWAY, type Stored } from '../state/stored.js';
@@ -42,6 +29,7 @@ import { isLinked } from '../structures/link.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
 import { marksOfAll } from './all-marks.js';
 import type { Changes, ItemMark, Marks } from './changes.js';
+import { assignmentRow, endingRow, ticketRow } from './turn-rows.js';
 
 /** What is written in one go: all of it or nothing. */
 export interface Batch {
@@ -115,7 +103,9 @@ function openTokensGate({ queues, wheel }: CoreState, now: number): void {
   for (const queue of queues.values()) wheel.schedule(queue.gateTimer, wholeMs(now));
 }
 
-/** Makes rows of marks. It changes no decision of the core, only `stored` of the items that it writes. */
+/**
+ * Makes rows of marks. Those of tokens are several for each turn: they are made in one piece, because a spread costs as much as all
+ * else that is done for a row. It changes no decision of the core, only `stored` of the items that it writes. */
 class Writer {
   readonly rows: RowChange[] = [];
   readonly items: Item[] = [];
@@ -205,16 +195,32 @@ class Writer {
       return;
     }
     const { ticket, ending } = settlement;
-    this.#put({ ...tokenRow(lane, token, this.#startedAt(lane)), state: 'ended', ticket, ending: endingRow(ending) });
+    this.#put({
+      table: 'tokens',
+      token,
+      queue: lane.queue.name,
+      key: lane.key,
+      lane: keylessName(lane),
+      startedAt: this.#startedAt(lane),
+      state: 'ended',
+      ticket,
+      ending: endingRow(ending),
+    });
   }
 
   /** A tied turn has no `end`: its session has it. A restart gives the session its whole `ttl` (S51). */
   #turn(lane: Lane, turn: Turn): TurnRow {
     const { consumerId, lease, since, latestEnd, handed } = turn;
+    const { queue, key } = lane;
     const session = this.#sessionOf(turn);
     const end = session === undefined ? this.#endOf(turn) : undefined;
     return {
-      ...tokenRow(lane, turn.token, this.#startOf(lane, turn)),
+      table: 'tokens',
+      token: turn.token,
+      queue: queue.name,
+      key,
+      lane: keylessName(lane),
+      startedAt: this.#startOf(lane, turn),
       state: 'live',
       assignment: assignmentRow(turn.assignment),
       consumerId,
@@ -363,33 +369,4 @@ class Writer {
 /** Whether anything is not as it was submitted. Its `notBefore` becomes another only with one of these. */
 function hasProgress({ attempts, lastError, takesRoom, seq, waits }: Item, { rank, hurried }: Stored): boolean {
   return hurried || attempts > 0 || lastError !== undefined || !takesRoom || rank !== seq || waits?.changed === true;
-}
-
-function tokenRow(lane: Lane, token: number, startedAt: number): Omit<EndedRow, 'state' | 'ticket' | 'ending'> {
-  return { table: 'tokens', token, queue: lane.queue.name, key: lane.key, lane: keylessName(lane), startedAt };
-}
-
-/** The `seq` of each item that the worker has, also of those that are not on disk (S110). */
-function assignmentRow(assignment: Assignment): AssignmentRow {
-  if (assignment.kind !== 'items') return assignment;
-  return { kind: 'items', seqs: assignment.given ?? assignment.items.map(({ seq }) => seq), done: assignment.done };
-}
-
-/** A ticket of dispatch is known by its id and the consumer of the turn. */
-function ticketRow(ticket: Turn['ticket']): TicketRow | undefined {
-  if (ticket === undefined) return undefined;
-  return typeof ticket === 'string' ? { of: 'key', ticket } : { of: 'dispatch', ticket: ticket.id };
-}
-
-/** As it is now: what is written must not change with what is remembered. */
-function endingRow(ending: Ending): EndingRow {
-  if (ending.ended !== 'settled') return ending;
-  switch (ending.call) {
-    case 'dequeue':
-      return { ...ending, answer: { ...ending.answer } };
-    case 'ack':
-      return { ...ending, followUps: ending.followUps && [...ending.followUps] };
-    case 'nack':
-      return { ...ending, answer: { ...ending.answer } };
-  }
 }

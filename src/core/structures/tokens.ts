@@ -9,6 +9,14 @@ const RESERVED = 2 ** 24;
  */
 const RESERVED_OF_PARTITION = 2 ** 18;
 
+/**
+ * All tokens that were given before this are smaller, if the clock was right and less than 4,096 were given per ms.
+ * @param wall ms since the Unix epoch
+ */
+export function leastToken(wall: number): number {
+  return Math.max(0, Math.floor(wall) - EPOCH) * TOKENS_PER_MS + 1;
+}
+
 /** Which tokens may be given: those that are `number` modulo `of`. So a token says of which partition it is. */
 export interface TokenPartition {
   /** From 0. */
@@ -54,7 +62,7 @@ export class Tokens {
     this.#step = of;
     this.#residue = number;
     this.#ahead = (ahead ?? (partition === undefined ? RESERVED : RESERVED_OF_PARTITION)) * of;
-    const least = Math.max(Math.max(0, Math.floor(startedAt) - EPOCH) * TOKENS_PER_MS + 1, floor);
+    const least = Math.max(leastToken(startedAt), floor);
     this.first = least + ((number - (least % of) + of) % of);
     if (!Number.isSafeInteger(this.first + TOKENS_PER_MS)) {
       throw new RangeError(`the wall clock (${startedAt} ms since 1970) is beyond the year 2094: no tokens are left`);
@@ -86,7 +94,7 @@ export class Tokens {
    * @param now ms since the Unix epoch
    */
   raise(now: number): void {
-    const least = Math.max(0, Math.floor(now) - EPOCH) * TOKENS_PER_MS + 1;
+    const least = leastToken(now);
     const first = least + ((this.#residue - (least % this.#step) + this.#step) % this.#step);
     if (first <= this.#last) return;
     this.#last = first - this.#step;

@@ -33,6 +33,8 @@ export interface LifeSession {
   notice(notice: Notice): void;
   replaced(): void;
   wasRefused(refusal: Refusal): void;
+  /** This life of the link is over: the home counts the stream as broken. */
+  lost(life: Life): void;
 }
 
 interface LifeListener {
@@ -125,6 +127,10 @@ export class Life {
     this.write(lane, (out) => writeUndeliverable(out, session, partition, turns, unwanted)).schedule();
   }
 
+  handedOver(partition: number, shutFor: number): void {
+    this.write(this.small, (out) => writeNumbers(out, ASK.handedOver, partition, shutFor)).schedule();
+  }
+
   /** Nothing more is sent or heard, but for what has come in. What waits is told, in slices. */
   end(): void {
     this.small.finish();
@@ -132,6 +138,7 @@ export class Life {
     this.small.end();
     this.large.end();
     this.#loseSome();
+    this.#loseSessions([...this.sessions.values()]);
   }
 
   readonly #loseSome = (): void => {
@@ -142,6 +149,11 @@ export class Life {
       entry.lost(entry.message <= entry.lane.handed);
     }
   };
+
+  #loseSessions(sessions: readonly LifeSession[]): void {
+    for (const session of sessions.slice(0, AT_ONCE)) session.lost(this);
+    if (sessions.length > AT_ONCE) this.scheduler.soon(() => this.#loseSessions(sessions.slice(AT_ONCE)));
+  }
 
   #entry(field: number, from: WireReader): void {
     switch (field) {

@@ -36,6 +36,8 @@ const FIRST_BACKOFF = 50;
 const LONGEST_BACKOFF = 1_000;
 /** Turns that are told to a home once there is a link to it again. More end by their lease. */
 const MOST_TOLD_LATER = 10_000;
+/** What was handed over longer ago is seen in the store by now, ms. */
+const HANDED_OVER_LATE = 5_000;
 
 interface Later {
   readonly partition: number;
@@ -66,6 +68,8 @@ export class Link {
   #before: EndedLink | undefined;
   #lastHandle = 0;
   #later: Later[] = [];
+  /** When partitions let no call in any more that were handed over to this home, by number: there was no link then. */
+  #handedOver = new Map<number, number>();
   #callOffEnd: (() => void) | undefined;
   #callOffRetry: (() => void) | undefined;
   readonly #redials: { small: (() => void) | undefined; large: (() => void) | undefined } = {
@@ -126,6 +130,12 @@ export class Link {
     if (this.#later.length < MOST_TOLD_LATER) this.#later.push({ partition, turns, unwanted });
   }
 
+  /** The home is told that the partition is its, which was shut here for so many ms; once there is a link. */
+  handedOver(partition: number, shutFor: number): void {
+    if (this.life !== undefined) this.life.handedOver(partition, Math.round(shutFor));
+    else this.#handedOver.set(partition, performance.now() - shutFor);
+  }
+
   report(error: unknown): void {
     this.context.failed(error);
   }
@@ -184,6 +194,10 @@ export class Link {
     const later = this.#later;
     this.#later = [];
     for (const { partition, turns, unwanted } of later) life.undeliverable(0, partition, turns, unwanted);
+    const now = performance.now();
+    for (const [partition, since] of this.#handedOver)
+      if (now - since <= HANDED_OVER_LATE) life.handedOver(partition, Math.round(now - since));
+    this.#handedOver.clear();
   }
 
   #silent(life: Life, name: Name): void {

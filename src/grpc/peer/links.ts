@@ -28,6 +28,16 @@ export class PeerLinks {
     return coordinator;
   }
 
+  /** A link to an incarnation that is the home of nothing yet, and is soon. */
+  prepare(address: string, incarnation: string): void {
+    if (!this.#isClosed) this.#linkTo(address, incarnation);
+  }
+
+  /** That incarnation is told that the partition is its: this sidecar has handed it over, and let no call in for so many ms. */
+  handedOver(address: string, incarnation: string, partition: number, shutFor: number): void {
+    if (!this.#isClosed) this.#linkTo(address, incarnation).link.handedOver(partition, shutFor);
+  }
+
   /** Of an incarnation: it is gone. What waits there is told. */
   release(incarnation: string): void {
     const linked = this.#links.get(incarnation);

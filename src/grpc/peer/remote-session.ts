@@ -4,6 +4,7 @@ import { HELLO } from './kinds.js';
 import type { Lane } from './lane.js';
 import type { Life } from './life.js';
 import type { Link } from './link.js';
+import { noHome } from './refusals.js';
 import { RemoteCalls } from './remote-calls.js';
 
 /**
@@ -71,8 +72,15 @@ export class RemoteSession extends RemoteCalls implements Session {
     answer: () => true,
     refuse: (refusal) => {
       if (refusal.kind === 'session_replaced') this.replaced();
+      else if (!this.#isClosed) this.#tell(() => this.listener.broken?.(refusal));
     },
   };
+
+  lost(life: Life): void {
+    if (this.#saidIn !== life || this.#hello === undefined || this.#isClosed) return;
+    const why = noHome(this.partition, `${this.link.why}; turns of this session live there: say hello anew`);
+    this.#tell(() => this.listener.broken?.(why));
+  }
 
   lane(life: Life): Lane {
     return this.#saidIn === life && this.#largeUntil > life.large.acked ? life.large : life.small;

@@ -88,7 +88,7 @@ export class RemoteWatch implements Watch, OpenEntry {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#tell(() => this.watcher.end());
+    this.#tell(() => this.watcher.end(this.refusal));
   }
 
   #tell(task: () => void): void {

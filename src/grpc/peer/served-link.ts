@@ -34,6 +34,8 @@ export interface ServedContext {
   home(partition: number): Coordinator | undefined;
   /** The version of the cluster's record that this sidecar follows. */
   routes(): number;
+  /** The gateway was the home of this partition until now, and let no call in for so many ms. */
+  handedOver?(partition: number, shutFor: number): void;
 }
 
 interface ServedListener {
@@ -207,6 +209,10 @@ export class ServedLink implements CallSink, SessionSink {
         return this.#admin.watch(from, this.openCalls);
       case ASK.watchEnds:
         return this.#admin.endWatch(readNumbers(from).first);
+      case ASK.handedOver: {
+        const { first, second } = readNumbers(from);
+        return this.#attempt(() => this.context.handedOver?.(first, second));
+      }
       default:
         from.skip();
     }

@@ -20,7 +20,7 @@ import {
   retryNowRequest,
   retryNowResponse,
 } from '../convert/admin.js';
-import { clusterResponse } from '../convert/cluster.js';
+import { clusterResponse, moveRequest, moveResponse, restoreRequest, restoreResponse } from '../convert/cluster.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
 import type { AdminServiceServer } from '../gen/keyturn/v1/admin.js';
 import { watchEvents } from './watch-events.js';
@@ -56,6 +56,19 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
       (discarded) => ({ discarded }),
     ),
     getCluster: promised(context, anything, () => context.cluster?.view() ?? alone(), clusterResponse),
+    movePartition: promised(context, moveRequest, (request) => context.cluster?.move(request) ?? alone(), moveResponse),
+    restorePartitions: promised(
+      context,
+      restoreRequest,
+      (request) => context.cluster?.restore(request) ?? alone(),
+      restoreResponse,
+    ),
+    finalizeCluster: promised(
+      context,
+      anything,
+      () => context.cluster?.finalize() ?? alone(),
+      ({ format, isChanged }) => ({ format, changed: isChanged }),
+    ),
     watchEvents: watchEvents(context, streams),
   };
 }

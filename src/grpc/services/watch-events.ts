@@ -1,6 +1,6 @@
 /** WatchEvents: from the port's bounded buffer to a stream, no faster than its reader reads. */
 import { type handleServerStreamingCall, Metadata, type ServerWritableStream } from '@grpc/grpc-js';
-import type { CoordinatorEvent, Result, Watch, Watcher } from '../../coordinator.js';
+import type { CoordinatorEvent, Refusal, Result, Watch, Watcher } from '../../coordinator.js';
 import { type HandlerContext, internalError, readRequest } from '../call/handler.js';
 import { statusOf } from '../call/status.js';
 import type { OpenStreams } from '../call/streams.js';
@@ -62,8 +62,9 @@ class Pump implements Watcher {
     this.#flow();
   }
 
-  end(): void {
-    this.call.end();
+  end(why?: Refusal): void {
+    if (why === undefined) this.call.end();
+    else this.call.emit('error', statusOf(why));
   }
 
   /** Past back-pressure the rest stays in the port's buffer, which is bounded and counts what it drops. */

@@ -74,6 +74,11 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
     this.#end(statusOf({ kind: 'session_replaced', sessionId: this.#sessionId }));
   }
 
+  /** The worker comes back, and hears which of its turns live still. */
+  broken(why: Refusal): void {
+    this.#end(statusOf(why));
+  }
+
   /** The server stops. */
   end(): void {
     this.#end(statusOf(DRAINING));

@@ -28,6 +28,7 @@ function storeWith(found: ClusterRecord | undefined) {
       return record;
     },
     hasRecord: async () => record !== undefined,
+    importUnderWay: async () => undefined,
     record: async (wanted: ClusterRecord) => (record ??= wanted),
   };
 }
@@ -47,4 +48,31 @@ test('S310: beside members that live nobody begins with a record of its own in a
     return true;
   });
   assert.equal(store.found, undefined);
+});
+
+for (const said of [64, 16]) {
+  test(`S355: a sidecar that says ${said} partitions beside a cluster of 8 does not join, and hears both numbers`, async () => {
+    const store = storeWith(undefined);
+    await agree(store, [], { ...CLUSTER_DEFAULTS, partitions: 8 }, SETTINGS);
+    await assert.rejects(agree(store, [ALPHA], { ...CLUSTER_DEFAULTS, partitions: said }, SETTINGS), {
+      name: 'CommandFailure',
+      message: new RegExp(`^cluster\\.partitions: is ${said}, but the cluster keyturn has 8, and that never changes`),
+    });
+  });
+}
+
+test('S355: a sidecar that says nothing of partitions follows the cluster, and begins one of 64', async () => {
+  const eight = storeWith(undefined);
+  await agree(eight, [], { ...CLUSTER_DEFAULTS, partitions: 8 }, SETTINGS);
+  assert.equal((await agree(eight, [ALPHA], CLUSTER_DEFAULTS, SETTINGS)).partitions, 8);
+  assert.equal((await agree(storeWith(undefined), [], CLUSTER_DEFAULTS, SETTINGS)).partitions, 64);
+});
+
+test('S345: a sidecar that cannot read the format of rows that was fixed does not join', async () => {
+  const first = await agree(storeWith(undefined), [], CLUSTER_DEFAULTS, SETTINGS);
+  await assert.rejects(agree(storeWith({ ...first, format: 2 }), [ALPHA], CLUSTER_DEFAULTS, SETTINGS), {
+    name: 'CommandFailure',
+    message:
+      /keeps rows in format 2 \("keyturn cluster finalize"\), and this version reads up to format 1; start a newer/,
+  });
 });

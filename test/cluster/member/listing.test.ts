@@ -53,9 +53,9 @@ describe('what a member sees of the cluster', () => {
       return answer;
     };
     const { members } = own;
-    const { guards } = store;
+    const { look } = store;
     own.members = async () => after(await members.call(own));
-    store.guards = async (partitions) => after(await guards.call(store, partitions));
+    store.look = async (partitions) => after(await look.call(store, partitions));
     listing.look();
     await settled(clock);
     clock.advance(250);

@@ -33,6 +33,9 @@ export class MembersStage {
   readonly store = new FakeEngine(this.clock);
   readonly registry = new FakeRegistryEngine(this.clock);
   readonly handedOver: [number, string][] = [];
+  /** Set: who is handed something over to is told, as over a link. */
+  isLinked = false;
+  readonly #members = new Map<string, ClusterMember>();
   readonly troubles: string[] = [];
   readonly homes: HomeCoordinator[] = [];
   last: StagedMember | undefined;
@@ -91,6 +94,7 @@ export class MembersStage {
       incarnation: () => {
         const id = `${name}-${ids.length}`;
         ids.push(id);
+        clock.soon(() => this.#members.set(id, member));
         const fixed = { grpc: `${name}:2`, version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
         return { id, name, address: `${name}:1`, ...fixed, ...more };
       },
@@ -100,7 +104,10 @@ export class MembersStage {
         return home;
       },
       connect: () => new RemoteHome(() => undefined),
-      handedOver: (partition, to) => this.handedOver.push([partition, to.name]),
+      handedOver: (partition, to, shutFor) => {
+        this.handedOver.push([partition, to.name]);
+        if (this.isLinked) clock.after(1, () => this.#members.get(to.id)?.takesOver(partition, shutFor));
+      },
       trouble: (error, partition) => {
         if (error instanceof TypeError) throw error;
         if (error !== undefined) this.troubles.push(`${name} ${partition}: ${error.message}`);

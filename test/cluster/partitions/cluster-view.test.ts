@@ -51,13 +51,16 @@ const CASES: readonly {
   { what: 'this one, closed', guard: guard(0, 'o', 'a'), answer: SILENT, own: 'closed', expected: ['closed', 'a'] },
 ];
 
+const PINS = new Map([[0, { name: 'north', address: 'n:1', at: 2 }]]);
+
 for (const { what, guard: found, answer, own, expected } of CASES) {
   test(`S302: the home is ${what}: ${expected[0]}`, () => {
     const names = { name: 'c', store: 's', registry: 'r', members: [member('a'), member('b', true)] };
-    const view = clusterView({ ...names, guards: [found], answers: [answer], own: () => own });
+    const view = clusterView({ ...names, format: 1, guards: [found], answers: [answer], pins: PINS, own: () => own });
     const [home] = view.homes;
     assert.deepEqual([home?.state, home?.member], expected);
     assert.equal(home?.queues, answer.queues);
+    assert.equal(home?.pinned, 'north at n:1');
     assert.deepEqual(view.unavailable, answer.why === undefined ? [] : [{ partition: 0, why: answer.why }]);
     assert.deepEqual(
       view.members.map(({ state, partitions }) => [state, partitions]),

@@ -1,6 +1,7 @@
 /** The figures are those that the design rests on, over many random names. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Pins, pinsOf } from '../../../src/cluster/partitions/pins.js';
 import { type Candidate, WantedHomes } from '../../../src/cluster/partitions/wanted-homes.js';
 import { Chance } from '../../sim/random.js';
 
@@ -8,7 +9,7 @@ const P = 64;
 const TRIES = 200;
 
 function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
-  return { id, weight: 1, isLeaving: false, format: 1, ...more };
+  return { id, name: id, address: `${id}:1`, weight: 1, isLeaving: false, format: 1, ...more };
 }
 
 function some(chance: Chance, count: number): Candidate[] {
@@ -106,5 +107,76 @@ describe('wanted homes', () => {
       assert.deepEqual([...ranks].sort(), [0, 1, 2, 3, 4]);
       assert.equal(homes.rank(partition, homes.of(partition) ?? ''), 0);
     }
+  });
+});
+
+function pinned(pins: Readonly<Record<string, { name: string; address?: string }>>): Pins {
+  const all = Object.entries(pins).map(([partition, pin]) => [partition, { ...pin, at: 2 }] as const);
+  return pinsOf({ partitions: P, pins: Object.fromEntries(all) });
+}
+
+describe('wanted homes of partitions that people moved', () => {
+  it('S330: is the member that was named, whoever computes it, and everybody keeps an even share', () => {
+    const chance = new Chance(6);
+    for (let i = 0; i < TRIES; i++) {
+      const members = some(chance, chance.int(2, 6));
+      const pins: Record<string, { name: string }> = {};
+      for (let n = chance.int(1, 10); n > 0; n--)
+        pins[chance.int(0, P - 1)] = { name: members[chance.int(0, members.length - 1)]?.name ?? '' };
+      const homes = new WantedHomes(P, members, [], pinned(pins));
+      for (const [partition, { name }] of Object.entries(pins)) {
+        assert.equal(homes.of(Number(partition)), name);
+        assert.equal(homes.rank(Number(partition), name), 0);
+        assert.ok(homes.isPinned(Number(partition)));
+      }
+      for (const { id } of members) {
+        const [share, exact] = [shareOf(id, homes), P / members.length];
+        assert.ok(share >= Math.floor(exact) && share <= Math.ceil(exact), `${share} instead of ${exact}`);
+      }
+      assert.deepEqual(all(homes), all(new WantedHomes(P, [...members].reverse(), [], pinned(pins))));
+    }
+  });
+
+  it('S330: may have more than its share by pins alone; the others have the rest in even shares', () => {
+    const members = ['a', 'b', 'c'].map((id) => candidate(id));
+    const pins = pinned(Object.fromEntries(Array.from({ length: 40 }, (_, p) => [p, { name: 'a' }])));
+    const homes = new WantedHomes(P, members, [], pins);
+    assert.deepEqual(
+      members.map(({ id }) => shareOf(id, homes)),
+      [40, 12, 12],
+    );
+  });
+
+  it('S330: without a member of that name it is as without a pin, and so with one that leaves, owns nothing or reads older rows', () => {
+    const pins = pinned({ 5: { name: 'b' } });
+    for (const more of [{ name: 'other' }, { isLeaving: true }, { weight: 0 }, { format: 0 }]) {
+      const members = [candidate('a'), candidate('b', more), candidate('c')];
+      const formats = Array.from({ length: P }, () => 1);
+      assert.deepEqual(all(new WantedHomes(P, members, formats, pins)), all(new WantedHomes(P, members, formats)));
+      assert.ok(!new WantedHomes(P, members, formats, pins).isPinned(5));
+    }
+  });
+
+  it('S331: of several with one name it is the one at that address, or one of them where none is said', () => {
+    const members = ['a', 'b', 'c', 'd'].map((id) => candidate(id, { name: id < 'c' ? 'host' : id }));
+    for (let partition = 0; partition < P; partition++) {
+      const at = new WantedHomes(P, members, [], pinned({ [partition]: { name: 'host', address: 'b:1' } }));
+      assert.equal(at.of(partition), 'b');
+      const either = new WantedHomes(P, members, [], pinned({ [partition]: { name: 'host' } }));
+      assert.match(either.of(partition) ?? '', /^[ab]$/);
+    }
+  });
+
+  it('S330: moves hardly more than what people moved, and what makes room for it', () => {
+    const chance = new Chance(8);
+    let most = 0;
+    for (let i = 0; i < TRIES; i++) {
+      const members = some(chance, 3);
+      const before = new WantedHomes(P, members);
+      const partition = chance.int(0, P - 1);
+      const to = members.find(({ id }) => id !== before.of(partition))?.name ?? '';
+      most = Math.max(most, moved(before, new WantedHomes(P, members, [], pinned({ [partition]: { name: to } }))));
+    }
+    assert.ok(most <= 3, `${most} move`);
   });
 });

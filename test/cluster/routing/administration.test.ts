@@ -1,7 +1,7 @@
 /** Calls of people over many homes, and the numbers and the end of what runs here. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { MaybePartial, Result, Watcher } from '../../../src/coordinator.js';
+import type { MaybePartial, Refusal, Result, Watcher } from '../../../src/coordinator.js';
 import { told } from '../../contract/stage.js';
 import { ALL_QUEUES } from '../../support/builders.js';
 import { RoutingStage } from './stage.js';
@@ -272,6 +272,56 @@ describe('WatchEvents over many homes', () => {
     assert.equal(seen.wakes, 1);
     assert.deepEqual(watch.take(), { events: [], missed: 1 });
     assert.deepEqual(watch.take(), { events: [], missed: 0 });
+    stage.hold({ queue });
+    assert.equal(watch.take().events.length, 2);
+  });
+
+  it('S357: a home that comes and refuses to be watched ends the watch with its reason, whenever it says so', () => {
+    const full: Refusal = { kind: 'limit', subject: 'watchers', limit: 1, description: 'full', retryAfter: 1_000 };
+    for (const isElsewhere of [false, true]) {
+      const stage = new RoutingStage();
+      const why: (Refusal | undefined)[] = [];
+      told(stage.coordinator.admin.watch(undefined, undefined, { wake() {}, end: (said) => void why.push(said) }));
+      stage.homes.set(0, undefined);
+      const home = stage.begin(0, false);
+      let asked = 0;
+      home.inner.admin.watch = (_queue, _key, watcher) => {
+        asked += 1;
+        if (!isElsewhere) return { ok: false, refusal: full };
+        stage.clock.after(5, () => watcher.end(full));
+        return { ok: true, value: { take: () => ({ events: [], missed: 0 }), stop: () => undefined } };
+      };
+      stage.advance(1_000);
+      assert.deepEqual([why, asked], [[full], 1]);
+    }
+  });
+
+  it('S357: a home elsewhere that turns out to be none counts no miss each time that it is asked', () => {
+    const stage = new RoutingStage();
+    const [queue = ''] = stage.queues();
+    const { seen, watch } = watching(stage, queue);
+    const old = stage.at(0);
+    stage.homes.set(0, undefined);
+    const home = stage.begin(0, false);
+    const { watch: really } = home.inner.admin;
+    let asked = 0;
+    home.inner.admin.watch = (_queue, _key, watcher) => {
+      asked += 1;
+      stage.clock.after(5, () => watcher.end(old.noHome));
+      return { ok: true, value: { take: () => ({ events: [], missed: 0 }), stop: () => undefined } };
+    };
+    stage.advance(1_000);
+    assert.ok(asked > 10 && asked <= 21, `${asked}`);
+    home.inner.admin.watch = (...args) => really.call(home.inner.admin, ...args);
+    stage.advance(100);
+    assert.deepEqual(
+      [watch.take(), watch.take(), seen],
+      [
+        { events: [], missed: 1 },
+        { events: [], missed: 0 },
+        { wakes: 1, ends: 0 },
+      ],
+    );
     stage.hold({ queue });
     assert.equal(watch.take().events.length, 2);
   });

@@ -52,10 +52,11 @@ describe('a partition without a home', () => {
     assert.equal(call.value.decision, 'accept');
   });
 
-  it('S250: it is refused NO_HOME when its wait is over, after 2 s if it does not wait; the refusal says why', () => {
+  it('S250: it is refused NO_HOME when its wait is over, after 2 s if that is shorter; the refusal says why', () => {
     for (const [wait, until] of [
       [0, 2_000],
-      [300, 300],
+      [300, 2_000],
+      [2_001, 2_001],
       [60_000, 60_000],
     ] as const) {
       const { stage, partition } = away();
@@ -69,6 +70,19 @@ describe('a partition without a home', () => {
     }
   });
 
+  it('S250: one whose wait is over by then is decided by the next home, without waiting there', () => {
+    for (const wait of [20, undefined]) {
+      const stage = new RoutingStage({ policy: { wait: 20 } });
+      stage.hold({ queue: Q });
+      const home = stage.homeOf(Q);
+      stage.homes.set(stage.map.of(Q, ''), undefined);
+      const call = stage.enQueue({ queue: Q, wait });
+      stage.advance(1_900);
+      stage.moved(home, stage.map.of(Q, ''));
+      assert.equal(call.value.decision, 'block');
+    }
+  });
+
   it('the deadline of the call itself comes first', () => {
     const { stage } = away();
     const call = stage.enQueue({ queue: Q, wait: 60_000, maxWait: 100 });
@@ -77,11 +91,11 @@ describe('a partition without a home', () => {
   });
 
   it('an EnQueue that says no wait has that of its queue', () => {
-    const stage = new RoutingStage({ policy: { wait: 700 } });
+    const stage = new RoutingStage({ policy: { wait: 7_000 } });
     const partition = stage.map.of(Q, '');
     stage.homes.set(partition, undefined);
     const call = stage.enQueue({ queue: Q });
-    stage.advance(699);
+    stage.advance(6_999);
     assert.ok(call.open);
     stage.advance(1);
     assert.equal(call.refusal.kind, 'no_home');
@@ -89,7 +103,9 @@ describe('a partition without a home', () => {
 
   it('S250: 10,000 calls of a partition are held, a further one is refused at once; room comes with the end of one', () => {
     const { stage } = away();
-    const calls = Array.from({ length: 10_000 }, (_, at) => stage.enQueue({ queue: Q, wait: at === 0 ? 100 : 60_000 }));
+    const calls = Array.from({ length: 10_000 }, (_, at) =>
+      stage.enQueue({ queue: Q, wait: 60_000, maxWait: at === 0 ? 100 : undefined }),
+    );
     const more = stage.enQueue({ queue: Q, wait: 60_000 }).refusal;
     assert.ok(more.kind === 'no_home' && /10000 calls/.test(more.description));
     assert.equal(stage.coordinator.stats().waitingCalls, 10_000);

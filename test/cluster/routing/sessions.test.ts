@@ -1,6 +1,7 @@
 /** One session over many homes, which move, come late, or are asked by two sidecars at once. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Refusal } from '../../../src/coordinator.js';
 import { open, tied } from '../../contract/stream.js';
 import { RoutingStage } from './stage.js';
 
@@ -105,6 +106,43 @@ describe('hello', () => {
     stage.advance(50);
     assert.deepEqual(again.kept, [{ queue, key: 'k', token: turn.token }]);
     assert.ok(stage.clock.pending > 0);
+  });
+
+  it('S346: no call is answered before it, with or without an id; then all are, in their order', () => {
+    const stage = new RoutingStage();
+    const [queue = '', other = ''] = stage.queues();
+    stage.homeOf(other).isLate = true;
+    const stream = open(stage.coordinator);
+    const hello = stream.hello();
+    const calls = ['a', 'b'].map((key) => stream.enQueue({ queue, key }));
+    assert.ok(hello.open && calls.every((call) => call.open));
+    stage.homeOf(other).deliver();
+    assert.equal(hello.value.turnCount, 0);
+    assert.deepEqual(
+      calls.map((call) => call.value.decision),
+      ['accept', 'accept'],
+    );
+    assert.deepEqual(stage.at(0).asked, ['hello s', 's:enqueue', 's:enqueue']);
+  });
+
+  it('S346: calls that wait for it go on when it is refused, and when a home says nothing', () => {
+    const late = new RoutingStage();
+    const [queue = '', other = ''] = late.queues();
+    late.homeOf(other).isLate = true;
+    const stream = open(late.coordinator);
+    stream.hello();
+    const call = stream.enQueue({ queue, wait: 0 });
+    late.advance(HELLO_WITHIN);
+    assert.equal(call.value.decision, 'accept');
+    const away = new RoutingStage();
+    const trouble = { kind: 'store_unavailable', description: 'away', retryAfter: 50 } as const;
+    for (let p = 0; p < 4; p += 1) away.at(p).trouble = trouble;
+    const troubled = open(away.coordinator);
+    const hello = troubled.hello();
+    const held = troubled.enQueue({ queue, wait: 0 });
+    away.advance(HELLO_WITHIN);
+    assert.equal(hello.refusal.kind, 'store_unavailable');
+    assert.equal(held.refusal.kind, 'store_unavailable');
   });
 
   it('notices that come before its answer are told behind it', () => {
@@ -377,5 +415,82 @@ describe('one session at two sidecars', () => {
         assert.equal(winner.hold({ queue }).leaseExpiresAt, Number.POSITIVE_INFINITY);
       }
     }
+  });
+});
+
+describe('S359: a home that counts the stream of a session as broken, though the worker has it', () => {
+  /** Of each stream at a home, how its listener is told. */
+  function heard(stage: RoutingStage): ((why: Refusal) => void)[] {
+    const home = stage.at(0);
+    const listeners: ((why: Refusal) => void)[] = [];
+    const { openSession } = home;
+    home.openSession = (listener) => {
+      listeners.push((why) => listener.broken?.(why));
+      return openSession.call(home, listener);
+    };
+    return listeners;
+  }
+
+  it('a session that has turns there is ended everywhere, so that its worker comes anew; another one goes on', () => {
+    const stage = new RoutingStage();
+    const [queue = '', other = ''] = stage.queues();
+    const listeners = heard(stage);
+    const streams = [tied(stage.coordinator, { sessionId: 'a' }), tied(stage.coordinator, { sessionId: 'b' })];
+    streams[0]?.hold({ queue });
+    streams[1]?.hold({ queue: other });
+    assert.equal(listeners.length, 2);
+    for (const broken of listeners) broken(stage.at(0).noHome);
+    assert.deepEqual(
+      streams.map((stream) => stream.brokenBy?.kind),
+      ['no_home', undefined],
+    );
+    for (const broken of listeners) broken(stage.at(0).noHome);
+    assert.equal(streams[1]?.enQueue({ queue: other, key: 'x' }).value.decision, 'accept');
+    const again = open(stage.coordinator);
+    assert.equal(again.hello({ sessionId: 'a' }).value.turnCount, 1);
+  });
+
+  it('a stream that has said no hello goes on: its turns live by their leases', () => {
+    const stage = new RoutingStage();
+    const [queue = ''] = stage.queues();
+    const listeners = heard(stage);
+    const stream = open(stage.coordinator);
+    const turn = stream.hold({ queue });
+    for (const broken of listeners) broken(stage.at(0).noHome);
+    assert.equal(stream.brokenBy, undefined);
+    assert.ok(stream.end(turn).value);
+  });
+
+  it('the next home of its turns does not hear of it in time: it is ended, because their end would not be told', () => {
+    const stage = new RoutingStage();
+    const [queue = '', other = ''] = stage.queues();
+    const [stream, elsewhere] = [
+      tied(stage.coordinator, { sessionId: 'a' }),
+      tied(stage.coordinator, { sessionId: 'b' }),
+    ];
+    stream.hold({ queue });
+    elsewhere.hold({ queue: other });
+    const home = stage.at(0);
+    stage.homes.set(0, undefined);
+    stage.advance(60_000);
+    assert.ok(!stream.isBroken, 'nobody is there who would end them');
+    stage.moved(home, 0, false).isShut = true;
+    stage.homes.set(0, stage.at(0));
+    stage.advance(450);
+    assert.ok(!stream.isBroken);
+    stage.advance(100);
+    assert.equal(stream.brokenBy?.kind, 'no_home');
+    assert.equal(elsewhere.brokenBy, undefined);
+  });
+
+  it('the next home of its turns takes no more sessions: it is ended with that', () => {
+    const stage = new RoutingStage();
+    const [queue = ''] = stage.queues();
+    const stream = tied(stage.coordinator);
+    stream.hold({ queue });
+    const next = stage.moved(stage.at(0), 0, false);
+    next.trouble = { kind: 'limit', subject: 'sessions', limit: 1, description: 'full', retryAfter: 1_000 };
+    stage.homes.set(0, next);
+    assert.equal(stream.brokenBy?.kind, 'limit');
   });
 });

@@ -18,6 +18,8 @@ export interface StageOptions {
   readonly incarnation?: string;
   /** Of another sidecar of the same cluster. */
   readonly shares?: RoutingStage;
+  /** Told of failures of our own. */
+  readonly failed?: (error: unknown) => string;
 }
 
 /** A router over homes that a test moves, with the calls of a worker without a session. */
@@ -29,12 +31,19 @@ export class RoutingStage extends Worker {
   readonly #make: (partition: number) => FakeHome;
 
   constructor(options: StageOptions = {}) {
-    const { partitions = 4, policy = {}, change = {}, routes = {}, incarnation = 'm1', shares } = options;
+    const { partitions = 4, policy = {}, change = {}, routes = {}, incarnation = 'm1', shares, failed } = options;
     const all = durable(settings({ queues: {}, defaultPolicy: policy, ...change }));
     const clock = shares?.clock ?? new FakeClock();
     const homes = shares?.homes ?? new FakeHomes(partitions);
     const map = new PartitionMap(partitions, new Map(Object.entries(routes)));
-    const coordinator = new ClusterCoordinator({ homes, map, clock, settings: all, incarnation });
+    const coordinator = new ClusterCoordinator({
+      homes,
+      map,
+      clock,
+      settings: all,
+      incarnation,
+      ...(failed && { failed }),
+    });
     super(coordinator);
     this.clock = clock;
     this.homes = homes;

@@ -256,8 +256,8 @@ describe('a queue that is spread', () => {
     for (let at = 0; at < 4; at += 1) stage.ack(stage.take({ queues: ['wide'] }).turn);
     assert.equal(call.value.state, 'done');
     stage.homes.set(2, undefined);
-    const unsure = stage.await('never', 300, 'wide');
-    stage.advance(300);
+    const unsure = stage.await('never', 3_000, 'wide');
+    stage.advance(3_000);
     assert.equal(unsure.refusal.kind, 'no_home');
     assert.equal(stage.coordinator.stats().waitingCalls, 0);
   });

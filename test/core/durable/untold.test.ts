@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Durability, Policy } from '../../../src/coordinator.js';
 import { bytes, QUEUE } from '../../support/builders.js';
-import { atOnce } from '../stage.js';
+import { recount } from '../../support/recount.js';
+import { atOnce, okay } from '../stage.js';
 import { Lives } from './reborn.js';
 
 /** So many are told in a step. */
@@ -252,5 +253,40 @@ describe('who was not told before a crash is told after it', () => {
     world.end();
     world.lives.flush();
     assert.equal(world.ends(), 0);
+  });
+});
+
+describe('who waits no more', () => {
+  it('for the item that ended before a crash, is not counted among those who wait for the next one of that id', () => {
+    const world = new World({ resultTtl: 1_000 });
+    world.submitFirst();
+    world.submitDependants();
+    world.end();
+    world.lives.flush();
+    world.forget();
+    const after = [{ queue: QUEUE, itemId: FIRST }];
+    world.stage.submit('p', [{ itemId: 'later', key: 'later', after, afterUnknown: 'wait' }]);
+    world.crash();
+    recount(world.stage.core.inside, world.stage.now);
+    assert.equal(world.take(), MANY);
+  });
+
+  it('is not counted any more among those on disk: an end that none of them has to learn of is not kept for them', () => {
+    const world = new World();
+    const { stage } = world;
+    world.submitFirst();
+    world.submitDependants('d', 2);
+    world.submitDependants('m', 1, QUEUE, 'memory');
+    world.lives.flush();
+    for (const itemId of ['d0', 'd1']) {
+      const chosen = { ...KEYED, itemIds: [itemId] };
+      assert.equal(okay(atOnce(stage.core.discardWaiting(chosen, 10, () => stage.now))), 1);
+      recount(stage.core.inside, stage.now);
+    }
+    world.lives.flush();
+    world.end();
+    world.lives.flush();
+    assert.equal(world.ends(), 0);
+    assert.equal(world.take(), 1);
   });
 });

@@ -1,8 +1,9 @@
 /** Streams that break, for less than a second and for longer. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Refusal } from '../../../src/coordinator.js';
 import { LocalCoordinator } from '../../../src/local/coordinator.js';
-import { turnOf } from '../../contract/stage.js';
+import { told, turnOf } from '../../contract/stage.js';
 import { settings } from '../../support/builders.js';
 import { LinkStage } from './link-stage.js';
 import { ADDRESS, GATEWAY, HOME } from './pipe.js';
@@ -138,6 +139,54 @@ describe('a link that is broken for longer than a second', () => {
     assert.deepEqual(
       one.notices.map(({ kind, turn }) => [kind, turn.token]),
       [['turn_lost', turnOf(held).token]],
+    );
+  });
+
+  it('S359: a session that had said hello is told that the home counts its stream as broken, each time, no other', () => {
+    const stage = new LinkStage();
+    const [one, closed] = [stage.session('s'), stage.session('t')];
+    const silent: Refusal[] = [];
+    told(
+      stage.remote.openSession({
+        notice: () => undefined,
+        replaced: () => undefined,
+        broken: (why) => void silent.push(why),
+      }),
+    );
+    stage.settle();
+    closed.session.close();
+    stage.broken(900);
+    stage.advance(1_000);
+    assert.equal(one.brokenBy.length, 0);
+    for (const times of [1, 2]) {
+      stage.broken(1_500);
+      stage.advance(2_000);
+      assert.equal(one.brokenBy.length, times);
+    }
+    const [why] = one.brokenBy;
+    assert.ok(why?.kind === 'no_home' && /turns of this session live there: say hello anew/.test(why.description));
+    assert.deepEqual([closed.brokenBy, silent], [[], []]);
+  });
+
+  it('S359: a session that the home does not take again is told so', () => {
+    const stage = new LinkStage();
+    const one = stage.session('s');
+    stage.settle();
+    stage.linked.isReachable = false;
+    stage.cut();
+    stage.advance(1_200);
+    const { openSession } = stage.home;
+    const full: Refusal = { kind: 'limit', subject: 'sessions', limit: 1, description: 'full', retryAfter: 1_000 };
+    stage.home.openSession = (listener) => {
+      const opened = openSession.call(stage.home, listener);
+      if (opened.ok) opened.value.hello = (_request, reply) => reply.refuse(full);
+      return opened;
+    };
+    stage.linked.isReachable = true;
+    stage.advance(2_000);
+    assert.deepEqual(
+      one.brokenBy.map(({ kind }) => kind),
+      ['no_home', 'limit'],
     );
   });
 

@@ -3,6 +3,7 @@ import type {
   Coordinator,
   HelloAnswer,
   Notice,
+  Refusal,
   Session,
   SessionListener,
   SessionStamp,
@@ -117,5 +118,11 @@ export class LinkedSession implements SessionListener {
 
   replaced(): void {
     this.wasReplaced = true;
+  }
+
+  readonly brokenBy: Refusal[] = [];
+
+  broken(why: Refusal): void {
+    this.brokenBy.push(why);
   }
 }

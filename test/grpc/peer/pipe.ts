@@ -93,6 +93,7 @@ export interface LinkedOptions {
   readonly secret?: string;
   readonly homeRoutes?: () => number;
   readonly gatewayRoutes?: () => number;
+  readonly handedOver?: (partition: number, shutFor: number) => void;
 }
 
 /** A gateway and a home. */
@@ -118,6 +119,7 @@ export class Linked {
       },
       home: options.home,
       routes: options.homeRoutes ?? (() => 1),
+      handedOver: options.handedOver ?? (() => undefined),
     });
     const gate: Gate = {
       admit: (stream, admission) => this.gate.admit(stream, admission),

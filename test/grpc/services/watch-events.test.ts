@@ -174,6 +174,19 @@ test('the stream ends with the port, and with the server', async (t) => {
   }
 });
 
+test('S357: the stream ends with the reason for which the port cannot be watched any more', async (t) => {
+  const { rawAdmin, started, stopped } = await watched(t);
+  const stream = rawAdmin.watchEvents({ queue: 'q' });
+  stream.resume();
+  const failed = once(stream, 'error');
+  const full = { subject: 'watchers', limit: 100, description: '100 watch already', retryAfter: 1_000 };
+  (await started.promise).end({ kind: 'limit', ...full });
+  const [error] = await failed;
+  const failure = await failureOf(Promise.reject(error));
+  assert.deepEqual([failure.code, failure.reason], ['RESOURCE_EXHAUSTED', 'LIMIT']);
+  await stopped.promise;
+});
+
 test('a watch that the port refuses is an error of the stream', async (t) => {
   const coordinator = new FakeCoordinator();
   const full = { subject: 'watchers', limit: 100, description: '100 watch already', retryAfter: 1_000 };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { test } from 'node:test';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
-import type { Coordinator } from '../../../src/coordinator.js';
+import type { Coordinator, SessionListener } from '../../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
 import { OpenStreams } from '../../../src/grpc/call/streams.js';
 import { serverOptions } from '../../../src/grpc/call/transport.js';
@@ -256,4 +256,29 @@ test('turns of which the client cannot know end with the stream, and others get 
   tokenOf(expecting('enqueue', await worker.reply(caller)));
   const [delivery] = expecting('acquire', await worker.reply(taker)).deliveries;
   assert.equal(delivery?.items[0]?.attempt, 1, 'it cost no attempt');
+});
+
+test('S359: a stream whose turns live where nobody tells of their end is ended, and the worker comes anew', async (t) => {
+  const coordinator = localCoordinator(t);
+  const openSession = coordinator.openSession.bind(coordinator);
+  const listeners: SessionListener[] = [];
+  coordinator.openSession = (listener) => {
+    listeners.push(listener);
+    return openSession(listener);
+  };
+  const { raw } = await startSidecar(t, coordinator);
+  const session = new SessionClient(raw);
+  await session.ask('hello', commands.hello({ sessionId: 's' }));
+  await session.ask('enqueue', commands.enqueue());
+  listeners[0]?.broken?.({
+    kind: 'no_home',
+    partition: 7,
+    description: 'there is no link to its home',
+    retryAfter: 50,
+  });
+  const error = await failureOf(session.failed());
+  assert.deepEqual([error.code, error.reason], ['UNAVAILABLE', 'NO_HOME']);
+  await opened(coordinator, 0);
+  const again = new SessionClient(raw);
+  assert.equal((await again.ask('hello', commands.hello({ sessionId: 's' }))).turnCount, 1);
 });

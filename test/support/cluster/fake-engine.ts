@@ -3,7 +3,15 @@
  * state and be emptied.
  */
 import { Buffer } from 'node:buffer';
-import type { Claim, Claimed, ClusterRecord, Guard, NotClaimed } from '../../../src/cluster/store/cluster-store.js';
+import type {
+  Claim,
+  Claimed,
+  ClusterRecord,
+  Guard,
+  ImportMark,
+  NotClaimed,
+  RestoreOrder,
+} from '../../../src/cluster/store/cluster-store.js';
 import type { StoredChange } from '../../../src/cluster/store/partition/encode.js';
 import type { Packed, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
 import { nextEpoch, noGuard } from '../../../src/cluster/store/partition/guard.js';
@@ -32,6 +40,8 @@ export class FakeEngine {
   /** What takes back each change, oldest first. */
   readonly #past: (() => void)[] = [];
   readonly #stores = new Set<FakeStore>();
+  mark: ImportMark | undefined;
+  readonly orders = new Map<number, RestoreOrder>();
   /** Added to its clock, ms. */
   skew = 0;
   /** Batches that were written, over all partitions. */
@@ -64,6 +74,7 @@ export class FakeEngine {
   /** FLUSHALL. */
   empty(): void {
     this.#partitions.clear();
+    this.orders.clear();
     this.#record = undefined;
     this.#past.length = 0;
   }
@@ -95,8 +106,12 @@ export class FakeEngine {
     return this.#record === undefined ? undefined : JSON.parse(this.#record);
   }
 
-  changeRecord(version: number, record: ClusterRecord): boolean {
-    if (this.recordNow?.version !== version) return false;
+  changeRecord(revision: number, record: ClusterRecord): boolean {
+    const now = this.recordNow;
+    if (now === undefined) return false;
+    // The answer of the first time was lost.
+    if (this.#record === JSON.stringify(record)) return true;
+    if ((now.revision ?? now.version) !== revision) return false;
     this.#setRecord(record);
     return true;
   }
@@ -141,9 +156,20 @@ export class FakeEngine {
     return true;
   }
 
-  release(partition: number, owner: string): void {
+  release(partition: number, owner: string): boolean {
     const guard = this.guard(partition);
-    if (guard.owner === owner && owner !== '') this.#setGuard(partition, { ...guard, owner: '' });
+    if (guard.owner !== owner || owner === '') return false;
+    this.#setGuard(partition, { ...guard, owner: '' });
+    return true;
+  }
+
+  restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): boolean {
+    if ((this.recordNow?.id ?? '') !== seen) return false;
+    if (seen !== '') this.#partitions.clear();
+    this.orders.clear();
+    for (const partition of waiting) this.orders.set(partition, { kind: 'wait' });
+    this.#setRecord(record);
+    return true;
   }
 
   read(partition: number, owner: string): readonly StoredRow[] {

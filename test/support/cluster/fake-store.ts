@@ -4,10 +4,13 @@ import type {
   Claim,
   Claimed,
   ClusterRecord,
+  ClusterSight,
   ClusterStore,
   Guard,
+  ImportMark,
   NotClaimed,
   PartitionStore,
+  RestoreOrder,
 } from '../../../src/cluster/store/cluster-store.js';
 import { copyOf, encode } from '../../../src/cluster/store/partition/encode.js';
 import type { Engine, Stage, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
@@ -55,14 +58,48 @@ export class FakeStore implements ClusterStore {
     return this.wire.request('hasRecord', undefined, () => this.engine.recordNow !== undefined);
   }
 
-  changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
-    return this.wire.request('changeRecord', undefined, () => this.engine.changeRecord(version, record));
+  changeRecord(revision: number, record: ClusterRecord): Promise<boolean> {
+    return this.wire.request('changeRecord', undefined, () => this.engine.changeRecord(revision, record));
+  }
+
+  look(partitions: number): Promise<ClusterSight> {
+    return this.wire.request('guards', undefined, () => ({
+      guards: Array.from({ length: partitions }, (_, partition) => this.engine.guard(partition)),
+      record: this.engine.recordNow,
+      orders: new Map(this.engine.orders),
+    }));
   }
 
   guards(partitions: number): Promise<readonly Guard[]> {
     return this.wire.request('guards', undefined, () =>
       Array.from({ length: partitions }, (_, partition) => this.engine.guard(partition)),
     );
+  }
+
+  restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean> {
+    return this.wire.request('restoreRecord', undefined, () => this.engine.restoreRecord(record, seen, waiting));
+  }
+
+  order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void> {
+    return this.wire.request('order', undefined, () => {
+      for (const [partition, order] of orders) this.engine.orders.set(partition, order);
+    });
+  }
+
+  ordered(partitions: readonly number[]): Promise<void> {
+    return this.wire.request('ordered', undefined, () => {
+      for (const partition of partitions) this.engine.orders.delete(partition);
+    });
+  }
+
+  importUnderWay(): Promise<ImportMark | undefined> {
+    return this.wire.request('importUnderWay', undefined, () => this.engine.mark);
+  }
+
+  markImport(mark: ImportMark | undefined): Promise<void> {
+    return this.wire.request('markImport', undefined, () => {
+      this.engine.mark = mark;
+    });
   }
 
   claim(claim: Claim): Promise<Claimed | NotClaimed> {
@@ -140,7 +177,7 @@ class FakeConnection implements Engine<FakeBatch> {
     return this.wire.request('reassert', mine.partition, () => this.engine.reassert(seen, mine));
   }
 
-  release(partition: number, owner: string): Promise<void> {
+  release(partition: number, owner: string): Promise<boolean> {
     return this.wire.request('release', partition, () => this.engine.release(partition, owner));
   }
 

@@ -267,6 +267,24 @@ class PartitionHome(NamedTuple):
     """`open`, `unreachable`, `none`; of the sidecar that answers also `claiming`, `loading`, `handing_over` and others."""
     queues: int
     """How many live there, as far as that is known."""
+    pinned: str
+    """It was moved by hand to the member of this name, or `NAME at PEER`. Empty: it was not."""
+
+
+class MovedPartition(NamedTuple):
+    """What became of a partition that was moved by hand."""
+
+    state: str
+    """`moved`, `already_there`, `under_way` (see `why`) or `released`."""
+    member: str
+    """The id of the member that is wanted, or of the home of one that was released. Empty: there is none."""
+    name: str
+    previous: str
+    """The name of the home before. Empty: there was none."""
+    paused: float | None
+    """How long nobody decided about it, seconds. None: it was not moved, or this is not known."""
+    why: str
+    """What is in the way."""
 
 
 class Cluster(NamedTuple):
@@ -282,3 +300,34 @@ class Cluster(NamedTuple):
     """Of each partition, by number."""
     unavailable: Sequence[Unavailable] = ()
     """Why partitions are not open, where they are not."""
+    format: int = 1
+    """Of rows, as it is fixed."""
+
+
+class Finalized(NamedTuple):
+    """The format of rows that is fixed."""
+
+    format: int
+    changed: bool
+    """It was another one before."""
+
+
+class RestoredPartition(NamedTuple):
+    """What became of a partition that was to be written back."""
+
+    partition: int
+    outcome: str
+    """`written_back`, `begun_empty`, `not_lost`, `no_core` or `under_way`."""
+    member: str
+    """The name of the member that kept it, or that began it; empty: none."""
+    why: str
+    """What is in the way."""
+
+
+class Restore(NamedTuple):
+    """What became of partitions that were to be written back."""
+
+    record_written: bool
+    """The record of the cluster was gone from the store, too, and is back."""
+    partitions: Sequence[RestoredPartition]
+    """By number."""

@@ -14,6 +14,7 @@ import type {
   DeadLetterPage,
   EventBatch,
   EvictionView,
+  FinalizeInfo,
   ItemChoiceCall,
   KeyExplanation,
   KeyPage,
@@ -23,13 +24,21 @@ import type {
   ListDeadLettersCall,
   ListKeysCall,
   ListQueuesCall,
+  MovedPartition,
   QueuePage,
+  RestoreCall,
+  RestoreInfo,
   RetryNowCall,
   RetryNowView,
 } from '../words/admin-words.js';
 import type { CallSettings } from '../words/calls.js';
 import type { GroupInfo } from '../words/leader-words.js';
 import { OpenCalls } from './open-calls.js';
+
+/** A sidecar waits for a move for so long, ms. */
+const MOVE_TAKES = 20_000;
+/** A sidecar gathers what members keep (a session and a few seconds), and waits 20 s for them to write it back, ms. */
+const RESTORE_TAKES = 60_000;
 
 /** The calls of AdminService. They are unary whatever the transport of the worker's calls is. */
 export class AdminCalls {
@@ -121,6 +130,40 @@ export class AdminCalls {
   async getCluster(settings?: CallSettings): Promise<ClusterInfo> {
     const client = this.#admin;
     return admin.clusterInfo(await this.#calls.ask(client, client.getCluster, {}, settings));
+  }
+
+  /**
+   * Makes a member the home of a partition, for as long as that member lives, and waits until it is. After 20 s it answers with
+   * what is in the way (`under_way`).
+   * @param member its id, the beginning of it (4 characters or more), or its name
+   */
+  movePartition(partition: number, member: string, settings?: CallSettings): Promise<MovedPartition> {
+    return this.#move({ partition, member, anywhere: false }, settings);
+  }
+
+  /** A partition that was moved by hand is put where the cluster likes again. */
+  releasePartition(partition: number, settings?: CallSettings): Promise<MovedPartition> {
+    return this.#move({ partition, member: '', anywhere: true }, settings);
+  }
+
+  async #move(request: Parameters<AdminServiceClient['movePartition']>[0], settings?: CallSettings) {
+    const client = this.#admin;
+    return admin.movedPartition(await this.#calls.ask(client, client.movePartition, request, settings, MOVE_TAKES));
+  }
+
+  /** Fixes the format of rows after an upgrade: sidecars that cannot read it do not join from then on. */
+  async finalizeCluster(settings?: CallSettings): Promise<FinalizeInfo> {
+    const client = this.#admin;
+    return this.#calls.ask(client, client.finalizeCluster, {}, settings);
+  }
+
+  /**
+   * Writes partitions back from the memory of live members, after the store was emptied. What is `under_way` may be asked for again.
+   */
+  async restorePartitions(call: RestoreCall = {}, settings?: CallSettings): Promise<RestoreInfo> {
+    const client = this.#admin;
+    const request = { partitions: [...(call.partitions ?? [])], acceptLoss: call.acceptLoss ?? false };
+    return this.#calls.ask(client, client.restorePartitions, request, settings, RESTORE_TAKES);
   }
 
   /**

@@ -18,6 +18,7 @@ import type {
   ListDeadLettersCall,
   ListKeysCall,
   ListQueuesCall,
+  MovedPartition,
   PolicyInfo,
   QueueInfo,
   QueuePage,
@@ -61,6 +62,10 @@ export function retryNowView(message: wire.RetryNowResponse): RetryNowView {
 export function clusterInfo(message: wire.GetClusterResponse): ClusterInfo {
   const homes = message.homes.map((home) => ({ ...home, epoch: Number(home.epoch) }));
   return { ...message, homes };
+}
+
+export function movedPartition({ paused, ...message }: wire.MovePartitionResponse): MovedPartition {
+  return { ...message, paused: paused && fromDuration(paused) };
 }
 
 export function wireListKeys(call: ListKeysCall): wire.ListKeysRequest {

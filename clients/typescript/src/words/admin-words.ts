@@ -249,6 +249,14 @@ export interface ClusterInfo {
   readonly homes: readonly PartitionHome[];
   /** Why partitions are not open, where they are not. */
   readonly unavailable: readonly { readonly partition: number; readonly why: string }[];
+  /** The format of rows that is fixed. */
+  readonly format: number;
+}
+
+export interface FinalizeInfo {
+  readonly format: number;
+  /** It was another one before. */
+  readonly changed: boolean;
 }
 
 export interface ClusterMember {
@@ -278,4 +286,45 @@ export interface PartitionHome {
   readonly state: string;
   /** How many live there, as far as that is known. */
   readonly queues: number;
+  /** It was moved by hand to the member of this name, or `NAME at PEER`; empty: it was not. */
+  readonly pinned: string;
+}
+
+/** What became of a partition that was moved by hand. */
+export interface MovedPartition {
+  /** `moved`, `already_there`, `under_way` (see `why`) or `released`. */
+  readonly state: string;
+  /** The id of the member that is wanted, or of the home of one that was released; empty: there is none. */
+  readonly member: string;
+  readonly name: string;
+  /** The name of the home before; empty: there was none. */
+  readonly previous: string;
+  /** How long nobody decided about it, ms. Unset: it was not moved, or this is not known. */
+  readonly paused: number | undefined;
+  /** What is in the way. */
+  readonly why: string;
+}
+
+export interface RestoreCall {
+  /** By number; unset or empty: all that are lost. */
+  readonly partitions?: readonly number[];
+  /** Those that no live member keeps begin empty. If another cluster began in the store, what it has there is dropped. */
+  readonly acceptLoss?: boolean;
+}
+
+export interface RestoreInfo {
+  /** The record of the cluster was gone from the store, too, and is back. */
+  readonly recordWritten: boolean;
+  /** By number. */
+  readonly partitions: readonly RestoredPartition[];
+}
+
+export interface RestoredPartition {
+  readonly partition: number;
+  /** `written_back`, `begun_empty`, `not_lost`, `no_core` or `under_way`. */
+  readonly outcome: string;
+  /** The name of the member that kept it, or that began it; empty: none. */
+  readonly member: string;
+  /** What is in the way. */
+  readonly why: string;
 }

@@ -1,16 +1,22 @@
 /** A sidecar of a cluster: opens store and registry, joins, links itself to the others, routes every call. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { finalize } from '../../../cluster/member/finalizing.js';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
+import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
+import { asRefusal, Moving } from '../../../cluster/member/moving.js';
+import { Restoring } from '../../../cluster/member/restoring.js';
 import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
 import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
 import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
+import { pinsOf } from '../../../cluster/partitions/pins.js';
 import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
 import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
 import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
+import { FORMAT, formatOf } from '../../../cluster/store/format.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
@@ -18,7 +24,6 @@ import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '
 import { SharedUse } from '../../../core/core.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
-import { JournalError } from '../../../local/journal/journal.js';
 import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
@@ -28,9 +33,10 @@ import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
 import { agree } from './record.js';
+import { TroubleLog } from './trouble-log.js';
 
-/** The format of rows that this version reads and writes. */
-const FORMAT = 1;
+/** A link to a member that a partition is handed over to, though it is the home of nothing yet, ms. */
+const KEEPS_LINK = 10_000;
 /** How often it is looked whether it is ready, ms. */
 const LOOK_EVERY = 250;
 
@@ -74,6 +80,10 @@ class Standing {
     return this.member?.member.id ?? '';
   }
 
+  takesOver(partition: number, shutFor: number): void {
+    this.member?.takesOver(partition, shutFor);
+  }
+
   home(partition: number): Coordinator | undefined {
     return this.member?.isHere(partition) === true ? this.member.home(partition) : undefined;
   }
@@ -92,7 +102,19 @@ interface Parts extends ClusterOptions {
 class ClusterEngine implements Engine {
   readonly isNew = false;
   readonly coordinator: ClusterCoordinator;
-  readonly cluster: Cluster = { view: () => this.#view() };
+  readonly cluster: Cluster = {
+    view: () => this.#view(),
+    move: (request) => this.#moving.move(request).catch(asRefusal),
+    restore: (request) => this.#restoring.restore(request).catch(asRefusal),
+    finalize: () => {
+      const { store, registry, record } = this.parts;
+      return finalize({ store, registry, cluster: record.id, format: FORMAT }).catch(asRefusal);
+    },
+  };
+  readonly #restoring: Restoring;
+  readonly #moving: Moving;
+  /** Members that partitions are handed over to, until when they are kept a link, by the clock. */
+  readonly #next = new Map<string, number>();
   readonly #homes: ClusterMember | GatewayHomes;
   /** Where clients reach it; empty: not yet. */
   #grpc = '';
@@ -100,7 +122,7 @@ class ClusterEngine implements Engine {
   readonly #counts = new MemberCounts();
   readonly #forwarded = new Forwarded();
   readonly #partitionLog: PartitionLog;
-  readonly #troubles = new Map<number | undefined, string>();
+  readonly #troubleLog: TroubleLog;
   #begun: Promise<void> | undefined;
   #look: NodeJS.Timeout | undefined;
   /** Null: nothing yet. */
@@ -111,6 +133,7 @@ class ClusterEngine implements Engine {
   constructor(private readonly parts: Parts) {
     const { config, cluster, record, standing, log } = parts;
     this.#partitionLog = new PartitionLog(log, systemClock);
+    this.#troubleLog = new TroubleLog(log, systemClock);
     const map = new PartitionMap(record.partitions, new Map(Object.entries(record.routes)));
     this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member(map);
     standing.member = this.#homes instanceof ClusterMember ? this.#homes : undefined;
@@ -121,9 +144,24 @@ class ClusterEngine implements Engine {
       clock: systemClock,
       settings: config.coordinator,
       incarnation: randomUUID(),
+      failed: (error) => {
+        const id = randomUUID();
+        log.error({ id, err: error }, 'a call that waited for a home failed inside the sidecar');
+        return id;
+      },
       ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
     });
     this.#homes.onChange(() => this.#releaseGone());
+    const { store, registry } = parts;
+    this.#moving = new Moving({ clock: systemClock, store, registry, record, isEnded: () => this.#isClosed });
+    this.#restoring = new Restoring({
+      clock: systemClock,
+      store: parts.store,
+      registry: parts.registry,
+      record: () => member?.view.record ?? record,
+      ttl: cluster.session,
+      isEnded: () => this.#isClosed,
+    });
   }
 
   begin(): Promise<void> {
@@ -170,6 +208,7 @@ class ClusterEngine implements Engine {
     await this.coordinator.close();
     await this.#homes.close();
     this.#partitionLog.flush();
+    this.#troubleLog.flush();
     this.parts.peers.links.close();
     await this.parts.peers.close();
     await this.parts.registry.close();
@@ -187,8 +226,7 @@ class ClusterEngine implements Engine {
       const names = { name: cluster.name, store: store.name, registry: registry.name };
       return { ok: true, value: clusterView({ ...names, ...seen, answers, own }) };
     } catch (error) {
-      if (!(error instanceof JournalError)) throw error;
-      return { ok: false, refusal: { kind: 'store_unavailable', description: error.message, retryAfter: 1_000 } };
+      return asRefusal(error);
     }
   }
 
@@ -205,7 +243,7 @@ class ClusterEngine implements Engine {
   }
 
   get #why(): string {
-    const trouble = this.#troubles.get(undefined);
+    const { trouble } = this.#troubleLog;
     return trouble === undefined ? '' : `: ${trouble}`;
   }
 
@@ -247,18 +285,26 @@ class ClusterEngine implements Engine {
         weight: cluster.weight,
         isLeaving: false,
         routes: record.version,
+        cluster: record.id,
       }),
       makeHome: (options) =>
         new HomeCoordinator(settingsOf(config.coordinator, map, options.partition.number), {
           ...options,
           shared: this.#shared,
         }),
+      handingOver: ({ id, address }) => {
+        this.#next.set(id, systemClock.now() + KEEPS_LINK);
+        peers.links.prepare(address, id);
+      },
+      handedOver: (partition, { id, address }, shutFor) => peers.links.handedOver(address, id, partition, shutFor),
       connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
       watcher: {
         happened: (partition, what) => {
           this.#counts.happened(partition, what);
           this.#partitionLog.happened(partition, what);
+          // It is served again, by whom that may be.
+          if (what.kind === 'opened' || what.kind === 'succeeded' || isBack(what)) this.#troubleLog.ended(partition);
         },
         wrote: (ms, rows) => this.#counts.wrote(ms, rows),
       },
@@ -271,28 +317,27 @@ class ClusterEngine implements Engine {
     return this.parts.peers.links.connect(address, member, partition);
   }
 
-  /** Each trouble is told once, and its end. */
   #troubled(error: Error | undefined, partition: number | undefined): void {
-    const { log } = this.parts;
-    const known = this.#troubles.get(partition);
-    if (error === undefined) {
-      if (this.#troubles.delete(partition)) log.info({ partition }, 'the cluster is reached again');
-    } else if (known !== error.message) {
-      this.#troubles.set(partition, error.message);
-      log.error({ partition, reason: error.message }, 'trouble with the cluster');
-    }
+    if (error === undefined) this.#troubleLog.ended(partition);
+    else this.#troubleLog.began(error, partition);
   }
 
   /** Links to incarnations that are the home of nothing any more. */
   #releaseGone(): void {
     const linked = this.parts.peers.links;
     const homes = this.#homes.elsewhere();
+    const now = systemClock.now();
+    for (const [id, until] of this.#next) if (until < now) this.#next.delete(id);
     for (const link of [...linked.standing()]) {
-      if (homes.has(link.incarnation)) continue;
+      if (homes.has(link.incarnation) || this.#next.has(link.incarnation)) continue;
       this.#forwarded.released(link);
       linked.release(link.incarnation);
     }
   }
+}
+
+function isBack(what: Happening): boolean {
+  return what.kind === 'claimed' && what.how === 'warm';
 }
 
 /** A member looks four times a second, and knows on a bad day what it saw last. A gateway asks. @throws JournalError */
@@ -301,9 +346,12 @@ async function lastSeen(
   store: ClusterStore,
   registry: Registry,
   partitions: number,
-): Promise<Pick<SeenCluster, 'members' | 'guards'>> {
-  if (homes instanceof ClusterMember && homes.view.guards.length > 0)
-    return { members: [...homes.view.members.values()], guards: homes.view.guards };
-  const guards = await store.guards(partitions);
-  return { members: await registry.members(), guards };
+): Promise<Pick<SeenCluster, 'members' | 'guards' | 'pins' | 'format'>> {
+  if (homes instanceof ClusterMember && homes.view.guards.length > 0) {
+    const { members, guards, pins, record } = homes.view;
+    return { members: [...members.values()], guards, pins, format: formatOf(record ?? {}) };
+  }
+  const { guards, record } = await store.look(partitions);
+  const pins = record === undefined ? new Map() : pinsOf(record);
+  return { members: await registry.members(), guards, pins, format: formatOf(record ?? {}) };
 }

@@ -23,7 +23,11 @@ interface Around {
   readonly limits: Limits;
   readonly log: Logger;
   readonly version: string;
-  readonly standing: { readonly incarnation: string; home(partition: number): Coordinator | undefined };
+  readonly standing: {
+    readonly incarnation: string;
+    home(partition: number): Coordinator | undefined;
+    takesOver(partition: number, shutFor: number): void;
+  };
 }
 
 export interface Peers {
@@ -102,6 +106,7 @@ async function listen(around: Around, own: string, certificates: Certificates['f
       version,
       home: (partition) => standing.home(partition),
       routes: () => record.version,
+      handedOver: (partition, shutFor) => standing.takesOver(partition, shutFor),
       limits,
       log,
     });

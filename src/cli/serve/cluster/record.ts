@@ -3,15 +3,18 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { routesIn } from '../../../cluster/partitions/partition-settings.js';
 import type { Member } from '../../../cluster/registry/registry.js';
 import type { ClusterRecord, ClusterStore, Route } from '../../../cluster/store/cluster-store.js';
+import { FORMAT, formatOf } from '../../../cluster/store/format.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
-import { CLUSTER_DEFAULTS } from '../../../config/cluster-settings.js';
+import { PARTITIONS } from '../../../config/cluster-settings.js';
 import type { CoordinatorSettings } from '../../../coordinator.js';
 import { EXIT } from '../../exit-codes.js';
 import { CommandFailure } from '../../failure.js';
 
 const SECRET_BYTES = 32;
+/** So ids of `keyturn store import` begin, which is a member as long as it runs. */
+export const IMPORTS = 'import-';
 
-type RecordKeeper = Pick<ClusterStore, 'name' | 'record' | 'hasRecord'>;
+type RecordKeeper = Pick<ClusterStore, 'name' | 'record' | 'hasRecord' | 'importUnderWay'>;
 
 /**
  * @param living who lives in the registry, asked before this: a member joins when the record is there
@@ -23,16 +26,22 @@ export async function agree(
   cluster: Pick<ClusterSettings, 'name' | 'partitions'>,
   settings: Pick<CoordinatorSettings, 'queues'>,
 ): Promise<ClusterRecord> {
+  const mark = await store.importUnderWay();
+  const importing = living.find(({ id }) => id.startsWith(IMPORTS));
+  // One that was cut off before anything of it counted left nothing.
+  if (mark?.counts === true || importing !== undefined)
+    throw imported(store, cluster.name, mark?.from ?? importing?.name ?? '');
   const [member] = living;
   if (member !== undefined && !(await store.hasRecord())) throw emptied(store, cluster.name, member, living.length);
   const routes = routesIn(settings);
   const record = await store.record({
     id: randomUUID(),
-    partitions: cluster.partitions,
+    partitions: cluster.partitions ?? PARTITIONS,
     secret: randomBytes(SECRET_BYTES).toString('base64'),
     version: 1,
     routes,
   });
+  if (formatOf(record) > FORMAT) throw tooOld(store, cluster.name, record);
   const wrong = [...differsInPartitions(cluster, record), ...differsInRoutes(routes, record)];
   if (wrong.length > 0) throw new CommandFailure(wrong.join('\n'), EXIT.failure);
   return record;
@@ -41,7 +50,23 @@ export async function agree(
 /** With a record of its own this sidecar would begin empty, beside others that know what was there. */
 function emptied(store: RecordKeeper, cluster: string, member: Member, count: number): CommandFailure {
   return new CommandFailure(
-    `there is no record of the cluster ${cluster} in ${store.name}, but ${count} of its members live, ${member.name} at ${member.address} among them; look whether the store was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or accept the loss: end all sidecars and start them again`,
+    `there is no record of the cluster ${cluster} in ${store.name}, but ${count} of its members live, ${member.name} at ${member.address} among them; look whether the store was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or "keyturn cluster restore all", asked of a sidecar that lives, writes back what they keep in memory: end none of them`,
+    EXIT.failure,
+  );
+}
+
+/** Half of the queues would be there, and would go on without the other half. */
+function imported({ name }: RecordKeeper, cluster: string, from: string): CommandFailure {
+  return new CommandFailure(
+    `an import of ${from} into the cluster ${cluster} in ${name} is under way, or was cut off; wait until it has ended, or run "keyturn store import" again; to give it up, take another cluster.name, or delete the key ${cluster}:import in the store: then what was imported so far stays`,
+    EXIT.failure,
+  );
+}
+
+/** A person said that no version comes back that cannot read it. */
+function tooOld({ name }: RecordKeeper, cluster: string, record: ClusterRecord): CommandFailure {
+  return new CommandFailure(
+    `the cluster ${cluster} in ${name} keeps rows in format ${formatOf(record)} ("keyturn cluster finalize"), and this version reads up to format ${FORMAT}; start a newer one`,
     EXIT.failure,
   );
 }
@@ -51,7 +76,7 @@ function differsInPartitions(
   { name, partitions }: Pick<ClusterSettings, 'name' | 'partitions'>,
   record: ClusterRecord,
 ): readonly string[] {
-  if (partitions === record.partitions || partitions === CLUSTER_DEFAULTS.partitions) return [];
+  if (partitions === undefined || partitions === record.partitions) return [];
   return [
     `cluster.partitions: is ${partitions}, but the cluster ${name} has ${record.partitions}, and that never changes; leave it out, or take another cluster.name`,
   ];

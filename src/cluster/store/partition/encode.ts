@@ -22,13 +22,20 @@ export interface StoredChange {
  */
 export function encode(writer: ByteWriter, changes: readonly RowChange[]): readonly StoredChange[] {
   writer.reset();
-  const last = new Map<string, StoredChange>();
+  const last: StoredChange[] = [];
+  // Of each table, where in `last` a row stands. Numbers as they are: a text of each would cost as much as to write its row.
+  const places = new Map<Table, Map<number | string, number>>();
   for (const change of changes) {
     const stored = 'put' in change ? put(writer, change.put) : removal(change.delete);
     const { table, key } = stored;
-    last.set(typeof key === 'number' ? `${table} ${key}` : `${table} ${key.toString('latin1')}`, stored);
+    const ofTable = places.get(table) ?? new Map<number | string, number>();
+    if (ofTable.size === 0) places.set(table, ofTable);
+    const name = typeof key === 'number' ? key : key.toString('latin1');
+    const place = ofTable.get(name);
+    if (place === undefined) ofTable.set(name, last.push(stored) - 1);
+    else last[place] = stored;
   }
-  return [...last.values()];
+  return last;
 }
 
 function put(writer: ByteWriter, row: Row): StoredChange {

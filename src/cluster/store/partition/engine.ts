@@ -56,8 +56,8 @@ export interface Engine<P extends Packed> {
   hasRecord(): Promise<boolean | undefined>;
   /** Puts the guard back to `mine` with the number of `seen`, if it is still as it was seen. @returns whether it is */
   reassert(seen: Guard, mine: Guard): Promise<boolean>;
-  /** Empties the owner, if it is this one. */
-  release(partition: number, owner: string): Promise<void>;
+  /** Empties the owner, if it is this one. @returns whether it was */
+  release(partition: number, owner: string): Promise<boolean>;
   /** All rows in the order of `TABLES`, those of numbered tables by number. Rejects with `io` if the owner is not this one. */
   read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]>;
   stage(partition: number): Promise<Stage<P>>;

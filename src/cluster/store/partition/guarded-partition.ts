@@ -2,9 +2,9 @@ import type { Content, Row, RowChange } from '../../../core/contract/rows.js';
 import type { Clock } from '../../../local/clock.js';
 import { ByteReader } from '../../../local/journal/codec/byte-reader.js';
 import type { JournalError, JournalPast } from '../../../local/journal/journal.js';
-import type { Claimed, Guard, PartitionStore } from '../cluster-store.js';
+import type { Claimed, Guard, NewRows, PartitionStore } from '../cluster-store.js';
 import { decode } from './encode.js';
-import type { Engine, Packed } from './engine.js';
+import type { Engine, Packed, Stage } from './engine.js';
 import { storeError } from './failures.js';
 import type { Ring } from './ring.js';
 
@@ -13,6 +13,8 @@ const MOST_ROWS = 1_000;
 const MOST_BYTES = 1_048_576;
 /** How often in a row the guard may be found as it was not expected: more, and somebody fights. */
 const MOST_SURPRISES = 8;
+/** Claims of one home that are remembered. Of an older one the partition is written anew, which is right too. */
+const MOST_OWNERS = 16;
 
 interface Sent<P> {
   readonly seq: number;
@@ -48,6 +50,12 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   /** Settles when all is done that was asked so far. */
   #last: Promise<unknown> = Promise.resolve();
   #isWriting = false;
+  /** The last batch of the home before: those after it are numbered here. */
+  readonly #base: number;
+  /** Of the claims of this home. */
+  #owners: readonly string[];
+  /** What is there is of another home, until the partition was written anew. */
+  #isForeign = false;
 
   constructor(
     private readonly name: string,
@@ -58,6 +66,8 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   ) {
     this.#guard = guard;
     this.#lastNumber = guard.seq;
+    this.#base = guard.seq;
+    this.#owners = [guard.owner];
     this.before = { lastWrite: guard.at === 0 ? undefined : guard.at, rows };
   }
 
@@ -116,6 +126,7 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
       throw new TypeError(`${this.#where}: a batch is not settled, and was claimed again`);
     this.#check();
     this.#guard = guard;
+    this.#owners = [...this.#owners.slice(1 - MOST_OWNERS), guard.owner];
   }
 
   rewrite(rows: Iterable<readonly Row[]>, at: number, options = { evenWithoutGuard: false }): Promise<void> {
@@ -125,11 +136,33 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
     });
   }
 
+  async anew(): Promise<NewRows> {
+    this.#check();
+    const stage = await this.engine.stage(this.#guard.partition);
+    return {
+      put: (rows) => stage.put(this.engine.pack(rows.map((row) => ({ put: row })))),
+      count: (at) =>
+        this.#alone(async () => {
+          this.#check();
+          await this.#switch(stage, await this.#toWriteOver(false), at);
+        }),
+    };
+  }
+
   async release(): Promise<void> {
     if (this.#isWriting) throw new TypeError(`${this.#where} is released while a write is under way`);
     await this.#alone(async () => {
       if (this.#state !== 'open') return;
-      await this.engine.release(this.#guard.partition, this.#guard.owner);
+      const { partition, owner, epoch } = this.#guard;
+      this.#refuseForeign();
+      for (let left = MOST_SURPRISES; !(await this.engine.release(partition, owner)); left -= 1) {
+        const found = await this.engine.look(partition);
+        // Asked twice.
+        if (found.owner === '' && found.epoch === epoch) break;
+        if (left === 0) throw this.#unsteady();
+        // Else who comes next would find nothing, or what is older than what is here.
+        await this.#isAsExpected(found);
+      }
       this.#state = 'released';
       this.#forget();
     });
@@ -185,6 +218,7 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
     this.#unknown = sent;
     for (let left = MOST_SURPRISES; left > 0; left -= 1) {
       if (this.#state === 'fenced') throw this.#fencedError();
+      this.#refuseForeign();
       const { partition, owner, seq: before } = this.#guard;
       const step = { partition, owner, before, after: sent.seq, at: sent.at };
       const found = await this.engine.write(step, sent.batch);
@@ -215,6 +249,7 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   async #isAsExpected(found: Guard): Promise<boolean> {
     const { owner, epoch, seq } = this.#guard;
     if (found.owner === owner) {
+      this.#refuseForeign();
       if (found.seq === seq || found.seq === this.#unknown?.seq) return true;
       if (this.#switches.has(found.seq)) {
         this.#switched(found.seq);
@@ -226,9 +261,17 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
     }
     if (found.epoch >= epoch) throw await this.#succeeded();
     if (found.epoch === 0 && (await this.engine.hasRecord()) !== true) throw this.#missing();
+    this.#isForeign ||= found.seq > this.#base && !this.#owners.includes(found.owner);
     // The claim itself was lost. Whoever claimed after that has a larger epoch.
     await this.engine.reassert(found, { ...this.#guard, seq: found.seq });
+    this.#refuseForeign();
     return false;
+  }
+
+  /** Whatever their numbers say, the batches of this home do not follow on what is there. */
+  #refuseForeign(): void {
+    if (!this.#isForeign) return;
+    throw storeError('fell_back', `where ${this.#where} fell back to, the home before has written on`);
   }
 
   /** The store fell back: its last batch is `from`. */
@@ -255,16 +298,27 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   }
 
   async #rewrite(rows: Iterable<readonly Row[]>, at: number, evenWithoutGuard: boolean): Promise<void> {
-    const { partition, owner, epoch } = this.#guard;
-    const seen = await this.engine.look(partition);
-    if (seen.owner !== owner && seen.epoch >= epoch) throw await this.#succeeded();
-    if (seen.epoch === 0 && !evenWithoutGuard) throw this.#missing();
-    const stage = await this.engine.stage(partition);
+    const seen = await this.#toWriteOver(evenWithoutGuard);
+    const stage = await this.engine.stage(this.#guard.partition);
     for (const slice of rows) {
       for (let from = 0; from < slice.length; from += MOST_ROWS) {
         await stage.put(this.engine.pack(slice.slice(from, from + MOST_ROWS).map((row) => ({ put: row }))));
       }
     }
+    await this.#switch(stage, seen, at);
+  }
+
+  /** The guard as it stands, if it may be written over. */
+  async #toWriteOver(evenWithoutGuard: boolean): Promise<Guard> {
+    const { partition, owner, epoch } = this.#guard;
+    const seen = await this.engine.look(partition);
+    if (seen.owner !== owner && seen.epoch >= epoch) throw await this.#succeeded();
+    if (seen.epoch === 0 && !evenWithoutGuard) throw this.#missing();
+    return seen;
+  }
+
+  async #switch(stage: Stage<P>, seen: Guard, at: number): Promise<void> {
+    const { owner } = this.#guard;
     const seq = this.#number();
     this.#switches.set(seq, this.#unknown);
     const guard = { ...this.#guard, seq, at };
@@ -283,6 +337,7 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
       this.#unknown = undefined;
     }
     this.#switches.clear();
+    this.#isForeign = false;
     this.ring.clear();
   }
 

@@ -76,8 +76,8 @@ export class RedisEngine implements Engine<RedisBatch> {
     return answer === 1;
   }
 
-  async release(partition: number, owner: string): Promise<void> {
-    await this.server.use((connection) => this.run(connection, RELEASE, partition, [owner]));
+  async release(partition: number, owner: string): Promise<boolean> {
+    return (await this.server.use((connection) => this.run(connection, RELEASE, partition, [owner]))) === 1;
   }
 
   async *read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]> {

@@ -8,19 +8,24 @@ import type {
   Claim,
   Claimed,
   ClusterRecord,
+  ClusterSight,
   ClusterStore,
   Guard,
+  ImportMark,
   NotClaimed,
   PartitionStore,
+  RestoreOrder,
 } from '../cluster-store.js';
 import { storeError } from '../partition/failures.js';
 import { EPOCHS_BEGIN } from '../partition/guard.js';
 import { GuardedPartition } from '../partition/guarded-partition.js';
 import { Ring, RingBudget } from '../partition/ring.js';
 import { guardOf, plainGuard } from './guard-answer.js';
+import { importMark } from './import-mark.js';
 import { tagOf } from './keys.js';
+import { ordersKey, ordersOf, orderText } from './orders.js';
 import { RedisEngine, WAIT_FOR_REPLICAS } from './redis-engine.js';
-import { CHANGE_RECORD, CLAIM, FIELDS } from './scripts.js';
+import { CHANGE_RECORD, CLAIM, FIELDS, RESTORE_RECORD } from './scripts.js';
 
 export interface RedisStoreOptions {
   /** Of the cluster: begins every key. */
@@ -120,8 +125,12 @@ class RedisStore implements ClusterStore {
   readonly #engine: RedisEngine;
   readonly #recordKey: string;
   readonly #budget = new RingBudget(ALL_RINGS);
+  readonly #ordersKey: string;
+  readonly #importKey: string;
   /** Id of the record; empty: not read yet. */
   #id = '';
+  /** As it was read last: mostly it is the same. */
+  #last: { readonly text: unknown; readonly record: ClusterRecord | undefined } = { text: null, record: undefined };
 
   constructor(
     private readonly server: RedisServer,
@@ -130,6 +139,8 @@ class RedisStore implements ClusterStore {
   ) {
     this.name = server.name;
     this.#recordKey = `${settings.cluster}:record`;
+    this.#importKey = `${settings.cluster}:import`;
+    this.#ordersKey = ordersKey(settings.cluster);
     this.#engine = new RedisEngine(server, reader, settings, () => this.#hasRecord());
   }
 
@@ -161,8 +172,8 @@ class RedisStore implements ClusterStore {
     return this.server.use(async (connection) => (await connection.ask(['EXISTS', this.#recordKey])) === 1);
   }
 
-  async changeRecord(version: number, record: ClusterRecord): Promise<boolean> {
-    const args = [String(version), JSON.stringify(record)];
+  async changeRecord(revision: number, record: ClusterRecord): Promise<boolean> {
+    const args = [String(revision), JSON.stringify(record)];
     return this.server.use(async (connection) => {
       const [answer] = await CHANGE_RECORD.run(connection, this.#recordKey, args);
       await this.#replicasOn(connection);
@@ -171,15 +182,62 @@ class RedisStore implements ClusterStore {
   }
 
   guards(partitions: number): Promise<readonly Guard[]> {
+    return this.server.use((connection) => this.#guardsOn(connection, partitions));
+  }
+
+  look(partitions: number): Promise<ClusterSight> {
+    return this.server.use(async (connection) => {
+      // Of one connection: the record is read behind the guards.
+      const [guards, text, orders] = await Promise.all([
+        this.#guardsOn(connection, partitions),
+        connection.ask(['GET', this.#recordKey]),
+        connection.ask(['HGETALL', this.#ordersKey]),
+      ]);
+      if (text !== this.#last.text) this.#last = { text, record: recordOf(text) };
+      return { guards, record: this.#last.record, orders: ordersOf(orders) };
+    });
+  }
+
+  #guardsOn(connection: RedisConnection, partitions: number): Promise<readonly Guard[]> {
     const all = Array.from({ length: partitions }, (_, partition) => partition);
-    return this.server.use((connection) =>
-      Promise.all(
-        all.map(async (partition) => {
-          const key = `${tagOf(this.settings.cluster, partition)}own`;
-          return plainGuard(guardOf(partition, await connection.ask(['HMGET', key, ...FIELDS])));
-        }),
-      ),
+    return Promise.all(
+      all.map(async (partition) => {
+        const key = `${tagOf(this.settings.cluster, partition)}own`;
+        return plainGuard(guardOf(partition, await connection.ask(['HMGET', key, ...FIELDS])));
+      }),
     );
+  }
+
+  async restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean> {
+    return this.server.use(async (connection) => {
+      const stands = recordOf(await connection.ask(['GET', this.#recordKey]));
+      const theirs = seen === '' ? 0 : (stands?.partitions ?? 0);
+      const tag = tagOf(this.settings.cluster, 0).slice(0, -'0}:'.length);
+      const args = [seen, JSON.stringify(record), this.#ordersKey, tag, theirs, ...waiting].map(String);
+      const [answer] = await RESTORE_RECORD.run(connection, this.#recordKey, args);
+      await this.#replicasOn(connection);
+      return answer === 1;
+    });
+  }
+
+  async order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void> {
+    if (orders.size === 0) return;
+    const texts = [...orders].flatMap(([partition, order]) => [String(partition), orderText(order)]);
+    await this.#tell(['HSET', this.#ordersKey, ...texts]);
+  }
+
+  async ordered(partitions: readonly number[]): Promise<void> {
+    if (partitions.length > 0) await this.#tell(['HDEL', this.#ordersKey, ...partitions.map(String)]);
+  }
+
+  async importUnderWay(): Promise<ImportMark | undefined> {
+    const found = await this.server.use((connection) => connection.ask(['GET', this.#importKey]));
+    return typeof found === 'string' ? importMark(found) : undefined;
+  }
+
+  async markImport(mark: ImportMark | undefined): Promise<void> {
+    const key = this.#importKey;
+    await this.#tell(mark === undefined ? ['UNLINK', key] : ['SET', key, JSON.stringify(mark)]);
   }
 
   async claim(claim: Claim): Promise<Claimed | NotClaimed> {
@@ -207,6 +265,13 @@ class RedisStore implements ClusterStore {
   async close(): Promise<void> {
     this.server.close();
     this.reader.close();
+  }
+
+  async #tell(request: readonly string[]): Promise<void> {
+    await this.server.use(async (connection) => {
+      await connection.ask(request);
+      await this.#replicasOn(connection);
+    });
   }
 
   /** Waits until the replicas have what this connection wrote. Without the record the store would look new. */
@@ -237,12 +302,15 @@ function recordOf(text: unknown): ClusterRecord | undefined {
 
 function isRecord(value: unknown): value is ClusterRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, partitions, secret, version, routes } = {
+  const { id, partitions, secret, version, routes, revision, format, pins } = {
     id: 0,
     partitions: 0,
     secret: 0,
     version: 0,
     routes: 0,
+    revision: undefined,
+    format: undefined,
+    pins: undefined,
     ...value,
   };
   return (
@@ -251,6 +319,18 @@ function isRecord(value: unknown): value is ClusterRecord {
     typeof secret === 'string' &&
     typeof version === 'number' &&
     typeof routes === 'object' &&
-    routes !== null
+    routes !== null &&
+    (revision === undefined || typeof revision === 'number') &&
+    (format === undefined || typeof format === 'number') &&
+    (pins === undefined || arePins(pins))
   );
+}
+
+function arePins(pins: unknown): boolean {
+  if (typeof pins !== 'object' || pins === null) return false;
+  return Object.values(pins).every((pin: unknown) => {
+    if (typeof pin !== 'object' || pin === null) return false;
+    const { name, address, at } = { name: 0, address: undefined, at: 0, ...pin };
+    return typeof name === 'string' && (address === undefined || typeof address === 'string') && typeof at === 'number';
+  });
 }

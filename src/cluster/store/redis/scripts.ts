@@ -162,10 +162,11 @@ if not g[4] then redis.call('HSET', own, 'seq', '0', 'at', '0', 'rows', '0', 'ge
 return 1
 `);
 
-/** ARGV: owner. */
+/** ARGV: owner. @returns 0: it is not this one's */
 export const RELEASE = new Script(`#!lua flags=allow-oom
 ${COMMON}
-if redis.call('HGET', own, 'owner') == ARGV[1] then redis.call('HSET', own, 'owner', '') end
+if redis.call('HGET', own, 'owner') ~= ARGV[1] then return 0 end
+redis.call('HSET', own, 'owner', '')
 return 1
 `);
 
@@ -219,12 +220,39 @@ if redis.call('EXISTS', prefix .. 'index') == 0 then redis.call('HDEL', tag .. '
 return 1
 `);
 
-/** The record: ARGV: version that it must have, new record. */
+/** The record. ARGV: revision that it must have, new record. */
 export const CHANGE_RECORD = new Script(`#!lua
 local stands = redis.call('GET', KEYS[1])
 if not stands then return 0 end
 if stands == ARGV[2] then return 1 end
-if string.format('%.0f', cjson.decode(stands).version) ~= ARGV[1] then return 0 end
+local record = cjson.decode(stands)
+if string.format('%.0f', record.revision or record.version) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1
+`);
+
+/**
+ * The record is put back. What another cluster wrote meanwhile goes with its guards, for a guard of theirs is newer than any of
+ * ours. ARGV: id that stands there or empty, record, key of the orders, what tags begin with, partitions of the other cluster or 0,
+ * partitions that wait.
+ */
+export const RESTORE_RECORD = new Script(`#!lua
+local stands = redis.call('GET', KEYS[1])
+local id = ''
+if stands then id = cjson.decode(stands).id end
+if id ~= ARGV[1] then return 0 end
+redis.call('UNLINK', ARGV[3])
+for partition = 0, tonumber(ARGV[5]) - 1 do
+  local tag = ARGV[4] .. partition .. '}:'
+  local generation = redis.call('HGET', tag .. 'own', 'generation')
+  if generation then
+    local prefix = tag .. generation .. ':'
+    local chunks = redis.call('SMEMBERS', prefix .. 'index')
+    for i = 1, #chunks do redis.call('UNLINK', prefix .. chunks[i]) end
+    redis.call('UNLINK', prefix .. 'index', tag .. 'own', tag .. 'staged')
+  end
+end
+for i = 6, #ARGV do redis.call('HSET', ARGV[3], ARGV[i], 'wait') end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1
 `);

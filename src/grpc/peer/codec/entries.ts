@@ -13,6 +13,7 @@ export const ASK = {
   adminCalls: 10,
   watches: 11,
   watchEnds: 12,
+  handedOver: 14,
 } as const;
 
 /** Of a LinkResponse. */

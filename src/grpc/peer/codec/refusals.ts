@@ -58,7 +58,14 @@ const SHAPES: { readonly [K in Kind]: Shape<Of<K>> } = {
   }),
   not_possible: object<Of<'not_possible'>>({
     kind: word('not_possible'),
-    because: word('no_cluster', 'not_movable'),
+    because: word(
+      'no_cluster',
+      'not_movable',
+      'nothing_to_restore',
+      'other_cluster',
+      'not_restorable',
+      'older_members',
+    ),
     description: text,
   }),
   cancelled: object({ kind: word('cancelled') }),

@@ -17,6 +17,9 @@ A = TypeVar("A")
 M = TypeVar("M", bound=Message)
 
 _TIMEOUT: Final = 10.0
+_MOVE_TIMEOUT: Final = 30.0
+"""A sidecar waits 20 s for a move."""
+_RESTORE_TIMEOUT: Final = 60.0
 
 
 class Admin:
@@ -62,6 +65,54 @@ class Admin:
     def get_cluster(self, *, timeout: float = _TIMEOUT) -> Call[views.Cluster]:
         """Tell how the sidecar sees its cluster. One that stands alone refuses (`NO_CLUSTER`)."""
         return self._ask("GetCluster", pb.GetClusterRequest, pb.GetClusterResponse, _as(views.Cluster), timeout)
+
+    def move_partition(
+        self,
+        partition: int,
+        member: str,
+        *,
+        timeout: float = _MOVE_TIMEOUT,
+    ) -> Call[views.MovedPartition]:
+        """Make a member (its id, the beginning of it, or its name) the home of a partition, and wait until it is."""
+        return self._ask(
+            "MovePartition",
+            lambda: pb.MovePartitionRequest(partition=partition, member=member),
+            pb.MovePartitionResponse,
+            _as(views.MovedPartition),
+            timeout,
+        )
+
+    def release_partition(self, partition: int, *, timeout: float = _TIMEOUT) -> Call[views.MovedPartition]:
+        """Put a partition that was moved by hand where the cluster likes again."""
+        return self._ask(
+            "MovePartition",
+            lambda: pb.MovePartitionRequest(partition=partition, anywhere=True),
+            pb.MovePartitionResponse,
+            _as(views.MovedPartition),
+            timeout,
+        )
+
+    def finalize_cluster(self, *, timeout: float = _TIMEOUT) -> Call[views.Finalized]:
+        """Fix the format of rows after an upgrade: sidecars that cannot read it do not join from then on."""
+        return self._ask(
+            "FinalizeCluster",
+            pb.FinalizeClusterRequest,
+            pb.FinalizeClusterResponse,
+            _as(views.Finalized),
+            timeout,
+        )
+
+    def restore_partitions(
+        self, partitions: Sequence[int] = (), *, accept_loss: bool = False, timeout: float = _RESTORE_TIMEOUT
+    ) -> Call[views.Restore]:
+        """Write partitions back from the memory of live members, after the store was emptied; none named: all that are lost."""
+        return self._ask(
+            "RestorePartitions",
+            lambda: pb.RestorePartitionsRequest(partitions=partitions, accept_loss=accept_loss),
+            pb.RestorePartitionsResponse,
+            _as(views.Restore),
+            timeout,
+        )
 
     def list_keys(
         self,

@@ -38,6 +38,14 @@ class Orphans:
     def is_empty(self) -> bool:
         return not self._blockers
 
+    def add(self, turn: TurnRef, commands: Iterable[CallCommand[Any]]) -> None:
+        """One more, of which a notice told. `commands` may be answered with it now."""
+        for command in commands:
+            if command not in self._groups_of:
+                self._add_claimant(command)
+        if turn not in self._blockers:
+            self._add(turn)
+
     def claimed(self, turn: TurnRef) -> None:
         """An answer has brought it after all."""
         if self._blockers.pop(turn, None) is None:

@@ -199,7 +199,7 @@ class Session:
                 self._calls.done(command)
         # After the replies: the turn that a notice is about may have been given by one of them.
         for notice in message.notices:
-            self.turns.notice(notice)
+            self.turns.notice(notice, self._open.of_workers)
         self._settlers.look()
         if not self._wanted:
             self._liveness.idle()

@@ -109,8 +109,9 @@ class TurnKeeping:
         if given is not None:
             self.lose(given, cause)
 
-    def lose(self, held: Held, cause: TurnLoss) -> None:
+    def lose(self, held: Held, told: TurnLoss) -> None:
         """Of a given turn and of any other that was held here."""
+        cause: TurnLoss = "unreachable" if self._is_over(held) else told
         self._renewals.drop(held)
         if self._metrics is not None and not held.lost:
             self._metrics.turn_lost(held.turn.queue, cause)
@@ -125,6 +126,12 @@ class TurnKeeping:
         else:
             held.lose(cause)
 
+    def _is_over(self, held: Held) -> bool:
+        """It was lost by the clock before anything was told."""
+        if self._renewals.is_over(held):
+            return True
+        return isinstance(held, GivenTurn) and held.safe_until <= self._loop.time()
+
     def hold(self, turn: Turn, asked_at: float) -> Held:
         given = self._turns.find(turn.queue, turn.token)
         held: Held = given or Held(turn, self._renewals.drop)
@@ -138,14 +145,41 @@ class TurnKeeping:
             self._renewals.keep(held, asked_at)
         return held
 
-    def notice(self, message: pb.Notice) -> None:
-        if message.kind != pb.NOTICE_KIND_TURN_LOST:
-            return
+    def notice(self, message: pb.Notice, commands: Callable[[], Sequence[CallCommand[Any]]]) -> None:
+        """`commands`: calls that are open. What they settle is theirs to end, and they may be answered with a turn."""
         turn = message.turn
         token = answers.token_of(turn.token)
+        if message.kind == pb.NOTICE_KIND_TURN_KEPT:
+            self._kept(TurnRef(turn.queue, turn.key, token), commands())
+        if message.kind != pb.NOTICE_KIND_TURN_LOST:
+            return
         if self._orphans is not None:
             self._orphans.claimed(TurnRef(turn.queue, turn.key, token))
         self.lost(turn.queue, token, answers.CAUSES.get(message.cause, "unknown"))
+
+    def _kept(self, ref: TurnRef, commands: Sequence[CallCommand[Any]]) -> None:
+        """What the answer to the hello could not say: the session has this turn still. One that nobody knows goes back."""
+        given = self._turns.find(ref.queue, ref.token)
+        if given is not None:
+            self._certain(given)
+        elif not self._is_ended_elsewhere(ref, commands):
+            # While the client closes no answer brings a turn to anybody.
+            claimants = commands if self._left is None else ()
+            self._orphans = self._orphans or Orphans([], [], self._give_back)
+            self._orphans.add(ref, claimants)
+            if self._orphans.is_empty:
+                self._orphans = None
+
+    def _is_ended_elsewhere(self, ref: TurnRef, commands: Sequence[CallCommand[Any]]) -> bool:
+        """An open call settles it, or somebody worked on it who has a moment to end: then it goes back."""
+        if any(command.settles() == (ref.queue, ref.token) for command in commands):
+            return True
+        if self._left is not None and (ref.queue, ref.token) in self._left:
+            return True
+        lost = self._turns.given_up(ref)
+        if lost is not None:
+            self._stopping.add(lost)
+        return lost is not None
 
     def done(self, command: CallCommand[Any]) -> None:
         """A call of the application is open no more."""

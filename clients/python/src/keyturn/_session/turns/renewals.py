@@ -87,6 +87,15 @@ class Renewals:
         self._lives[held] = life
         self._alarm.set(life.next_at)
 
+    def is_over(self, held: Held) -> bool:
+        """Its end by this clock is past: it was lost then.
+
+        A process that stood still tells its holder only now. So it does not depend on what such a process reads first, its
+        clock or what the sidecar says.
+        """
+        life = self._lives.get(held)
+        return life is not None and life.lose_at <= self._loop.time()
+
     def drop(self, held: Held) -> None:
         self._lives.pop(held, None)
         if not self._lives:
@@ -144,8 +153,9 @@ class Renewals:
                 life.confirmed(sent_at)
                 self._alarm.set(life.next_at)
             else:
+                cause: TurnLoss = "unreachable" if self.is_over(held) else result.cause or "unknown"
                 self.drop(held)
-                self._on_loss(held, result.cause or "unknown")
+                self._on_loss(held, cause)
 
 
 def _by_lease(turns: Iterable[Held]) -> Iterable[list[Held]]:

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.keyturn.v1.GetClusterRequest;
 import io.keyturn.v1.ListQueuesRequest;
 import io.keyturn.v1.ListQueuesResponse;
 import io.keyturn.v1.QueueInfo;
@@ -65,6 +66,18 @@ class AdminTest {
             RetryNowRequest unknown = RetryNowRequest.newBuilder().setQueue("q").setKey("eve").build();
             StatusRuntimeException refused = assertThrows(StatusRuntimeException.class, () -> keyturn.admin().retryNow(unknown));
             assertEquals(Status.Code.NOT_FOUND, refused.getStatus().getCode());
+        }
+    }
+
+    @Test
+    void aSidecarThatStandsAloneSaysThatItHasNoCluster() throws Exception {
+        try (Sidecar sidecar = Sidecar.start();
+                Keyturn keyturn = Keyturn.connect(sidecar.address())) {
+            GetClusterRequest request = GetClusterRequest.getDefaultInstance();
+            StatusRuntimeException refused = assertThrows(
+                    StatusRuntimeException.class, () -> keyturn.admin().getCluster(request));
+            assertEquals(Status.Code.FAILED_PRECONDITION, refused.getStatus().getCode());
+            assertEquals("NO_CLUSTER", KeyturnException.of(refused).reason());
         }
     }
 }

@@ -45,6 +45,12 @@ final class Orphans {
         for (TurnRef turn : turns) addOrphan(turn);
     }
 
+    /** One more, of which a notice told; {@code open} may be answered with it now. */
+    void add(TurnRef turn, Collection<WorkerCommand<?, ?>> open) {
+        for (WorkerCommand<?, ?> command : open) if (!claimants.containsKey(command)) addClaimant(command);
+        if (!orphans.containsKey(TurnName.of(turn))) addOrphan(turn);
+    }
+
     /** None is left: nothing that is told of calls and turns matters any more. */
     boolean isEmpty() {
         return orphans.isEmpty();

@@ -53,6 +53,15 @@ final class Renewals {
         arm(life.nextAt());
     }
 
+    /**
+     * Its end by this clock is past: it was lost then, though a process that was held up tells its holder only now. So it does not
+     * depend on what such a process reads first, its clock or what the sidecar says.
+     */
+    boolean isOver(Held held) {
+        Life life = lives.get(held);
+        return life != null && life.loseAt <= Clock.now();
+    }
+
     void drop(Held held) {
         lives.remove(held);
         if (lives.isEmpty()) disarm();
@@ -136,7 +145,7 @@ final class Renewals {
             life.asking = false;
             boolean isLost = at < answer.getResultsCount() && !answer.getResults(at).getAlive();
             if (isLost) {
-                lose(held, Losses.of(answer.getResults(at).getCause()));
+                lose(held, isOver(held) ? TurnLoss.UNREACHABLE : Losses.of(answer.getResults(at).getCause()));
             } else {
                 life.confirmed(sentAt);
                 arm(life.nextAt());

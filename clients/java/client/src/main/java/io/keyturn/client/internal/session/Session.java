@@ -213,7 +213,7 @@ final class Session implements SessionStream.Handlers {
             if (command instanceof WorkerCommand<?, ?> worker) turns.done(worker);
         }
         // After the replies: the turn that a notice is about may have been given by one of them.
-        for (Notice notice : message.getNoticesList()) turns.notice(notice);
+        for (Notice notice : message.getNoticesList()) turns.notice(notice, calls::inOrder);
         if (!isWanted()) liveness.idle();
         callbacks.flush();
         inbox.drain();

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * What a session does for the turns it was given: it knows which the application holds, tells when one is lost, and gives back
@@ -124,11 +125,18 @@ final class TurnKeeping implements Books {
         held.lose(why);
     }
 
-    private void lose(Given given, TurnLoss why) {
+    private void lose(Given given, TurnLoss told) {
+        TurnLoss why = isOver(given) ? TurnLoss.UNREACHABLE : told;
         for (Held held : given.holders) renewals.drop(held);
         uncertain.remove(given);
         if (given.tied && why == TurnLoss.UNREACHABLE) givenUp.add(given);
         turns.lose(given, why);
+    }
+
+    /** It was lost by the clock before anything was told. */
+    private boolean isOver(Given given) {
+        for (Held held : given.holders) if (renewals.isOver(held)) return true;
+        return given.safeUntil <= Clock.now();
     }
 
     void hold(Held held, long since) {
@@ -158,11 +166,32 @@ final class TurnKeeping implements Books {
         return false;
     }
 
-    void notice(Notice notice) {
-        if (notice.getKind() != NoticeKind.NOTICE_KIND_TURN_LOST || !notice.hasTurn()) return;
+    /** @param open calls that are not answered: what they settle is theirs to end, and they may be answered with a turn */
+    void notice(Notice notice, Supplier<List<WorkerCommand<?, ?>>> open) {
+        if (!notice.hasTurn()) return;
         TurnName name = TurnName.of(notice.getTurn());
+        if (notice.getKind() == NoticeKind.NOTICE_KIND_TURN_KEPT) kept(notice.getTurn(), name, open.get());
+        if (notice.getKind() != NoticeKind.NOTICE_KIND_TURN_LOST) return;
         if (orphans != null) orphans.claimed(name);
         lost(name, Losses.of(notice.getCause()));
+    }
+
+    /** What the answer to the hello could not say: the session has this turn still. One that nobody knows goes back. */
+    private void kept(Turn turn, TurnName name, List<WorkerCommand<?, ?>> open) {
+        Given given = turns.find(name);
+        Given lost = givenUp.find(name);
+        if (given != null) {
+            certain(given);
+            return;
+        }
+        for (WorkerCommand<?, ?> command : open) if (name.equals(command.settles())) return;
+        if (lost != null) {
+            givenUp.found(lost);
+            return;
+        }
+        if (orphans == null) orphans = new Orphans(List.of(), List.of(), this::giveBack);
+        orphans.add(TurnRequests.refOf(turn), open);
+        if (orphans.isEmpty()) orphans = null;
     }
 
     /** A call of the application is open no more. */

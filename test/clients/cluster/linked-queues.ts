@@ -1,0 +1,15 @@
+/** Queues that one step reaches: in a cluster they are given one group, as somebody who uses it does. */
+import type { Scenario } from '../../../clients/conformance/scenario/model.js';
+
+const IS_LINKED = /"(follow_ups|after)":/;
+const NAMED = /"queue":"([a-z0-9]+)"|"queues":\[("[a-z0-9]+"(?:,"[a-z0-9]+")*)\]/g;
+
+/** @returns all queues of the scenario, if any two of them are linked by `follow_ups` or `after`; else none */
+export function linkedQueues({ steps }: Scenario): readonly string[] {
+  const text = JSON.stringify(steps);
+  if (!IS_LINKED.test(text)) return [];
+  const names = [...text.matchAll(NAMED)].flatMap(
+    ([, one, several]) => one ?? several?.replaceAll('"', '').split(',') ?? [],
+  );
+  return [...new Set(names)];
+}

@@ -1,0 +1,273 @@
+/** The store was emptied: what members keep, and what a person gets back. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Restoring } from '../../../src/cluster/member/restoring.js';
+import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
+import type { RestoreRequest, RestoreView, Result } from '../../../src/coordinator.js';
+import { leastToken } from '../../../src/core/structures/tokens.js';
+import { MembersStage, TTL, workerAt } from './stage.js';
+
+const RECORD: ClusterRecord = { id: 'ours', partitions: 4, secret: 's', version: 1, routes: {} };
+const ALL: RestoreRequest = { partitions: [], acceptLoss: false };
+
+type Staged = ReturnType<MembersStage['start']>;
+
+class Scene {
+  readonly stage = new MembersStage();
+
+  async member(name: string, record = RECORD): Promise<Staged> {
+    const { stage } = this;
+    const started = stage.start(name, { cluster: record.id });
+    const writing = started.store.record(record);
+    await stage.pass(50);
+    await writing;
+    return started;
+  }
+
+  /** FLUSHALL of the one Redis that is store and registry. */
+  flush(): void {
+    this.stage.store.empty();
+    this.stage.registry.empty();
+  }
+
+  /** Asks a sidecar that is itself no member. */
+  async restore(change: Partial<RestoreRequest> = {}, record = RECORD): Promise<Result<RestoreView>> {
+    const { stage } = this;
+    const { clock } = stage;
+    const [store, registry] = [stage.store.open('asked'), stage.registry.open('asked')];
+    const restoring = new Restoring({ clock, store, registry, record: () => record, ttl: TTL, isEnded: () => false });
+    let told: Result<RestoreView> | undefined;
+    const asking = restoring.restore({ ...ALL, ...change }).then((result) => {
+      told = result;
+    });
+    await stage.until(() => told !== undefined, 60_000);
+    await asking;
+    return told ?? assert.fail('nothing was told');
+  }
+
+  async submitted(at: Staged, partition: number, ...ids: string[]): Promise<void> {
+    const call = workerAt(at.member, partition).items(...ids);
+    await this.stage.pass(50);
+    assert.equal(call.value.results.length, ids.length);
+  }
+
+  /** Ids of what is taken of a partition, one after the other, and the tokens. */
+  async taken(at: Staged, partition: number): Promise<{ ids: string[]; tokens: number[] }> {
+    const [ids, tokens]: [string[], number[]] = [[], []];
+    for (;;) {
+      const call = workerAt(at.member, partition).acquire({ wait: 0 });
+      await this.stage.pass(50);
+      const [delivery] = call.value.deliveries;
+      if (delivery === undefined) return { ids, tokens };
+      ids.push(...delivery.items.map(({ itemId }) => itemId));
+      tokens.push(delivery.turn.token);
+      workerAt(at.member, partition).ack(delivery.turn);
+      await this.stage.pass(50);
+    }
+  }
+}
+
+function told(result: Result<RestoreView>): readonly string[] {
+  if (!result.ok) assert.fail(JSON.stringify(result.refusal));
+  return result.value.partitions.map(({ partition, outcome, member }) => `${partition} ${outcome} ${member}`.trim());
+}
+
+function refused(result: Result<RestoreView>): string {
+  if (result.ok || result.refusal.kind !== 'not_possible') return assert.fail(JSON.stringify(result));
+  return `${result.refusal.because}: ${result.refusal.description}`;
+}
+
+describe('after the store was emptied', () => {
+  it('S338: members keep their cores and begin nothing anew, however long it takes', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 1, 'one');
+    scene.flush();
+    await stage.pass(60_000);
+    for (const partition of [0, 1, 2, 3]) {
+      assert.equal(stage.store.guard(partition).epoch, 0);
+      assert.equal(a.member.standing(partition), 'closed');
+      assert.match(
+        a.member.whyNone(partition),
+        /record of the cluster is gone.*keeps it in memory.*keyturn cluster restore all/,
+      );
+    }
+  });
+
+  it('S339: all is written back from live members: items, their order, and tokens that grow', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    for (const partition of [0, 1, 2, 3]) await scene.submitted(a, partition, 'one', 'two', 'three');
+    const first = workerAt(a.member, 2).acquire();
+    await stage.pass(50);
+    const [held] = first.value.deliveries;
+    assert.ok(held !== undefined);
+    scene.flush();
+    const result = await scene.restore();
+    assert.deepEqual(told(result), ['0 written_back a', '1 written_back a', '2 written_back a', '3 written_back a']);
+    assert.ok(result.ok && result.value.isRecordBack);
+    assert.deepEqual(stage.store.recordNow, RECORD);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.equal(stage.store.orders.size, 0);
+    const ack = workerAt(a.member, 2).ack(held.turn);
+    await stage.pass(50);
+    assert.ok(ack.value, 'a turn that was held is held still');
+    const { ids, tokens } = await scene.taken(a, 2);
+    assert.deepEqual(ids, ['two', 'three']);
+    assert.ok(tokens.every((token) => token > held.turn.token && token % 4 === 2));
+    // And all of it is in the store: the next home has it.
+    a.kill();
+    const b = await scene.member('b');
+    await stage.until(() => stage.hasAll(b.member));
+    assert.deepEqual((await scene.taken(b, 3)).ids, ['one', 'two', 'three']);
+    assert.match(refused(await scene.restore()), /^nothing_to_restore: .*every partition/);
+    assert.match(refused(await scene.restore({ partitions: [3] })), /^nothing_to_restore: .*partition 3/);
+  });
+
+  it('S339: one partition alone: the others are kept, and claimed by nobody, not by one that joins either', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 3, 'one');
+    scene.flush();
+    assert.deepEqual(told(await scene.restore({ partitions: [1] })), ['1 written_back a']);
+    const b = await scene.member('b');
+    await stage.pass(30_000);
+    assert.deepEqual(
+      [0, 1, 2, 3].map((partition) => stage.store.guard(partition).epoch > 0),
+      [false, true, false, false],
+    );
+    // Another sidecar goes on where the first one stopped.
+    assert.deepEqual(told(await scene.restore()), ['0 written_back a', '2 written_back a', '3 written_back a']);
+    await stage.until(() => a.member.isHere(3) || b.member.isHere(3));
+    assert.deepEqual((await scene.taken(a.member.isHere(3) ? a : b, 3)).ids, ['one']);
+  });
+
+  it('S340: what no live member keeps begins empty only if the loss is accepted, with larger tokens', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 0, 'lost');
+    const before = workerAt(a.member, 0).acquire();
+    await stage.pass(50);
+    const token = before.value.deliveries[0]?.turn.token ?? 0;
+    const b = await scene.member('b');
+    await stage.until(() => stage.shares(a, b).every((share) => share === 2), 60_000);
+    const kept = stage.homesOf(b.member);
+    await scene.submitted(b, kept[0] ?? 0, 'kept');
+    a.kill();
+    scene.flush();
+    const first = await scene.restore();
+    for (const line of told(first))
+      assert.ok(line.endsWith(kept.includes(Number(line[0])) ? 'written_back b' : 'no_core'), line);
+    await stage.pass(10_000);
+    for (const one of [0, 1, 2, 3]) assert.equal(stage.store.guard(one).epoch > 0, kept.includes(one));
+    const lost = [0, 1, 2, 3].filter((one) => !kept.includes(one));
+    assert.deepEqual(
+      told(await scene.restore({ acceptLoss: true })),
+      lost.map((one) => `${one} begun_empty b`),
+    );
+    await stage.until(() => stage.hasAll(b.member));
+    const [empty = 0] = lost;
+    assert.deepEqual((await scene.taken(b, empty)).ids, []);
+    await scene.submitted(b, empty, 'new');
+    const { tokens } = await scene.taken(b, empty);
+    assert.ok(tokens.length === 1 && tokens.every((one) => one > token && one > leastToken(stage.clock.wall())));
+    assert.deepEqual((await scene.taken(b, kept[0] ?? 0)).ids.at(-1), 'kept');
+  });
+
+  it('S341: of two that keep a partition the one that claimed it last writes it back, and the other drops it', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 0, 'old');
+    const thaw = a.freeze();
+    const b = await scene.member('b');
+    await stage.until(() => stage.hasAll(b.member));
+    assert.deepEqual((await scene.taken(b, 0)).ids, ['old']);
+    await scene.submitted(b, 0, 'new');
+    scene.flush();
+    thaw();
+    await stage.pass(2_000);
+    assert.deepEqual([a.member.standing(0), b.member.standing(0)], ['closed', 'closed']);
+    assert.ok(told(await scene.restore()).includes('0 written_back b'));
+    await stage.until(() => b.member.isHere(0) && a.member.standing(0) === 'free');
+    assert.deepEqual((await scene.taken(b, 0)).ids, ['new']);
+  });
+
+  it('S342: another cluster that began there drops nothing of what members keep; it is given up first, and then by consent', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 1, 'ours');
+    scene.flush();
+    const other = { ...RECORD, id: 'theirs', secret: 't' };
+    const stranger = await scene.member('s', other);
+    await stage.until(() => stage.hasAll(stranger.member));
+    await scene.submitted(stranger, 1, 'theirs');
+    await stage.pass(20_000);
+    assert.equal(a.member.standing(1), 'closed');
+    assert.match(a.member.whyNone(1), /another cluster began there/);
+    assert.match(
+      refused(await scene.restore({ acceptLoss: true })),
+      /^not_restorable: .*sidecar s at s:1 lives; end it/,
+    );
+    stranger.kill();
+    await stage.pass(TTL);
+    assert.match(refused(await scene.restore()), /^other_cluster: .*--accept-loss/);
+    assert.ok(told(await scene.restore({ acceptLoss: true })).includes('1 written_back a'));
+    assert.deepEqual(stage.store.recordNow, RECORD);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual((await scene.taken(a, 1)).ids, ['ours']);
+  });
+
+  it('S338: a member that leaves then gives nothing away as handed over: it says that it is lost', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    // The registry is another one, and still there.
+    stage.store.empty();
+    await stage.pass(500);
+    const leaving = a.member.leave(5_000);
+    await stage.pass(4_000);
+    assert.ok(stage.troubles.some((text) => /there is no guard of partition 0/.test(text)));
+    assert.equal(a.counts.numbers.moves, 0);
+    await stage.pass(2_000);
+    await leaving;
+  });
+
+  it('S339: it is asked again, by another sidecar, after the one that was asked ended halfway', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 2, 'one');
+    scene.flush();
+    await stage.pass(3_000);
+    // It had come as far as this.
+    const ended = stage.store.open('ended').restoreRecord(RECORD, '', [0, 1, 2, 3]);
+    await stage.pass(10_000);
+    assert.ok(await ended);
+    assert.deepEqual([...stage.store.orders.keys()], [0, 1, 2, 3]);
+    assert.deepEqual(told(await scene.restore()).length, 4);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual((await scene.taken(a, 2)).ids, ['one']);
+  });
+
+  it('S339: a partition that there is not is refused', async () => {
+    const result = await new Scene().restore({ partitions: [0, 4] });
+    assert.ok(!result.ok && result.refusal.kind === 'bad_request');
+    assert.deepEqual(result.refusal.violations, [
+      { field: 'partitions[1]', description: '4 is not allowed; allowed: 0 to 3' },
+    ]);
+  });
+});
