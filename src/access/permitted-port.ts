@@ -1,8 +1,18 @@
 /** All that one principal may ask. */
-import type { Administration, Calls, Cluster, Coordinator, Result, Session, SessionListener } from '../coordinator.js';
+import type {
+  Administration,
+  Calls,
+  Cluster,
+  Coordinator,
+  Leaders,
+  Result,
+  Session,
+  SessionListener,
+} from '../coordinator.js';
 import { PermittedCalls } from './permitted.js';
 import { PermittedAdministration } from './permitted-admin.js';
 import { PermittedCluster } from './permitted-cluster.js';
+import { PermittedLeaders } from './permitted-leaders.js';
 import { PermittedSession } from './permitted-session.js';
 import type { Principal } from './principal.js';
 
@@ -12,6 +22,9 @@ export class PermittedPort {
   /** Unset: this sidecar stands alone. */
   readonly cluster: Cluster | undefined;
 
+  /** Unset: there are none here. */
+  readonly leaders: Leaders | undefined;
+
   constructor(
     private readonly coordinator: Coordinator,
     cluster: Cluster | undefined,
@@ -19,6 +32,7 @@ export class PermittedPort {
   ) {
     this.calls = new PermittedCalls(coordinator, principal);
     this.admin = new PermittedAdministration(coordinator.admin, principal);
+    this.leaders = coordinator.leaders && new PermittedLeaders(coordinator.leaders, principal);
     this.cluster = cluster && new PermittedCluster(cluster, principal);
   }
 

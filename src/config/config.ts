@@ -1,7 +1,11 @@
 /** The configuration: what the file says, then the environment, then the flags, checked as a whole. */
+
+import type { AccessSettings } from '../access/settings.js';
 import { DEFAULT_LIMITS, type Limits } from '../core/contract/limits.js';
 import { BUILT_IN_POLICY, type Policy } from '../core/contract/policy.js';
 import type { CoordinatorSettings } from '../core/contract/settings.js';
+import { checkAccess } from './access-check.js';
+import { ACCESS_DOC, ACCESS_GROUP, NO_ACCESS } from './access-settings.js';
 import { checkCluster, type Places } from './cluster-check.js';
 import {
   CLUSTER_DEFAULTS,
@@ -46,6 +50,8 @@ export interface Config {
   readonly server: ServerSettings;
   /** Its files fit each other, or did when they were read. */
   readonly tls: TlsSettings;
+  /** Who may ask what. Unset: whoever reaches the sidecar may ask everything. */
+  readonly access: AccessSettings | undefined;
   readonly coordinator: CoordinatorSettings;
   /** Of a member of a cluster. Unset: it is alone. */
   readonly cluster: ClusterSettings | undefined;
@@ -60,6 +66,7 @@ export type Flags = Readonly<
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Everything extends ServerSettings {
+  readonly auth: AccessSettings;
   readonly tls: TlsSettings;
   readonly cluster: ClusterFields;
   readonly limits: Limits;
@@ -84,6 +91,7 @@ const EVERYTHING: Group<Everything> = {
   table: {
     ...SERVER_SETTINGS,
     tls: { kind: groupKind(TLS_GROUP), doc: TLS_DOC },
+    auth: { kind: groupKind(ACCESS_GROUP), doc: ACCESS_DOC },
     cluster: { kind: groupKind(CLUSTER_GROUP), doc: CLUSTER_DOC },
     limits: { kind: groupKind(LIMITS_GROUP), doc: LIMITS_DOC },
     default: { kind: later, doc: DEFAULT_DOC },
@@ -94,6 +102,7 @@ const EVERYTHING: Group<Everything> = {
 const BUILT_IN: Everything = {
   ...SERVER_DEFAULTS,
   tls: TLS_DEFAULTS,
+  auth: NO_ACCESS,
   cluster: CLUSTER_DEFAULTS,
   limits: DEFAULT_LIMITS,
   default: undefined,
@@ -115,9 +124,19 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   checkAddresses(server, problems);
   const tls = overriddenTls(said.tls, sources);
   checkTls(tls, (field) => placeOfTls(field, sources), problems);
+  const access = said.auth === NO_ACCESS ? undefined : said.auth;
   const cluster = overriddenCluster(said.cluster, sources);
   checkLimits(said.limits, entryOf(file, 'limits')?.value, problems);
   checkCluster({ server, cluster, placeOf: placesOf(sources), problems });
+  checkAccess({
+    server,
+    tls,
+    cluster,
+    access,
+    placeOf: placesOf(sources),
+    written: entryOf(file, 'auth')?.value,
+    problems,
+  });
   const isCluster = server.store !== undefined;
   const inherited = readDefault(said.default, isCluster, under(at, 'default'));
   const surroundings: Surroundings = { limits: said.limits, dataDir: server.dataDir, isCluster, inherited };
@@ -127,7 +146,7 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   checkEnvironment(env, VARIABLES, problems);
   problems.throwIfAny();
   const coordinator = settingsOf(server, said.limits, inherited, queues);
-  return freeze(server, tls, cluster, coordinator, problems.warnings);
+  return freeze({ server, tls, access, coordinator, warnings: problems.warnings }, cluster);
 }
 
 /** In a cluster a queue is durable unless somebody says otherwise, which is refused. */
@@ -169,6 +188,7 @@ function findFile(flags: Flags, env: Environment, problems: Problems): Written |
 
 function pickServer({
   tls: _tls,
+  auth: _auth,
   cluster: _cluster,
   limits: _limits,
   default: _default,
@@ -309,23 +329,11 @@ function settingsOf(
   return Object.freeze({ defaultPolicy, queues, autoCreate, startupHold, limits: Object.freeze(limits) });
 }
 
-function freeze(
-  server: ServerSettings,
-  tls: TlsSettings,
-  fields: ClusterFields,
-  coordinator: CoordinatorSettings,
-  warnings: readonly string[],
-): Config {
+function freeze({ server, tls, ...rest }: Omit<Config, 'cluster'>, fields: ClusterFields): Config {
   const { store } = server;
   const registry = server.registry ?? store;
   const cluster = store && registry && Object.freeze({ ...fields, store, registry, tls: Object.freeze(fields.tls) });
-  return Object.freeze({
-    server: Object.freeze(server),
-    tls: Object.freeze(tls),
-    coordinator,
-    cluster,
-    warnings,
-  });
+  return Object.freeze({ ...rest, server: Object.freeze(server), tls: Object.freeze(tls), cluster });
 }
 
 function freezePolicy(policy: Policy): void {

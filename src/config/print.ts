@@ -1,5 +1,6 @@
 /** The configuration in effect as YAML: complete, with a word on every setting, and loadable again. */
 import { stringify } from 'yaml';
+import { ACCESS_DOC, ACCESS_GROUP } from './access-settings.js';
 import { CLUSTER_DEFAULTS, CLUSTER_DOC, CLUSTER_GROUP } from './cluster-settings.js';
 import { type Config, DEFAULT_DOC, LIMITS_DOC, QUEUES_DOC } from './config.js';
 import { LIMITS_GROUP } from './limit-settings.js';
@@ -8,7 +9,8 @@ import { SERVER_SETTINGS } from './server-settings.js';
 import { fieldsOf, snakeCase, type Table, writeField, writeGroup } from './settings-table.js';
 import { TLS_DOC, TLS_SETTINGS } from './tls-settings.js';
 
-export function printConfig({ server, tls, cluster, coordinator }: Config): string {
+export function printConfig(config: Config): string {
+  const { server, tls, cluster, coordinator } = config;
   // A Map: an object would put names that look like numbers first.
   const queues = new Map(
     [...coordinator.queues].map(([name, policy]) => [name, writeGroup(POLICY_GROUP.table, policy)]),
@@ -17,6 +19,7 @@ export function printConfig({ server, tls, cluster, coordinator }: Config): stri
     ...commented(SERVER_SETTINGS, server),
     `\n# ${TLS_DOC}\ntls:`,
     ...indented(commented(TLS_SETTINGS, tls)),
+    ...access(config.access),
     `\n# ${CLUSTER_DOC}\ncluster:`,
     ...indented(commented(CLUSTER_GROUP.table, cluster ?? CLUSTER_DEFAULTS)),
     `\n# ${LIMITS_DOC}\nlimits:`,
@@ -26,6 +29,12 @@ export function printConfig({ server, tls, cluster, coordinator }: Config): stri
     `\n# ${QUEUES_DOC}\n${stringify({ queues })}`,
   ];
   return parts.join('\n');
+}
+
+/** Where there is none nothing is written: an empty one would let nobody in. */
+function access(settings: Config['access']): readonly string[] {
+  if (settings === undefined) return [`\n# ${ACCESS_DOC}\n# auth:`];
+  return [`\n# ${ACCESS_DOC}\nauth:`, ...indented(commented(ACCESS_GROUP.table, settings))];
 }
 
 function commented<T extends object>(table: Table<T>, values: T): readonly string[] {

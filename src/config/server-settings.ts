@@ -5,6 +5,8 @@ import { registryAddress, type StoreAddress, storeAddress } from './store-addres
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
+const AUDITS = ['off', 'stderr'] as const;
+type Audit = (typeof AUDITS)[number];
 
 export interface ServerSettings {
   readonly listen: string;
@@ -16,6 +18,10 @@ export interface ServerSettings {
   /** Unset: the store. */
   readonly registry: StoreAddress | undefined;
   readonly logLevel: LogLevel;
+  /** Where it is written who changed something, or was not let in. */
+  readonly audit: Audit;
+  /** Whoever reaches it may ask everything, also beyond loopback. */
+  readonly insecure: boolean;
   readonly autoCreate: boolean;
   readonly drainTimeout: number;
   readonly startupHold: number;
@@ -35,6 +41,8 @@ export const SERVER_DEFAULTS: ServerSettings = Object.freeze({
   store: undefined,
   registry: undefined,
   logLevel: 'info',
+  audit: 'off',
+  insecure: false,
   autoCreate: true,
   drainTimeout: 20_000,
   startupHold: 0,
@@ -92,6 +100,20 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
     flag: '--log-level',
     operand: 'level',
     doc: `The least important messages that are logged: ${LOG_LEVELS.join(', ')}.`,
+  },
+  audit: {
+    kind: choice(...AUDITS),
+    env: 'KEYTURN_AUDIT',
+    flag: '--audit',
+    operand: 'where',
+    doc: 'Where one line of JSON is written for each change that people make, each look at payloads, and each caller that is not let in: `stderr`, or `off`.',
+  },
+  insecure: {
+    kind: yesOrNo,
+    env: 'KEYTURN_INSECURE',
+    flag: '--insecure',
+    operand: 'true|false',
+    doc: 'Serve gRPC beyond loopback though nobody is asked who they are: neither `auth` nor `tls.client_ca`. Without it that is refused.',
   },
   autoCreate: {
     kind: yesOrNo,

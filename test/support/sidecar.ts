@@ -13,7 +13,7 @@ import type { Coordinator, Limits } from '../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
 import { AdminServiceClient } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { CoordinatorServiceClient } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { type GrpcServer, startGrpcServer } from '../../src/grpc/server/server.js';
+import { type Access, type GrpcServer, startGrpcServer } from '../../src/grpc/server/server.js';
 import type { Certificates } from '../../src/grpc/server/tls-credentials.js';
 
 export interface ObservedCall {
@@ -47,6 +47,8 @@ export interface SidecarOptions {
   readonly listen?: string;
   readonly limits?: Partial<Limits>;
   /** Unset: no TLS. */
+  /** Unset: whoever reaches it may ask everything. */
+  readonly access?: Access;
   readonly tls?: { readonly server: Certificates; readonly client: TlsOptions };
 }
 
@@ -69,6 +71,7 @@ export async function startSidecar(
     coordinator,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     certificates: options.tls?.server,
+    access: options.access,
     observe: (call) => observed.push(call),
     failed() {
       failures += 1;

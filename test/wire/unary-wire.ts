@@ -2,10 +2,12 @@
  * The port over unary calls: each call is encoded, decoded and handled by the server's own handler, and its answer comes
  * back the same way. Only grpc-js and the socket are left out, so everything happens at once, by the test's clock.
  */
+
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { type handleUnaryCall, Metadata, type ServerUnaryCall } from '@grpc/grpc-js';
 import type { Calls, Coordinator, Limits, Reply, Waiting } from '../../src/coordinator.js';
+import { wholePort } from '../../src/grpc/call/port.js';
 import { OpenStreams } from '../../src/grpc/call/streams.js';
 import { Status } from '../../src/grpc/gen/google/rpc/status.js';
 import * as wire from '../../src/grpc/gen/keyturn/v1/coordinator.js';
@@ -34,7 +36,8 @@ const SILENT = {
 };
 
 export function unaryCalls(coordinator: Coordinator, limits: Limits): Calls {
-  const context = { coordinator, limits, parked: { count: 0 }, log: SILENT };
+  const port = wholePort(coordinator, undefined);
+  const context = { coordinator, limits, parked: { count: 0 }, log: SILENT, portOf: () => port };
   const service = coordinatorService(context, new OpenStreams());
   const enQueue = { handler: service.enQueue, request: wire.EnQueueRequest, response: wire.EnQueueResponse };
   const deQueue = { handler: service.deQueue, request: wire.DeQueueRequest, response: wire.DeQueueResponse };

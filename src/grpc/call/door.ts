@@ -38,9 +38,10 @@ export class Door {
   readonly portOf = (call: object): Port => {
     const principal = this.#principalOf(call);
     if (principal === undefined) throw new Error('a call of nobody reached a handler');
-    let port = this.#ports.get(principal);
-    if (port === undefined)
-      this.#ports.set(principal, (port = new PermittedPort(this.coordinator, this.cluster, principal)));
+    const known = this.#ports.get(principal);
+    if (known !== undefined) return known;
+    const port = new PermittedPort(this.coordinator, this.cluster, principal);
+    this.#ports.set(principal, port);
     return port;
   };
 

@@ -3,6 +3,7 @@ import type {
   Calls,
   Cluster,
   Coordinator,
+  Leaders,
   Result,
   Session,
   SessionListener,
@@ -13,12 +14,20 @@ export interface Port {
   readonly calls: Calls;
   openSession(listener: SessionListener): Result<Session>;
   readonly admin: Administration;
+  /** Unset: there are none here. */
+  readonly leaders: Leaders | undefined;
   /** Unset: this sidecar stands alone. */
   readonly cluster: Cluster | undefined;
 }
 
 /** For a sidecar that asks nobody who it is. */
 export function wholePort(coordinator: Coordinator, cluster: Cluster | undefined): Port {
-  const { admin } = coordinator;
-  return { calls: coordinator, openSession: (listener) => coordinator.openSession(listener), admin, cluster };
+  const { admin, leaders } = coordinator;
+  return {
+    leaders,
+    calls: coordinator,
+    openSession: (listener) => coordinator.openSession(listener),
+    admin,
+    cluster,
+  };
 }

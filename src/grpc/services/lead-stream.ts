@@ -38,9 +38,9 @@ export class LeadStream implements CandidacyHost, Endable {
     this.call.on('cancelled', () => this.#close());
   }
 
-  /** The server stops. */
-  end(): void {
-    this.#finish(statusOf(DRAINING));
+  /** @param why unset: the server stops */
+  end(why: CallStatus = statusOf(DRAINING)): void {
+    this.#finish(why);
   }
 
   tell(candidacy: number, news: LeadNews['news']): void {

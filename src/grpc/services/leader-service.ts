@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Leaders, Refusal, Reply, SessionStamp, Waiting } from '../../coordinator.js';
 import { type HandlerContext, internalError, replied } from '../call/handler.js';
+import type { Port } from '../call/port.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse, yieldResponse } from '../convert/leaders.js';
 import type { LeaderServiceServer } from '../gen/keyturn/v1/leader.js';
@@ -11,14 +12,12 @@ import { watchLeader } from './watch-leader.js';
 type Handlers = Pick<LeaderServiceServer, 'lead' | 'getLeader' | 'watchLeader' | 'yieldLeader'>;
 
 export function leaderService(context: HandlerContext, streams: OpenStreams): Handlers {
-  const leaders = context.coordinator.leaders ?? NONE_HERE;
   const nextStamp = stamps();
   return {
     lead: (call) => {
       try {
-        const stream = new LeadStream(context, leaders, call, nextStamp);
-        streams.add(stream);
-        call.once('cancelled', () => streams.remove(stream));
+        const stream = new LeadStream(context, leadersOf(context.portOf(call)), call, nextStamp);
+        call.once('cancelled', streams.add(call, stream));
         stream.start();
       } catch (error) {
         call.emit('error', internalError(context, call.getPath(), error));
@@ -27,20 +26,24 @@ export function leaderService(context: HandlerContext, streams: OpenStreams): Ha
     getLeader: replied(
       context,
       groupName,
-      (group, reply) => leaders.awaitLeader({ group, knows: undefined }, reply),
+      (port, group, reply) => leadersOf(port).awaitLeader({ group, knows: undefined }, reply),
       leaderResponse,
     ),
-    watchLeader: watchLeader(context, streams, leaders),
+    watchLeader: watchLeader(context, streams, leadersOf),
     yieldLeader: replied(
       context,
       groupName,
-      (group, reply) => {
-        leaders.yieldLeader(group, reply);
+      (port, group, reply) => {
+        leadersOf(port).yieldLeader(group, reply);
         return undefined;
       },
       yieldResponse,
     ),
   };
+}
+
+function leadersOf({ leaders }: Port): Leaders {
+  return leaders ?? NONE_HERE;
 }
 
 /** Each newer than the one before, also than those of a process before this one, as far as its clock went on. */

@@ -9,6 +9,7 @@ import {
   type Refusal,
 } from '../../coordinator.js';
 import { type HandlerContext, internalError, readRequest } from '../call/handler.js';
+import type { Port } from '../call/port.js';
 import { statusOf } from '../call/status.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse } from '../convert/leaders.js';
@@ -22,17 +23,17 @@ const KNOWS_NOTHING: LeaderKnows = { term: -1, phase: undefined };
 export function watchLeader(
   context: HandlerContext,
   streams: OpenStreams,
-  leaders: Leaders,
+  leadersOf: (port: Port) => Leaders,
 ): handleServerStreamingCall<WatchLeaderRequest, WatchLeaderResponse> {
   return (call) => {
     try {
       const caller = { getPeer: () => call.getPeer(), getDeadline: () => call.getDeadline(), waiting: 0 };
       const request = readRequest(context, caller, call.request, groupName);
       if (!request.ok) return void call.emit('error', statusOf(request.refusal));
-      const pump = new Pump(leaders, request.value, call);
-      streams.add(call);
+      const pump = new Pump(leadersOf(context.portOf(call)), request.value, call);
+      const remove = streams.addCall(call);
       call.once('cancelled', () => {
-        streams.remove(call);
+        remove();
         pump.stop();
       });
       pump.ask();

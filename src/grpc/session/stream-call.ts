@@ -19,7 +19,7 @@ export interface SessionCall {
   emit(event: 'error', status: CallStatus): unknown;
 }
 
-export interface SessionContext extends HandlerContext, Scheduler {
+export interface SessionContext extends Omit<HandlerContext, 'portOf'>, Scheduler {
   /** Of all streams: nothing stays in it from one request to the next. */
   readonly check: Check;
   /** The same goes for it. */

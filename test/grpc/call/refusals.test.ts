@@ -28,6 +28,19 @@ const CASES: Readonly<Record<Refusal['kind'], Case>> = {
       metadata: {},
     },
   },
+  no_credentials: {
+    refusal: { kind: 'no_credentials', description: 'nothing says who is asking' },
+    expected: { code: 'UNAUTHENTICATED', reason: 'NO_CREDENTIALS', types: ['ErrorInfo'], metadata: {} },
+  },
+  not_allowed: {
+    refusal: { kind: 'not_allowed', principal: 'ada', verb: 'produce', what: 'queue orders' },
+    expected: {
+      code: 'PERMISSION_DENIED',
+      reason: 'NOT_ALLOWED',
+      types: ['ErrorInfo'],
+      metadata: { verb: 'produce', what: 'queue orders' },
+    },
+  },
   turn_lost: {
     refusal: { kind: 'turn_lost', ...where, cause: 'evicted' },
     expected: { code: 'ABORTED', reason: 'TURN_LOST', types: ['ErrorInfo'], metadata: { cause: 'EVICTED' } },

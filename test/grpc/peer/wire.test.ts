@@ -14,6 +14,8 @@ import { LinkStage } from './link-stage.js';
 const FULL = { subject: 's', limit: 3, description: 'd', retryAfter: 0.5 };
 const REFUSALS: { readonly [K in Refusal['kind']]: readonly Refusal[] } = {
   bad_request: [{ kind: 'bad_request', violations: [{ field: 'items[3].key', description: 'ä\u2028' }] }],
+  no_credentials: [{ kind: 'no_credentials', description: 'd' }],
+  not_allowed: [{ kind: 'not_allowed', principal: 'p', verb: 'view', what: 'queue q' }],
   turn_lost: [{ kind: 'turn_lost', queue: 'q', key: 'k', cause: 'taken_over' }],
   use_ack: [{ kind: 'use_ack', queue: 'q', key: '' }],
   at_most_once: [{ kind: 'at_most_once', queue: 'q', key: 'k' }],

@@ -1,10 +1,12 @@
 /** How a session ends, by whom ever: what waits is given up, nothing is lost, nothing is left. */
+
 import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { test } from 'node:test';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Coordinator, SessionListener } from '../../../src/coordinator.js';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
+import { wholePort } from '../../../src/grpc/call/port.js';
 import { OpenStreams } from '../../../src/grpc/call/streams.js';
 import { serverOptions } from '../../../src/grpc/call/transport.js';
 import { type EnQueueResponse, NewItem, SessionRequest } from '../../../src/grpc/gen/keyturn/v1/coordinator.js';
@@ -177,11 +179,13 @@ test('while draining what waits is answered DRAINING and turns are ended; stop e
 
 test('a connection that grew old takes no new calls, but its sessions go on', async (t) => {
   const coordinator = localCoordinator(t);
+  const port = wholePort(coordinator, undefined);
   const context = {
     coordinator,
     limits: DEFAULT_LIMITS,
     parked: { count: 0 },
     log: { info() {}, warn() {}, error() {} },
+    portOf: () => port,
   };
   const options = serverOptions(DEFAULT_LIMITS, () => {});
   assert.ok(!('grpc.max_connection_age_grace_ms' in options), 'with it, grpc-js breaks the connection off');
@@ -189,12 +193,12 @@ test('a connection that grew old takes no new calls, but its sessions go on', as
   const server = new Server(aged);
   t.after(() => server.forceShutdown());
   server.addService(COORDINATOR_SERVICE, coordinatorService(context, new OpenStreams()));
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
+  const bound = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, number) =>
+      error ? reject(error) : resolve(number),
     );
   });
-  const { raw } = rawClients(t, `127.0.0.1:${port}`);
+  const { raw } = rawClients(t, `127.0.0.1:${bound}`);
   const session = new SessionClient(raw);
   const token = tokenOf(await session.ask('enqueue', commands.enqueue()));
   const peerOf = async (key: string) => {
