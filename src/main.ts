@@ -20,6 +20,7 @@ import { registerRun } from './cli/run.js';
 import { registerServe } from './cli/serve.js';
 import { registerStore } from './cli/store-import.js';
 import { registerSubmit } from './cli/submit.js';
+import { registerToken } from './cli/token.js';
 import { packageVersion } from './cli/version.js';
 import { registerWatch } from './cli/watch.js';
 import { harmlessLines } from './observability/harmless.js';
@@ -42,6 +43,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   registerPause,
   registerEvict,
   registerLimits,
+  registerToken,
   registerData,
   registerStore,
   registerReplay,

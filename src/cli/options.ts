@@ -1,4 +1,4 @@
-import type { TlsOptions } from '@keyturn/client';
+import type { KeyturnOptions, TlsOptions } from '@keyturn/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAddress } from '../config/address.js';
 import { parseDuration } from '../config/duration.js';
@@ -55,6 +55,7 @@ export function sidecarOptions(command: Command): Command {
           .default('127.0.0.1:7420')
           .argParser(address),
       )
+      .addOption(tlsOption('--token-file <file>', 'who asks: a file with the token', 'KEYTURN_TOKEN_FILE'))
       .addOption(
         tlsOption(
           '--tls-ca <file>',
@@ -86,6 +87,7 @@ export function unaryOption(): Option {
 
 export interface SidecarOptions {
   readonly address: string;
+  readonly tokenFile?: string;
   readonly tlsCa?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
@@ -95,8 +97,14 @@ export interface SidecarOptions {
 /** The word of `--tls-ca` for the authorities that come with Node. */
 const SYSTEM = 'system';
 
+/** How a command reaches its sidecar, as the client takes it. */
+export function reachOf(options: SidecarOptions): Pick<KeyturnOptions, 'tls' | 'token'> {
+  const { tokenFile } = options;
+  return { tls: tlsOf(options), token: tokenFile === undefined ? undefined : { file: tokenFile } };
+}
+
 /** As the client takes it. Any of the options asks for TLS. */
-export function tlsOf({ tlsCa, tlsCert, tlsKey, tlsServerName }: SidecarOptions): TlsOptions | undefined {
+function tlsOf({ tlsCa, tlsCert, tlsKey, tlsServerName }: SidecarOptions): TlsOptions | undefined {
   if ([tlsCa, tlsCert, tlsKey, tlsServerName].every((option) => option === undefined)) return undefined;
   return { ca: tlsCa === SYSTEM ? undefined : tlsCa, cert: tlsCert, key: tlsKey, serverName: tlsServerName };
 }

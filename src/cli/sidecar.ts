@@ -2,7 +2,7 @@ import { connect, type Keyturn, KeyturnError, type KeyturnOptions, TlsError } fr
 import { harmless, harmlessLines } from '../observability/harmless.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
-import { type SidecarOptions, tlsOf } from './options.js';
+import { reachOf, type SidecarOptions } from './options.js';
 
 /** Uses a sidecar, and closes the connection whatever happens. Failed calls become {@link CommandFailure}s. */
 export async function withSidecar<T>(options: SidecarOptions, use: (client: Keyturn) => Promise<T>): Promise<T> {
@@ -13,10 +13,13 @@ export async function withSidecar<T>(options: SidecarOptions, use: (client: Keyt
 /** @throws CommandFailure when the options of TLS are wrong */
 function connectTo(options: SidecarOptions, transport: KeyturnOptions['transport']): Keyturn {
   try {
-    return connect(options.address, { transport, tls: tlsOf(options) });
+    return connect(options.address, { transport, ...reachOf(options) });
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
-    throw new CommandFailure(error.message.replaceAll(/\btls\.(ca|cert|key)\b/g, '--tls-$1'), EXIT.usage);
+    throw new CommandFailure(
+      error.message.replaceAll(/\btoken\.file\b/g, '--token-file').replaceAll(/\btls\.(ca|cert|key)\b/g, '--tls-$1'),
+      EXIT.usage,
+    );
   }
 }
 

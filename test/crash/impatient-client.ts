@@ -1,7 +1,7 @@
 /** A client whose calls go through the ledger, and that comes back soon after a crash. */
 
 import { Keyturn } from '#client/client';
-import { openChannel } from '#client/connection/channel';
+import { openConnection } from '#client/connection/connection';
 import { grpcStreams } from '#client/session/grpc-stream';
 import { DEFAULT_OPEN_LIMITS } from '#client/session/open-commands';
 import { SessionTransport } from '#client/session/transport';
@@ -25,12 +25,12 @@ export interface ClientPlan {
 
 export function impatientClient(address: string, plan: ClientPlan, ledger: Ledger, chance: Chance): Keyturn {
   const { name, ttl } = plan;
-  const channel = openChannel(address);
+  const connection = openConnection(address);
   const random = () => chance.next();
   const newId = idMaker(name);
   const inner =
     plan.transport === 'unary'
-      ? new UnaryTransport({ address, channel, clock: systemClock, consumerId: name, margin: undefined })
+      ? new UnaryTransport({ connection, clock: systemClock, consumerId: name, margin: undefined })
       : new SessionTransport(
           {
             sessionId: name,
@@ -40,9 +40,9 @@ export function impatientClient(address: string, plan: ClientPlan, ledger: Ledge
             limits: DEFAULT_OPEN_LIMITS,
             backOff: BACK_OFF,
           },
-          { clock: systemClock, random, newId, openStream: grpcStreams(address, channel) },
+          { clock: systemClock, random, newId, openStream: grpcStreams(connection) },
         );
   const transport = new ObservedTransport(inner, ledger);
-  const admin = new AdminCalls(address, channel);
-  return new Keyturn(address, transport, admin, () => channel.close(), { random, newId });
+  const admin = new AdminCalls(connection);
+  return new Keyturn(address, transport, admin, () => connection.channel.close(), { random, newId });
 }

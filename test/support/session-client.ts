@@ -38,15 +38,15 @@ export class SessionClient {
   readonly #ended = deferred<ServiceError | undefined>();
   #lastId = 0;
 
-  /** @param timeout ms until the deadline of the stream */
-  constructor(client: Client, timeout?: number) {
+  /** @param timeout ms until the deadline of the stream; unset: none */
+  constructor(client: Client, timeout?: number, metadata = new Metadata()) {
     const options = timeout === undefined ? {} : { deadline: Date.now() + timeout };
     this.stream = client.makeBidiStreamRequest(
       PATH,
       (sent: SessionRequest | Uint8Array) =>
         Buffer.from(sent instanceof Uint8Array ? sent : SessionRequest.encode(sent).finish()),
       (received: Buffer) => SessionResponse.decode(received),
-      new Metadata(),
+      metadata,
       options,
     );
     this.stream.on('error', (error: ServiceError) => this.#end(error));

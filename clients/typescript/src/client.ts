@@ -1,10 +1,8 @@
 /** The client of one sidecar. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Channel } from '@grpc/grpc-js';
 import { Application } from './application.js';
-import { openChannel } from './connection/channel.js';
-import { tlsSettings } from './connection/tls-options.js';
+import { type Connection, openConnection } from './connection/connection.js';
 import type { Consumer } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
 import { type TurnHandler, type TurnOutcome, type WithTurnOptions, withTurn } from './consume/with-turn.js';
@@ -24,7 +22,6 @@ import { SessionTransport } from './session/transport.js';
 import { type Clock, systemClock, systemRandom } from './time/clock.js';
 import { AdminCalls } from './unary/admin.js';
 import { UnaryTransport } from './unary/transport.js';
-import type { Security } from './wire/connection-failure.js';
 import type { Base } from './words/base.js';
 import type { CallSettings, Calls, HeldTurn, Transport } from './words/calls.js';
 import type { KeyturnError } from './words/errors.js';
@@ -69,9 +66,7 @@ const DEFAULT_TTL_MS = 10_000;
  */
 export function connect(address: string, options: KeyturnOptions = {}): Keyturn {
   checkOptions(address, options);
-  const tls = tlsSettings(options.tls);
-  const security = tls === undefined ? 'plain' : tls.showsCertificate ? 'mutual_tls' : 'tls';
-  const to: Destination = { address, channel: openChannel(address, tls), security };
+  const to = openConnection(address, options);
   const log = loggerOf(options.logger);
   const metrics = options.metrics && guardedMetrics(options.metrics);
   const chance = { random: systemRandom, newId: idMaker(), log };
@@ -84,19 +79,13 @@ export function connect(address: string, options: KeyturnOptions = {}): Keyturn 
   };
   const plain = options.transport === 'unary' ? unary(to, options) : session(to, options, { ...chance, watch });
   const transport = metrics === undefined ? plain : new MeteredTransport(plain, metrics);
-  const admin = new AdminCalls(address, to.channel, security);
-  const leads = grpcLeadStreams(address, to.channel, security);
+  const admin = new AdminCalls(to);
+  const leads = grpcLeadStreams(to);
   return new Keyturn(address, transport, admin, () => to.channel.close(), chance, leads);
 }
 
-interface Destination {
-  readonly address: string;
-  readonly channel: Channel;
-  readonly security: Security;
-}
-
-function unary(to: Destination, { consumerId = ownName(), margin }: KeyturnOptions): Transport {
-  return new UnaryTransport({ ...to, clock: systemClock, consumerId, margin });
+function unary(to: Connection, { consumerId = ownName(), margin }: KeyturnOptions): Transport {
+  return new UnaryTransport({ connection: to, clock: systemClock, consumerId, margin });
 }
 
 /**
@@ -110,7 +99,7 @@ function ownName(): string {
 type Chance = Omit<Base, 'transport'>;
 type Surrounding = Omit<Surroundings, 'clock' | 'openStream'>;
 
-function session({ address, channel, security }: Destination, options: KeyturnOptions, chance: Surrounding): Transport {
+function session(to: Connection, options: KeyturnOptions, chance: Surrounding): Transport {
   const settings = {
     sessionId: options.sessionId ?? randomUUID(),
     consumerId: options.consumerId ?? ownName(),
@@ -122,7 +111,7 @@ function session({ address, channel, security }: Destination, options: KeyturnOp
     },
     backOff: DEFAULT_BACK_OFF,
   };
-  const openStream = grpcStreams(address, channel, security);
+  const openStream = grpcStreams(to);
   return new SessionTransport(settings, { clock: systemClock, ...chance, openStream });
 }
 

@@ -2,6 +2,7 @@
 
 export { connect, type Keyturn } from './client.js';
 export type { PemSource, TlsOptions } from './connection/tls-options.js';
+export type { TokenSource } from './connection/token.js';
 export { type Consumer, ConsumerStoppedError, type StopOptions } from './consume/consumer.js';
 export type { ConsumeOptions, Stage, Trouble, Work, WorkHandler } from './consume/options.js';
 export {

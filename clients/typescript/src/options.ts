@@ -1,4 +1,5 @@
 import type { TlsOptions } from './connection/tls-options.js';
+import type { TokenSource } from './connection/token.js';
 import type { Logger } from './words/logger.js';
 import type { Metrics } from './words/metrics.js';
 import { optionalText, optionsNeeded, wordWithin, wrongSetting } from './words/option-checks.js';
@@ -30,6 +31,8 @@ export interface KeyturnOptions {
    * address. An object says more: {@link TlsOptions}. Unset: none.
    */
   readonly tls?: boolean | TlsOptions | undefined;
+  /** Who asks, where the sidecar wants to know: {@link TokenSource}. Unset: no token. */
+  readonly token?: TokenSource | undefined;
   /** Where the client writes what no call tells: {@link Logger}; `console` is one. Unset: warnings of the process (stderr). */
   readonly logger?: Logger | undefined;
   /** Told of calls, turns and reconnects, to be counted: {@link Metrics}. Unset: nobody. */
@@ -54,6 +57,7 @@ const OPTIONS: Readonly<Record<keyof KeyturnOptions, true>> = {
   openCommands: true,
   openBytes: true,
   tls: true,
+  token: true,
   logger: true,
   metrics: true,
 };

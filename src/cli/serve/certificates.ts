@@ -1,6 +1,4 @@
 /** The certificates of a running sidecar: read at the start, and again when their files change. */
-import { type FSWatcher, watch } from 'node:fs';
-import { dirname } from 'node:path';
 import {
   examineTls,
   readTlsFiles,
@@ -12,28 +10,12 @@ import { TLS_NAMES, type TlsSettings } from '../../config/tls-settings.js';
 import type { Log } from '../../grpc/call/handler.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
+import { WATCH_TIMES, WatchedFiles, type WatchTimes } from './watched-files.js';
 
 type Validity = Pick<TlsMaterial, 'begins' | 'ends'>;
 
-export interface WatchTimes {
-  /** ms without a further change until the files are read: a certificate and its key are written one after the other. */
-  readonly quiet: number;
-  /** ms between two looks that nothing has asked for: some file systems tell of no change, others not of every one. */
-  readonly poll: number;
-}
-
-const TIMES: WatchTimes = { quiet: 250, poll: 10_000 };
-
-/**
- * Looks at the folders, not at the files: what is renamed into place, and a link that is set to another target (as
- * Kubernetes does with its volumes), is another file under the same name.
- */
 export class Certificates {
-  readonly #watchers: FSWatcher[] = [];
-  #quiet: NodeJS.Timeout | undefined;
-  #poll: NodeJS.Timeout | undefined;
-  #reading = false;
-  #again = false;
+  #files: WatchedFiles | undefined;
   #refused: string | undefined;
   #valid: Validity;
 
@@ -58,7 +40,11 @@ export class Certificates {
    *
    * @throws CommandFailure when the files are not, or no longer, what the settings were checked for
    */
-  static async open(settings: TlsSettings, log: Log, times: WatchTimes = TIMES): Promise<Certificates | undefined> {
+  static async open(
+    settings: TlsSettings,
+    log: Log,
+    times: WatchTimes = WATCH_TIMES,
+  ): Promise<Certificates | undefined> {
     if (settings.cert === undefined) return undefined;
     const contents = await readTlsFiles(settings);
     const examined = examineTls(settings, contents);
@@ -75,60 +61,19 @@ export class Certificates {
   watch(use: (material: TlsMaterial) => void): Promise<void> {
     const { cert, key, clientCa } = this.settings;
     const paths = [cert, key, clientCa].filter((path) => path !== undefined);
-    for (const folder of new Set(paths.map((path) => dirname(path)))) this.#watchFolder(folder, use);
-    this.#poll = setInterval(() => void this.#read(use), this.times.poll).unref();
+    const read = async () => this.#take(await readTlsFiles(this.settings), use);
+    this.#files = new WatchedFiles(paths, 'certificates', read, this.log, this.times);
     // Between the first reading and this they may have changed.
-    return this.#read(use);
+    return this.#files.read();
   }
 
   close(): void {
-    for (const watcher of this.#watchers) watcher.close();
-    clearTimeout(this.#quiet);
-    clearInterval(this.#poll);
-    this.#poll = undefined;
-  }
-
-  #watchFolder(folder: string, use: (material: TlsMaterial) => void): void {
-    const unwatched = (error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.log.warn({ folder, reason }, 'changes of certificates are found only by looking every few seconds');
-    };
-    try {
-      const watcher = watch(folder, { persistent: false }, () => this.#soon(use));
-      watcher.on('error', (error) => {
-        watcher.close();
-        unwatched(error);
-      });
-      this.#watchers.push(watcher);
-    } catch (error) {
-      unwatched(error);
-    }
-  }
-
-  #soon(use: (material: TlsMaterial) => void): void {
-    clearTimeout(this.#quiet);
-    this.#quiet = setTimeout(() => void this.#read(use), this.times.quiet).unref();
-  }
-
-  /** One reading at a time; a change during it asks for another one. */
-  async #read(use: (material: TlsMaterial) => void): Promise<void> {
-    this.#again = true;
-    if (this.#reading) return;
-    this.#reading = true;
-    try {
-      while (this.#again) {
-        this.#again = false;
-        this.#take(await readTlsFiles(this.settings), use);
-      }
-    } catch (error) {
-      this.log.error({ reason: String(error) }, 'the certificates were not replaced');
-    } finally {
-      this.#reading = false;
-    }
+    this.#files?.close();
+    this.#files = undefined;
   }
 
   #take(contents: TlsContents, use: (material: TlsMaterial) => void): void {
-    const isClosed = this.#poll === undefined;
+    const isClosed = this.#files === undefined;
     if (isClosed || isSame(contents, this.seen)) return;
     this.seen = contents;
     const examined = examineTls(this.settings, contents);

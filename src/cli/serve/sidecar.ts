@@ -4,10 +4,12 @@ import type { Config } from '../../config/config.js';
 import type { TlsMaterial } from '../../config/tls-files.js';
 import type { Cluster, Coordinator, DrainReport } from '../../coordinator.js';
 import { isDurable } from '../../core/contract/policy.js';
-import { type GrpcServer, startGrpcServer } from '../../grpc/server/server.js';
+import type { Refused } from '../../grpc/call/door.js';
+import { type Access, type GrpcServer, startGrpcServer } from '../../grpc/server/server.js';
 import { type HttpServer, startHttpServer } from '../../http/server.js';
 import type { Logger } from '../../observability/logger.js';
 import { createMetrics, type Metrics } from '../../observability/metrics.js';
+import { AccessControl } from './access.js';
 import { cannotListen } from './cannot-listen.js';
 import { Certificates } from './certificates.js';
 import { openCluster } from './cluster/cluster-engine.js';
@@ -55,6 +57,7 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   let http: HttpServer | undefined;
   const readiness = new Readiness(log, (isReady) => grpc?.setServing(isReady));
   const certificates = await Certificates.open(config.tls, log);
+  const control = AccessControl.open(config.access, log);
   const engine = await openEngine(config, { log, version, readiness });
   const { coordinator } = engine;
   try {
@@ -70,15 +73,24 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     // HTTP first: until gRPC listens it says that it is starting.
     http = await listenHttp(config, { metrics, readiness, remark: () => hold.remark ?? engine.remark, log });
     const { cluster } = engine;
-    const server = await listenGrpc(config, { coordinator, cluster, certificates: certificates?.first, metrics, log });
+    const access = control && { authenticator: control.authenticator, refused: notLetIn(log) };
+    const server = await listenGrpc(config, {
+      coordinator,
+      cluster,
+      certificates: certificates?.first,
+      access,
+      metrics,
+      log,
+    });
     grpc = server;
     engine.listens?.(server.address);
     void certificates?.watch((material) => server.useCertificates(material));
+    control?.watch(() => server.endRevoked());
     warnBeyondLoopback(config, log);
     readiness.listening();
     const { host } = tcp(config.server.httpListen);
     const onReady = () => hold.note(coordinator, log);
-    return running({ engine, grpc, http, certificates, readiness, host, onReady });
+    return running({ engine, grpc, http, watches: [certificates, control], readiness, host, onReady });
   } catch (error) {
     http?.forceStop();
     await engine.close();
@@ -100,15 +112,19 @@ interface Parts {
   readonly engine: Engine;
   readonly grpc: GrpcServer;
   readonly http: HttpServer;
-  readonly certificates: Certificates | undefined;
+  /** What is read again when it changes. */
+  readonly watches: readonly ({ close(): void } | undefined)[];
   readonly readiness: Readiness;
   readonly host: string;
   /** Called when all calls are let in. */
   readonly onReady: () => Promise<void>;
 }
 
-function running({ engine, grpc, http, certificates, readiness, host, onReady }: Parts): Sidecar {
+function running({ engine, grpc, http, watches, readiness, host, onReady }: Parts): Sidecar {
   const { coordinator } = engine;
+  const unwatch = () => {
+    for (const watch of watches) watch?.close();
+  };
   return {
     grpc: grpc.address,
     http: formatAddress({ kind: 'tcp', host, port: http.port }),
@@ -118,7 +134,7 @@ function running({ engine, grpc, http, certificates, readiness, host, onReady }:
       const report = await coordinator.drain(timeout);
       // First the coordinator: it answers calls that still wait and ends streams, which the server would wait for.
       await engine.close();
-      certificates?.close();
+      unwatch();
       await grpc.stop(LAST_ANSWERS_MS);
       http.forceStop();
       return report;
@@ -126,7 +142,7 @@ function running({ engine, grpc, http, certificates, readiness, host, onReady }:
     async stop() {
       readiness.draining();
       await engine.close();
-      certificates?.close();
+      unwatch();
       grpc.forceStop();
       http.forceStop();
     },
@@ -134,7 +150,7 @@ function running({ engine, grpc, http, certificates, readiness, host, onReady }:
       const loss = lossOf(coordinator);
       // Nobody waits for it: what was answered as durable is on the disk.
       void engine.close();
-      certificates?.close();
+      unwatch();
       grpc.forceStop();
       http.forceStop();
       return loss;
@@ -179,10 +195,27 @@ async function listenHttp({ server }: Config, { metrics, readiness, remark, log 
   }
 }
 
+/** One line a second at most: who tries tokens must not fill the disk. */
+function notLetIn(log: Logger): Refused {
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let between = 0;
+  return (_shown, from, path, why) => {
+    const now = performance.now();
+    if (now - lastAt < 1_000) {
+      between += 1;
+      return;
+    }
+    log.warn({ from, call: path, reason: why, between }, 'a caller was not let in');
+    lastAt = now;
+    between = 0;
+  };
+}
+
 interface GrpcParts {
   readonly coordinator: Coordinator;
   readonly cluster: Cluster | undefined;
   readonly certificates: TlsMaterial | undefined;
+  readonly access: Access | undefined;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -198,8 +231,8 @@ async function listenGrpc(
   }
 }
 
-function warnBeyondLoopback({ server, tls }: Config, log: Logger): void {
-  if (tls.cert === undefined && !isLocal(parsed(server.listen))) {
+function warnBeyondLoopback({ server, tls, access }: Config, log: Logger): void {
+  if (access === undefined && tls.cert === undefined && !isLocal(parsed(server.listen))) {
     log.warn(
       { listen: server.listen },
       'listens beyond loopback without TLS: whoever can reach it can take and end turns',

@@ -5,7 +5,8 @@ import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { Certificates, type WatchTimes } from '../../../src/cli/serve/certificates.js';
+import { Certificates } from '../../../src/cli/serve/certificates.js';
+import type { WatchTimes } from '../../../src/cli/serve/watched-files.js';
 import type { TlsMaterial } from '../../../src/config/tls-files.js';
 import type { TlsSettings } from '../../../src/config/tls-settings.js';
 import type { Log } from '../../../src/grpc/call/handler.js';

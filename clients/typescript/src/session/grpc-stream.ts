@@ -1,5 +1,6 @@
 /** A session's stream on grpc-js. */
-import { type Channel, Client, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import type { Connection } from '../connection/connection.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { CoordinatorServiceService } from '../gen/keyturn/v1/coordinator.js';
 import type { Security } from '../wire/connection-failure.js';
@@ -8,8 +9,8 @@ import { encodeSessionRequest } from '../wire/session-encoder.js';
 import { serviceError } from '../wire/status.js';
 import type { OpenStream, SessionStream, StreamHandlers } from './network.js';
 
-export function grpcStreams(address: string, channel: Channel, security: Security = 'plain'): OpenStream {
-  const client = new Client(address, credentials.createInsecure(), { channelOverride: channel });
+export function grpcStreams({ address, options, security }: Connection): OpenStream {
+  const client = new Client(address, credentials.createInsecure(), options);
   const { path } = CoordinatorServiceService.session;
   return (handlers) =>
     new GrpcStream(client.makeBidiStreamRequest(path, asItIs, decodeSessionResponse), handlers, security);

@@ -1,5 +1,6 @@
 /** The stream of candidacies on grpc-js. */
-import { type Channel, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import type { Connection } from '../connection/connection.js';
 import { LeaderServiceClient, type LeadRequest, type LeadResponse } from '../gen/keyturn/v1/leader.js';
 import type { Security } from '../wire/connection-failure.js';
 import { newsOf, wireCommand } from '../wire/leaders.js';
@@ -9,8 +10,8 @@ import type { LeadSaying, LeadStream, LeadStreamHandlers, OpenLeadStream } from 
 /** What the sidecar takes in one message. */
 const COMMANDS = 1_000;
 
-export function grpcLeadStreams(address: string, channel: Channel, security: Security = 'plain'): OpenLeadStream {
-  const client = new LeaderServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
+export function grpcLeadStreams({ address, options, security }: Connection): OpenLeadStream {
+  const client = new LeaderServiceClient(address, credentials.createInsecure(), options);
   return (handlers) => new GrpcLeadStream(client.lead(), handlers, security);
 }
 

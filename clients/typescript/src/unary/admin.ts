@@ -1,10 +1,9 @@
 /** What people ask of a sidecar: how it stands, and to change it. */
-import type { Channel } from '@grpc/grpc-js';
 import { credentials } from '@grpc/grpc-js';
+import type { Connection } from '../connection/connection.js';
 import { AdminServiceClient } from '../gen/keyturn/v1/admin.js';
 import { LeaderServiceClient } from '../gen/keyturn/v1/leader.js';
 import * as admin from '../wire/admin.js';
-import type { Security } from '../wire/connection-failure.js';
 import { optionalFlag } from '../wire/fields.js';
 import { groupInfo } from '../wire/leaders.js';
 import { isServiceError } from '../wire/status.js';
@@ -46,10 +45,10 @@ export class AdminCalls {
   readonly #leaders: LeaderServiceClient;
   readonly #calls: OpenCalls;
 
-  constructor(address: string, channel: Channel, security: Security = 'plain') {
+  constructor({ address, options, security }: Connection) {
     this.#calls = new OpenCalls(security);
-    this.#admin = new AdminServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
-    this.#leaders = new LeaderServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
+    this.#admin = new AdminServiceClient(address, credentials.createInsecure(), options);
+    this.#leaders = new LeaderServiceClient(address, credentials.createInsecure(), options);
   }
 
   /** A page of the queues, by name. Without `pageSize` as many as fit into one answer: some thousands. */

@@ -2,11 +2,11 @@
  * What unary calls leave behind that were given up here: a cancelled call keeps the place of its ticket, and what its ticket
  * was given in that moment is the ticket's. Whoever said `leave` wants neither, and each takes a call of its own.
  */
-import { type Channel, credentials } from '@grpc/grpc-js';
+import { credentials } from '@grpc/grpc-js';
+import type { Connection } from '../connection/connection.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
 import type { Clock } from '../time/clock.js';
 import * as answers from '../wire/answers.js';
-import type { Security } from '../wire/connection-failure.js';
 import * as requests from '../wire/requests.js';
 import { KeyturnError } from '../words/errors.js';
 import type { AcquireCall, Turn } from '../words/worker-words.js';
@@ -29,15 +29,11 @@ export class Leaving {
   #isClosing = false;
 
   constructor(
-    address: string,
-    channel: Channel,
-    security: Security | undefined,
+    { address, options, security }: Connection,
     private readonly clock: Clock,
   ) {
     this.#calls = new OpenCalls(security);
-    this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), {
-      channelOverride: channel,
-    });
+    this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), options);
   }
 
   /** The place of a ticket, with the turn that it may have been given. */

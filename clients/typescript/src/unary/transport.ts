@@ -1,12 +1,12 @@
 /** The calls of a worker as unary calls: one after another, each by itself. For comparison, and for a single call. */
-import { type Channel, credentials } from '@grpc/grpc-js';
+import { credentials } from '@grpc/grpc-js';
+import type { Connection } from '../connection/connection.js';
 import { CoordinatorServiceClient } from '../gen/keyturn/v1/coordinator.js';
 import type { Clock } from '../time/clock.js';
 import { Confirmations, turnsOfDeliveries, withoutNext } from '../turns/confirmations.js';
 import { Held } from '../turns/held-turn.js';
 import { Renewals } from '../turns/renewals.js';
 import * as answers from '../wire/answers.js';
-import type { Security } from '../wire/connection-failure.js';
 import * as requests from '../wire/requests.js';
 import { type CallSettings, type HeldTurn, LONGEST_WAIT_MS, type Transport } from '../words/calls.js';
 import { clientClosed } from '../words/errors.js';
@@ -33,10 +33,7 @@ import { Leaving } from './leaving.js';
 import { OpenCalls } from './open-calls.js';
 
 interface UnaryOptions {
-  readonly address: string;
-  readonly channel: Channel;
-  /** Of the channel, so that errors can tell. Unset: it is plain. */
-  readonly security?: Security;
+  readonly connection: Connection;
   readonly clock: Clock;
   /** Who asks, in calls that do not say. */
   readonly consumerId: string | undefined;
@@ -62,14 +59,13 @@ export class UnaryTransport implements Transport {
   #isClosing = false;
   #closed: Promise<void> | undefined;
 
-  constructor({ address, channel, security, clock, consumerId, margin }: UnaryOptions) {
+  constructor({ connection, clock, consumerId, margin }: UnaryOptions) {
+    const { address, options, security } = connection;
     this.#calls = new OpenCalls(security);
     this.#endings = new OpenCalls(security);
-    this.#leaving = new Leaving(address, channel, security, clock);
+    this.#leaving = new Leaving(connection, clock);
     this.clock = clock;
-    this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), {
-      channelOverride: channel,
-    });
+    this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), options);
     this.#consumerId = consumerId;
     this.#renewals = new Renewals(this, clock, margin);
     this.#confirmations = new Confirmations(this, clock, (turn) => this.#leaving.giveBack(turn));
