@@ -225,7 +225,9 @@ export class Session {
     this.#calls.detached(now);
     if (error.reason === 'SESSION_REPLACED') return this.#stop(error, 'replaced');
     this.#link = { at: 'idle' };
-    if (this.#streams.isHopeless(error)) this.#fail(error);
+    // A token that ended in the middle may have been replaced: the next stream shows the one of that moment.
+    const isRenewable = error.code === 'UNAUTHENTICATED' && link.at === 'ready';
+    if (!isRenewable && this.#streams.isHopeless(error)) this.#fail(error);
     if (this.#wanted) this.#link = { at: 'pausing', until: now + this.#streams.nextPause() };
     else this.#liveness.idle();
     this.#arm();
