@@ -9,7 +9,7 @@ import { readConfigFile } from './file.js';
 import { type At, type Kind, optional, refuse, scalar } from './kinds.js';
 import { Problems } from './problem.js';
 import { type Group, readGroup, under, uniqueEntries } from './settings-table.js';
-import type { Written } from './written.js';
+import { entryOf, type Written } from './written.js';
 
 const MOST_TOKENS = 10_000;
 const MOST_KEY_BYTES = 1_048_576;
@@ -58,7 +58,6 @@ function readTokens(path: string, problems: Problems): readonly KnownToken[] {
   return tokensIn(file, { path: 'auth.tokens', problems });
 }
 
-/** A hash that stands twice would be two principals. */
 function tokensIn(file: Written, at: At): readonly KnownToken[] {
   if (file.kind === 'scalar' && file.value === null) return [];
   if (file.kind !== 'map') {
@@ -67,22 +66,32 @@ function tokensIn(file: Written, at: At): readonly KnownToken[] {
   }
   const found = new Map<string, KnownToken>();
   for (const { key, place, value } of uniqueEntries(file.entries(), at)) {
-    const where = under(at, key);
     const name = principalName.read({ kind: 'scalar', place, value: key, text: key }, at, '');
-    const entry = readGroup(TOKEN, value, where, { sha256: '', until: undefined });
-    if (name === '') continue;
-    if (entry.sha256 === '') {
-      if (value.kind !== 'map' || ![...value.entries()].some((one) => one.key === 'sha256'))
-        at.problems.add(under(where, 'sha256').path, place, `is missing, must be ${sha256.allowed}`);
-      continue;
-    }
-    const other = found.get(entry.sha256);
-    if (other !== undefined) at.problems.add(where.path, place, `has the same token as ${other.name}`);
-    else found.set(entry.sha256, { ...entry, name });
+    // Several of one name: an old one and the one that replaces it.
+    const all = value.kind === 'list' ? [...value.items()] : [value];
+    for (const one of all) addToken(found, name, tokenIn(one, under(at, key)), one.place, at);
   }
   if (found.size > MOST_TOKENS)
     at.problems.add(at.path, file.place, `has ${found.size} tokens, must be at most ${MOST_TOKENS}`);
   return [...found.values()];
+}
+
+/** Unset: what is wrong with it was told. */
+function tokenIn(written: Written, at: At): Entry | undefined {
+  const entry = readGroup(TOKEN, written, at, { sha256: '', until: undefined });
+  if (entry.sha256 !== '') return entry;
+  const isSaid = written.kind === 'map' && entryOf(written, 'sha256') !== undefined;
+  if (!isSaid && written.kind !== 'list')
+    at.problems.add(under(at, 'sha256').path, written.place, `is missing, must be ${sha256.allowed}`);
+  return undefined;
+}
+
+/** One token is one principal. */
+function addToken(found: Map<string, KnownToken>, name: string, entry: Entry | undefined, place: string, at: At): void {
+  if (entry === undefined || name === '') return;
+  const other = found.get(entry.sha256);
+  if (other === undefined) found.set(entry.sha256, { ...entry, name });
+  else at.problems.add(under(at, name).path, place, `has the same token as ${other.name}`);
 }
 
 function readKeys(path: string, problems: Problems): ReturnType<typeof parseKeys> | undefined {
