@@ -14,6 +14,7 @@ import type { PartitionMap } from '../partitions/partition-map.js';
 import { countQueues } from './count-queues.js';
 import { RoutedAdministration } from './routed-administration.js';
 import { RoutedCalls } from './routed-calls.js';
+import { RoutedLeaders } from './routed-leaders.js';
 import { RoutedSession } from './routed-session.js';
 import { Router, type RouterOptions } from './router.js';
 import { StatsOfMember } from './stats.js';
@@ -26,6 +27,7 @@ interface ClusterOptions extends RouterOptions {
 /** All partitions of a cluster as one coordinator, wherever their homes are. */
 export class ClusterCoordinator extends RoutedCalls implements Coordinator {
   readonly admin: RoutedAdministration;
+  readonly leaders: RoutedLeaders;
   readonly #stats: StatsOfMember;
   readonly #sessions = new Set<RoutedSession>();
   readonly #leave: ClusterOptions['leave'];
@@ -37,6 +39,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     const router = new Router(options);
     super(router, router);
     this.admin = new RoutedAdministration(router);
+    this.leaders = new RoutedLeaders(router);
     this.#stats = new StatsOfMember(router, () => this.#sessions.size);
     this.#leave = options.leave;
     this.#stopListening = router.homes.onChange((partitions) => this.#changed(partitions));
@@ -108,6 +111,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     this.#stopListening();
     const closed = this.#here().map((home) => home.close());
     router.gates.close(DRAINING);
+    router.leaderGates.close(DRAINING);
     router.endAll(DRAINING, false);
     for (const session of this.#sessions) session.rest();
     this.admin.end();
@@ -124,6 +128,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     // Sessions first: calls that are held go where they were said hello.
     for (const session of [...this.#sessions]) session.changed(partitions);
     this.router.gates.changed(partitions);
+    this.router.leaderGates.changed(partitions);
     this.admin.changed(partitions);
   }
 

@@ -28,6 +28,8 @@ export class Router implements Source {
   readonly settings: CoordinatorSettings;
   readonly incarnation: string;
   readonly gates: Gates;
+  /** Of calls about leaders. */
+  readonly leaderGates: Gates;
   map: PartitionMap;
   /** Set: no new work is taken any more, for this reason. */
   ended: Refusal | undefined;
@@ -44,7 +46,9 @@ export class Router implements Source {
     this.clock = clock;
     this.settings = settings;
     this.incarnation = incarnation;
-    this.gates = new Gates(clock, homes, failed ?? ((error) => thrown(clock, error)));
+    const fails = failed ?? ((error: unknown) => thrown(clock, error));
+    this.gates = new Gates(clock, homes, fails);
+    this.leaderGates = new Gates(clock, homes, fails);
   }
 
   target(partition: number): Target | undefined {
