@@ -31,33 +31,35 @@ export function askLeaders(leaders: Leaders, call: Call, check: Check, served: S
   switch (call.$case) {
     case 'stand':
       return asked(served, STAND, check, readStand(call.value, check), (request) => leaders.stand(request, served));
-    case 'report':
-      return asked(served, REPORT, check, readReport(call.value, check), (request) => leaders.report(request, served));
-    case 'withdraw':
-      return asked(served, WITHDRAW, check, readWithdraw(call.value, check), (request) =>
-        leaders.withdraw(request, served),
-      );
     case 'await':
       return asked(served, AWAIT, check, readAwaitLeader(call.value, check), (request) =>
         leaders.awaitLeader(request, served),
       );
+    case 'report':
+      return done(served, REPORT, check, readReport(call.value, check), (request) => leaders.report(request, served));
+    case 'withdraw':
+      return done(served, WITHDRAW, check, readWithdraw(call.value, check), (request) =>
+        leaders.withdraw(request, served),
+      );
     case 'yield':
-      return asked(served, YIELD, check, groupName(call.value, check), (group) => leaders.yieldLeader(group, served));
+      return done(served, YIELD, check, groupName(call.value, check), (group) => leaders.yieldLeader(group, served));
   }
 }
 
-function asked<R>(
-  served: ServedCall,
-  its: TellForm,
-  check: Check,
-  request: R,
-  ask: (request: R) => Waiting | void,
-): Waiting {
+function asked<R>(served: ServedCall, its: TellForm, check: Check, request: R, ask: (request: R) => Waiting): Waiting {
   served.form = its;
   const wrong = check.take();
-  if (wrong === undefined) return ask(request) ?? undefined;
+  if (wrong === undefined) return ask(request);
   served.refuse(wrong);
   return undefined;
+}
+
+/** The call does not wait. */
+function done<R>(served: ServedCall, its: TellForm, check: Check, request: R, ask: (request: R) => void): undefined {
+  asked(served, its, check, request, (right) => {
+    ask(right);
+    return undefined;
+  });
 }
 
 function form<A>(write: (out: WireWriter, answer: A) => void, canBeUndone = false): TellForm {
