@@ -203,7 +203,7 @@ export class Career extends Client {
     const { group } = this;
     term.office = { group, token: term.token, id: this.#id, until, excuse: this.ledger.excuseOf(group) };
     this.ledger.enters(term.office);
-    this.#inaugurated(term);
+    this.later(1_500, () => this.#inaugurated(term));
   }
 
   #inaugurated(term: Held): void {

@@ -97,11 +97,7 @@ export class FakeHome implements Coordinator {
   readonly leaders: Leaders = {
     stand: (request, reply) => this.ask('stand', (to) => this.inner.leaders.stand(request, to), reply),
     report: (request, reply) =>
-      void this.ask(
-        `report ${request.report.kind}`,
-        (to) => done(() => this.inner.leaders.report(request, to)),
-        reply,
-      ),
+      void this.ask(`report ${request.report.kind}`, (to) => done(() => this.inner.leaders.report(request, to)), reply),
     withdraw: (request, reply) =>
       void this.ask('withdraw', (to) => done(() => this.inner.leaders.withdraw(request, to)), reply),
     awaitLeader: (request, reply) =>
