@@ -68,6 +68,8 @@ export class ClusterMember implements Homes {
   #quietUntil = Number.POSITIVE_INFINITY;
   #trouble: Error | undefined;
   #isLeaving = false;
+  /** It gives up what nobody else may take, too. */
+  #givesAll = false;
   #isEnded = false;
   #publishedAt = Number.NEGATIVE_INFINITY;
   #onProgress: (() => void) | undefined;
@@ -191,26 +193,38 @@ export class ClusterMember implements Homes {
   }
 
   /**
-   * Hands all partitions over and leaves. Resolves when nothing is this member's any more, at the latest after `timeout` ms: then
-   * what is left is given up, and others claim it when the session is over.
+   * Hands over what another member may take, now and later on; what nobody may take it keeps, and takes itself what others let go
+   * of, because workers have turns there. Resolves when there is nothing to be handed over now, at the latest after `timeout` ms.
    */
-  async leave(timeout: number): Promise<void> {
+  handOver(timeout: number): Promise<void> {
     const { clock } = this.#options;
     const begun = clock.now();
     this.#isLeaving = true;
     this.#session.leaving();
-    await new Promise<void>((resolve) => {
+    return new Promise<void>((resolve) => {
       const callOff = clock.after(timeout, resolve);
       this.#onProgress = () => {
         // Others take it at once when they know that this member is none for it any more.
         const isKnown = this.view.members.get(this.member.id)?.isLeaving === true || !this.#deadline.isLive;
-        if (isKnown || clock.now() - begun >= UNTIL_KNOWN) this.#handOverSome(MOST_LEAVING, () => true);
-        if (this.#own.some(({ at }) => at !== 'free')) return;
+        if (!isKnown && clock.now() - begun < UNTIL_KNOWN) return;
+        this.#handOverSome(MOST_LEAVING, ({ number }) => this.#givesAll || this.#successorOf(number) !== undefined);
+        const isKept = ({ number, at }: MemberPartition) =>
+          at === 'free' || (!this.#givesAll && at !== 'handing_over' && this.#successorOf(number) === undefined);
+        if (!this.#own.every(isKept)) return;
         callOff();
         resolve();
       };
       this.#onProgress();
     });
+  }
+
+  /**
+   * Hands all partitions over, to nobody if it is the last one, and leaves. Resolves when nothing is this member's any more, at the
+   * latest after `timeout` ms: then what is left is given up, and others claim it when the session is over.
+   */
+  async leave(timeout: number): Promise<void> {
+    this.#givesAll = true;
+    await this.handOver(timeout);
     await this.close();
   }
 
@@ -291,7 +305,7 @@ export class ClusterMember implements Homes {
       guard,
       isOwnerLive: members.has(guard.member),
       isMine: guard.member === id,
-      rank: this.#isLeaving ? undefined : wanted.rank(number, id),
+      rank: this.#isLeaving && (this.#givesAll || !this.#isOfTheLast) ? undefined : wanted.rank(number, id),
       mayClaim: standing === 'own' && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
@@ -301,6 +315,19 @@ export class ClusterMember implements Homes {
     const isElsewhere = home !== undefined && !isFree && !this.#session.isOwn(home.id);
     const entry = isElsewhere ? { partition: number, epoch, member: home.id, address: home.address } : undefined;
     if (this.#remote.set(number, entry)) this.#changes.add(number);
+  }
+
+  /** Everybody else leaves, too, or is gone: then who leaves is a home as long as its turns live. */
+  get #isOfTheLast(): boolean {
+    for (const { id, weight, isLeaving } of this.view.members.values())
+      if (weight > 0 && !isLeaving && !this.#session.isOwn(id)) return false;
+    return true;
+  }
+
+  /** Who may take it when this member leaves. */
+  #successorOf(partition: number): Member | undefined {
+    const next = this.#nextOf(partition);
+    return next?.isLeaving === false ? next : undefined;
   }
 
   #handOverSome(most: number, isWanted: (own: MemberPartition) => boolean): void {

@@ -149,7 +149,7 @@ class ClusterEngine implements Engine {
         log.error({ id, err: error }, 'a call that waited for a home failed inside the sidecar');
         return id;
       },
-      ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
+      ...(member && { leaving: member }),
     });
     this.#homes.onChange(() => this.#releaseGone());
     const { store, registry } = parts;
