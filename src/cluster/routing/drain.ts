@@ -117,7 +117,8 @@ export class Drain {
   async #report(): Promise<DrainReport> {
     const reports = await Promise.all([...this.#here.values()].map(({ report }) => report));
     return {
-      liveTurns: reports.reduce((sum, { liveTurns }) => sum + liveTurns, 0) + this.router.turns.count(this.#isElsewhere),
+      liveTurns:
+        reports.reduce((sum, { liveTurns }) => sum + liveTurns, 0) + this.router.turns.count(this.#isElsewhere),
       lostItems: reports.reduce((sum, { lostItems }) => sum + lostItems, 0),
     };
   }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DrainReport, Turn } from '../../../src/coordinator.js';
-import { acquireRequest } from '../../support/builders.js';
 import { open, tied } from '../../contract/stream.js';
+import { acquireRequest } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
 import { RoutingStage, type StageOptions } from './stage.js';
 
