@@ -7,6 +7,7 @@ import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import type { MemberWatcher } from './happenings.js';
+import { Leaving } from './leaving.js';
 import { Listing, type View } from './listing.js';
 import { LoadOrder } from './load-order.js';
 import { MemberPartition, type PartitionHost } from './member-partition.js';
@@ -20,10 +21,6 @@ import { whyNone } from './why-none.js';
 
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
-/** The same when the member leaves. */
-const MOST_LEAVING = 8;
-/** A member that leaves waits no longer for others to be able to know it, ms. */
-const UNTIL_KNOWN = 1_000;
 /** What homes say to gateways is said again after so many ms, though nothing changed. */
 const PUBLISH_AGAIN = 5_000;
 
@@ -67,12 +64,9 @@ export class ClusterMember implements Homes {
   /** After a failover, and after the start, nobody claims for one ttl. */
   #quietUntil = Number.POSITIVE_INFINITY;
   #trouble: Error | undefined;
-  #isLeaving = false;
-  /** It gives up what nobody else may take, too. */
-  #givesAll = false;
+  readonly #leaving: Leaving;
   #isEnded = false;
   #publishedAt = Number.NEGATIVE_INFINITY;
-  #onProgress: (() => void) | undefined;
 
   constructor(options: MemberOptions) {
     const { clock, store, registry, partitions, ttl, incarnation } = options;
@@ -97,6 +91,14 @@ export class ClusterMember implements Homes {
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
+    this.#leaving = new Leaving(clock, {
+      own: () => this.#own,
+      view: () => this.view,
+      deadline: this.#deadline,
+      isOwn: (id) => this.#session.isOwn(id),
+      nextOf: (partition) => this.#nextOf(partition),
+      handOverSome: (most, isWanted) => this.#handOverSome(most, isWanted),
+    });
     const host = this.#host();
     this.#own = Array.from({ length: partitions }, (_, number) => new MemberPartition(number, host));
   }
@@ -192,30 +194,10 @@ export class ClusterMember implements Homes {
     return this.#changes.listen(listener);
   }
 
-  /**
-   * Hands over what another member may take, now and later on; what nobody may take it keeps, and takes itself what others let go
-   * of, because workers have turns there. Resolves when there is nothing to be handed over now, at the latest after `timeout` ms.
-   */
+  /** {@link Leaving.handOver} */
   handOver(timeout: number): Promise<void> {
-    const { clock } = this.#options;
-    const begun = clock.now();
-    this.#isLeaving = true;
     this.#session.leaving();
-    return new Promise<void>((resolve) => {
-      const callOff = clock.after(timeout, resolve);
-      this.#onProgress = () => {
-        // Others take it at once when they know that this member is none for it any more.
-        const isKnown = this.view.members.get(this.member.id)?.isLeaving === true || !this.#deadline.isLive;
-        if (!isKnown && clock.now() - begun < UNTIL_KNOWN) return;
-        this.#handOverSome(MOST_LEAVING, ({ number }) => this.#givesAll || this.#successorOf(number) !== undefined);
-        const isKept = ({ number, at }: MemberPartition) =>
-          at === 'free' || (!this.#givesAll && at !== 'handing_over' && this.#successorOf(number) === undefined);
-        if (!this.#own.every(isKept)) return;
-        callOff();
-        resolve();
-      };
-      this.#onProgress();
-    });
+    return this.#leaving.handOver(timeout);
   }
 
   /**
@@ -223,7 +205,7 @@ export class ClusterMember implements Homes {
    * latest after `timeout` ms: then what is left is given up, and others claim it when the session is over.
    */
   async leave(timeout: number): Promise<void> {
-    this.#givesAll = true;
+    this.#leaving.givesAll = true;
     await this.handOver(timeout);
     await this.close();
   }
@@ -232,7 +214,7 @@ export class ClusterMember implements Homes {
   async close(): Promise<void> {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#onProgress = undefined;
+    this.#leaving.end();
     this.#options.store.onFailover = undefined;
     this.#listing.end();
     await Promise.all(this.#own.map((own) => own.end()));
@@ -280,12 +262,12 @@ export class ClusterMember implements Homes {
     this.#moves.see(view, now);
     for (const own of this.#own) this.#see(own, view, now);
     this.#missing.seen(view, this.#own, this.#epochs);
-    if (!this.#isLeaving && this.#deadline.isLive && now >= this.#quietUntil) {
+    if (!this.#leaving.isBegun && this.#deadline.isLive && now >= this.#quietUntil) {
       this.#handOverSome(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
       this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
     }
     this.#publish(now);
-    this.#onProgress?.();
+    this.#leaving.look();
   }
 
   #see(own: MemberPartition, { guards, members, wanted, standing, orders }: View, now: number): void {
@@ -305,7 +287,7 @@ export class ClusterMember implements Homes {
       guard,
       isOwnerLive: members.has(guard.member),
       isMine: guard.member === id,
-      rank: this.#isLeaving && (this.#givesAll || !this.#isOfTheLast) ? undefined : wanted.rank(number, id),
+      rank: this.#leaving.takesNothing ? undefined : wanted.rank(number, id),
       mayClaim: standing === 'own' && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
@@ -315,19 +297,6 @@ export class ClusterMember implements Homes {
     const isElsewhere = home !== undefined && !isFree && !this.#session.isOwn(home.id);
     const entry = isElsewhere ? { partition: number, epoch, member: home.id, address: home.address } : undefined;
     if (this.#remote.set(number, entry)) this.#changes.add(number);
-  }
-
-  /** Everybody else leaves, too, or is gone: then who leaves is a home as long as its turns live. */
-  get #isOfTheLast(): boolean {
-    for (const { id, weight, isLeaving } of this.view.members.values())
-      if (weight > 0 && !isLeaving && !this.#session.isOwn(id)) return false;
-    return true;
-  }
-
-  /** Who may take it when this member leaves. */
-  #successorOf(partition: number): Member | undefined {
-    const next = this.#nextOf(partition);
-    return next?.isLeaving === false ? next : undefined;
   }
 
   #handOverSome(most: number, isWanted: (own: MemberPartition) => boolean): void {
@@ -359,7 +328,7 @@ export class ClusterMember implements Homes {
     // back.
     if (this.isHere(partition)) this.#listing.soon();
     this.#changes.add(partition);
-    if (this.#onProgress !== undefined) this.#options.clock.soon(() => this.#onProgress?.());
+    this.#leaving.lookSoon();
   }
 
   #lapsed(at: number): void {

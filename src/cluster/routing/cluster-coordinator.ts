@@ -25,7 +25,7 @@ interface ClusterOptions extends RouterOptions {
 }
 
 /** How a member ends. */
-export interface Leaving {
+interface Leaving {
   /** Before it drains: what others may take. Resolves when they may take nothing more, or after so many ms. */
   handOver(timeout: number): Promise<void>;
   /** After that: what is left, too, and it is a member no more. */

@@ -70,7 +70,7 @@ export class Drain {
     this.#here.set(partition, { home, report });
     const done = () => {
       this.#live.delete(home);
-      this.#soon();
+      this.#look();
     };
     // What it fails with is told with the report.
     report.then(done, done);
