@@ -163,6 +163,11 @@ export class ClusterMember implements Homes {
     return this.#own[partition]?.home !== undefined;
   }
 
+  /** The incarnation elsewhere that is the home of a partition, as far as is known. */
+  memberOf(partition: number): string | undefined {
+    return this.#remote.memberOf(partition);
+  }
+
   /** The incarnations elsewhere that are homes of partitions. */
   elsewhere(): ReadonlySet<string> {
     return this.#remote.members;
