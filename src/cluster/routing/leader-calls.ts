@@ -53,6 +53,11 @@ export class StandCall extends LeaderCall<CandidateView> {
     super(router, partition, reply);
   }
 
+  /** It waits for others, and is made again elsewhere. */
+  override get holdsUpDrain(): boolean {
+    return false;
+  }
+
   protected override patience(): number {
     return Number.POSITIVE_INFINITY;
   }
@@ -70,6 +75,11 @@ export class AwaitLeaderCall extends LeaderCall<GroupView> {
     reply: Reply<GroupView>,
   ) {
     super(router, partition, reply);
+  }
+
+  /** It waits for others, and is made again elsewhere. */
+  override get holdsUpDrain(): boolean {
+    return false;
   }
 
   protected override patience(): number {
