@@ -47,7 +47,7 @@ describe('S398: leaders of a cluster', () => {
     assert.equal(second.term % 4, fleet.partition, 'the term names its partition');
   });
 
-  it('whose sign of life got lost with the home are confirmed with the next one: nothing of it is left behind', async () => {
+  it('S397: whose sign of life got lost with the home are confirmed with the next one: nothing of it is left behind', async () => {
     const { fleet, first } = await led();
     const { home } = fleet;
     assert.ok(home !== undefined);
