@@ -18,11 +18,18 @@ import type { Gates } from './gates.js';
 import { RoutedCall } from './routed-call.js';
 import type { Router } from './router.js';
 
+/** So often it is asked again at once; then after pauses that double, up to the longest, ms. */
+const AT_ONCE = 3;
+const AGAIN = 50;
+const LONGEST_PAUSE = 1_000;
+
 /**
  * They go on while this sidecar drains: no term is tied to it, and its candidates leave when their streams end. What waits for a
  * home waits apart from the calls of workers, whose place it must not take: there may be very many candidates.
  */
 abstract class LeaderCall<A> extends RoutedCall<A> {
+  #sentAway = 0;
+
   constructor(router: Router, partition: number, reply: Reply<A>) {
     super(router, router, partition, reply);
   }
@@ -33,6 +40,13 @@ abstract class LeaderCall<A> extends RoutedCall<A> {
 
   protected override get gates(): Gates {
     return this.router.leaderGates;
+  }
+
+  /** A home that is cut off from the store sends all of them away, for as long as that takes. */
+  protected override pause(): number {
+    this.#sentAway += 1;
+    const times = this.#sentAway - AT_ONCE;
+    return times <= 0 ? 0 : Math.min(AGAIN * 2 ** times, LONGEST_PAUSE);
   }
 
   protected override send(_calls: Calls, _elapsed: number, { leaders }: Coordinator): Waiting {

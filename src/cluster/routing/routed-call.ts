@@ -49,6 +49,11 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   /** @param elapsed ms for which the call has waited already */
   protected abstract send(calls: Calls, elapsed: number, home: Coordinator): Waiting;
 
+  /** Before it is asked again, after a home has sent it away, ms. */
+  protected pause(): number {
+    return 0;
+  }
+
   /** Where it waits for a home. */
   protected get gates(): Gates {
     return this.router.gates;
@@ -179,7 +184,14 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     const isAsking = this.#at === 'asking';
     this.#leave();
     this.#at = 'bounced';
-    if (!isAsking) this.#hold();
+    if (isAsking) return;
+    const pause = this.pause();
+    if (pause === 0) return this.#hold();
+    this.#at = 'held';
+    this.#track();
+    this.router.clock.after(pause, () => {
+      if (this.#at === 'held') this.gates.hold(this.source, this.partition, this);
+    });
   }
 
   #leave(): void {

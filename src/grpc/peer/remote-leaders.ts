@@ -14,6 +14,8 @@ import type {
 } from '../../coordinator.js';
 import { type ReadAnswer, UNNAMED } from './codec/answers.js';
 import { CALL } from './codec/entries.js';
+import type { WriteRequest } from './codec/requests.js';
+import type { Kind } from './kinds.js';
 import {
   LEADER,
   readCandidateView,
@@ -26,9 +28,7 @@ import {
   writeStand,
   writeWithdraw,
   writeYield,
-} from './codec/leaders.js';
-import type { WriteRequest } from './codec/requests.js';
-import type { Kind } from './kinds.js';
+} from './leader-messages.js';
 
 /** They say how things are: who gives one up has missed nothing. */
 const STAND: Kind<StandRequest, CandidateView> = {

@@ -15,7 +15,7 @@ import {
   writeReportAnswer,
   writeWithdrawn,
   writeYieldView,
-} from './codec/leaders.js';
+} from './leader-messages.js';
 import type { ServedCall, TellForm } from './served-call.js';
 
 type Call = NonNullable<LeaderCall['call']>;

@@ -99,7 +99,7 @@ export class FakeHome implements Coordinator {
   renew: Calls['renew'] = (request, reply) => this.#calls.renew(request, reply);
   awaitItem: Calls['awaitItem'] = (request, reply) => this.#calls.awaitItem(request, reply);
 
-  readonly leaders: Leaders = {
+  leaders: Leaders = {
     stand: (request, reply) => this.ask('stand', (to) => this.inner.leaders.stand(request, to), reply),
     report: (request, reply) =>
       void this.ask(`report ${request.report.kind}`, (to) => done(() => this.inner.leaders.report(request, to)), reply),

@@ -109,6 +109,37 @@ describe('S396: a partition without a home', () => {
     assert.equal(waits.value.at, 'inaugurate');
   });
 
+  it('a home that sends candidates away, and stays the home, is not asked without end', () => {
+    const stage = new RoutingStage();
+    const partition = stage.map.ofLeaders(GROUP);
+    const home = stage.at(partition);
+    let asked = 0;
+    // As over a link: it says so a moment later.
+    home.leaders = {
+      ...home.leaders,
+      stand: (_request, reply) => {
+        asked += 1;
+        stage.clock.after(1, () => reply.refuse(home.noHome));
+        return { cancel: () => undefined };
+      },
+    };
+    const candidate = stand(stage);
+    stage.advance(10_000);
+    assert.ok(asked > 10 && asked < 25, `${asked} times in 10 s`);
+    const next = stage.begin(partition);
+    stage.advance(1_100);
+    assert.equal(candidate.value.at, 'inaugurate');
+    assert.deepEqual(next.asked, ['stand']);
+    // One that rests is given up as any other.
+    stage.homes.set(partition, home);
+    const other = stand(stage, { candidateId: 'b' });
+    stage.advance(3_000);
+    other.cancel();
+    asked = 0;
+    stage.advance(3_000);
+    assert.equal(asked, 0);
+  });
+
   it('who gives up meanwhile is not asked for any more', () => {
     const stage = new RoutingStage();
     const partition = stage.map.ofLeaders(GROUP);

@@ -14,7 +14,7 @@ import type {
   StandRequest,
   WithdrawRequest,
   YieldView,
-} from '../../../coordinator.js';
+} from '../../coordinator.js';
 import {
   HAND_OVER_REASONS,
   handedOver,
@@ -25,16 +25,16 @@ import {
   standTerms,
   TERM_LOSS_CAUSES,
   yieldResponse,
-} from '../../convert/leaders.js';
-import { ownBytes } from '../../convert/own-bytes.js';
-import { steadyNow } from '../../convert/steady-time.js';
-import { fromWireToken, toDuration } from '../../convert/time.js';
-import type { Check } from '../../convert/validate.js';
-import { wordOf } from '../../convert/words.js';
-import * as wire from '../../gen/keyturn/peer/v1/peer.js';
-import * as leader from '../../gen/keyturn/v1/leader.js';
-import type { WireWriter } from '../../session/codec/wire-writer.js';
-import type { WireReader } from './wire-reader.js';
+} from '../convert/leaders.js';
+import { ownBytes } from '../convert/own-bytes.js';
+import { steadyNow } from '../convert/steady-time.js';
+import { fromWireToken, toDuration } from '../convert/time.js';
+import type { Check } from '../convert/validate.js';
+import { wordOf } from '../convert/words.js';
+import * as wire from '../gen/keyturn/peer/v1/peer.js';
+import * as leader from '../gen/keyturn/v1/leader.js';
+import type { WireWriter } from '../session/codec/wire-writer.js';
+import type { WireReader } from './codec/wire-reader.js';
 
 /** Of a LeaderCall, and of the LeaderReply to it. */
 export const LEADER = { stand: 2, report: 3, withdraw: 4, await: 5, yield: 6 } as const;
