@@ -17,7 +17,10 @@ export const CANNOT_HOLD: Readonly<Record<string, string>> = {
 
 /** They are not there yet. */
 export const NOT_YET: readonly (readonly [RegExp, string])[] = [
-  [/^leaders(-away)?: /, 'leaders in a cluster are played by test/cluster/leaders and test/cluster/routing, not by this suite yet'],
+  [
+    /^leaders(-away)?: /,
+    'leaders in a cluster are played by test/cluster/leaders and test/cluster/routing, not by this suite yet',
+  ],
 ];
 
 /** They hold, and are left to runs by hand (`--all`): what they are about is the same code with and without a cluster. */
