@@ -16,6 +16,8 @@ interface GatewayOptions {
   readonly registry: Registry;
   readonly partitions: number;
   readonly connect: Connect;
+  /** Reads the record of the cluster, and follows it: a home may have refused a call for that. */
+  readonly catchUp?: () => Promise<void>;
   /** Unset: it goes right again. */
   readonly trouble?: (error: Error | undefined) => void;
 }
@@ -85,12 +87,15 @@ export class GatewayHomes implements Homes {
   #read(): void {
     if (this.#isEnded) return;
     this.#isReading = true;
+    const isWanted = this.#isSoon;
     this.#isSoon = false;
-    void this.#readNow();
+    void this.#readNow(isWanted);
   }
 
-  async #readNow(): Promise<void> {
+  /** @param isWanted calls wait for what it may bring */
+  async #readNow(isWanted: boolean): Promise<void> {
     try {
+      if (isWanted) await this.#options.catchUp?.();
       const homes = await this.#options.registry.homes();
       if (this.#isEnded) return;
       this.#isKnown = true;

@@ -1,4 +1,5 @@
 import type { Calls, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
+import type { PartitionMap } from '../partitions/partition-map.js';
 import type { HeldCall } from './gates.js';
 import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
@@ -31,19 +32,23 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #ending: Refusal | undefined;
   /** Given up in the middle of being asked: its place there, too? */
   #leaves = false;
+  /** By which it is about this partition. */
+  readonly #map: PartitionMap;
 
   constructor(
     protected readonly router: Router,
     private readonly source: Source,
     readonly partition: number,
     private readonly reply: Reply<A>,
-  ) {}
+  ) {
+    this.#map = router.map;
+  }
 
   /** The drain refuses it. What ends turns, or only looks, goes on. */
   protected abstract readonly isNewWork: boolean;
 
   /** @param elapsed ms for which the call has waited already */
-  protected abstract send(calls: Calls, elapsed: number): Waiting;
+  protected abstract send(calls: Calls, elapsed: number, to: Reply<A>): Waiting;
 
   /** How long it may be held from its beginning, ms. */
   protected patience(): number {
@@ -74,6 +79,8 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   ask(): boolean {
+    // Nobody has taken it, and queues may be elsewhere by now.
+    if (this.#map !== this.router.map) return this.#beginAnew();
     const target = this.source.target(this.partition);
     if (target === undefined) return false;
     this.#target = target;
@@ -134,11 +141,28 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     if (this.#at === 'asked') this.#pending?.callOff?.();
   }
 
+  /** As a call of its own: about another partition, or about several. It is known by this one. */
+  #beginAnew(): true {
+    if (this.#isTracked) this.router.untrack(this);
+    this.#isTracked = false;
+    this.#at = 'asking';
+    const elapsed = this.router.clock.now() - this.#begun();
+    const waiting = this.send(this.source.calls, elapsed, {
+      answer: (value) => this.answer(value),
+      // Of homes there is none for it as long as it might wait.
+      refuse: (refusal) => this.giveUp(refusal),
+    });
+    if (this.isOver) waiting?.cancel(this.#leaves);
+    else this.#at = 'asked';
+    this.#pending = waiting;
+    return true;
+  }
+
   /** @throws what the home throws: then it is over, and whoever asked tells the caller */
   #send(target: Target): Waiting {
     const since = this.#since;
     try {
-      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since);
+      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since, this);
     } catch (error) {
       this.#leave();
       if (!this.isOver) this.#at = 'bounced';

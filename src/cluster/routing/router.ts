@@ -1,4 +1,4 @@
-import type { Coordinator, CoordinatorSettings, Refusal, TurnRef } from '../../coordinator.js';
+import type { Calls, Coordinator, CoordinatorSettings, Refusal, TurnRef } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { Homes } from '../partitions/homes.js';
 import type { PartitionMap } from '../partitions/partition-map.js';
@@ -29,6 +29,7 @@ export class Router implements Source {
   readonly incarnation: string;
   readonly gates: Gates;
   map: PartitionMap;
+  #calls: Calls | undefined;
   /** Set: no new work is taken any more, for this reason. */
   ended: Refusal | undefined;
   isClosed = false;
@@ -45,6 +46,16 @@ export class Router implements Source {
     this.settings = settings;
     this.incarnation = incarnation;
     this.gates = new Gates(clock, homes, failed ?? ((error) => thrown(clock, error)));
+  }
+
+  get calls(): Calls {
+    if (this.#calls === undefined) throw new TypeError('the router has no calls yet');
+    return this.#calls;
+  }
+
+  /** Set before anything is asked. */
+  set calls(calls: Calls) {
+    this.#calls = calls;
   }
 
   target(partition: number): Target | undefined {

@@ -49,9 +49,9 @@ export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
     return patienceOf(this.#wait(), this.request.maxWait);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<EnQueueAnswer>): Waiting {
     const { request } = this;
-    return calls.enQueue(elapsed === 0 ? request : this.#rest(elapsed), this);
+    return calls.enQueue(elapsed === 0 ? request : this.#rest(elapsed), to);
   }
 
   #wait(): number {
@@ -89,8 +89,8 @@ export class DeQueueCall extends RoutedCall<DeQueueAnswer> {
     return false;
   }
 
-  protected send(calls: Calls): Waiting {
-    calls.deQueue(this.request, this);
+  protected send(calls: Calls, _: number, to: Reply<DeQueueAnswer>): Waiting {
+    calls.deQueue(this.request, to);
     return undefined;
   }
 }
@@ -114,10 +114,10 @@ export class SubmitCall extends RoutedCall<SubmitAnswer> {
     return patienceOf(this.request.waitForRoom);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<SubmitAnswer>): Waiting {
     const { request } = this;
     const waitForRoom = Math.max(0, request.waitForRoom - elapsed);
-    return calls.submit(elapsed === 0 ? request : { ...request, waitForRoom }, this);
+    return calls.submit(elapsed === 0 ? request : { ...request, waitForRoom }, to);
   }
 }
 
@@ -142,9 +142,9 @@ export class AcquireCall extends RoutedCall<AcquireAnswer> {
     return this.held ?? patienceOf(this.request.wait);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<AcquireAnswer>): Waiting {
     const { request } = this;
-    return calls.acquire(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, this);
+    return calls.acquire(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, to);
   }
 }
 
@@ -166,12 +166,12 @@ export class AckCall extends RoutedCall<AckAnswer> {
     return false;
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<AckAnswer>): Waiting {
     const { request } = this;
     const { next } = request;
-    if (next !== undefined && this.#isAlone) return calls.ack({ ...request, next: undefined }, this);
-    if (elapsed === 0 || next === undefined) return calls.ack(request, this);
-    return calls.ack({ ...request, next: { ...next, wait: Math.max(0, next.wait - elapsed) } }, this);
+    if (next !== undefined && this.#isAlone) return calls.ack({ ...request, next: undefined }, to);
+    if (elapsed === 0 || next === undefined) return calls.ack(request, to);
+    return calls.ack({ ...request, next: { ...next, wait: Math.max(0, next.wait - elapsed) } }, to);
   }
 
   /** Only its `next` is new work: the Ack is answered, with an empty one. */
@@ -202,8 +202,8 @@ export class NackCall extends RoutedCall<NackAnswer> {
     return false;
   }
 
-  protected send(calls: Calls): Waiting {
-    calls.nack(this.request, this);
+  protected send(calls: Calls, _: number, to: Reply<NackAnswer>): Waiting {
+    calls.nack(this.request, to);
     return undefined;
   }
 }
@@ -223,8 +223,8 @@ export class RenewCall extends RoutedCall<RenewAnswer> {
     return false;
   }
 
-  protected send(calls: Calls): Waiting {
-    calls.renew(this.request, this);
+  protected send(calls: Calls, _: number, to: Reply<RenewAnswer>): Waiting {
+    calls.renew(this.request, to);
     return undefined;
   }
 }
@@ -248,8 +248,8 @@ export class AwaitCall extends RoutedCall<AwaitAnswer> {
     return patienceOf(this.request.wait);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<AwaitAnswer>): Waiting {
     const { request } = this;
-    return calls.awaitItem(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, this);
+    return calls.awaitItem(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, to);
   }
 }

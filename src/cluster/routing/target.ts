@@ -22,4 +22,6 @@ export class Target {
 export interface Source {
   /** Unset: nobody takes calls about this partition now. */
   target(partition: number): Target | undefined;
+  /** All of them: a call that is about another partition by now begins there anew. */
+  readonly calls: Calls;
 }

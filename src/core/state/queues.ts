@@ -18,6 +18,8 @@ const TRIM_BUDGET = 10_000;
 
 /** The queue if there is one; a refusal if there may be none of that name. */
 export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
+  const away = state.away.size === 0 ? undefined : state.away.get(name);
+  if (away !== undefined) return away;
   const queue = knownQueue(state, name);
   if (queue !== undefined || state.settings.autoCreate || state.settings.queues.has(name)) return queue;
   return { kind: 'no_such_queue', queue: name };
@@ -132,11 +134,17 @@ function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
   for (const queue of state.queues.values()) {
     const unused = now - queue.usedAt;
     if (unused <= 0 || unused < unusedFor || !isForgettable(queue, now)) continue;
-    for (const lane of queue.lanes.values()) forgetIdle(state, lane);
-    for (const lane of queue.keyless.values()) forgetIdle(state, lane);
-    state.queues.delete(queue.name);
-    if (state.lastQueue === queue) state.lastQueue = undefined;
+    dropQueue(state, queue);
   }
+}
+
+/** Precondition: all of its lanes are idle, and nobody waits in it. */
+export function dropQueue(state: CoreState, queue: Queue): void {
+  for (const lane of queue.lanes.values()) forgetIdle(state, lane);
+  for (const lane of queue.keyless.values()) forgetIdle(state, lane);
+  state.wheel.cancel(queue.gateTimer);
+  state.queues.delete(queue.name);
+  if (state.lastQueue === queue) state.lastQueue = undefined;
 }
 
 /** A keyless lane stands there under several tokens: with it all of them go, so it is met once. */

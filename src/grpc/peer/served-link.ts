@@ -32,8 +32,10 @@ export interface ServedContext {
   readonly check: Check;
   /** Unset: this sidecar is not its home. */
   home(partition: number): Coordinator | undefined;
-  /** The version of the cluster's record that this sidecar follows. */
+  /** The version of the routes that this sidecar follows. */
   routes(): number;
+  /** Somebody goes by newer ones. */
+  behind?(): void;
   /** The gateway was the home of this partition until now, and let no call in for so many ms. */
   handedOver?(partition: number, shutFor: number): void;
 }
@@ -171,12 +173,12 @@ export class ServedLink implements CallSink, SessionSink {
   };
 
   #lane(limits: typeof SMALL_LANE | typeof LARGE_LANE): Lane {
-    let isOld = false;
+    let followed = 0;
     const lane: Lane = new Lane(this.context.scheduler, limits, {
       begins: (routes) => {
-        isOld = routes < this.context.routes();
+        followed = routes;
       },
-      entry: (field, from) => this.#entry(field, from, isOld),
+      entry: (field, from) => this.#entry(field, from, this.#unlike(followed)),
       malformed: (error) => this.listener.malformed(error),
       silent: () => this.listener.silent(lane),
       routes: () => 0,
@@ -184,13 +186,23 @@ export class ServedLink implements CallSink, SessionSink {
     return lane;
   }
 
-  #entry(field: number, from: WireReader, isOld: boolean): void {
+  /** Unset: the gateway goes by the same routes. Between its entries others may have come to count here. */
+  #unlike(routes: number): string | undefined {
+    const own = this.context.routes();
+    if (routes === own) return undefined;
+    if (routes < own) return 'the gateway follows an older version of the routes of the cluster than the home';
+    this.context.behind?.();
+    return 'the home has not seen the newest routes of the cluster yet';
+  }
+
+  /** @param unlike set: its routes are not those of this home, so nothing that is routed is taken */
+  #entry(field: number, from: WireReader, unlike: string | undefined): void {
     switch (field) {
       case ASK.calls:
-        return this.#call(this.#calls.read(from), isOld);
+        return this.#call(this.#calls.read(from), unlike);
       case ASK.opens: {
         const { first, second } = readNumbers(from);
-        const refusal = this.#sessions.open(first, second, isOld ? undefined : this.context.home(second));
+        const refusal = this.#sessions.open(first, second, unlike === undefined ? this.context.home(second) : undefined);
         if (refusal !== undefined)
           this.#tell(undefined, (out) => writeBytes(out, TELL.sessionsRefused, first, this.#refusals.of(refusal)));
         return;
@@ -204,9 +216,9 @@ export class ServedLink implements CallSink, SessionSink {
       case ASK.undeliverable:
         return this.#undeliverable(readUndeliverable(from));
       case ASK.adminCalls:
-        return this.#admin.ask(from, this.openCalls);
+        return this.#admin.ask(from, this.openCalls, unlike);
       case ASK.watches:
-        return this.#admin.watch(from, this.openCalls);
+        return this.#admin.watch(from, this.openCalls, unlike);
       case ASK.watchEnds:
         return this.#admin.endWatch(readNumbers(from).first);
       case ASK.handedOver: {
@@ -218,13 +230,13 @@ export class ServedLink implements CallSink, SessionSink {
     }
   }
 
-  #call({ session, partition, maxWait, stamp, command }: CallHead, isOld: boolean): void {
+  #call({ session, partition, maxWait, stamp, command }: CallHead, unlike: string | undefined): void {
     if (command?.call === undefined || command.id === 0) throw new RangeError('a call without an id or a command');
     const { id, call } = command;
     if (this.#waiting.has(id)) throw new RangeError(`call ${id} is open already`);
     if (call.$case === 'cancel') throw new RangeError('a cancel of the public protocol');
-    const home = isOld ? undefined : this.context.home(partition);
-    if (home === undefined) return this.#refuse(id, isOld ? oldRoutes(partition) : notHere(partition));
+    const home = unlike === undefined ? this.context.home(partition) : undefined;
+    if (home === undefined) return this.#refuse(id, unlike === undefined ? notHere(partition) : noHome(partition, unlike));
     if (this.openCalls >= MOST_OPEN) return this.#refuse(id, tooManyCalls(MOST_OPEN));
     const served = this.#commandOf(id);
     try {
@@ -367,10 +379,6 @@ export class ServedLink implements CallSink, SessionSink {
       report(this.context, PATH, error);
     }
   }
-}
-
-function oldRoutes(partition: number): Refusal {
-  return noHome(partition, 'the gateway follows an older version of the routes of the cluster than the home');
 }
 
 function notHere(partition: number): Refusal {
