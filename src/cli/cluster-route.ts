@@ -59,7 +59,10 @@ export function registerRoute(cluster: Command): void {
 async function route(queue: string, options: RouteOptions): Promise<number> {
   const { group, spread, acceptLoss = false } = options;
   if (group !== undefined && spread !== undefined)
-    throw new CommandFailure('say either --group or --spread: a queue that is spread is a group of its own', EXIT.usage);
+    throw new CommandFailure(
+      'say either --group or --spread: a queue that is spread is a group of its own',
+      EXIT.usage,
+    );
   if (acceptLoss && group === undefined && spread === undefined)
     throw new CommandFailure('--accept-loss changes nothing alone: say --group or --spread', EXIT.usage);
   const routed = await withSidecar(options, ({ admin }) => admin.routeQueue({ queue, group, spread, acceptLoss }));

@@ -121,7 +121,7 @@ export class SimProcess {
       partitions,
       ttl: TTL,
       incarnation: () => this.#incarnation(),
-      makeHome: (options) => 
+      makeHome: (options) =>
         new HomeCoordinator(settingsOf(settings, this.routes.now.map, options.partition.number), {
           ...options,
           seed: chance.int(0, 1_000_000),

@@ -30,7 +30,13 @@ interface Place {
 }
 
 /** Of a group of others, and over several parts. */
-const PLACES: readonly Place[] = [{ group: 'items-0' }, { group: 'locks-1' }, { spread: 1 }, { spread: 2 }, { spread: 4 }];
+const PLACES: readonly Place[] = [
+  { group: 'items-0' },
+  { group: 'locks-1' },
+  { spread: 1 },
+  { spread: 2 },
+  { spread: 4 },
+];
 const ITEMS = ['items-0', 'items-1', 'items-2'];
 const BUSY_MS = 60_000;
 /** Longer than whatever may still be going on. */
@@ -313,7 +319,8 @@ export class ClusterSimulation {
     const chance = this.#chance;
     for (let people = chance.of(1, 1, 2); people > 0; people--) {
       const by = this.#anybody();
-      if (by !== undefined) this.#route(by, chance.of(...BURSTS), PLACES[chance.int(0, PLACES.length - 1)] ?? {});
+      if (by !== undefined)
+        this.#route(by, BURSTS[chance.int(0, BURSTS.length - 1)] ?? '', PLACES[chance.int(0, PLACES.length - 1)] ?? {});
     }
     this.#time.after(chance.int(500, 2_500), () => this.#reroute());
   }

@@ -16,10 +16,20 @@ import type { Clock } from '../../local/clock.js';
 import { JournalError } from '../../local/journal/journal.js';
 import { remainsText, sumOf } from '../partitions/remains.js';
 import { routeView } from '../partitions/route-view.js';
-import { alone, begun, finished, isNamed, isSamePlace, mapOf, type Place, placeOf, placeText } from '../partitions/routes.js';
+import {
+  alone,
+  begun,
+  finished,
+  isNamed,
+  isSamePlace,
+  mapOf,
+  type Place,
+  placeOf,
+  placeText,
+} from '../partitions/routes.js';
 import type { Member, Registry } from '../registry/registry.js';
 import { amend } from '../store/amend.js';
-import type { ClusterRecord, ClusterStore, Rerouting as Change } from '../store/cluster-store.js';
+import type { Rerouting as Change, ClusterRecord, ClusterStore } from '../store/cluster-store.js';
 import { callOff } from './following.js';
 import { noRecord } from './moving.js';
 

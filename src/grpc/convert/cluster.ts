@@ -61,7 +61,11 @@ export function restoreResponse({ isRecordBack, partitions }: RestoreView): wire
 
 export function routeRequest({ queue, group, spread, acceptLoss }: wire.RouteQueueRequest, check: Check): RouteRequest {
   if (group !== undefined && spread !== undefined)
-    check.wrong('spread', `${spread} together with group`, 'one of the two: a queue that is spread is a group of its own');
+    check.wrong(
+      'spread',
+      `${spread} together with group`,
+      'one of the two: a queue that is spread is a group of its own',
+    );
   if (spread !== undefined && (spread < 1 || spread > MOST_SPREAD))
     check.wrong('spread', `${spread}`, `1 to ${MOST_SPREAD}`);
   return {

@@ -202,7 +202,11 @@ export class ServedLink implements CallSink, SessionSink {
         return this.#call(this.#calls.read(from), unlike);
       case ASK.opens: {
         const { first, second } = readNumbers(from);
-        const refusal = this.#sessions.open(first, second, unlike === undefined ? this.context.home(second) : undefined);
+        const refusal = this.#sessions.open(
+          first,
+          second,
+          unlike === undefined ? this.context.home(second) : undefined,
+        );
         if (refusal !== undefined)
           this.#tell(undefined, (out) => writeBytes(out, TELL.sessionsRefused, first, this.#refusals.of(refusal)));
         return;
@@ -236,7 +240,8 @@ export class ServedLink implements CallSink, SessionSink {
     if (this.#waiting.has(id)) throw new RangeError(`call ${id} is open already`);
     if (call.$case === 'cancel') throw new RangeError('a cancel of the public protocol');
     const home = unlike === undefined ? this.context.home(partition) : undefined;
-    if (home === undefined) return this.#refuse(id, unlike === undefined ? notHere(partition) : noHome(partition, unlike));
+    if (home === undefined)
+      return this.#refuse(id, unlike === undefined ? notHere(partition) : noHome(partition, unlike));
     if (this.openCalls >= MOST_OPEN) return this.#refuse(id, tooManyCalls(MOST_OPEN));
     const served = this.#commandOf(id);
     try {

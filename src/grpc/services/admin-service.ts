@@ -77,12 +77,7 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
       () => context.cluster?.finalize() ?? alone(),
       ({ format, isChanged }) => ({ format, changed: isChanged }),
     ),
-    routeQueue: promised(
-      context,
-      routeRequest,
-      (request) => context.cluster?.route(request) ?? alone(),
-      routeResponse,
-    ),
+    routeQueue: promised(context, routeRequest, (request) => context.cluster?.route(request) ?? alone(), routeResponse),
     watchEvents: watchEvents(context, streams),
   };
 }

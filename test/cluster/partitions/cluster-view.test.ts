@@ -58,7 +58,11 @@ const RECORD = {
   partitions: 8,
   secret: 's',
   version: 3,
-  routes: { orders: { group: 'shop', spread: 1 }, clicks: { group: 'clicks', spread: 2 }, back: { group: 'back', spread: 1 } },
+  routes: {
+    orders: { group: 'shop', spread: 1 },
+    clicks: { group: 'clicks', spread: 2 },
+    back: { group: 'back', spread: 1 },
+  },
   rerouting: { queue: 'alone', group: 'shop', spread: 1, at: 4, acceptLoss: false },
 };
 
@@ -85,7 +89,15 @@ test('S383: the view names queues that have a group or a spread, and the one tha
 for (const { what, guard: found, answer, own, expected } of CASES) {
   test(`S302: the home is ${what}: ${expected[0]}`, () => {
     const names = { name: 'c', store: 's', registry: 'r', members: [member('a'), member('b', true)] };
-    const view = clusterView({ ...names, format: 1, guards: [found], answers: [answer], pins: PINS, record: RECORD, own: () => own });
+    const view = clusterView({
+      ...names,
+      format: 1,
+      guards: [found],
+      answers: [answer],
+      pins: PINS,
+      record: RECORD,
+      own: () => own,
+    });
     const [home] = view.homes;
     assert.deepEqual([home?.state, home?.member], expected);
     assert.equal(home?.queues, answer.queues);

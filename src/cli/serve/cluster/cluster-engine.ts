@@ -1,8 +1,8 @@
 /** A sidecar of a cluster: opens store and registry, joins, links itself to the others, routes every call. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { Following } from '../../../cluster/member/following.js';
 import { finalize } from '../../../cluster/member/finalizing.js';
+import { Following } from '../../../cluster/member/following.js';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
@@ -29,8 +29,8 @@ import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
 import { Forwarded } from './forwarded.js';
-import { PartitionLog } from './partition-log.js';
 import { lastSeen } from './last-seen.js';
+import { PartitionLog } from './partition-log.js';
 import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
