@@ -276,6 +276,98 @@ describe('a queue that is routed anew', () => {
     assert.equal(kindOf(at(b, FROM).enQueue(LOCK)), 'no_home');
   });
 
+  it('S379: who decided to claim before the queue was to leave knows of it before anybody is let in', async () => {
+    const { stage, a } = await withOne();
+    const b = stage.start('b', { reroutes: true });
+    await stage.pass(4_000);
+    // Nobody hears of a any more, which does not know that yet. The claim of b is on its way, and b sees nothing else.
+    a.registry.wire.fault = ({ does }) => (does === 'renew' ? { lost: 'request' } : {});
+    stage.registry.endSession(a.ids[0] ?? '');
+    let isClaiming = false;
+    const hasClaimed = () => stage.store.guard(FROM).member.startsWith('b');
+    b.store.wire.fault = ({ does }) => {
+      isClaiming ||= does === 'claim';
+      if (does === 'claim') return { there: 800, back: 1 };
+      return does === 'guards' && isClaiming && !hasClaimed()
+        ? { there: 1, back: 1, lost: 'request' }
+        : { there: 1, back: 1 };
+    };
+    await stage.until(() => isClaiming);
+    await outcome(
+      stage,
+      amend(stage.store.open('person'), (now, at) =>
+        begun(now, { queue: 'orders', group: SHOP, spread: 1, at, acceptLoss: false }),
+      ),
+    );
+    await stage.pass(400);
+    assert.ok(!hasClaimed());
+    assert.equal(kindOf(at(a, FROM).enQueue(LOCK)), 'no_home', 'it has given it up');
+    await stage.until(() => b.member.isHere(FROM), 5_000);
+    assert.equal(kindOf(at(b, FROM).enQueue(LOCK)), 'no_home');
+  });
+
+  it('S379: the word of a home is given when what it says is written', async () => {
+    const { stage, a } = await withOne();
+    const turn = await held(stage, at(a, FROM), LOCK);
+    at(a, FROM).end(turn);
+    await stage.pass(50);
+    const person = stage.store.open('person');
+    a.store.wire.fault = ({ does }) => ({ there: 1, back: 1, ...(does === 'write' && { lost: 'request' as const }) });
+    await outcome(
+      stage,
+      amend(person, (now, at) => begun(now, { queue: 'orders', group: SHOP, spread: 1, at, acceptLoss: true })),
+    );
+    await stage.pass(500);
+    const said = () => stage.registry.homes.find(({ partition }) => partition === FROM)?.statement;
+    assert.equal(kindOf(at(a, FROM).enQueue(LOCK)), 'no_home', 'it has given it up');
+    assert.equal(said(), undefined);
+    a.store.wire.fault = () => ({ there: 1, back: 1 });
+    await stage.until(() => said() !== undefined, 5_000);
+  });
+
+  it('S379: only the change that was begun here is finished here', async () => {
+    const { stage, gateway } = await withOne();
+    const person = stage.store.open('person');
+    let left = 3;
+    const store = {
+      changeRecord: (revision: number, record: ClusterRecord) => gateway.store.changeRecord(revision, record),
+      look: async (partitions: number) => {
+        if (partitions === 0 && --left === 0) {
+          // At the last moment somebody calls it off, and begins another one.
+          await callOff(person, 'c', stage.store.recordNow?.rerouting?.at ?? 0);
+          await amend(person, (now, at) =>
+            begun(now, { queue: 'invoices', group: 'invoices', spread: 2, at, acceptLoss: false }),
+          );
+        }
+        return gateway.store.look(partitions);
+      },
+    };
+    const { clock } = stage;
+    const own = { clock, store, registry: gateway.registry, settings: settings({}), record: RECORD };
+    const answer = await outcome(stage, new Rerouting({ ...own, isEnded: () => false }).route(asked({ group: SHOP })));
+    assert.match(whyNot(answer), /was called off meanwhile/);
+    assert.deepEqual(stage.store.recordNow?.routes, {});
+    assert.equal(stage.store.recordNow?.rerouting?.queue, 'invoices');
+  });
+
+  it('S381: tokens are larger where it came, though its home there begins only then', async () => {
+    const { stage, a } = await withOne();
+    a.kill();
+    const person = stage.store.open('person');
+    const change = { queue: 'orders', group: SHOP, spread: 1, acceptLoss: false };
+    await outcome(
+      stage,
+      amend(person, (now, at) => begun(now, { ...change, at })),
+    );
+    await outcome(
+      stage,
+      amend(person, (now) => finished(now, 2 ** 50)),
+    );
+    const b = stage.start('b', { reroutes: true });
+    await stage.until(() => stage.hasAll(b.member), 30_000);
+    assert.ok((await held(stage, at(b, TO), LOCK)).token > 2 ** 50);
+  });
+
   it('S379: what nobody finishes is called off by the members, and the queue is served where it was', async () => {
     const { stage, a } = await withOne();
     const person = stage.store.open('person');
