@@ -329,7 +329,13 @@ describe('the home of a partition', () => {
     let routes = 7;
     let own = 7;
     let behind = 0;
-    const seen = { homeRoutes: () => own, gatewayRoutes: () => routes, behind: () => void (behind += 1) };
+    const seen = {
+      homeRoutes: () => own,
+      gatewayRoutes: () => routes,
+      behind: () => {
+        behind += 1;
+      },
+    };
     const stage = new LinkStage({}, seen);
     const one = stage.session('s');
     stage.settle();
