@@ -3,7 +3,7 @@ import { ack } from './calls/ack.js';
 import { acquire, enQueue } from './calls/acquire.js';
 import { AdminCalls } from './calls/admin/admin-calls.js';
 import { coordinatorStats, liveTurns, memoryItems, queueNumbers, standing } from './calls/admin/stats.js';
-import { receive, vacate } from './calls/admin/vacate.js';
+import { forget, receive, vacate } from './calls/admin/vacate.js';
 import { deQueue } from './calls/dequeue.js';
 import { type CalledOff, callOff, cancel, refuseAwaits, startDraining } from './calls/drain.js';
 import { nack } from './calls/nack.js';
@@ -232,6 +232,18 @@ export class Core extends AdminCalls {
   /** Calls about it are refused, whatever of it is here. */
   putAway(queue: string, refusal: model.Refusal): void {
     this.state.away.set(queue, refusal);
+  }
+
+  /** It has left for elsewhere: what was only remembered of it goes. */
+  forget(queue: string, now: number): void {
+    this.begin(now);
+    forget(this.state, queue);
+    this.finish(undefined, now);
+  }
+
+  /** Whether anything of it is here. */
+  has(queue: string): boolean {
+    return this.state.queues.has(queue);
   }
 
   /**

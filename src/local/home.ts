@@ -100,6 +100,14 @@ export class HomeCoordinator extends LocalCoordinator {
     this.#queues.delete(queue);
   }
 
+  /** A queue is elsewhere by now: what was only remembered of it here goes. */
+  forget(queue: string): void {
+    const { loop } = this;
+    if (!loop.core.has(queue)) return;
+    loop.core.forget(queue, loop.now());
+    loop.afterStep();
+  }
+
   /**
    * A queue is routed here.
    * @param policy unset: as every queue that the settings do not name

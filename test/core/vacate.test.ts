@@ -84,8 +84,11 @@ describe('a queue that is to leave', () => {
       assert.equal(accepted, undefined);
       assert.equal(stage.enQueue('late', { key: 'z' }).refusal, AWAY);
       stage.core.receive(QUEUE, 0, stage.now);
-      const again = vacate(stage);
-      assert.equal(again, undefined, 'nothing of it came back');
+      assert.deepEqual(found(vacate(stage)), remains, 'it stayed after all');
+      assert.equal(vacate(stage, true), undefined);
+      stage.core.forget(QUEUE, stage.now);
+      stage.core.receive(QUEUE, 0, stage.now);
+      assert.equal(vacate(stage), undefined, 'nothing of it came back');
     });
   }
 

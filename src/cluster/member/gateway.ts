@@ -94,19 +94,30 @@ export class GatewayHomes implements Homes {
 
   /** @param isWanted calls wait for what it may bring */
   async #readNow(isWanted: boolean): Promise<void> {
+    let trouble: Error | undefined;
     try {
-      if (isWanted) await this.#options.catchUp?.();
+      if (isWanted) trouble = await this.#catchUp();
       const homes = await this.#options.registry.homes();
       if (this.#isEnded) return;
       this.#isKnown = true;
       this.#take(homes);
-      this.#troubled(undefined);
+      this.#troubled(trouble);
     } catch (error) {
       this.#troubled(error instanceof Error ? error : new Error(String(error)));
     }
     this.#isReading = false;
     if (this.#isEnded) return;
     this.#disarm = this.#options.clock.after(READ_EVERY, () => this.#read());
+  }
+
+  /** Homes are known without it, and may be elsewhere by now. @returns what went wrong */
+  async #catchUp(): Promise<Error | undefined> {
+    try {
+      await this.#options.catchUp?.();
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
   }
 
   #take(homes: readonly HomeEntry[]): void {

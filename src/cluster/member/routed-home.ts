@@ -48,6 +48,7 @@ export class RoutedHome {
   begin(): void {
     this.#isBegun = true;
     this.follow();
+    this.#forgetWhatHasLeft();
     const { rerouting } = this.#routes.record;
     if (rerouting === undefined || !this.#has(rerouting.queue)) return;
     this.#away = rerouting;
@@ -99,9 +100,16 @@ export class RoutedHome {
   #followPlaces(before: ClusterRecord, after: ClusterRecord): void {
     for (const queue of changedBetween(before, after)) {
       if (this.#away?.queue === queue) this.#away = undefined;
+      // All that had to be nothing was nothing, also of what stays here in another way.
+      this.home.forget(queue);
       if (this.#has(queue)) this.#receive(queue);
       else this.home.putAway(queue, elsewhere(this.partition, queue));
     }
+  }
+
+  /** The home before may have ended when it had given a queue up, and before it had forgotten it. */
+  #forgetWhatHasLeft(): void {
+    for (const queue of Object.keys(this.#routes.record.routes)) if (!this.#has(queue)) this.home.forget(queue);
   }
 
   #receive(queue: string): void {

@@ -166,7 +166,59 @@ describe('a queue that is routed anew', () => {
     assert.match(whyNot(answer), /1 result or idempotency key that is remembered; wait until .* \(--accept-loss\)/);
     const told = toldOf(await outcome(stage, rerouting.route(asked({ group: SHOP, acceptLoss: true }))));
     assert.equal(told.isChanged, true);
+    await stage.pass(100);
     assert.equal(stage.store.rowsOf(FROM), 1, 'nothing but the floor of its tokens is left there');
+  });
+
+  it('S380: a change that is refused for one part forgets nothing at the others', async () => {
+    const { stage, rerouting, a } = await withOne();
+    await outcome(stage, rerouting.route(asked({ spread: 4 })));
+    const { map } = a.routes.now;
+    const keys = Array.from({ length: 50 }, (_, number) => `k${number}`);
+    const idle = keys.find((key) => map.of('orders', key) !== map.of('orders', 'k0')) ?? '';
+    const worker = at(a, map.of('orders', idle));
+    worker.submit([{ itemId: 'i', key: idle }], { queue: 'orders' });
+    await stage.pass(50);
+    const got = worker.acquire({ queues: ['orders'], wait: 0 });
+    await stage.pass(50);
+    const [delivery] = got.value.deliveries;
+    assert.ok(delivery !== undefined);
+    worker.ack(delivery.turn);
+    await stage.pass(50);
+    await held(stage, at(a, map.of('orders', 'k0')), { ...LOCK, key: 'k0' });
+    const answer = await outcome(stage, rerouting.route(asked({ group: SHOP, acceptLoss: true })));
+    assert.match(whyNot(answer), /it has 1 live turn; /);
+    await stage.pass(500);
+    const again = worker.submit([{ itemId: 'i', key: idle }], { queue: 'orders' });
+    await stage.pass(50);
+    assert.equal(again.value.results[0]?.reason, 'already_done');
+  });
+
+  it('S380: what the home before had not forgotten is forgotten by the next one', async () => {
+    const { stage, a } = await withOne();
+    at(a, FROM).submit([{ itemId: 'i', key: 'k' }], { queue: 'orders' });
+    await stage.pass(50);
+    const got = at(a, FROM).acquire({ queues: ['orders'], wait: 0 });
+    await stage.pass(50);
+    const [delivery] = got.value.deliveries;
+    assert.ok(delivery !== undefined);
+    at(a, FROM).ack(delivery.turn);
+    await stage.pass(50);
+    assert.ok(stage.store.rowsOf(FROM) > 1);
+    a.kill();
+    const person = stage.store.open('person');
+    const change = { queue: 'orders', group: SHOP, spread: 1, acceptLoss: true };
+    await outcome(
+      stage,
+      amend(person, (now, at) => begun(now, { ...change, at })),
+    );
+    await outcome(
+      stage,
+      amend(person, (now) => finished(now, 0)),
+    );
+    const b = stage.start('b', { reroutes: true });
+    await stage.until(() => stage.hasAll(b.member), 30_000);
+    await stage.until(() => stage.store.rowsOf(FROM) === 1, 5_000);
   });
 
   it('S380: who waits for its first item is sent on, and nobody is lost', async () => {

@@ -13,11 +13,12 @@ import type { CoreState } from '../../state/state.js';
 import { stopWaiting } from '../../state/wait-list.js';
 
 /**
- * If nothing of the queue is left it is forgotten, who waits for its first item is refused with `refusal`, and so is whatever is
- * asked about it from now on. If something is left nothing changes.
+ * If nothing of the queue is left, who waits for its first item is refused with `refusal`, and so is whatever is asked about it
+ * from now on. If something is left nothing changes.
  *
- * @param acceptLoss what is only remembered, and what people set, is no hindrance: it is forgotten, too
- * @returns what hinders it; unset: it is gone
+ * @param acceptLoss what is only remembered, and what people set, is no hindrance. It stays until {@link forget}: the queue may
+ *   have to stay after all
+ * @returns what hinders it; unset: nothing
  */
 export function vacate(
   state: CoreState,
@@ -27,21 +28,27 @@ export function vacate(
   now: number,
 ): QueueRemains | undefined {
   const queue = state.queues.get(name);
-  const dependants = state.dependencies.countOf(name);
   if (queue !== undefined) {
     queue.finished.purge(now, Number.POSITIVE_INFINITY);
     queue.doneKeys.purge(now, Number.POSITIVE_INFINITY);
   }
-  const remains = remainsOf(queue, dependants);
-  if (isHindered(remains, acceptLoss)) return remains;
+  const remains = remainsOf(queue, state.dependencies.countOf(name));
+  if (isBusy(remains) || (isKept(remains) && !acceptLoss)) return remains;
   state.away.set(name, refusal);
   if (queue === undefined) return undefined;
   for (const waiter of [...queue.waiters])
     if (stopWaiting(state, waiter)) refuse(state, waiter.asker, refusal, tellLate(waiter.queues));
   for (const waiter of [...queue.roomWaiters]) refuseWaiter(state, waiter, refusal);
+  if (!isKept(remains)) dropQueue(state, queue);
+  return undefined;
+}
+
+/** The queue has left for elsewhere: what was only remembered of it goes, and what people set. What is more than that stays. */
+export function forget(state: CoreState, name: string): void {
+  const queue = state.queues.get(name);
+  if (queue === undefined || isBusy(remainsOf(queue, 0)) || queue.waiters.size + queue.roomWaiters.size > 0) return;
   forgetWhatIsKept(queue);
   dropQueue(state, queue);
-  return undefined;
 }
 
 /** The queue is routed here from now on. What the settings say of it by now counts. */
@@ -79,10 +86,12 @@ const NOTHING: QueueRemains = Object.freeze({
   limits: false,
 });
 
-function isHindered(remains: QueueRemains, acceptLoss: boolean): boolean {
-  const { items, turns, callers, deadLetters, keys, dependants, remembered, paused, limits } = remains;
-  if (items + turns + callers + deadLetters + keys + dependants > 0) return true;
-  return !acceptLoss && (remembered > 0 || paused || limits);
+function isBusy({ items, turns, callers, deadLetters, keys, dependants }: QueueRemains): boolean {
+  return items + turns + callers + deadLetters + keys + dependants > 0;
+}
+
+function isKept({ remembered, paused, limits }: QueueRemains): boolean {
+  return remembered > 0 || paused || limits;
 }
 
 function forgetWhatIsKept(queue: Queue): void {
