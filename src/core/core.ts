@@ -3,7 +3,6 @@ import { ack } from './calls/ack.js';
 import { acquire, enQueue } from './calls/acquire.js';
 import { AdminCalls } from './calls/admin/admin-calls.js';
 import { coordinatorStats, liveTurns, memoryItems, queueNumbers, standing } from './calls/admin/stats.js';
-import { forget, receive, vacate } from './calls/admin/vacate.js';
 import { deQueue } from './calls/dequeue.js';
 import { type CalledOff, callOff, cancel, refuseAwaits, startDraining } from './calls/drain.js';
 import { nack } from './calls/nack.js';
@@ -217,43 +216,6 @@ export class Core extends AdminCalls {
   raiseTokens(wall: number): number {
     this.state.tokens.raise(wall);
     return this.state.tokens.reserved;
-  }
-
-  /**
-   * A queue leaves this partition, if nothing of it is here; else nothing changes. From then on calls about it are refused with
-   * `refusal`, until {@link receive}.
-   * @returns what is here; unset: nothing, and it has left
-   */
-  vacate(queue: string, acceptLoss: boolean, refusal: model.Refusal, now: number): views.QueueRemains | undefined {
-    this.begin(now);
-    return this.finish(vacate(this.state, queue, acceptLoss, refusal, now), now);
-  }
-
-  /** Calls about it are refused, whatever of it is here. */
-  putAway(queue: string, refusal: model.Refusal): void {
-    this.state.away.set(queue, refusal);
-  }
-
-  /** It has left for elsewhere: what was only remembered of it goes. */
-  forget(queue: string, now: number): void {
-    this.begin(now);
-    forget(this.state, queue);
-    this.finish(undefined, now);
-  }
-
-  /** Whether anything of it is here. */
-  has(queue: string): boolean {
-    return this.state.queues.has(queue);
-  }
-
-  /**
-   * A queue is routed here. Where it was, tokens were given up to this one.
-   */
-  receive(queue: string, above: number, now: number): void {
-    this.begin(now);
-    this.state.tokens.raiseAbove(above);
-    receive(this.state, queue, now);
-    this.finish(undefined, now);
   }
 
   /** No larger token was given. */

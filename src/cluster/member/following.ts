@@ -27,6 +27,11 @@ export class Following {
 
   constructor(private readonly options: FollowingOptions) {}
 
+  /** A queue is being routed anew. */
+  get isUnderWay(): boolean {
+    return this.options.routes.now.record.rerouting !== undefined;
+  }
+
   /** What stands in the store, or stood there a moment ago. */
   take(record: ClusterRecord): void {
     const { routes, homes, rerouted } = this.options;

@@ -37,7 +37,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   constructor(
     protected readonly router: Router,
-    private readonly source: Source,
+    protected readonly source: Source,
     readonly partition: number,
     private readonly reply: Reply<A>,
   ) {
@@ -46,6 +46,10 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   /** The drain refuses it. What ends turns, or only looks, goes on. */
   protected abstract readonly isNewWork: boolean;
+
+  get holdsUpDrain(): boolean {
+    return true;
+  }
 
   /** @param elapsed ms for which the call has waited already */
   protected abstract send(calls: Calls, elapsed: number, to: Reply<A>): Waiting;
@@ -86,6 +90,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     this.#target = target;
     this.#at = 'asking';
     target.open += 1;
+    this.router.asks(this);
     const waiting = this.#send(target);
     // It may have been answered, sent back or given up by now.
     if (this.isOver) waiting?.cancel(this.#leaves);
@@ -148,7 +153,8 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     this.#at = 'asking';
     const elapsed = this.router.clock.now() - this.#begun();
     const waiting = this.send(this.source.calls, elapsed, {
-      answer: (value) => this.answer(value),
+      // What has to be noted of an answer, the other one has noted.
+      answer: (value) => this.#finish() && this.reply.answer(value),
       // Of homes there is none for it as long as it might wait.
       refuse: (refusal) => this.giveUp(refusal),
     });
@@ -197,6 +203,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   #leave(): void {
+    if (this.#target !== undefined) this.router.asked(this);
     this.#target?.done();
     this.#target = undefined;
     this.#pending = undefined;
