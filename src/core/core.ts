@@ -218,11 +218,6 @@ export class Core extends AdminCalls {
     return this.state.tokens.reserved;
   }
 
-  /** No larger token was given. */
-  get lastToken(): number {
-    return this.state.tokens.last;
-  }
-
   /** It is written down, in no batch, that all tokens up to the next time are smaller. */
   reserved(floor: number): void {
     if (this.#changes !== undefined) reserved(this.state, this.#changes, floor);

@@ -166,6 +166,11 @@ export abstract class AdminCalls extends LeaderCalls {
     this.finish(undefined, now);
   }
 
+  /** No larger token was given. */
+  get lastToken(): number {
+    return this.state.tokens.last;
+  }
+
   /** @returns the walk, not begun yet: nothing changes before its first slice is taken */
   #walk(queue: string, clock: () => number, scan: (found: Queue) => Generator<undefined, number>): Walk {
     return this.with(queue, (found) => found && this.#inSteps(scan(found), clock));
