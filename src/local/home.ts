@@ -14,7 +14,7 @@ const UNKNOWN = storeUnavailable(
 );
 
 /** What became of a queue that was to leave. */
-export type Vacated = { readonly remains: QueueRemains } | { readonly left: Promise<number | undefined> };
+type Vacated = { readonly remains: QueueRemains } | { readonly left: Promise<number | undefined> };
 
 /** All that a home cannot do without. */
 export type HomeOptions = LocalOptions & Required<Pick<LocalOptions, 'clock' | 'journal' | 'partition' | 'gate'>>;

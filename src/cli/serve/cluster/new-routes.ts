@@ -15,7 +15,7 @@ const PATIENCE = 30_000;
 const AGAIN = 250;
 
 /** By name. */
-export type NewRoutes = ReadonlyMap<string, Place>;
+type NewRoutes = ReadonlyMap<string, Place>;
 
 export function newRoutes(settings: Pick<CoordinatorSettings, 'queues'>, record: ClusterRecord): NewRoutes {
   const all = Object.entries(routesIn(settings));
