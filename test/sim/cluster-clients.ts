@@ -37,7 +37,7 @@ interface Named {
 /** Before the next try, ms. */
 const SOON = 100;
 
-class Client {
+export class Client {
   constructor(protected readonly world: ClientWorld) {}
 
   protected ask<T>(

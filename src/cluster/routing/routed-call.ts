@@ -1,6 +1,6 @@
-import type { Calls, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
+import type { Calls, Coordinator, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
 import type { PartitionMap } from '../partitions/partition-map.js';
-import type { HeldCall } from './gates.js';
+import type { Gates, HeldCall } from './gates.js';
 import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
 import type { Source, Target } from './target.js';
@@ -52,7 +52,22 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   /** @param elapsed ms for which the call has waited already */
-  protected abstract send(calls: Calls, elapsed: number, to: Reply<A>): Waiting;
+  protected abstract send(calls: Calls, elapsed: number, to: Reply<A>, home?: Coordinator): Waiting;
+
+  /** Where it goes depends on where a queue lives. */
+  protected get isRouted(): boolean {
+    return true;
+  }
+
+  /** Before it is asked again, after a home has sent it away, ms. */
+  protected pause(): number {
+    return 0;
+  }
+
+  /** Where it waits for a home. */
+  protected get gates(): Gates {
+    return this.router.gates;
+  }
 
   /** How long it may be held from its beginning, ms. */
   protected patience(): number {
@@ -75,7 +90,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
       this.reply.refuse(router.ended);
       return undefined;
     }
-    if (router.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
+    if (this.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
     if (this.isOver || (this.#pending === undefined && this.#at === 'asked')) return undefined;
     this.#begun();
     this.#track();
@@ -84,7 +99,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   ask(): boolean {
     // Nobody has taken it, and queues may be elsewhere by now.
-    if (this.#map !== this.router.map) return this.#beginAnew();
+    if (this.#map !== this.router.map && this.isRouted) return this.#beginAnew();
     const target = this.source.target(this.partition);
     if (target === undefined) return false;
     this.#target = target;
@@ -168,7 +183,8 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #send(target: Target): Waiting {
     const since = this.#since;
     try {
-      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since, this);
+      const elapsed = since === undefined ? 0 : this.router.clock.now() - since;
+      return this.send(target.calls, elapsed, this, target.home);
     } catch (error) {
       this.#leave();
       if (!this.isOver) this.#at = 'bounced';
@@ -190,7 +206,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #hold(): void {
     this.#at = 'held';
     this.#track();
-    this.router.gates.hold(this.source, this.partition, this);
+    this.gates.hold(this.source, this.partition, this);
   }
 
   /** Nothing was changed there: it is asked again, at the home that is. */
@@ -199,7 +215,14 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     const isAsking = this.#at === 'asking';
     this.#leave();
     this.#at = 'bounced';
-    if (!isAsking) this.#hold();
+    if (isAsking) return;
+    const pause = this.pause();
+    if (pause === 0) return this.#hold();
+    this.#at = 'held';
+    this.#track();
+    this.router.clock.after(pause, () => {
+      if (this.#at === 'held') this.gates.hold(this.source, this.partition, this);
+    });
   }
 
   #leave(): void {
