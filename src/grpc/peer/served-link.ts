@@ -19,7 +19,7 @@ import { RefusalBytes } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
 import { Lane } from './lane.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
-import { CANCELLED, failed, noHome, tooManyCalls } from './refusals.js';
+import { CANCELLED, failed, noHome, tooManyCalls, unlikeRoutes } from './refusals.js';
 import { ServedAdministration } from './served-administration.js';
 import { type CallSink, type Order, ServedCall, Unordered } from './served-call.js';
 import { askLeaders } from './served-leaders.js';
@@ -188,13 +188,10 @@ export class ServedLink implements CallSink, SessionSink {
     return lane;
   }
 
-  /** Unset: the gateway goes by the same routes. Between its entries others may have come to count here. */
   #unlike(routes: number): string | undefined {
     const own = this.context.routes();
-    if (routes === own) return undefined;
-    if (routes < own) return 'the gateway follows an older version of the routes of the cluster than the home';
-    this.context.behind?.();
-    return 'the home has not seen the newest routes of the cluster yet';
+    if (routes > own) this.context.behind?.();
+    return unlikeRoutes(routes, own);
   }
 
   /** @param unlike set: its routes are not those of this home, so nothing that is routed is taken */
@@ -204,11 +201,8 @@ export class ServedLink implements CallSink, SessionSink {
         return this.#call(this.#calls.read(from), unlike);
       case ASK.opens: {
         const { first, second } = readNumbers(from);
-        const refusal = this.#sessions.open(
-          first,
-          second,
-          unlike === undefined ? this.context.home(second) : undefined,
-        );
+        const home = unlike === undefined ? this.context.home(second) : undefined;
+        const refusal = this.#sessions.open(first, second, home);
         if (refusal !== undefined)
           this.#tell(undefined, (out) => writeBytes(out, TELL.sessionsRefused, first, this.#refusals.of(refusal)));
         return;
