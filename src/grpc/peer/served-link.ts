@@ -201,8 +201,7 @@ export class ServedLink implements CallSink, SessionSink {
         return this.#call(this.#calls.read(from), unlike);
       case ASK.opens: {
         const { first, second } = readNumbers(from);
-        const home = unlike === undefined ? this.context.home(second) : undefined;
-        const refusal = this.#sessions.open(first, second, home);
+        const refusal = this.#sessions.open(first, second, unlike ? undefined : this.context.home(second));
         if (refusal !== undefined)
           this.#tell(undefined, (out) => writeBytes(out, TELL.sessionsRefused, first, this.#refusals.of(refusal)));
         return;
