@@ -75,10 +75,13 @@ export function tellLate(queues: readonly Queue[], on?: Stream): boolean {
  */
 export function findOrMakeQueue(state: CoreState, name: string, now: number): Queue | Refusal {
   const known = findQueue(state, name);
-  if (known !== undefined) {
-    if (known instanceof Queue) known.usedAt = now;
-    return known;
-  }
+  if (known === undefined) return openQueue(state, name, now);
+  if (known instanceof Queue) known.usedAt = now;
+  return known;
+}
+
+/** Precondition: there is none of this name, and may be one. */
+function openQueue(state: CoreState, name: string, now: number): Queue | Refusal {
   const { limits, queues, defaultPolicy } = state.settings;
   const policy = queues.get(name);
   const most = limits.queues - state.elsewhere.queues;

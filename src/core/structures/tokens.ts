@@ -72,9 +72,10 @@ export class Tokens {
 
   /** Precondition: they are not used up. */
   next(): number {
-    this.#last += this.#step;
-    if (this.#last >= this.#alarm) this.#look();
-    return this.#last;
+    const next = this.#last + this.#step;
+    this.#last = next;
+    if (next >= this.#alarm) this.#look();
+    return next;
   }
 
   /**
